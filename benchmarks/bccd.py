@@ -70,11 +70,11 @@ def part(folder: Path, split: str) -> tuple[Part, int]:
 
 def order(seed: int, count: int, recipe: Settings) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Rows of each batch, and which of them are flipped: the same for both. An incomplete last batch is left out."""
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     for _ in range(recipe.epochs):
-        rows = chance.permutation(count)
+        rows = rng.permutation(count)
         for begin in range(0, count - recipe.batch_size + 1, recipe.batch_size):
-            yield rows[begin : begin + recipe.batch_size], chance.random(recipe.batch_size) < 0.5
+            yield rows[begin : begin + recipe.batch_size], rng.random(recipe.batch_size) < 0.5
 
 
 def steps_of(count: int, recipe: Settings) -> int:
@@ -102,7 +102,7 @@ def scored(truth: Part, found: list[tuple[np.ndarray, np.ndarray, np.ndarray]], 
 
 def unstall_jax(folder: Path, seeds: list[int], recipe: Settings, say: Callable[[dict[str, Any]], None]) -> None:
     """The product's own step, compiled for the first seed: the others begin with weights of their own in it."""
-    from unstall.training.evaluate.inference import Detecting
+    from unstall.training.evaluate.inference import InferenceModel
     from unstall.training.step.program import Program
     from unstall.training.step.step import ITERATION, Step
 
@@ -110,7 +110,7 @@ def unstall_jax(folder: Path, seeds: list[int], recipe: Settings, say: Callable[
     test, _ = part(folder, "test")
     began = time.monotonic()
     step = Step(fresh(seeds[0], classes), recipe, steps_of(len(train.images), recipe))
-    detecting = Detecting(step.detector)
+    detecting = InferenceModel(step.detector)
     before = step.arrays()
     step(next(batches_of(train, seeds[0], recipe))).read()
     compile_s = time.monotonic() - began
@@ -257,8 +257,8 @@ def said(row: dict[str, Any]) -> None:
 
 
 class Process:
-    def __init__(self, way: str, seeds: list[int], wishes: argparse.Namespace) -> None:
-        command = [sys.executable, "-m", "benchmarks.bccd", "--data", str(wishes.data), "--epochs", str(wishes.epochs)]
+    def __init__(self, way: str, seeds: list[int], arguments: argparse.Namespace) -> None:
+        command = [sys.executable, "-m", "benchmarks.bccd", "--data", str(arguments.data), "--epochs", str(arguments.epochs)]
         env = {
             **os.environ,
             "KERAS_BACKEND": "jax" if way == "unstall-jax" else "torch",
@@ -318,23 +318,23 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/bccd.json"))
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
-    wishes = parser.parse_args()
-    recipe = changed(RECIPE, {"epochs": wishes.epochs})
-    if wishes.one:
-        way, seeds = wishes.one
+    arguments = parser.parse_args()
+    recipe = changed(RECIPE, {"epochs": arguments.epochs})
+    if arguments.one:
+        way, seeds = arguments.one
         WAYS[way](
-            wishes.data, [int(seed) for seed in seeds.split(",")], recipe, said
+            arguments.data, [int(seed) for seed in seeds.split(",")], recipe, said
         )  # fmt: skip
         return
-    seeds = list(range(wishes.seeds))
-    (alone,) = Process("torchvision-alone", seeds[:1], wishes).rows()
-    rows = Process("unstall-jax", seeds, wishes).rows()
-    for process in [Process("torchvision", [seed], wishes) for seed in seeds]:
+    seeds = list(range(arguments.seeds))
+    (alone,) = Process("torchvision-alone", seeds[:1], arguments).rows()
+    rows = Process("unstall-jax", seeds, arguments).rows()
+    for process in [Process("torchvision", [seed], arguments) for seed in seeds]:
         rows += process.rows()
-    count = len(part(wishes.data, "train")[0].images)
+    count = len(part(arguments.data, "train")[0].images)
     told = summary(rows, alone["step_s"], steps_of(count, recipe))
     show(told, recipe)
-    written.write(wishes.out, {"recipe": as_plain(recipe), "alone": alone, "summary": told, "rows": rows})
+    written.write(arguments.out, {"recipe": as_plain(recipe), "alone": alone, "summary": told, "rows": rows})
 
 
 if __name__ == "__main__":

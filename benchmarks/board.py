@@ -225,10 +225,10 @@ def main() -> None:
     parser.add_argument("--live", type=int, default=10)
     parser.add_argument("--blocks", type=int, default=20)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/board.json"))
-    wishes = parser.parse_args()
-    told = measure(wishes.runs, wishes.live, wishes.blocks)
+    arguments = parser.parse_args()
+    told = measure(arguments.runs, arguments.live, arguments.blocks)
     show(told)
-    written.write(wishes.out, {"load_average": os.getloadavg(), **told})
+    written.write(arguments.out, {"load_average": os.getloadavg(), **told})
 
 
 if __name__ == "__main__":

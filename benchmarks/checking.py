@@ -158,20 +158,20 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=600)
     parser.add_argument("--boxes", default="10000,100000,1000000")
     parser.add_argument("--out", default="benchmarks/results/checking.json")
-    wishes = parser.parse_args()
+    arguments = parser.parse_args()
     images, boxes = [], []
     for name, width, height, share in SETS:
         with tempfile.TemporaryDirectory() as folder:
-            write_shapes(Path(folder) / "set", Shapes(max(8, round(share * wishes.images)), width, height), "coco")
+            write_shapes(Path(folder) / "set", Shapes(max(8, round(share * arguments.images)), width, height), "coco")
             if name.startswith("PNG"):
                 as_png(Path(folder) / "set")
-            images.append(measured(name, Path(folder) / "set", wishes.rounds))
+            images.append(measured(name, Path(folder) / "set", arguments.rounds))
     with tempfile.TemporaryDirectory() as folder:
-        for count in map(int, filter(None, wishes.boxes.split(","))):
+        for count in map(int, filter(None, arguments.boxes.split(","))):
             boxes.append(measured_boxes(Path(folder), count))
     show(images, boxes)
     cores = len(os.sched_getaffinity(0))
-    written.write(wishes.out, {"cores": cores, "images": images, "boxes": boxes})
+    written.write(arguments.out, {"cores": cores, "images": images, "boxes": boxes})
 
 
 def show(images: list[dict[str, Any]], boxes: list[dict[str, Any]]) -> None:

@@ -252,9 +252,9 @@ def write_arrays(folder: Path, corrupted: bool = False) -> None:
     import numpy as np
 
     folder.mkdir(parents=True)
-    chance = np.random.default_rng(5)
-    labels = chance.integers(0, 4, 512)
-    images = chance.integers(0, 90, (512, 32, 32, 3))
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 4, 512)
+    images = rng.integers(0, 90, (512, 32, 32, 3))
     for number, label in enumerate(labels):
         images[number, :, :, label % 3] += 60
         images[number, 8 * label : 8 * label + 8] += 80
@@ -268,12 +268,12 @@ def write_boxes(folder: Path, most: int) -> None:
     import numpy as np
 
     folder.mkdir(parents=True)
-    chance = np.random.default_rng(5)
-    images = chance.integers(0, 255, (128, 32, 32, 3)).astype("uint8")
-    low = chance.uniform(0.0, 0.8, (128, most, 2))
-    sides = chance.uniform(0.1, 0.2, (128, most, 2))
+    rng = np.random.default_rng(5)
+    images = rng.integers(0, 255, (128, 32, 32, 3)).astype("uint8")
+    low = rng.uniform(0.0, 0.8, (128, most, 2))
+    sides = rng.uniform(0.1, 0.2, (128, most, 2))
     boxes = np.concatenate([low, low + sides, np.ones((128, most, 1))], axis=2)
-    counts = chance.integers(most // 2, most + 1, 128)
+    counts = rng.integers(most // 2, most + 1, 128)
     boxes[np.arange(most)[None, :] >= counts[:, None]] = 0.0
     np.savez(folder / "boxes.npz", images=images, boxes=boxes.astype("float32"))
 
@@ -284,12 +284,12 @@ def write_files(folder: Path, large: int = 0, corrupted: bool = False, images: i
     import numpy as np
 
     (folder / "images").mkdir(parents=True)
-    chance = np.random.default_rng(5)
+    rng = np.random.default_rng(5)
     rows = []
     for number in range(images + large):
         label = number % 4
         width, height = (5200, 3900) if number >= images else (640, 480)
-        small = chance.integers(0, 120, (height // 8, width // 8, 3)).astype("uint8")
+        small = rng.integers(0, 120, (height // 8, width // 8, 3)).astype("uint8")
         small[:, :, label % 3] += 100
         picture = cv2.resize(small, (width, height))
         cv2.imwrite(str(folder / "images" / f"{number:04}.jpg"), picture)

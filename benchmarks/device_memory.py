@@ -59,14 +59,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*")
-    wishes = parser.parse_args()
-    wishes.folder.mkdir(parents=True, exist_ok=True)
-    specimens = [one for one in load_all() if "gpu" in one.needs and (not wishes.names or one.name in wishes.names)]
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    specimens = [one for one in load_all() if "gpu" in one.needs and (not arguments.names or one.name in arguments.names)]
     rows = []
     for specimen in specimens:
-        rows.append(run_one(specimen, wishes.folder))
+        rows.append(run_one(specimen, arguments.folder))
         print(json.dumps(rows[-1]), flush=True)
-    written.write(wishes.folder / "rows.json", {"rows": rows})
+    written.write(arguments.folder / "rows.json", {"rows": rows})
     show(rows)
 
 

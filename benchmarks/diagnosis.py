@@ -5,7 +5,7 @@
 For a sick one: the expected cause, the one named first, how sure, whether the line is right, and the seconds from the
 onset (which the specimen itself marks) to the verdict. For a healthy one: any verdict at all is a false alarm. With
 --attach the hanging ones are started bare and looked at with `unstall attach` once they hang. One that is made for several
-workers is started as often, each under its own watcher, and the runs are read together (benchmarks/diagnosis_crews.py).
+workers is started as often, each under its own watcher, and the runs are read together (benchmarks/diagnosis_workers.py).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.specimens_index import Specimen, load_all
 
-from benchmarks import diagnosis_crews as crews
+from benchmarks import diagnosis_workers as several_workers
 from benchmarks import written
 
 UNSTALL = [sys.executable, "-m", "unstall"]
@@ -41,7 +41,7 @@ HANG_SETTLES_S = 45.0  # how long a bare specimen may take to reach its onset
 def run_one(specimen: Specimen, keep: Path | None = None) -> dict[str, Any]:
     """Watched from the start, or by the Guard or watch() in the specimen itself."""
     if specimen.workers > 1:
-        return run_crew(specimen, keep)
+        return run_workers(specimen, keep)
     with tempfile.TemporaryDirectory(prefix="unstall-bench-", ignore_cleanup_errors=True) as scratch:
         home, onset, story = Path(scratch, "home"), Path(scratch, "onset"), Path(scratch, "story.json")
         env = {**os.environ, "UNSTALL_HOME": str(home), "SPECIMEN_ONSET": str(onset), "TF_CPP_MIN_LOG_LEVEL": "2"}
@@ -57,11 +57,11 @@ def run_one(specimen: Specimen, keep: Path | None = None) -> dict[str, Any]:
         return row
 
 
-def run_crew(specimen: Specimen, keep: Path | None) -> dict[str, Any]:
+def run_workers(specimen: Specimen, keep: Path | None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="unstall-bench-", ignore_cleanup_errors=True) as scratch:
         home, onset = Path(scratch, "home"), Path(scratch, "onset")
         began = time.time()
-        told, ended = crews.run(specimen, home, onset, GRACE_S)
+        told, ended = several_workers.run(specimen, home, onset, GRACE_S)
         row = _row(specimen, told, told.get("told_at"), _onset(onset, began), ended, time.time() - began)
         if keep is not None and not row["right"]:
             shutil.copytree(home, keep / specimen.name, dirs_exist_ok=True)
@@ -222,15 +222,15 @@ def show(rows: list[dict[str, Any]]) -> None:
     console.print(summary(rows))
 
 
-def chosen(wishes: argparse.Namespace) -> list[Specimen]:
-    specimens = [specimen for specimen in load_all() if "gpu" not in specimen.needs and crews.can_run(specimen)]
-    if wishes.names:
-        specimens = [specimen for specimen in specimens if specimen.name in wishes.names or specimen.cause in wishes.names]
-    if wishes.sick or wishes.attach:
+def chosen(arguments: argparse.Namespace) -> list[Specimen]:
+    specimens = [specimen for specimen in load_all() if "gpu" not in specimen.needs and several_workers.can_run(specimen)]
+    if arguments.names:
+        specimens = [specimen for specimen in specimens if specimen.name in arguments.names or specimen.cause in arguments.names]
+    if arguments.sick or arguments.attach:
         specimens = [specimen for specimen in specimens if specimen.is_sick]
-    if wishes.healthy:
+    if arguments.healthy:
         specimens = [specimen for specimen in specimens if not specimen.is_sick]
-    if wishes.attach:
+    if arguments.attach:
         specimens = [specimen for specimen in specimens if specimen.ends == "hangs" and specimen.shape == "run"]
         specimens = [specimen for specimen in specimens if specimen.workers == 1]
     return specimens
@@ -245,11 +245,11 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="a folder for the journals of the runs that were told wrongly")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", default="benchmarks/results/diagnosis.json")
-    wishes = parser.parse_args()
-    specimens = chosen(wishes)
-    one = attach_one if wishes.attach else functools.partial(run_one, keep=wishes.keep)
+    arguments = parser.parse_args()
+    specimens = chosen(arguments)
+    one = attach_one if arguments.attach else functools.partial(run_one, keep=arguments.keep)
     rows: list[dict[str, Any]] = []
-    with ThreadPoolExecutor(wishes.jobs) as pool:
+    with ThreadPoolExecutor(arguments.jobs) as pool:
         for number, row in enumerate(pool.map(one, specimens), 1):
             rows.append(row)
             verdict = ", ".join(row["named"]) or "nothing"
@@ -259,7 +259,7 @@ def main() -> None:
                 file=sys.stderr,
                 flush=True,
             )
-            written.write(wishes.out, {"summary": summary(rows), "rows": rows})
+            written.write(arguments.out, {"summary": summary(rows), "rows": rows})
     show(rows)
 
 

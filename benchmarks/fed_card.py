@@ -126,16 +126,16 @@ def main() -> None:
     parser.add_argument("--cases", default="ssd300_vgg16,retinanet_resnet50_fpn_v2,fasterrcnn_resnet50_fpn_v2")
     parser.add_argument("--photographs", type=int, default=2000)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/fed_card.json"))
-    wishes = parser.parse_args()
-    earlier = written.kept(wishes.out)
+    arguments = parser.parse_args()
+    earlier = written.kept(arguments.out)
     rows: list[dict[str, Any]] = earlier.get("rows", [])
     with tempfile.TemporaryDirectory(prefix="unstall-fed-") as folder:
-        take_photographs(Path(folder) / "photographs", wishes.photographs)
-        for model in wishes.cases.split(","):
-            row = measured(model, wishes.backend, Path(folder) / "photographs", Path(folder))
+        take_photographs(Path(folder) / "photographs", arguments.photographs)
+        for model in arguments.cases.split(","):
+            row = measured(model, arguments.backend, Path(folder) / "photographs", Path(folder))
             print(json.dumps(row), file=sys.stderr, flush=True)
-            rows = [each for each in rows if (each["model"], each["backend"]) != (model, wishes.backend)] + [row]
-            written.write(wishes.out, {"rows": rows}, earlier)
+            rows = [each for each in rows if (each["model"], each["backend"]) != (model, arguments.backend)] + [row]
+            written.write(arguments.out, {"rows": rows}, earlier)
     show(rows)
 
 

@@ -37,19 +37,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=20.0, help="of a turn")
     parser.add_argument("--out", type=Path, default=OUT)
-    wishes = parser.parse_args()
+    arguments = parser.parse_args()
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as place:
         for name, (width, augmented) in INPUTS.items():
             folder = Path(place) / str(width)
             turns = [
-                {"input": name, "way": way, **turn(folder, width, augmented, way, wishes.threads, wishes.seconds)}
-                for _ in range(wishes.rounds)
+                {"input": name, "way": way, **turn(folder, width, augmented, way, arguments.threads, arguments.seconds)}
+                for _ in range(arguments.rounds)
                 for way in WAYS
             ]
             rows += [summed([each for each in turns if each["way"] == way]) for way in WAYS]
             show(rows[-len(WAYS) :])
-    written.write(wishes.out, {"cores": len(os.sched_getaffinity(0)), "threads": wishes.threads, "rows": rows})
+    written.write(arguments.out, {"cores": len(os.sched_getaffinity(0)), "threads": arguments.threads, "rows": rows})
 
 
 def turn(folder: Path, width: int, augmented: str, way: str, threads: int, seconds: float) -> dict[str, Any]:

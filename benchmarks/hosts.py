@@ -97,13 +97,13 @@ class Hosts:
         for host, descriptor in enumerate(self._descriptors):
             selector.register(descriptor, selectors.EVENT_READ, host)
         on_the_way: list[tuple[float, int, int, bytes]] = []
-        chance, number = random.Random(0), 0
+        rng, number = random.Random(0), 0
         while not self._ended.is_set():
             wait_s = min(0.1, max(0.0, on_the_way[0][0] - time.monotonic())) if on_the_way else 0.1
             for key, _ in selector.select(wait_s):
                 packet = _read(key.fd)
                 target = packet[19] - 1 if len(packet) >= 20 and packet[0] >> 4 == 4 else -1  # the last byte of its address
-                if 0 <= target < self.count and not {key.data, target} & self.wire.cut and chance.random() >= self.wire.loss:
+                if 0 <= target < self.count and not {key.data, target} & self.wire.cut and rng.random() >= self.wire.loss:
                     number += 1
                     heapq.heappush(on_the_way, (time.monotonic() + self.wire.delay_s, number, target, packet))
             while on_the_way and on_the_way[0][0] <= time.monotonic():

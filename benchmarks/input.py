@@ -267,25 +267,25 @@ def main() -> None:
         "--preferred", action="store_true", help="turns go before other programs; pauses between are theirs (root)"
     )
     parser.add_argument("--out", default="benchmarks/results/input.json")
-    wishes = parser.parse_args()
+    arguments = parser.parse_args()
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
-    bits, began = take_photographs(wishes.photographs), time.time()
-    chosen = ["640×480, augmented" if case == "augmented" else case for case in wishes.cases.split(",")]
+    bits, began = take_photographs(arguments.photographs), time.time()
+    chosen = ["640×480, augmented" if case == "augmented" else case for case in arguments.cases.split(",")]
     rows: list[dict[str, Any]] = []
     for case in chosen:
-        rows += measure(case, wishes.photographs, wishes.rounds, wishes.preferred)
+        rows += measure(case, arguments.photographs, arguments.rounds, arguments.preferred)
         print(json.dumps(rows[-len(CASES[case][2]) :], ensure_ascii=False), file=sys.stderr, flush=True)
-    remembered = memory(wishes.photographs / "640×480", wishes.images) if wishes.images else None
+    remembered = memory(arguments.photographs / "640×480", arguments.images) if arguments.images else None
     show(rows, remembered)
     result = {
-        "rounds": wishes.rounds,
+        "rounds": arguments.rounds,
         "seconds": round(time.time() - began),
         "load_average": os.getloadavg(),
         "bits_per_pixel": bits,
         "rows": rows,
         "memory": remembered,
     }
-    written.write(wishes.out, result)
+    written.write(arguments.out, result)
 
 
 if __name__ == "__main__":

@@ -179,7 +179,7 @@ def unstall_pipeline(folder: Path, augmented: bool, engine: Any, cache_bytes: in
         scaled = boxes_of(index) * (width, height, width, height)
         classes = np.zeros(BOXES, np.int32)
         examples.append(Example(path.name, ImageSource(path), width, height, scaled, classes, none, none, none, Origin("")))
-    wish = Settings(
+    pipeline_settings = Settings(
         batch_size=BATCH,
         height_px=SIDE_PX,
         width_px=SIDE_PX,
@@ -188,7 +188,7 @@ def unstall_pipeline(folder: Path, augmented: bool, engine: Any, cache_bytes: in
         cache_bytes=cache_bytes,
         cache_dir=folder.parent / cache,
     )
-    return Pipeline(DataSet(folder, "", ("thing",), (1,), examples), wish)
+    return Pipeline(DataSet(folder, "", ("thing",), (1,), examples), pipeline_settings)
 
 
 def unstall_threads(folder: Path, augmented: bool) -> Iterator[int]:

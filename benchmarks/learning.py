@@ -206,23 +206,23 @@ def main() -> None:
     parser.add_argument("--backend", action="append", choices=BACKENDS, help="may be given several times; all if it is not given")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/learning.json"))
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
-    wishes = parser.parse_args()
-    if wishes.here:
-        (variant,) = wishes.variant
+    arguments = parser.parse_args()
+    if arguments.here:
+        (variant,) = arguments.variant
         print(json.dumps(learn(variant)))
         return
     from unstall.detectors import variants
 
     rows: list[dict[str, Any]] = []
-    for variant in wishes.variant or [name for name in variants() if name.endswith("_tiny")]:
-        for backend in wishes.backend or BACKENDS:
+    for variant in arguments.variant or [name for name in variants() if name.endswith("_tiny")]:
+        for backend in arguments.backend or BACKENDS:
             print(f"{variant} on {backend}", file=sys.stderr, flush=True)
             rows.append(in_a_process(variant, backend))
     show(rows)
-    earlier = written.kept(wishes.out)
+    earlier = written.kept(arguments.out)
     new = {(row["variant"], row["backend"]) for row in rows}
     rows = [row for row in earlier.get("rows", []) if (row["variant"], row["backend"]) not in new] + rows
-    written.write(wishes.out, {"load_average": os.getloadavg(), "rows": rows}, earlier)
+    written.write(arguments.out, {"load_average": os.getloadavg(), "rows": rows}, earlier)
 
 
 if __name__ == "__main__":

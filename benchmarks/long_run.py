@@ -53,7 +53,7 @@ REAL_STEPS = int(REAL_HOURS * 3600 / REAL_STEP_S)
 SHORT_SHARE = 0.2  # of the time, for the leg with slow steps
 SLOW, QUICK = 32, 2  # images in a step
 OF_EPOCHS = frozenset({"EpochEnded", "EpochScored", "PhaseBegan", "PhaseEnded", "CheckpointCompleted", "CheckpointSaved"})
-BEGUN_S = 60.0  # of a leg: what is told once has been told
+SETTLED_AFTER_S = 60.0  # of a leg: what is told once has been told
 OUT = Path("benchmarks/results/long_run.json")
 
 
@@ -175,8 +175,8 @@ def by_steps(slow: Leg, quick: Leg) -> float:
     until = min(slow.told[-1][0], quick.told[-1][0])
     sizes, steps = [], []
     for leg in (slow, quick):
-        sizes.append(sum(size for age, kind, size in leg.told if BEGUN_S <= age < until and kind not in OF_EPOCHS))
-        within = [each.steps for each in leg.readings if BEGUN_S <= each.second < until]
+        sizes.append(sum(size for age, kind, size in leg.told if SETTLED_AFTER_S <= age < until and kind not in OF_EPOCHS))
+        within = [each.steps for each in leg.readings if SETTLED_AFTER_S <= each.second < until]
         steps.append(within[-1] - within[0] if within else 0)
     return (sizes[1] - sizes[0]) / (steps[1] - steps[0]) if steps[1] > steps[0] else 0.0
 
@@ -201,13 +201,13 @@ def main() -> None:
     )
     parser.add_argument("--backend", default="jax", choices=("tensorflow", "jax", "torch"))
     parser.add_argument("--out", type=Path, default=OUT)
-    wishes = parser.parse_args()
+    arguments = parser.parse_args()
     os.environ.update({name: value for name, value in ENVIRONMENT.items() if name not in os.environ})
     with tempfile.TemporaryDirectory(prefix="unstall-long-run-") as folder:
         os.environ["UNSTALL_HOME"] = folder
-        seconds = wishes.minutes * 60
-        slow = run(wishes.backend, SLOW, seconds * SHORT_SHARE, Path(folder))
-        quick = run(wishes.backend, QUICK, seconds * (1 - SHORT_SHARE), Path(folder))
+        seconds = arguments.minutes * 60
+        slow = run(arguments.backend, SLOW, seconds * SHORT_SHARE, Path(folder))
+        quick = run(arguments.backend, QUICK, seconds * (1 - SHORT_SHARE), Path(folder))
     told: dict[str, Any] = {
         "load_average": os.getloadavg(),
         "steps": quick.steps,
@@ -220,7 +220,7 @@ def main() -> None:
         "readings": [asdict(each) for each in quick.readings[:: max(1, len(quick.readings) // 100)]],
     }
     show(told)
-    written.write(wishes.out, told)
+    written.write(arguments.out, told)
     if told["journal"]["MiB_an_hour_of_12"] is not None and told["journal"]["MiB_an_hour_of_12"] > 1:
         sys.exit("The journal takes more than 1 MiB an hour.")
 

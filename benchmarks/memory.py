@@ -55,29 +55,29 @@ class Results:
 
 def predict(results: Results, device_name: str, tasks: list[Case | Search], jobs: int, ends_at: float) -> None:
     from unstall.planning.memory import plan_cache
-    from unstall.planning.memory.client import Asking, NotAnswered
+    from unstall.planning.memory.client import PlannerClient, PlannerError
 
     results.plain["predicted_with"] = plan_cache.versions()
     waiting = [task for task in tasks if task.name not in results["predicted"]]
 
     def serve(_: int) -> None:
         """One process answers one question after the other."""
-        with Asking() as asking:
+        with PlannerClient() as client:
             while waiting and time.monotonic() < ends_at:
                 task = waiting.pop(0)
                 try:
-                    results.keep("predicted", task.name, predicted(task, device_name, asking))
-                except NotAnswered as error:
+                    results.keep("predicted", task.name, predicted(task, device_name, client))
+                except PlannerError as error:
                     print(f"{task.name}: {error}", flush=True)
 
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(serve, range(jobs)))
 
 
-def predicted(task: Case | Search, device_name: str, asking: Any) -> dict[str, Any]:
+def predicted(task: Case | Search, device_name: str, client: Any) -> dict[str, Any]:
     if isinstance(task, Search):
-        return found_largest(task, device_name, asking)
-    answer = asking(question_of(task, device_name))
+        return found_largest(task, device_name, client)
+    answer = client(question_of(task, device_name))
     return {key: value for key, value in answer.as_plain().items() if key != "layers"}
 
 
@@ -93,7 +93,7 @@ def question_of(case: Case, device_name: str, given_bytes: int | None = None) ->
     return question(from_plain(case.settings()), CLASSES, "training", "jax", way, card)
 
 
-def found_largest(search: Search, device_name: str, asking: Any) -> dict[str, Any]:
+def found_largest(search: Search, device_name: str, client: Any) -> dict[str, Any]:
     from unstall.planning.memory.max_batch_size import largest
     from unstall.planning.memory.memory_plan import limit_of
     from unstall.planning.memory.planner import ERRORS
@@ -102,7 +102,7 @@ def found_largest(search: Search, device_name: str, asking: Any) -> dict[str, An
     limit = limit_of(int(search.gib * 2**30), ERRORS["compiled", True])
 
     def need(images: int) -> int:
-        looked[images] = asking(question_of(search.case(images), device_name, limit)).room
+        looked[images] = client(question_of(search.case(images), device_name, limit)).room
         return looked[images]
 
     return {"images": largest(need, limit, 1024, search.first, device_name != "cpu"), "looked": looked}
@@ -185,21 +185,21 @@ def main() -> None:
     parser.add_argument("--most-seconds", type=float, default=1e9, help="nothing is begun after that")
     parser.add_argument("--again", action="store_true", help="forget what is in the file")
     parser.add_argument("--out", type=Path, default=OUT)
-    wishes = parser.parse_args()
+    arguments = parser.parse_args()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    ends_at = time.monotonic() + wishes.most_seconds
-    results = Results(wishes.out, wishes.again)
-    cases = tuple(case for case in (TINY if wishes.tiny else CASES) if wishes.only in case.name)
-    searches = tuple(each for each in (TINY_SEARCHES if wishes.tiny else SEARCHES) if wishes.only in each.name)
+    ends_at = time.monotonic() + arguments.most_seconds
+    results = Results(arguments.out, arguments.again)
+    cases = tuple(case for case in (TINY if arguments.tiny else CASES) if arguments.only in case.name)
+    searches = tuple(each for each in (TINY_SEARCHES if arguments.tiny else SEARCHES) if arguments.only in each.name)
     tasks: list[Case | Search] = [*cases, *searches]
-    if wishes.predict:
-        predict(results, wishes.device, tasks, wishes.jobs, ends_at)
-    if wishes.measure and wishes.backend == "torch":
-        measure_torch(results, cases if wishes.tiny else of_torch(cases), wishes.jobs, ends_at)
-    elif wishes.measure:
-        measure(results, tasks, wishes.jobs, ends_at, wishes.of_card, wishes.compiled)
-    if wishes.speeds:
-        measure_speeds(results, wishes.compiled)
+    if arguments.predict:
+        predict(results, arguments.device, tasks, arguments.jobs, ends_at)
+    if arguments.measure and arguments.backend == "torch":
+        measure_torch(results, cases if arguments.tiny else of_torch(cases), arguments.jobs, ends_at)
+    elif arguments.measure:
+        measure(results, tasks, arguments.jobs, ends_at, arguments.of_card, arguments.compiled)
+    if arguments.speeds:
+        measure_speeds(results, arguments.compiled)
     show(results)
 
 

@@ -56,8 +56,8 @@ class Machine:
         if "need" in told:
             told["error_share"] = (predicted["need"] - told["need"]) / told["need"]
         capped = self._run(case, promised)
-        fate = {"ran_in_promised": "need" in capped, "in_promised": capped.get("need"), "why": capped.get("words", "")}
-        return {**told, **fate, "predicted": predicted["need"], "promised": promised, "compile_s": first["seconds"]}
+        outcome = {"ran_in_promised": "need" in capped, "in_promised": capped.get("need"), "why": capped.get("words", "")}
+        return {**told, **outcome, "predicted": predicted["need"], "promised": promised, "compile_s": first["seconds"]}
 
     def searched(self, search: Search, predicted: dict[str, Any], known: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """What was found must be compiled and run in the memory of the search; a ninth more should not run there, else less than
@@ -116,15 +116,15 @@ def measured_on_torch(case: Case) -> dict[str, Any]:
     """What a plan on this card says, and what a training then takes. In both the batch itself is run, in a process of its own:
     the plan's over empty images, the other's over noise with boxes."""
     from unstall.config.settings import from_plain
-    from unstall.planning.memory.client import Asking, NotAnswered
+    from unstall.planning.memory.client import PlannerClient, PlannerError
     from unstall.planning.memory.devices import here
     from unstall.planning.memory.planner import step_need
 
     settings = from_plain({**case.settings(), "backend": "torch"})
-    with Asking() as asking:
+    with PlannerClient() as client:
         try:
-            predicted = step_need(settings, asking, here("torch"), CLASSES).need
-        except NotAnswered as error:
+            predicted = step_need(settings, client, here("torch"), CLASSES).need
+        except PlannerError as error:
             return {"error": str(error)}
     told = inner(case, {"KERAS_BACKEND": "torch"})
     if "need" not in told:

@@ -43,17 +43,17 @@ def main() -> None:
     parser.add_argument("--backends", default="tensorflow,jax,torch")
     parser.add_argument("--only", default="", metavar="TEXT", help="configurations with this in their name")
     parser.add_argument("--out", type=Path, default=OUT)
-    wishes = parser.parse_args()
-    earlier = written.kept(wishes.out)
+    arguments = parser.parse_args()
+    earlier = written.kept(arguments.out)
     rows: list[dict[str, Any]] = earlier.get("rows", [])
-    for case in (each for each in CASES if wishes.only in each.name):
-        for backend in wishes.backends.split(","):
+    for case in (each for each in CASES if arguments.only in each.name):
+        for backend in arguments.backends.split(","):
             for phase in PHASES:
                 row = {"name": case.name, "backend": backend, "phase": phase}
                 row.update(asked(case, backend, phase))
                 known = {"name", "backend", "phase"}
                 rows = [each for each in rows if any(each[key] != row[key] for key in known)] + [row]
-                written.write(wishes.out, {"rows": rows}, earlier)
+                written.write(arguments.out, {"rows": rows}, earlier)
                 print(json.dumps(row), file=sys.stderr, flush=True)
     show(rows)
 

@@ -199,13 +199,13 @@ def main() -> None:
     parser.add_argument("--backends", default="tensorflow,jax,torch")
     parser.add_argument("--out", default="benchmarks/results/overhead.json")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
-    wishes = parser.parse_args()
-    if wishes.measure:
-        print("ROWS " + json.dumps(measure(wishes.measure, wishes.pairs)), flush=True)
+    arguments = parser.parse_args()
+    if arguments.measure:
+        print("ROWS " + json.dumps(measure(arguments.measure, arguments.pairs)), flush=True)
         return
     rows: list[dict[str, Any]] = []
-    for backend in wishes.backends.split(","):
-        command = [sys.executable, "-m", "benchmarks.overhead", "--measure", backend, "--pairs", str(wishes.pairs)]
+    for backend in arguments.backends.split(","):
+        command = [sys.executable, "-m", "benchmarks.overhead", "--measure", backend, "--pairs", str(arguments.pairs)]
         done = subprocess.run(
             command, env={**os.environ, **ENVIRONMENT, "KERAS_BACKEND": backend}, capture_output=True, text=True, check=False
         )
@@ -214,7 +214,7 @@ def main() -> None:
             raise SystemExit(f"{backend} failed:\n{done.stderr[-2000:]}")
         rows += json.loads(line[5:])
     show(rows)
-    written.write(wishes.out, {"rows": rows})
+    written.write(arguments.out, {"rows": rows})
 
 
 def show(rows: list[dict[str, Any]]) -> None:

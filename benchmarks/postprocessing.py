@@ -94,12 +94,12 @@ def main() -> None:
     parser.add_argument("--backends", default="tensorflow,jax,torch")
     parser.add_argument("--out", default="benchmarks/results/postprocessing.json")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
-    wishes = parser.parse_args()
-    if wishes.one:
+    arguments = parser.parse_args()
+    if arguments.one:
         print("ROW " + json.dumps(measure()), flush=True)
         return
     rows = []
-    for backend in wishes.backends.split(","):
+    for backend in arguments.backends.split(","):
         env = {**os.environ, "KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "3"}
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.postprocessing", "--one"], env=env, capture_output=True, text=True, check=False
@@ -109,7 +109,7 @@ def main() -> None:
             raise SystemExit(f"{backend} failed:\n{done.stderr[-2000:]}")
         rows.append(json.loads(line[4:]))
     show(rows)
-    written.write(wishes.out, {"rows": rows})
+    written.write(arguments.out, {"rows": rows})
 
 
 def show(rows: list[dict[str, Any]]) -> None:

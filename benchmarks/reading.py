@@ -134,17 +134,17 @@ def main() -> None:
     parser.add_argument("--boxes", default="10000,100000,1000000")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/reading.json"))
     parser.add_argument("--one", nargs="+", help=argparse.SUPPRESS)
-    wishes = parser.parse_args()
-    if wishes.one:
-        print(json.dumps(one(wishes.one)))
+    arguments = parser.parse_args()
+    if arguments.one:
+        print(json.dumps(one(arguments.one)))
         return
     print(f"{'what':8} {'format':16} {'boxes':>10} {'s':>8} {'CPU s':>8} {'boxes/s':>12} {'MiB':>7}")
     rows: list[dict[str, Any]] = []
-    for boxes in (int(text) for text in wishes.boxes.split(",")):
+    for boxes in (int(text) for text in arguments.boxes.split(",")):
         with tempfile.TemporaryDirectory() as folder:
             rows += measure(boxes, Path(folder))
         steps = growth(rows)
-        written.write(wishes.out, {"cores": os.cpu_count(), "rows": rows, "growth": steps})
+        written.write(arguments.out, {"cores": os.cpu_count(), "rows": rows, "growth": steps})
     print("\nCPU time for ten times the boxes (10 is linear):")
     for name, factors in growth(rows).items():
         print(f"  {name:24} {factors}")

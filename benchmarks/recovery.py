@@ -52,7 +52,7 @@ def shapes(folder: Path) -> Path:
 
 def measure(backends: list[str], kinds: list[str], count: int, out: Path, seed: int) -> dict[str, Any]:
     results = _read(out)
-    chance = random.Random(seed + len(results["runs"]))
+    rng = random.Random(seed + len(results["runs"]))
     with tempfile.TemporaryDirectory(prefix="unstall-recovery-data-") as folder:
         data = shapes(Path(folder))
         while sum(fault["kind"] in kinds for fault in results["faults"]) < count:
@@ -61,11 +61,11 @@ def measure(backends: list[str], kinds: list[str], count: int, out: Path, seed: 
                 results["undisturbed"] = [each for each in results["undisturbed"] if each["backend"] != backend]
                 results["undisturbed"].append(undisturbed(backend, EPOCHS, data))
                 _write(out, results)
-            chosen = _chosen(results, kinds, chance)
+            chosen = _chosen(results, kinds, rng)
             if KINDS[chosen[0]].settings:
                 ended, faults = wrong_from_the_start(backend, EPOCHS, data, chosen[0])
             else:
-                ended, faults = disturbed(backend, EPOCHS, data, chosen, chance.randrange(2**31))
+                ended, faults = disturbed(backend, EPOCHS, data, chosen, rng.randrange(2**31))
             whole = _whole(results, backend)
             ended["is_exact"] = ended["weights"] == whole["weights"] if all(KINDS[kind].is_exact for kind in chosen) else None
             ended |= {f"{figure}_away": _away(ended, whole, figure) for figure in ("AP", "loss")}
@@ -76,15 +76,15 @@ def measure(backends: list[str], kinds: list[str], count: int, out: Path, seed: 
     return results
 
 
-def _chosen(results: dict[str, Any], kinds: list[str], chance: random.Random) -> list[str]:
+def _chosen(results: dict[str, Any], kinds: list[str], rng: random.Random) -> list[str]:
     """Exact ones and others are not mixed in a run; those that have been rarest come first."""
     counts = {kind: sum(fault["kind"] == kind for fault in results["faults"]) for kind in kinds}
-    first = min(kinds, key=lambda kind: (counts[kind], chance.random()))
+    first = min(kinds, key=lambda kind: (counts[kind], rng.random()))
     if KINDS[first].settings or KINDS[first].is_alone:
         return [first]
     others = [kind for kind in kinds if not (KINDS[kind].settings or KINDS[kind].is_alone)]
     group = [kind for kind in others if KINDS[kind].is_exact == KINDS[first].is_exact]
-    return [first, *chance.choices(group, k=FAULTS_IN_A_RUN - 1)]
+    return [first, *rng.choices(group, k=FAULTS_IN_A_RUN - 1)]
 
 
 def _read(out: Path) -> dict[str, Any]:

@@ -25,7 +25,7 @@ GROUP_BYTES = 2**20  # that a worker may still have
 FULL_S = 60.0  # that memory stays nearly full
 FILLED_S = 3.0  # that a disk stays full
 NEARLY_FULL = 0.97  # of the limit that is in use
-FEW_AHEAD = {"prefetch_bytes": 2**20}  # else the images of all epochs are read before anything can befall them
+LITTLE_PREFETCH = {"prefetch_bytes": 2**20}  # else the images of all epochs are read before anything can befall them
 OPENS_IN_S = 0.4  # an image on the slow storage; a step takes eight
 
 
@@ -37,7 +37,7 @@ class Target:
     supervisor: subprocess.Popen[bytes]
     worker_pid: int
     images: Path
-    chance: random.Random
+    rng: random.Random
     until_end: ExitStack  # what stays until the run is over
     group: MemoryGroup | None = None  # that it was started in; only where a kind needs one
 
@@ -100,7 +100,7 @@ def spoil_checkpoint(target: Target) -> None:
     newest = _newest(target)
     if newest is not None:
         path = newest / "arrays.bin"
-        place = target.chance.randrange(path.stat().st_size)
+        place = target.rng.randrange(path.stat().st_size)
         with path.open("r+b") as file:
             file.seek(place)
             byte = file.read(1)
@@ -113,8 +113,8 @@ def tear_checkpoint(target: Target) -> None:
     """The newest one is cut short, as after a power cut on a disk that lies, then the worker is killed."""
     newest = _newest(target)
     if newest is not None:
-        path = newest / target.chance.choice(["arrays.bin", "position.json", "manifest.json"])
-        os.truncate(path, target.chance.randrange(path.stat().st_size))
+        path = newest / target.rng.choice(["arrays.bin", "position.json", "manifest.json"])
+        os.truncate(path, target.rng.randrange(path.stat().st_size))
     kill(target)
 
 
@@ -182,7 +182,7 @@ def block_image(target: Target) -> None:
 def _an_image(target: Target) -> Path:
     """One that nothing befell yet, or that was only cut off."""
     images = [path for kind in ("*.jpg", "*.png") for path in target.images.rglob(kind)]
-    return target.chance.choice(sorted(path for path in images if path.is_file()))
+    return target.rng.choice(sorted(path for path in images if path.is_file()))
 
 
 def starve(target: Target) -> None:
@@ -212,9 +212,9 @@ KINDS: dict[str, FaultKind] = {
     "refuse_first_memory": FaultKind(refuse_memory, is_exact=False, before_first_step=True),
     "kill_for_memory": FaultKind(kill_for_memory, is_exact=False, needs_root=True),
     "nearly_fill_memory": FaultKind(nearly_fill_memory, is_exact=False, needs_root=True, needs_group=True, is_alone=True),
-    "starve": FaultKind(starve, needs_root=True, is_alone=True, may_lose=0, run_with=FEW_AHEAD),
-    "spoil_image": FaultKind(spoil_image, is_exact=False, restarts=False, run_with=FEW_AHEAD),
-    "block_image": FaultKind(block_image, is_exact=False, restarts=False, run_with=FEW_AHEAD),
+    "starve": FaultKind(starve, needs_root=True, is_alone=True, may_lose=0, run_with=LITTLE_PREFETCH),
+    "spoil_image": FaultKind(spoil_image, is_exact=False, restarts=False, run_with=LITTLE_PREFETCH),
+    "block_image": FaultKind(block_image, is_exact=False, restarts=False, run_with=LITTLE_PREFETCH),
     "explode": FaultKind(
         nothing, is_exact=False, settings={"learning_rate": 1.0, "clip_norm": 0.0, "warmup_steps": 0}, may_lose=None
     ),

@@ -134,7 +134,7 @@ def undisturbed(backend: str, epochs: int, data: Path) -> dict[str, Any]:
 
 def disturbed(backend: str, epochs: int, data: Path, kinds: list[str], seed: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """One run with these faults, one after the other, each a random number of steps after the recovery from that before."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     with _folder() as folder:
         own = shutil.copytree(data, folder / "data")
         with_them = {name: value for kind in kinds for name, value in KINDS[kind].run_with.items()}
@@ -143,7 +143,7 @@ def disturbed(backend: str, epochs: int, data: Path, kinds: list[str], seed: int
             supervised = Supervised(run, _group(until_end) if any(KINDS[kind].needs_group for kind in kinds) else None)
             faults = []
             for kind in kinds:
-                told = _one_fault(supervised, kind, own, chance, until_end)
+                told = _one_fault(supervised, kind, own, rng, until_end)
                 if told is not None:
                     faults.append({"backend": backend, "seed": seed, "kind": kind, **told})
                 if supervised.process.poll() is not None:
@@ -194,18 +194,18 @@ def _told_by_journal(of: Journal, plan: PlanMade, survived: bool) -> dict[str, A
 
 
 def _one_fault(
-    supervised: Supervised, kind: str, images: Path, chance: random.Random, until_end: ExitStack
+    supervised: Supervised, kind: str, images: Path, rng: random.Random, until_end: ExitStack
 ) -> dict[str, Any] | None:
     """None: the run was over before its moment came."""
     fault = KINDS[kind]
-    if not (_is_about_to_begin(supervised) if fault.before_first_step else _is_some_steps_on(supervised, chance)):
+    if not (_is_about_to_begin(supervised) if fault.before_first_step else _is_some_steps_on(supervised, rng)):
         return None
     pid, step = supervised.worker_pid(), supervised.from_step() if fault.before_first_step else supervised.step()
     began = time.monotonic()
     try:
-        fault.do(Target(supervised.run, supervised.process, pid, images, chance, until_end, supervised.group))
+        fault.do(Target(supervised.run, supervised.process, pid, images, rng, until_end, supervised.group))
     except (psutil.NoSuchProcess, ProcessLookupError):  # it was ending just then, of what came before: the next one's turn
-        return _one_fault(supervised, kind, images, chance, until_end)
+        return _one_fault(supervised, kind, images, rng, until_end)
     if fault.ends_supervisor:
         code = supervised.process.wait(LONGEST_S)
         ended_s = round(time.monotonic() - began, 2)
@@ -226,14 +226,14 @@ def _one_fault(
     return {**told, "found": plan.cause if plan else "", "remedy": plan.remedy if plan else ""}
 
 
-def _is_some_steps_on(supervised: Supervised, chance: random.Random) -> bool:
+def _is_some_steps_on(supervised: Supervised, rng: random.Random) -> bool:
     """Waits for a random moment, some steps after the first of the newest worker; False: it never came."""
     if _wait(supervised, lambda: supervised.step() >= 0) is None:
         return False
-    at = supervised.step() + chance.randrange(1, MAX_STEPS_AWAY)
+    at = supervised.step() + rng.randrange(1, MAX_STEPS_AWAY)
     if _wait(supervised, lambda: supervised.step() >= at) is None:
         return False
-    time.sleep(chance.random() * 0.2)
+    time.sleep(rng.random() * 0.2)
     return True
 
 

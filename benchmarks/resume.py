@@ -182,16 +182,16 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0, help="of the steps at which it is killed")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/resume.json"))
-    wishes = parser.parse_args()
+    arguments = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for backend in wishes.backend or BACKENDS:
-            rows.append(measure(backend, wishes.on, wishes.kills, wishes.seed, Path(folder)))
+        for backend in arguments.backend or BACKENDS:
+            rows.append(measure(backend, arguments.on, arguments.kills, arguments.seed, Path(folder)))
     show(rows)
-    earlier = written.kept(wishes.out)
+    earlier = written.kept(arguments.out)
     measured = {_case(row) for row in rows}
     rows = [row for row in earlier.get("rows", []) if _case(row) not in measured] + rows
-    written.write(wishes.out, {"rows": rows}, earlier)
+    written.write(arguments.out, {"rows": rows}, earlier)
     if any(row["differences"] for row in rows if row.get("on") != "card-as-it-comes"):
         sys.exit(1)
 

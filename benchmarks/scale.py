@@ -98,15 +98,15 @@ def follow(process: psutil.Process, folder: Path, told: Path, seconds: float) ->
             return {"cpu_cores": used, "named_after_s": None, "named": [], "rss_mib": process.memory_info().rss / 2**20}
         time.sleep(0.05)
     named_at = time.monotonic()
-    crew = json.loads(told.read_text())["crews"][0]
-    verdict = crew["verdicts"][0] if crew["verdicts"] else {}
+    run_group = json.loads(told.read_text())["crews"][0]
+    verdict = run_group["verdicts"][0] if run_group["verdicts"] else {}
     return {
         "cpu_cores": used,
         "cpu_s_to_name": cpu_s(process) - before,
         "rss_mib": process.memory_info().rss / 2**20,
         "named_after_s": named_at - stopped_at,
-        "named": [holder["run"] for holder in crew["holders"]],
-        "why": crew["holders"][0]["words"],
+        "named": [holder["run"] for holder in run_group["holders"]],
+        "why": run_group["holders"][0]["words"],
         "cause": verdict.get("cause"),
     }
 
@@ -150,13 +150,13 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--writers", type=int, default=4)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/scale.json"))
-    wishes = parser.parse_args()
+    arguments = parser.parse_args()
     rows = []
-    for size in wishes.sizes:
-        for kind in wishes.kinds:
-            rows.append(measure(size, kind, wishes.seconds, wishes.writers, wishes.rates))
+    for size in arguments.sizes:
+        for kind in arguments.kinds:
+            rows.append(measure(size, kind, arguments.seconds, arguments.writers, arguments.rates))
             print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
-            written.write(wishes.out, {"cores": os.cpu_count(), "rows": rows})
+            written.write(arguments.out, {"cores": os.cpu_count(), "rows": rows})
     show(rows)
 
 

@@ -37,13 +37,13 @@ RATE = 1e-4
 
 
 def batch_of(size: int, px: int) -> dict[str, np.ndarray]:
-    chance = np.random.default_rng(0)
-    corner = chance.random((size, BOXES, 2)) * 0.7 * px
-    side = (0.05 + chance.random((size, BOXES, 2)) * 0.25) * px
+    rng = np.random.default_rng(0)
+    corner = rng.random((size, BOXES, 2)) * 0.7 * px
+    side = (0.05 + rng.random((size, BOXES, 2)) * 0.25) * px
     return {
-        "images": chance.integers(0, 256, (size, px, px, 3), np.uint8),
+        "images": rng.integers(0, 256, (size, px, px, 3), np.uint8),
         "boxes": np.concatenate([corner, corner + side], axis=2).astype(np.float32),
-        "classes": chance.integers(0, CLASSES, (size, BOXES)).astype(np.int32),
+        "classes": rng.integers(0, CLASSES, (size, BOXES)).astype(np.int32),
         "mask": np.ones((size, BOXES), np.bool_),
     }
 
@@ -143,8 +143,18 @@ def limit_of(size: int, px: int) -> None:
     print(products_of_step(size, px), matrix_speed(), flush=True)
 
 
-def limit(wishes: argparse.Namespace) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.step", "--serve", LIMIT, "--batch", str(wishes.batch), "--px", str(wishes.px)]
+def limit(arguments: argparse.Namespace) -> dict[str, float]:
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.step",
+        "--serve",
+        LIMIT,
+        "--batch",
+        str(arguments.batch),
+        "--px",
+        str(arguments.px),
+    ]
     said = subprocess.run(
         command, capture_output=True, text=True, check=True, env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
     )  # fmt: skip
@@ -156,10 +166,20 @@ def limit(wishes: argparse.Namespace) -> dict[str, float]:
 
 
 class Contestant:
-    def __init__(self, way: str, backend: str, wishes: argparse.Namespace) -> None:
-        command = [sys.executable, "-m", "benchmarks.step", "--serve", way, "--batch", str(wishes.batch), "--px", str(wishes.px)]
+    def __init__(self, way: str, backend: str, arguments: argparse.Namespace) -> None:
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.step",
+            "--serve",
+            way,
+            "--batch",
+            str(arguments.batch),
+            "--px",
+            str(arguments.px),
+        ]
         quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "KERAS_BACKEND": backend}
-        paths = [os.environ.get("PYTHONPATH", ""), *([str(wishes.kerashub)] if way == "KerasHub" else [])]
+        paths = [os.environ.get("PYTHONPATH", ""), *([str(arguments.kerashub)] if way == "KerasHub" else [])]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
             env={**os.environ, **quiet, "PYTHONPATH": os.pathsep.join(path for path in paths if path)},
@@ -193,11 +213,11 @@ class Contestant:
         os.killpg(self._process.pid, number)
 
 
-def measure(backend: str, wishes: argparse.Namespace) -> dict[str, Any]:
-    contestants = [Contestant(way, backend, wishes) for way in WAYS]
+def measure(backend: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    contestants = [Contestant(way, backend, arguments) for way in WAYS]
     seconds: dict[str, list[float]] = {way: [] for way in WAYS}
     try:
-        for _ in range(wishes.rounds):
+        for _ in range(arguments.rounds):
             for contestant in random.sample(contestants, len(contestants)):
                 seconds[contestant.way].append(contestant.turn())
     finally:
@@ -213,8 +233,10 @@ def measure(backend: str, wishes: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def show(rows: list[dict[str, Any]], least: dict[str, float], wishes: argparse.Namespace) -> None:
-    print(f"RetinaNet ResNet-50, batch {wishes.batch}, {wishes.px} px, float32, two cores. Needed: {NEEDED} times as fast.\n")
+def show(rows: list[dict[str, Any]], least: dict[str, float], arguments: argparse.Namespace) -> None:
+    print(
+        f"RetinaNet ResNet-50, batch {arguments.batch}, {arguments.px} px, float32, two cores. Needed: {NEEDED} times as fast.\n"
+    )
     print(
         f"{least['gigaflop']:.0f} GFLOP a step, {least['gigaflop_per_s']:.0f} GFLOP/s: no step under {least['step_s']:.2f} s.\n"
     )
@@ -238,25 +260,25 @@ def main() -> None:
     parser.add_argument("--px", type=int, default=320)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/step.json"))
     parser.add_argument("--serve", choices=(*WAYS, LIMIT), help=argparse.SUPPRESS)
-    wishes = parser.parse_args()
+    arguments = parser.parse_args()
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
-    if wishes.serve:
-        serve(wishes.serve, wishes.batch, wishes.px)
+    if arguments.serve:
+        serve(arguments.serve, arguments.batch, arguments.px)
         return
-    if wishes.kerashub is None:
+    if arguments.kerashub is None:
         parser.error("--kerashub FOLDER: where KerasHub is installed (pip install --target FOLDER keras-hub)")
-    least = limit(wishes)
-    rows = [measure(backend, wishes) for backend in wishes.backend or BACKENDS]
-    show(rows, least, wishes)
+    least = limit(arguments)
+    rows = [measure(backend, arguments) for backend in arguments.backend or BACKENDS]
+    show(rows, least, arguments)
     said = {
-        "px": wishes.px,
-        "batch": wishes.batch,
-        "rounds": wishes.rounds,
+        "px": arguments.px,
+        "batch": arguments.batch,
+        "rounds": arguments.rounds,
         "load_average": os.getloadavg(),
         "limit": least,
         "rows": rows,
     }
-    written.write(wishes.out, said)
+    written.write(arguments.out, said)
 
 
 if __name__ == "__main__":

@@ -46,11 +46,11 @@ def bare(settings: Settings, folder: Path) -> float:
 
     backends.choose(settings.backend, takes_card=True)
     from unstall.training.loop import builders
-    from unstall.training.loop.datasets import lessons
+    from unstall.training.loop.datasets import load_datasets
     from unstall.training.step.keras_fit import fed
     from unstall.training.step.step import Step
 
-    learned = lessons(settings, builders.image_px(settings), folder)
+    learned = load_datasets(settings, builders.image_px(settings), folder)
     detector = builders.built(settings, learned.classes, print)
     pipeline = builders.pipeline(settings, detector, learned.train)
     step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch)
@@ -123,19 +123,19 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=250)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/supervised.json"))
     parser.add_argument("--bare", nargs=2, help=argparse.SUPPRESS)
-    wishes = parser.parse_args()
-    if wishes.bare:
+    arguments = parser.parse_args()
+    if arguments.bare:
         from unstall.config.settings import from_plain
 
-        plain, folder = wishes.bare
+        plain, folder = arguments.bare
         print(bare(from_plain(json.loads(plain)), Path(folder)))
         return
-    rows = [measured(backend, wishes.pairs, wishes.steps) for backend in wishes.backend or BACKENDS]
+    rows = [measured(backend, arguments.pairs, arguments.steps) for backend in arguments.backend or BACKENDS]
     show(rows)
-    earlier = written.kept(wishes.out)
+    earlier = written.kept(arguments.out)
     new = {row["backend"] for row in rows}
     rows = [row for row in earlier.get("rows", []) if row["backend"] not in new] + rows
-    written.write(wishes.out, {"load_average": os.getloadavg(), "rows": rows}, earlier)
+    written.write(arguments.out, {"load_average": os.getloadavg(), "rows": rows}, earlier)
 
 
 if __name__ == "__main__":

@@ -372,22 +372,22 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/throughput.json"))
     parser.add_argument("--serve", nargs=5, help=argparse.SUPPRESS)
-    wishes = parser.parse_args()
-    if wishes.serve:
-        way, variant, size, px, recipe = wishes.serve
+    arguments = parser.parse_args()
+    if arguments.serve:
+        way, variant, size, px, recipe = arguments.serve
         serve(way, variant, int(size), int(px), recipe)
         return
     cases = [
         (way, variant, size, CASES[variant][1], recipe)
-        for recipe in wishes.recipe.split(",")
-        for variant in wishes.variants.split(",")
-        for size in (map(int, wishes.batches.split(",")) if wishes.batches else CASES[variant][0])
-        for way in wishes.ways.split(",")
+        for recipe in arguments.recipe.split(",")
+        for variant in arguments.variants.split(",")
+        for size in (map(int, arguments.batches.split(",")) if arguments.batches else CASES[variant][0])
+        for way in arguments.ways.split(",")
         if way != "kerashub-jax" or (variant.startswith("retinanet") and recipe == "all")
     ]
-    rows = measure(cases, wishes.at_once, wishes.rounds)
+    rows = measure(cases, arguments.at_once, arguments.rounds)
     show(rows)
-    written.write(wishes.out, {"matrix_peak_flops": MATRIX_PEAK, "rows": rows})
+    written.write(arguments.out, {"matrix_peak_flops": MATRIX_PEAK, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -163,12 +163,12 @@ def wait_for(is_so: Callable[[], bool], most_s: float) -> bool:
 # --- a fault ---
 
 
-def suffer(cluster: Cluster, kind: str, chance: random.Random, most_s: float) -> Suffered:
+def suffer(cluster: Cluster, kind: str, rng: random.Random, most_s: float) -> Suffered:
     begun_at = cluster.step()
-    first = begun_at + chance.randint(*STEPS_BETWEEN)
+    first = begun_at + rng.randint(*STEPS_BETWEEN)
     wait_for(lambda: cluster.step() >= first, most_s)
     time.sleep(BEFORE_S.get(kind, 0.0))
-    worker = 0 if kind == "coordinator" else chance.randrange(1, cluster.hosts.count)
+    worker = 0 if kind == "coordinator" else rng.randrange(1, cluster.hosts.count)
     step, at, load = cluster.step(), time.time(), round(os.getloadavg()[0], 1)
 
     before = cluster.pid(worker)
@@ -262,7 +262,7 @@ def words_of(event: Event) -> str:
 
 
 def measure(numbers: range, hosts: int, kinds: list[str], seed: int, most_s: float, keep: Callable[[Suffered], None]) -> None:
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="unstall-workers-") as folder, Hosts(hosts).up() as network:
         cluster = Cluster(network, Path(folder))
         cluster.start()
@@ -271,7 +271,7 @@ def measure(numbers: range, hosts: int, kinds: list[str], seed: int, most_s: flo
                 said = "\n".join(path.read_text()[-1500:] for path in sorted(Path(folder).glob("said-*.txt")))
                 raise SystemExit(f"The training on {hosts} hosts did not begin:\n{said}")
             for number in numbers:
-                suffered = suffer(cluster, kinds[number % len(kinds)], chance, most_s)
+                suffered = suffer(cluster, kinds[number % len(kinds)], rng, most_s)
                 keep(suffered)
                 if suffered.outcome != "survived":
                     cluster.end()
@@ -302,25 +302,25 @@ def main() -> int:
     parser.add_argument("--seconds-each", type=float, default=300.0, help="after which a training that does not get on is hung")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=OUT)
-    wishes = parser.parse_args()
-    numbers = [int(each) for each in wishes.hosts.split(",")]
-    earlier = written.kept(wishes.out)
+    arguments = parser.parse_args()
+    numbers = [int(each) for each in arguments.hosts.split(",")]
+    earlier = written.kept(arguments.out)
     results = earlier.get("faults", [])
 
     def keep(suffered: Suffered) -> None:
         results.append(asdict(suffered))
         print(f"  {json.dumps(results[-1], ensure_ascii=False)}", file=sys.stderr, flush=True)
-        wishes.out.parent.mkdir(parents=True, exist_ok=True)
-        written.write(wishes.out, {"faults": results}, earlier)
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
+        written.write(arguments.out, {"faults": results}, earlier)
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # hosts are taken down in any case
     try:
         for place, hosts in enumerate(numbers):
-            count = wishes.count * (place + 1) // len(numbers) - wishes.count * place // len(numbers)
+            count = arguments.count * (place + 1) // len(numbers) - arguments.count * place // len(numbers)
             done = sum(each["hosts"] == hosts for each in results)
             if done < count:
-                seed = wishes.seed + 1000 * hosts + done
-                measure(range(done, count), hosts, wishes.kinds.split(","), seed, wishes.seconds_each, keep)
+                seed = arguments.seed + 1000 * hosts + done
+                measure(range(done, count), hosts, arguments.kinds.split(","), seed, arguments.seconds_each, keep)
     except AccessDeniedError as error:
         print(f"Not permitted here: {error}", file=sys.stderr)
         return 2

@@ -22,7 +22,7 @@ from unstall.data.check.runner import problem_module, problem_names
 from unstall.data.synthetic.defects import defect_names
 from unstall.detectors import families
 from unstall.detectors import pages as detector_pages
-from unstall.diagnosis.findings import cause_module, cause_names, crew_cause_names, explained_by
+from unstall.diagnosis.findings import cause_module, cause_names, explained_by, worker_cause_names
 from unstall.diagnosis.pages import HEADINGS, sections, summaries
 from unstall.diagnosis.verdict import Safety
 from unstall.journal import events
@@ -98,7 +98,7 @@ def test_a_cause_examines_a_journal(name: str) -> None:
     assert list(inspect.signature(examine).parameters) == ["journal"], f"{name}: examine takes one argument, the journal."
 
 
-@pytest.mark.parametrize("name", crew_cause_names())
+@pytest.mark.parametrize("name", worker_cause_names())
 def test_a_cause_that_shows_among_workers_examines_a_crew(name: str) -> None:
     examine = cause_module(name).examine_workers
     assert list(inspect.signature(examine).parameters) == ["crew"], f"{name}: examine_workers takes one argument, the crew."
@@ -184,11 +184,13 @@ def test_a_problem_is_named_by_the_fault(name: str) -> None:
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_problem_examines_what_was_checked(name: str) -> None:
     module = problem_module(name)
-    examine, mend = getattr(module, "examine", None), getattr(module, "mend", None)
+    examine, propose_fixes = getattr(module, "examine", None), getattr(module, "propose_fixes", None)
     assert callable(examine), f"src/unstall/data/check/problems/{name}.py: add `def examine(checked: Checked) -> list[Finding]`."
     assert list(inspect.signature(examine).parameters) == ["checked"], f"{name}: examine takes one argument, what was checked."
-    if mend is not None:
-        assert list(inspect.signature(mend).parameters) == ["checked", "found"], f"{name}: mend takes (checked, found)."
+    if propose_fixes is not None:
+        assert list(inspect.signature(propose_fixes).parameters) == ["checked", "found"], (
+            f"{name}: propose_fixes takes (checked, found)."
+        )
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

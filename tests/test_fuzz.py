@@ -18,7 +18,7 @@ from unstall.data.io.image.headers import header_of_bytes
 from unstall.detectors.weights.reader import read as read_weights
 from unstall.tfod.config import of_text
 from unstall.tfod.conversion import of_config
-from unstall.tfod.inputs import Given
+from unstall.tfod.inputs import PathOverrides
 
 
 @pytest.mark.parametrize("name", driver_names())
@@ -43,7 +43,7 @@ def test_the_seeds_of_the_other_parsers_are_read() -> None:
     for seed in importlib.import_module("fuzz.drivers.labelmap").SEEDS:
         assert label_map.parse(seed.decode())
     for seed in importlib.import_module("fuzz.drivers.tfod").SEEDS:
-        assert of_config(of_text(seed.decode(), "pipeline.config"), Given()).count()["unknown"] == 0
+        assert of_config(of_text(seed.decode(), "pipeline.config"), PathOverrides()).count()["unknown"] == 0
     for seed in importlib.import_module("fuzz.drivers.headers").SEEDS:
         read = header_of_bytes(seed)
         assert (read.width, read.height) == (64, 48), read

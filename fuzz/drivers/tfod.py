@@ -11,7 +11,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.data.io.reader import as_text
 from unstall.tfod.config import of_text
 from unstall.tfod.conversion import of_config, report_text, settings_text
-from unstall.tfod.inputs import Given
+from unstall.tfod.inputs import PathOverrides
 
 READERS = (
     b"train_input_reader: < label_map_path: 'PATH_TO_BE_CONFIGURED/a' tf_record_input_reader { input_path: ['a@2', \"b\"] } >"
@@ -80,7 +80,7 @@ TOKENS = (
 def one(data: bytes, folder: Path) -> None:
     try:
         root = of_text(as_text(data), "pipeline.config")
-        found = of_config(root, Given())
+        found = of_config(root, PathOverrides())
     except InvalidInputError as error:
         said(str(error))
         return

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from unstall.base.errors import InvalidInputError
-from unstall.board.access import Answer, Door, chosen_token, is_own_name
+from unstall.board.access import AccessControl, AccessDecision, chosen_token, is_own_name
 
 TOKEN = "a-token-of-enough-letters"
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8750", "127.0.0.1:8750", "127.0.0.1:9", "[::1]:8750", "127.8.8.8"])
 def test_names_of_this_machine_are_answered(host: str) -> None:
-    assert Door(None).answer({"Host": host}, None) is Answer.COME_IN
+    assert AccessControl(None).answer({"Host": host}, None) is AccessDecision.ALLOW
 
 
 @pytest.mark.parametrize(
@@ -20,15 +20,15 @@ def test_names_of_this_machine_are_answered(host: str) -> None:
 )
 def test_a_name_that_strangers_may_own_is_not(host: str) -> None:
     assert not is_own_name(host)
-    assert Door(None).answer({"Host": host}, None) is Answer.OTHER_NAME
+    assert AccessControl(None).answer({"Host": host}, None) is AccessDecision.OTHER_NAME
 
 
 def test_the_token_may_be_in_the_address_the_header_or_the_cookie() -> None:
-    door = Door(TOKEN, "board")
-    assert door.answer({"Host": "any.example"}, TOKEN) is Answer.KEEP_TOKEN
-    assert door.answer({"Authorization": f"Bearer {TOKEN}"}, None) is Answer.COME_IN
-    assert door.answer({"Cookie": f"other=1; board={TOKEN}"}, None) is Answer.COME_IN
-    assert TOKEN in door.set_cookie() and "HttpOnly" in door.set_cookie()
+    access = AccessControl(TOKEN, "board")
+    assert access.answer({"Host": "any.example"}, TOKEN) is AccessDecision.KEEP_TOKEN
+    assert access.answer({"Authorization": f"Bearer {TOKEN}"}, None) is AccessDecision.ALLOW
+    assert access.answer({"Cookie": f"other=1; board={TOKEN}"}, None) is AccessDecision.ALLOW
+    assert TOKEN in access.set_cookie() and "HttpOnly" in access.set_cookie()
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_token_may_be_in_the_address_the_header_or_the_cookie() -> None:
     ],
 )
 def test_without_the_token_nobody_comes_in(headers: dict[str, str], in_address: str | None) -> None:
-    assert Door(TOKEN, "board").answer(headers, in_address) is Answer.NO_TOKEN
+    assert AccessControl(TOKEN, "board").answer(headers, in_address) is AccessDecision.NO_TOKEN
 
 
 def test_away_from_loopback_a_token_is_made_and_never_twice_the_same() -> None:

@@ -21,8 +21,8 @@ from tests.board.test_process import a_board
 from tests.board.test_server import HOSTILE, TOKEN
 from tests.programs import UNSTALL, write
 from tests.report.html.test_run_page_in_browser import CHROMIUM, browser, drag, moments
-from unstall.board.access import Door
-from unstall.board.server import Desk, Server
+from unstall.board.access import AccessControl
+from unstall.board.server import BoardState, Server
 from unstall.journal.events import ProcessEnded, StallEnded
 
 __all__ = ["browser"]  # the fixture
@@ -50,7 +50,7 @@ class Board:
         self._server: Server | None = None
 
     def start(self, token: str | None = None) -> None:
-        self._server = Server(("127.0.0.1", self.port), Desk(self.folder, Door(token, "board"), "this-board"))
+        self._server = Server(("127.0.0.1", self.port), BoardState(self.folder, AccessControl(token, "board"), "this-board"))
         self.port = self._server.server_port
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 

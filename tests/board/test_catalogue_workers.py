@@ -19,19 +19,19 @@ def catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalogue:
     return Catalogue(tmp_path)
 
 
-def of_crew(written: Written, worker: int, of: int = 3, coordinator: str = "10.0.0.1:1234") -> Written:
+def of_workers(written: Written, worker: int, of: int = 3, coordinator: str = "10.0.0.1:1234") -> Written:
     return written.write(MembershipSeen(at=written.began, worker=worker, of=of, coordinator=coordinator))
 
 
 def waits(folder: Path, name: str, worker: int) -> Written:
     """In a collective operation, as its own watcher says."""
-    return of_crew(training(folder, name, ago=12), worker).stalls(60, 69, step=571).verdict(70, "collective_stuck")
+    return of_workers(training(folder, name, ago=12), worker).stalls(60, 69, step=571).verdict(70, "collective_stuck")
 
 
 def test_who_holds_the_others_stands_first_and_says_why(catalogue: Catalogue) -> None:
     waits(catalogue.folder, "a-run", 0)
     waits(catalogue.folder, "b-run", 1)
-    of_crew(stuck(catalogue.folder, "c-run"), 2)
+    of_workers(stuck(catalogue.folder, "c-run"), 2)
     training(catalogue.folder, "another")
     rows = catalogue.look()
     assert [row["run"] for row in rows] == ["c-run", "a-run", "b-run", "another"]
@@ -46,7 +46,7 @@ def test_who_holds_the_others_stands_first_and_says_why(catalogue: Catalogue) ->
 
 def test_a_row_changes_when_another_worker_does(catalogue: Catalogue) -> None:
     waits(catalogue.folder, "a-run", 0)
-    moves = of_crew(training(catalogue.folder, "b-run"), 1)
+    moves = of_workers(training(catalogue.folder, "b-run"), 1)
     catalogue.look()
     seen = catalogue.number
     moves.ends(61, exit_code=None, signal=9)
@@ -58,7 +58,7 @@ def test_a_row_changes_when_another_worker_does(catalogue: Catalogue) -> None:
 
 def test_workers_that_all_train_hold_nobody(catalogue: Catalogue) -> None:
     for worker in range(3):
-        of_crew(training(catalogue.folder, f"run-{worker}"), worker)
+        of_workers(training(catalogue.folder, f"run-{worker}"), worker)
     rows = catalogue.look()
     assert [row["crew"]["worker"] for row in rows] == [0, 1, 2]
     assert not any(row["crew"]["holds"] or row["crew"]["held_by"] for row in rows)
@@ -70,6 +70,6 @@ def test_an_earlier_training_at_the_same_address_is_another_group(catalogue: Cat
     finished(catalogue.folder, "before-0", membership={**place, "worker": 0})
     finished(catalogue.folder, "before-1", membership=place)
     for worker in (0, 1):
-        of_crew(Written(catalogue.folder, f"now-{worker}", time.time() - 60).starts().fits().steps(0, 9, 50), worker)
+        of_workers(Written(catalogue.folder, f"now-{worker}", time.time() - 60).starts().fits().steps(0, 9, 50), worker)
     groups = {row["run"]: row["crew"]["group"] for row in catalogue.look()}
     assert groups == {"now-0": "now-0", "now-1": "now-0", "before-0": "before-0", "before-1": "before-0"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from unstall.base.errors import InvalidInputError, RunNotFoundError
-from unstall.board.filters import STATES, Wanted, is_good, is_script, last_good, moment
+from unstall.board.filters import STATES, RunFilter, is_good, is_script, last_good, moment
 from unstall.cli.runs import STATES as OFFERED
 
 NOW = time.time()
@@ -41,15 +41,15 @@ def test_what_only_resembles_it_is_another(script: str) -> None:
 
 def test_a_training_of_ours_is_known_by_its_model() -> None:
     assert is_script(row(command="python -m unstall.training X", model="ssd_tiny"), "ssd_tiny")
-    assert Wanted(model="ssd").fits(row(model="ssd_tiny")) and not Wanted(model="ssd").fits(row())
+    assert RunFilter(model="ssd").fits(row(model="ssd_tiny")) and not RunFilter(model="ssd").fits(row())
 
 
 def test_all_that_is_wanted_must_fit() -> None:
-    assert Wanted().fits(row())
-    assert Wanted(states=("failed", "done")).fits(row()) and not Wanted(states=("failed",)).fits(row())
-    assert Wanted(since=NOW - 100).fits(row()) and not Wanted(since=NOW - 50).fits(row())
-    assert Wanted(before=NOW).fits(row()) and not Wanted(before=NOW - 50).fits(row())
-    assert Wanted(words=("STARVED", "train")).fits(row(verdict=verdict("slows"))) and not Wanted(words=("nan",)).fits(row())
+    assert RunFilter().fits(row())
+    assert RunFilter(states=("failed", "done")).fits(row()) and not RunFilter(states=("failed",)).fits(row())
+    assert RunFilter(since=NOW - 100).fits(row()) and not RunFilter(since=NOW - 50).fits(row())
+    assert RunFilter(before=NOW).fits(row()) and not RunFilter(before=NOW - 50).fits(row())
+    assert RunFilter(words=("STARVED", "train")).fits(row(verdict=verdict("slows"))) and not RunFilter(words=("nan",)).fits(row())
 
 
 def test_a_good_run_came_to_its_end_and_nothing_stopped_or_spoiled_it() -> None:

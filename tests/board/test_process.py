@@ -21,7 +21,7 @@ from tests.programs import UNSTALL, write
 from tests.supervisor.train.test_training_run import SUPERVISE, a_run
 from unstall.base.errors import InvalidInputError
 from unstall.board import autostart, process
-from unstall.board.launcher import Wanted, serve
+from unstall.board.launcher import BoardOptions, serve
 from unstall.journal import run_folder
 
 
@@ -112,12 +112,12 @@ def test_a_port_that_is_taken_is_an_error_and_of_the_usual_ones_the_next_is_take
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        (Wanted(token="short"), "--token: expected 16 to 200 letters"),
-        (Wanted(host="no.such.host.invalid"), "--host: 'no.such.host.invalid' is no address of this machine"),
-        (Wanted(host="192.0.2.7"), "Cannot listen at 192.0.2.7"),
+        (BoardOptions(token="short"), "--token: expected 16 to 200 letters"),
+        (BoardOptions(host="no.such.host.invalid"), "--host: 'no.such.host.invalid' is no address of this machine"),
+        (BoardOptions(host="192.0.2.7"), "Cannot listen at 192.0.2.7"),
     ],
 )
-def test_what_cannot_be_is_named(wanted: Wanted, words: str, folder: Path) -> None:
+def test_what_cannot_be_is_named(wanted: BoardOptions, words: str, folder: Path) -> None:
     with pytest.raises(InvalidInputError, match=words):
         serve(folder, wanted, lambda board, is_new: pytest.fail("it serves"))
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.board.run_folders import finished, stuck, training
-from unstall.board.access import Door
-from unstall.board.server import Desk, Server
+from unstall.board.access import AccessControl
+from unstall.board.server import BoardState, Server
 
 TOKEN = "a-token-of-enough-letters"
 HOSTILE = "<img src=x onerror=alert(1)>&'\""
@@ -34,7 +34,7 @@ class Asked:
 
 @contextmanager
 def serving(folder: Path, token: str | None = None) -> Iterator[int]:
-    server = Server(("127.0.0.1", 0), Desk(folder, Door(token, "board"), "this-board"))
+    server = Server(("127.0.0.1", 0), BoardState(folder, AccessControl(token, "board"), "this-board"))
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     try:
         yield server.server_port

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.diagnosis.builders import T0, host, stalled, started, steps
-from unstall.board.status import UNNAMED_STALL_S, Glance
+from unstall.board.status import UNNAMED_STALL_S, RunStatus
 from unstall.journal.events import (
     ErrorRaised,
     Event,
@@ -24,14 +24,14 @@ WORKER = RunStarted(at=T0, mode="train", command=["python", "-m", "unstall.train
 FIT = FitBegan(at=T0 + 1, epochs=4, steps_per_epoch=250)
 
 
-def glance(*events: Event) -> Glance:
-    seen = Glance()
+def status(*events: Event) -> RunStatus:
+    seen = RunStatus()
     seen.take(events)
     return seen
 
 
 def state(*events: Event, now: float = 30.0, is_live: bool = True, is_named: bool = False) -> str:
-    return glance(*events).state(T0 + now, is_live, is_named)
+    return status(*events).state(T0 + now, is_live, is_named)
 
 
 # --- states ---
@@ -98,19 +98,19 @@ def test_a_training_whose_worker_died_is_not_failed_while_it_is_being_treated() 
 
 
 def test_steps_are_told_of_all_epochs() -> None:
-    assert glance(started(), FIT, steps(0, 299, at=60)).progress()["step"] == 300
-    assert glance(started(), FIT, steps(0, 299, at=60)).progress()["steps"] == 1000
+    assert status(started(), FIT, steps(0, 299, at=60)).progress()["step"] == 300
+    assert status(started(), FIT, steps(0, 299, at=60)).progress()["steps"] == 1000
 
 
 def test_a_worker_that_goes_on_from_a_checkpoint_counts_the_steps_before_it() -> None:
     began = TrainingBegan(at=T0 + 2, from_step=500, epochs=4, steps_per_epoch=250, batch_size=16)
-    assert glance(WORKER, began).progress()["step"] == 500
-    assert glance(WORKER, began, steps(0, 99, at=30)).progress()["step"] == 600
-    assert glance(WORKER, began, steps(0, 99, at=30), TrainingEnded(at=T0 + 40, step=612)).progress()["step"] == 612
+    assert status(WORKER, began).progress()["step"] == 500
+    assert status(WORKER, began, steps(0, 99, at=30)).progress()["step"] == 600
+    assert status(WORKER, began, steps(0, 99, at=30), TrainingEnded(at=T0 + 40, step=612)).progress()["step"] == 612
 
 
 def test_an_input_without_end_has_no_number_of_steps() -> None:
-    assert glance(started(), FitBegan(at=T0, epochs=3), steps(0, 9, at=9)).progress()["steps"] is None
+    assert status(started(), FitBegan(at=T0, epochs=3), steps(0, 9, at=9)).progress()["steps"] is None
 
 
 def test_speed_is_of_the_last_seconds_in_images_where_a_step_has_a_known_number() -> None:
@@ -118,14 +118,14 @@ def test_speed_is_of_the_last_seconds_in_images_where_a_step_has_a_known_number(
         steps(1, 10, at=20, each_s=1.0),
         [steps(first, first + 9, at=60 + first / 10, each_s=0.1) for first in range(11, 200, 10)],
     )
-    speed = glance(started(), FIT, slow, *fast).speed()
+    speed = status(started(), FIT, slow, *fast).speed()
     assert speed is not None and (speed["value"], speed["unit"]) == (pytest.approx(10), "steps/s")
     began = TrainingBegan(at=T0 + 2, epochs=4, steps_per_epoch=250, batch_size=16)
-    images = glance(WORKER, began, *fast).speed()
+    images = status(WORKER, began, *fast).speed()
     assert images is not None and (images["value"], images["unit"]) == (pytest.approx(160), "images/s")
 
 
 def test_what_is_left_takes_as_long_as_what_was_done_after_the_first_step() -> None:
     moved = [steps(0, 0, at=30, each_s=25.0), steps(1, 100, at=50), steps(101, 200, at=70)]
-    assert glance(started(), FIT, *moved).left_s() == pytest.approx((1000 - 201) * 0.2)
-    assert glance(started(), FIT, moved[0]).left_s() is None
+    assert status(started(), FIT, *moved).left_s() == pytest.approx((1000 - 201) * 0.2)
+    assert status(started(), FIT, moved[0]).left_s() is None

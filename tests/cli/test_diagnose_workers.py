@@ -18,10 +18,10 @@ from unstall.journal.events import ProcessEnded, RunStarted, VerdictReached
 def test_workers_of_one_training_are_told_together(tmp_path: Path) -> None:
     runs = [written_worker(tmp_path, 0, REDUCES), written_worker(tmp_path, 1, LOADS)]
     told = as_json("diagnose", *(str(run.path) for run in runs), code=VERDICT_FOUND)
-    (crew,), apart = told["crews"], told["apart"]
+    (run_group,), apart = told["crews"], told["apart"]
     assert not apart
-    assert (crew["state"], crew["of"], crew["verdicts"][0]["cause"]) == ("stuck", 2, "collective_stuck")
-    assert [(worker["name"], worker["step"], worker["where"], worker["holds"]) for worker in crew["workers"]] == [
+    assert (run_group["state"], run_group["of"], run_group["verdicts"][0]["cause"]) == ("stuck", 2, "collective_stuck")
+    assert [(worker["name"], worker["step"], worker["where"], worker["holds"]) for worker in run_group["workers"]] == [
         ("worker 0", 381, "train.py:36", False),
         ("worker 1", 381, "loader.py:12", True),
     ]

@@ -187,8 +187,8 @@ def test_a_run_that_is_resumed_keeps_its_settings_and_says_so(folder: Path) -> N
         done = call("train", *arguments, "--show-settings", "--json", "-")
         assert done.stderr == "./unstall.toml is not used: a run that is resumed keeps its own settings.\n"
         assert json.loads(done.stdout)["settings"]["seed"] == 9
-    begun = call("train", "--resume", "--out", "new", "--show-settings", "--json", "-")
-    assert begun.stderr.startswith(HERE) and json.loads(begun.stdout)["settings"]["seed"] == 5
+    started_run = call("train", "--resume", "--out", "new", "--show-settings", "--json", "-")
+    assert started_run.stderr.startswith(HERE) and json.loads(started_run.stdout)["settings"]["seed"] == 5
 
 
 def test_without_the_file_nothing_is_said(folder: Path) -> None:

@@ -83,14 +83,14 @@ def test_runs_in_a_closed_folder_are_not_said_to_be_none(command: list[str], clo
 BOARD = """
 import sys
 from pathlib import Path
-from unstall.board.access import Door
-from unstall.board.server import Desk
-desk = Desk(Path(sys.argv[1]), Door(None), "me")
-shown = desk.body("/", {}).contents.decode()
-page = desk.body("/run/" + sys.argv[2], {}).contents.decode()
+from unstall.board.access import AccessControl
+from unstall.board.server import BoardState
+board_state = BoardState(Path(sys.argv[1]), AccessControl(None), "me")
+shown = board_state.body("/", {}).contents.decode()
+page = board_state.body("/run/" + sys.argv[2], {}).contents.decode()
 print(shown.count("it cannot be read: Permission denied"), sys.argv[3] in shown, "it cannot be read" in page)
 (Path(sys.argv[1]) / sys.argv[2]).chmod(0o700)
-print([row["state"] for row in desk.catalogue.look(is_urgent=True)])
+print([row["state"] for row in board_state.catalogue.look(is_urgent=True)])
 """
 
 

@@ -12,13 +12,13 @@ from tests.cli.test_cli import call
 from tests.planning.memory.test_planner import MIB, SETTINGS, Known
 from unstall.cloud import machines
 from unstall.cloud import plan as planning
-from unstall.cloud.plan import Input, Offer, Plan, Wanted, measured
+from unstall.cloud.plan import Input, Offer, Plan, TrainingRequest, measured
 from unstall.planning import memory
 from unstall.planning.memory import compiler, plan_cache
 from unstall.planning.memory.devices import Device
 
 TABLE = machines.table()
-WANTED = Wanted(SETTINGS, parameters=34_000_000, images=1000, largest_pixels=640 * 480, input=Input())
+WANTED = TrainingRequest(SETTINGS, parameters=34_000_000, images=1000, largest_pixels=640 * 480, input=Input())
 
 
 @pytest.fixture
@@ -30,18 +30,18 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Known:
     return knows
 
 
-def plan_of(wanted: Wanted) -> Plan:
+def plan_of(wanted: TrainingRequest) -> Plan:
     def plan(device: Device) -> memory.MemoryPlan:
         return memory.plan(wanted.settings, device, 20, largest_pixels=wanted.largest_pixels, finds_largest=False)
 
     return plan
 
 
-def offers_of(wanted: Wanted, looks_at_all: bool = False) -> list[Offer]:
+def offers_of(wanted: TrainingRequest, looks_at_all: bool = False) -> list[Offer]:
     return planning.planned(wanted, TABLE, plan_of(wanted), looks_at_all=looks_at_all)
 
 
-def chosen_for(wanted: Wanted) -> Offer:
+def chosen_for(wanted: TrainingRequest) -> Offer:
     found = planning.chosen(offers_of(wanted))
     assert found is not None
     return found

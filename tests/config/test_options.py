@@ -10,14 +10,14 @@ from click.testing import CliRunner
 
 from unstall.base.errors import InvalidInputError
 from unstall.config import settings, toml_file
-from unstall.config.options import ByGroups, given, setting_options
+from unstall.config.options import GroupedCommand, given, setting_options
 
 
 def typed(*arguments: str) -> dict[str, Any]:
     """What a command gets that was called with these."""
     got: dict[str, Any] = {}
 
-    @click.command(cls=ByGroups)
+    @click.command(cls=GroupedCommand)
     @setting_options
     def command(**keywords: Any) -> None:
         got.update(given(keywords))
@@ -78,7 +78,7 @@ def test_what_other_trainers_call_a_setting_is_told_by_its_name_here(typed_name:
 
 
 def test_help_has_every_setting_with_its_meaning_under_its_heading() -> None:
-    @click.command(cls=ByGroups)
+    @click.command(cls=GroupedCommand)
     @setting_options
     def command(**keywords: Any) -> None:
         raise AssertionError

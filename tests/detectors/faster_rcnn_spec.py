@@ -15,7 +15,7 @@ from tests.detectors.gradients import compiled
 from tests.detectors.layers.proposals_spec import decoded
 from tests.detectors.layers.random_boxes import plain_iou
 from unstall.detectors.detector import Targets, shared
-from unstall.detectors.faster_rcnn import VARIANTS, FasterRCNN, FasterRCNNSettings, Learned
+from unstall.detectors.faster_rcnn import VARIANTS, FasterRCNN, FasterRCNNSettings, RegionTargets
 from unstall.detectors.layers.conv_norm import leaf_layers
 from unstall.detectors.layers.rng import draw_of
 from unstall.detectors.layers.rpn import Proposals
@@ -169,7 +169,7 @@ def test_the_second_stage_learns_the_box_of_the_regions_own_class() -> None:
     boxes = np.tile(np.array([10, 10, 40, 30], "float32"), (2, 5, 1)) + random.random((2, 5, 4)).astype("float32") * 5
     wanted = boxes + random.random((2, 5, 4)).astype("float32") * 3
     logits, codes = (random.normal(size=(2, 5, count)).astype("float32") for count in (4, 16))
-    regions = Learned(*(ops.convert_to_tensor(each) for each in (boxes, label, wanted, used)))
+    regions = RegionTargets(*(ops.convert_to_tensor(each) for each in (boxes, label, wanted, used)))
     outputs = {"classes": ops.convert_to_tensor(logits), "boxes": ops.convert_to_tensor(codes)}
     found = numbers(shared(detector.region_terms(outputs, regions)))
     cross = distance = 0.0

@@ -134,9 +134,9 @@ def source(file: str, line: int, **facts: Any) -> SourceRead:
 
 def stuck(*events: Event, cpu: float = 0.0, mode: str = "run", now: float = 112, **stall: Any) -> Journal:
     """A run that has stood still since second 100, with what was seen in it, and a CPU that idles."""
-    begun = RunStarted(at=T0, mode=mode, command=["python", "train.py"], folder=FOLDER, pid=1)
+    run_started = RunStarted(at=T0, mode=mode, command=["python", "train.py"], folder=FOLDER, pid=1)
     hosts = [host(second, cpu) for second in range(101, int(now))]
-    return journal(begun, steps(300, 380, at=100), stalled(**{"since": 100, "at": 108, **stall}), *events, *hosts, now=now)
+    return journal(run_started, steps(300, 380, at=100), stalled(**{"since": 100, "at": 108, **stall}), *events, *hosts, now=now)
 
 
 def three(*threads: ThreadStack, native: bool = False, main: bool = True, pid: int = 1) -> tuple[StackSampled, ...]:

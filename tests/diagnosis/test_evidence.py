@@ -25,7 +25,7 @@ from tests.diagnosis.builders import (
     three,
 )
 from tests.diagnosis.learning_curve_builders import broke, guessing, leap_of, model, not_finite, run
-from tests.diagnosis.workers.builders import crew, member, waits
+from tests.diagnosis.workers.builders import member, run_group, waits
 from unstall.diagnosis.causes import (
     address_wrong,
     checkpoint_refused,
@@ -111,7 +111,7 @@ def test_a_worker_process_of_a_data_loader_is_not_called_absent_from_a_collectiv
 
 def test_different_lines_alone_are_not_called_different_operations() -> None:
     other = main(lib("torch/distributed/distributed_c10d.py", "all_reduce"), py("train.py", "<module>", 80))
-    verdict = found(collective_stuck.examine_workers(crew(member(0, waits()), member(1, stuck(*three(other))))))
+    verdict = found(collective_stuck.examine_workers(run_group(member(0, waits()), member(1, stuck(*three(other))))))
     assert verdict.certainty is Certainty.LIKELY
     assert "They wait at different lines, and perhaps in different operations" in verdict.summary
 

@@ -68,7 +68,7 @@ SPOKEN = [
     *sorted(CAUSES.glob("[a-z]*.py")),
     *sorted(CAUSES.parent.glob("[a-z]*.py")),
     *sorted((CAUSES.parents[1] / "remedies").glob("[a-z]*.py")),
-    *(CAUSES.parents[1] / "supervisor" / name for name in ("treatment.py", "early_signs.py")),
+    *(CAUSES.parents[1] / "supervisor" / "train" / name for name in ("fault.py", "restart_triggers.py")),
 ]
 
 

@@ -14,7 +14,7 @@ from unstall.data.formats import read
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 from unstall.planning.autoconfig import suggest
-from unstall.training.loop.datasets import lessons
+from unstall.training.loop.datasets import load_datasets
 
 
 @pytest.fixture
@@ -67,4 +67,4 @@ def test_what_is_suggested_for_few_images_can_be_trained(tmp_path: Path, count: 
     write_shapes(tmp_path, Shapes(count, 96, 96), "coco", {}, [], None)
     data = read(tmp_path)
     values = suggest(data, str(tmp_path), has_card=False).values
-    assert values["batch_size"] <= len(lessons(from_plain(values), (96, 96), tmp_path).train.examples)
+    assert values["batch_size"] <= len(load_datasets(from_plain(values), (96, 96), tmp_path).train.examples)

@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.skipif(not PYTHONS, reason="UNSTALL_OLD_STACKS names no folder with environments of old versions of TensorFlow"),
 ]
 each_stack = pytest.mark.parametrize("python", PYTHONS or [""])
-PRELUDE = """
+PREAMBLE = """
 import os, socket
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy as np
@@ -53,7 +53,7 @@ def batches(begin=lambda number: None):
 
 
 def watched(python: str, source: str, folder: Path, home: Path, *options: str) -> tuple[dict[str, Any], Journal]:
-    program = write(folder, PRELUDE + textwrap.dedent(source))
+    program = write(folder, PREAMBLE + textwrap.dedent(source))
     told = folder / "told.json"
     command = [*UNSTALL, "run", "--quiet", *options, "--json", str(told), "--", python, str(program)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)

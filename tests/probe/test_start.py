@@ -151,8 +151,8 @@ def test_a_program_that_leaves_our_files_behind(away: str, is_on: bool, tmp_path
     """By chroot nothing of Unstall, of Python or of the run is there any more; by setuid the run may not be written."""
     empty = tmp_path / "empty"
     empty.mkdir()
-    begun = SWITCHES_ON if is_on else ""
-    program = write(tmp_path, f"import os, sys\n{begun}{away.format(empty=str(empty))}\n{FURTHER.format(end='sys.exit(5)')}")
+    prefix = SWITCHES_ON if is_on else ""
+    program = write(tmp_path, f"import os, sys\n{prefix}{away.format(empty=str(empty))}\n{FURTHER.format(end='sys.exit(5)')}")
     alone = run_bare(program)
     assert (alone.code, alone.out) == (5, b"goes on\n") and run_watched(program) == alone
 

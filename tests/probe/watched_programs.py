@@ -24,8 +24,8 @@ def model_of(*units):
 """
 
 
-def watch(source: str, folder: Path, home: Path, code: int = 0, prelude: str = TENSORFLOW) -> Journal:
-    seen = run_watched(write(folder, prelude + textwrap.dedent(source)))
+def watch(source: str, folder: Path, home: Path, code: int = 0, preamble: str = TENSORFLOW) -> Journal:
+    seen = run_watched(write(folder, preamble + textwrap.dedent(source)))
     assert seen.code == code, seen
     journal = read_folder(next(home.iterdir()))
     assert not journal.of(ProbeFailed), journal.of(ProbeFailed)
@@ -36,8 +36,8 @@ class Parts:
     """Parts of one program, which run after each other in one process: most of its time goes into the start of the framework. A test
     looks at what was told during its own part."""
 
-    def __init__(self, prelude: str = TENSORFLOW) -> None:
-        self._sources = ["import time\n" + prelude]
+    def __init__(self, preamble: str = TENSORFLOW) -> None:
+        self._sources = ["import time\n" + preamble]
 
     def add(self, source: str) -> int:
         """The number of this part."""

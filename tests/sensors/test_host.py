@@ -32,11 +32,11 @@ def test_the_share_of_looks_in_which_it_was_stopped_since_the_sample_before(proc
     running = sampler.sample()
     os.kill(process.pid, signal.SIGSTOP)
     wait_for(process.pid, psutil.STATUS_STOPPED)
-    sampler.glance()
-    sampler.glance()
+    sampler.update_totals()
+    sampler.update_totals()
     os.kill(process.pid, signal.SIGCONT)
     wait_for(process.pid, psutil.STATUS_SLEEPING)
-    sampler.glance()
+    sampler.update_totals()
     mixed, after = sampler.sample(), sampler.sample()
     assert [each and each.stopped_share for each in (running, mixed, after)] == [0.0, 0.5, 0.0]
 

@@ -16,7 +16,7 @@ from unstall.sensors import cgroup, oom_kills
 from unstall.sensors.oom_kills import KillCounter
 
 GREEDY = "input(); kept = []\nwhile True: kept.append(bytearray(1_000_000))"
-PATIENT = "input()"
+IDLE = "input()"
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_a_kill_in_the_programs_group_is_counted_and_the_log_names_it(small_grou
 
 
 def test_somebody_elses_kill_is_not_the_programs(small_group: Path) -> None:
-    other = subprocess.Popen([sys.executable, "-c", PATIENT], stdin=subprocess.PIPE)
+    other = subprocess.Popen([sys.executable, "-c", IDLE], stdin=subprocess.PIPE)
     counter = KillCounter(other.pid)
     greedy = start(GREEDY, small_group)
     greedy.communicate(b"\n")

@@ -58,14 +58,14 @@ def settled(pid: int, waiting: list[int]) -> dict[int, dict[str, object]]:
 
 
 def test_names_the_call_and_what_it_waits_on(program: tuple[int, list[int]]) -> None:
-    pid, (port, recv, read, event, patient, sleeper) = program
+    pid, (port, recv, read, event, timed, sleeper) = program
     time.sleep(0.5)  # from the lock of the interpreter, also a futex, to the call itself
     seen = settled(pid, [recv, read, event])
     assert seen[recv]["call"] == "recvfrom"
     assert seen[recv]["on"] == f"a connection to 127.0.0.1:{port}"
     assert (seen[read]["call"], seen[read]["on"]) == ("read", "a pipe")
     assert seen[event]["call"] == "futex"
-    assert [seen[task]["timed"] for task in (recv, read, event, patient, sleeper)] == [False, False, False, True, True]
+    assert [seen[task]["timed"] for task in (recv, read, event, timed, sleeper)] == [False, False, False, True, True]
 
 
 def test_a_thread_that_waits_has_slept_and_one_that_wakes_has_not(program: tuple[int, list[int]]) -> None:

@@ -15,7 +15,7 @@ from unstall.cloud import bucket_access
 from unstall.storage.bucket import ahead
 from unstall.storage.bucket_file import PART_BYTES
 from unstall.storage.bucket_path import BucketPath
-from unstall.storage.retry import Taken
+from unstall.storage.retry import NameTaken
 from unstall.storage.upload_files import is_wanted
 
 
@@ -54,7 +54,7 @@ def test_what_must_be_new_is_refused_by_the_server_where_it_is_there(place: Plac
     path = place.path("manifest.json")
     assert isinstance(path, BucketPath)
     path.bucket.write(path.key, b"first", must_be_new=True)
-    with pytest.raises(Taken):
+    with pytest.raises(NameTaken):
         path.bucket.write(path.key, b"second", must_be_new=True)
     assert path.read_bytes() == b"first"
 

@@ -15,7 +15,7 @@ from tests.storage.conftest import Place
 from tests.storage.test_runs_in_buckets import checkpoint
 from unstall.base.errors import RunNotFoundError
 from unstall.board.launcher import feed
-from unstall.diagnosis.workers.blocker import Holding
+from unstall.diagnosis.workers.blocker import Blockage
 from unstall.diagnosis.workers.follower import follow_bucket
 from unstall.diagnosis.workers.members import RunGroup
 from unstall.diagnosis.workers.reader import found_runs
@@ -25,9 +25,9 @@ from unstall.journal.run_folder import RunFolder
 from unstall.storage import run_lookup
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.download import alone_with_copy, copied, is_copy, mirror_of, take_over
-from unstall.storage.upload_checkpoints import KeptCheckpoints
-from unstall.storage.upload_files import LARGE_BYTES, KeptFiles
-from unstall.storage.upload_journal import KeptJournals
+from unstall.storage.upload_checkpoints import CheckpointUploader
+from unstall.storage.upload_files import LARGE_BYTES, FileUploader
+from unstall.storage.upload_journal import JournalUploader
 from unstall.supervisor.train.setup import going_on_with
 
 LINE = b'{"event":"StepsEnded","at":1.0}\n'
@@ -56,8 +56,8 @@ def trained_elsewhere(place: Place, folder: Path, name: str) -> Path:
 
 
 def keep(place: Place, run: Path) -> None:
-    KeptJournals(run, path_of(place, run.name)).keep()
-    kept = KeptFiles(run, path_of(place, run.name))
+    JournalUploader(run, path_of(place, run.name)).keep()
+    kept = FileUploader(run, path_of(place, run.name))
     kept.keep(large=False)
     kept.keep(large=True)
 
@@ -144,7 +144,7 @@ def test_a_run_that_is_resumed_by_its_name_has_its_checkpoint(
     """Also where it was looked at here before: such a copy has none."""
     there = trained_elsewhere(amazon, tmp_path / "there", "2026-01-01-first")
     name = checkpoint(there, 30)
-    KeptCheckpoints(there, path_of(amazon, there.name), lambda text: None).keep()
+    CheckpointUploader(there, path_of(amazon, there.name), lambda text: None).keep()
     monkeypatch.setenv("UNSTALL_HOME", f"{amazon.url}/runs")
     assert not run_lookup.find("last").checkpoints_path.exists()
     run, _ = going_on_with("2026-01-01-first", {})
@@ -186,20 +186,20 @@ def test_workers_that_keep_their_runs_in_a_bucket_are_followed_there(
         keep(amazon, run.path)
     amazon.proxy.fault(kind="status", status=503)
     said: list[str] = []
-    told: list[Holding] = []
+    told: list[Blockage] = []
 
     def say(text: str) -> None:
         said.append(text)
         amazon.proxy.heal()
 
-    def tell(crew_told: RunGroup, holding: Holding) -> None:
+    def tell(workers_told: RunGroup, holding: Blockage) -> None:
         told.append(holding)
         for run in crew:
             write(run.journal_path("watcher", 2), ProcessEnded(at=T0 + 200, exit_code=1))
             keep(amazon, run.path)
 
-    follow_bucket(f"{amazon.url}/runs", tell, lambda roster: None, say)
-    assert [(holder.sighting.worker, holder.kind) for holder in told[0].holders] == [(2, "elsewhere")]
+    follow_bucket(f"{amazon.url}/runs", tell, lambda follower: None, say)
+    assert [(holder.snapshot.worker, holder.kind) for holder in told[0].holders] == [(2, "elsewhere")]
     assert "HTTP 503" in said[0] and said[1:] == [f"{amazon.url}/runs is there again."]
 
 

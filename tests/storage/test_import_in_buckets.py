@@ -13,7 +13,7 @@ from unstall.config import toml_file
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 from unstall.tfod.conversion import convert, refuse_existing, write
-from unstall.tfod.inputs import Given
+from unstall.tfod.inputs import PathOverrides
 
 READERS = """
 train_input_reader { label_map_path: "label_map.pbtxt" tf_record_input_reader { input_path: "data.record" } }
@@ -32,7 +32,7 @@ def test_all_of_it_in_a_bucket(google: Place, tmp_path: Path) -> None:
     put_data(google, tmp_path)
     google.path("tf/pipeline.config").write_text(written(SSD, train="batch_size: 4 num_steps: 20", readers=READERS))
     out = f"{google.url}/imported"
-    found = convert(f"{google.url}/tf/pipeline.config", Given(out=out))
+    found = convert(f"{google.url}/tf/pipeline.config", PathOverrides(out=out))
     assert found.images == 20
     values, _ = toml_file.read(write(found, out)["out"])
     assert values["data"] == f"{google.url}/tf/data.record"
@@ -48,6 +48,6 @@ def test_a_config_on_the_disk_asks_no_bucket_but_the_one_that_was_said(google: P
     google.proxy.seen.clear()
     convert(config)
     assert google.proxy.seen == []
-    found = convert(config, Given(data=f"{google.url}/tf/data.record", label_map=f"{google.url}/none"))
+    found = convert(config, PathOverrides(data=f"{google.url}/tf/data.record", label_map=f"{google.url}/none"))
     assert found.images == 20
     assert [each.why for each in found.to_set if each.setting == "label_map"] == ["nothing is there"]

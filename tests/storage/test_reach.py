@@ -8,7 +8,7 @@ from tests.storage.conftest import Place
 from unstall.cloud import bucket_access
 
 
-def told(tried: list[bucket_access.Tried]) -> dict[str, bool | None]:
+def told(tried: list[bucket_access.AccessAttempt]) -> dict[str, bool | None]:
     return {each.doing: each.works for each in tried}
 
 

@@ -18,7 +18,7 @@ from tests.storage.conftest import Place
 from tests.supervisor.train.test_training_run import SUPERVISE, a_run
 from unstall.base.errors import BucketError, InvalidInputError, RunNotFoundError
 from unstall.config.settings import Settings
-from unstall.diagnosis.findings import diagnose_crew
+from unstall.diagnosis.findings import diagnose_workers
 from unstall.diagnosis.workers.members import put_together
 from unstall.diagnosis.workers.reader import found_runs, read_members
 from unstall.journal import run_folder
@@ -26,9 +26,9 @@ from unstall.journal.run_folder import RunFolder
 from unstall.storage import run_lookup
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.download import fetched_run
-from unstall.storage.upload_checkpoints import KeptCheckpoints, complete, fetch_newest, parts_of
-from unstall.storage.upload_files import KeptFiles
-from unstall.storage.upload_journal import SEGMENT_BYTES, KeptJournals, fetch_journals, segments
+from unstall.storage.upload_checkpoints import CheckpointUploader, complete, fetch_newest, parts_of
+from unstall.storage.upload_files import FileUploader
+from unstall.storage.upload_journal import SEGMENT_BYTES, JournalUploader, fetch_journals, segments
 from unstall.supervisor.train.setup import begin, begin_as_guest, holds_run
 
 
@@ -66,14 +66,14 @@ def nothing(text: str) -> None:
 def test_a_checkpoint_comes_back_as_it_was(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("unstall.storage.upload_checkpoints.PART_BYTES", 1000)
     name = checkpoint(tmp_path / "here", 120)
-    KeptCheckpoints(tmp_path / "here", target_of(place), nothing).keep()
+    CheckpointUploader(tmp_path / "here", target_of(place), nothing).keep()
     assert fetch_newest(target_of(place), tmp_path / "there", nothing) == name
     for file in (tmp_path / "here" / "checkpoints" / name).iterdir():
         assert (tmp_path / "there" / "checkpoints" / name / file.name).read_bytes() == file.read_bytes()
 
 
 def test_without_its_manifest_there_is_no_checkpoint(google: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = KeptCheckpoints(tmp_path, target_of(google), nothing)
+    kept = CheckpointUploader(tmp_path, target_of(google), nothing)
     first = checkpoint(tmp_path, 10)
     kept.keep()
     checkpoint(tmp_path, 20)
@@ -90,7 +90,7 @@ def test_without_its_manifest_there_is_no_checkpoint(google: Place, tmp_path: Pa
 
 
 def test_the_manifest_comes_last_and_old_ones_go_by_theirs_first(amazon: Place, tmp_path: Path) -> None:
-    kept = KeptCheckpoints(tmp_path, target_of(amazon), nothing)
+    kept = CheckpointUploader(tmp_path, target_of(amazon), nothing)
     old = checkpoint(tmp_path, 10)
     kept.keep()
     shutil.rmtree(tmp_path / "checkpoints" / old)
@@ -107,7 +107,7 @@ def test_the_manifest_comes_last_and_old_ones_go_by_theirs_first(amazon: Place, 
 
 def test_a_bucket_is_asked_for_nothing_while_no_checkpoint_is_new(amazon: Place, tmp_path: Path) -> None:
     """It is looked for each second, for days."""
-    kept = KeptCheckpoints(tmp_path, target_of(amazon), nothing)
+    kept = CheckpointUploader(tmp_path, target_of(amazon), nothing)
     checkpoint(tmp_path, 10)
     kept.keep()
     amazon.proxy.seen.clear()
@@ -116,7 +116,7 @@ def test_a_bucket_is_asked_for_nothing_while_no_checkpoint_is_new(amazon: Place,
 
 
 def test_another_machine_that_writes_the_same_step_is_not_overwritten(amazon: Place, tmp_path: Path) -> None:
-    ours, theirs = (KeptCheckpoints(tmp_path / who, target_of(amazon), nothing) for who in ("ours", "theirs"))
+    ours, theirs = (CheckpointUploader(tmp_path / who, target_of(amazon), nothing) for who in ("ours", "theirs"))
     checkpoint(tmp_path / "theirs", 10, b"theirs")
     checkpoint(tmp_path / "ours", 10, b"ours")
     theirs.keep()
@@ -125,7 +125,7 @@ def test_another_machine_that_writes_the_same_step_is_not_overwritten(amazon: Pl
 
 
 def test_a_newer_one_of_another_machine_is_left_and_an_own_that_was_withdrawn_goes(amazon: Place, tmp_path: Path) -> None:
-    ours, theirs = (KeptCheckpoints(tmp_path / who, target_of(amazon), nothing) for who in ("ours", "theirs"))
+    ours, theirs = (CheckpointUploader(tmp_path / who, target_of(amazon), nothing) for who in ("ours", "theirs"))
     checkpoint(tmp_path / "ours", 10)
     withdrawn = checkpoint(tmp_path / "ours", 20)
     ours.keep()
@@ -139,16 +139,16 @@ def test_a_newer_one_of_another_machine_is_left_and_an_own_that_was_withdrawn_go
 def test_an_answer_that_was_lost_is_no_other_writer(google: Place, tmp_path: Path) -> None:
     """The manifest was written, and the connection broke before that was said: the second attempt finds its own."""
     name = checkpoint(tmp_path, 10)
-    kept = KeptCheckpoints(tmp_path, target_of(google), nothing)
+    kept = CheckpointUploader(tmp_path, target_of(google), nothing)
     kept.keep()
-    again = KeptCheckpoints(tmp_path, target_of(google), nothing)
+    again = CheckpointUploader(tmp_path, target_of(google), nothing)
     again._finish(name, (target_of(google) / "checkpoints" / name / "manifest.json").read_bytes())
 
 
 def test_a_damaged_one_is_said_and_the_one_before_it_taken(amazon: Place, tmp_path: Path) -> None:
     first, second = checkpoint(tmp_path / "here", 10), checkpoint(tmp_path / "here", 20)
     target = target_of(amazon)
-    KeptCheckpoints(tmp_path / "here", target, nothing).keep()
+    CheckpointUploader(tmp_path / "here", target, nothing).keep()
     part = next(iter(parts_of(tmp_path / "here" / "checkpoints" / second)))
     path = target / "checkpoints" / second / part.name
     path.write_bytes(bytes(reversed(path.read_bytes())))
@@ -166,7 +166,7 @@ def test_a_journal_is_kept_in_whole_lines_and_comes_back(amazon: Place, tmp_path
     there.mkdir()
     journal = here / "events-inside-7.jsonl"
     line = b'{"event": "StepsEnded", "at": 1.0}\n'
-    kept = KeptJournals(here, target_of(amazon))
+    kept = JournalUploader(here, target_of(amazon))
     journal.write_bytes(line * 10 + line[:5])
     kept.keep()
     journal.write_bytes(line * 20)
@@ -180,7 +180,7 @@ def test_a_journal_is_kept_in_whole_lines_and_comes_back(amazon: Place, tmp_path
     assert len(segments(target_of(amazon) / "journal" / journal.name)) == 2
     fetch_journals(target_of(amazon), there)
     assert (there / journal.name).read_bytes() == journal.read_bytes().removesuffix(b'{"half')
-    on_another_machine = KeptJournals(there, target_of(amazon))
+    on_another_machine = JournalUploader(there, target_of(amazon))
     with (there / journal.name).open("ab") as file:
         file.write(line)
     on_another_machine.keep()
@@ -194,10 +194,10 @@ def test_workers_of_several_machines_that_keep_their_runs_in_one_bucket_are_read
         run = written_worker(tmp_path / f"machine-{worker}", worker, thread)
         target = amazon.path(f"together/{run.name}")
         assert isinstance(target, BucketPath)
-        KeptJournals(run.path, target).keep()
-    (crew,) = put_together(read_members(found_runs([f"{amazon.url}/together"]))).crews
+        JournalUploader(run.path, target).keep()
+    (crew,) = put_together(read_members(found_runs([f"{amazon.url}/together"]))).run_groups
     assert [member.worker for member in crew.members] == [0, 1]
-    root = diagnose_crew(crew).root
+    root = diagnose_workers(crew).root
     assert root is not None and (root.cause, root.found.where) == ("collective_stuck", "loader.py:12")
 
 
@@ -213,7 +213,7 @@ def test_files_are_put_when_they_have_changed(amazon: Place, tmp_path: Path) -> 
     (tmp_path / "story.json").write_text("{}")
     (tmp_path / "compiled").mkdir()
     (tmp_path / "compiled" / "cache.bin").write_bytes(b"can be made again")
-    kept = KeptFiles(tmp_path, target_of(amazon))
+    kept = FileUploader(tmp_path, target_of(amazon))
     kept.keep(large=False)
     amazon.proxy.seen.clear()
     kept.keep(large=False)
@@ -285,8 +285,8 @@ def test_a_run_goes_on_on_another_machine(amazon: Place, tmp_path: Path, monkeyp
     here.path.mkdir(parents=True)
     here.write_settings({"model": "ssd_tiny"})
     name = checkpoint(here.path, 30)
-    KeptFiles(here.path, target_of(amazon)).keep(large=False)
-    KeptCheckpoints(here.path, target_of(amazon), nothing).keep()
+    FileUploader(here.path, target_of(amazon)).keep(large=False)
+    CheckpointUploader(here.path, target_of(amazon), nothing).keep()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another machine"))
     there = fetched_run(f"{amazon.url}/runs/first", with_checkpoint=True)
     assert there.read_settings() == {"model": "ssd_tiny"}
@@ -329,8 +329,8 @@ def test_journals_of_all_workers_come_back_and_nothing_else_of_theirs(google: Pl
     (here / "events-inside-7.jsonl").write_text("of the first\n")
     (own / "events-inside-8.jsonl").write_text("of the second\n")
     (own / "story.json").write_text("{}")
-    KeptJournals(here, target_of(google)).keep()
-    KeptFiles(here, target_of(google)).keep(large=False)
+    JournalUploader(here, target_of(google)).keep()
+    FileUploader(here, target_of(google)).keep(large=False)
     fetch_journals(target_of(google), there)
     assert (there / "workers" / "1" / "events-inside-8.jsonl").read_text() == "of the second\n"
     assert (there / "events-inside-7.jsonl").read_text() == "of the first\n"

@@ -13,9 +13,9 @@ STOPPER = """
 import sys
 from pathlib import Path
 from unstall.journal.run_folder import RunFolder
-from unstall.supervisor.launch import Launched
+from unstall.supervisor.launch import LaunchedProgram
 
-launched = Launched([sys.executable, sys.argv[1]], RunFolder(Path(sys.argv[2])))
+launched = LaunchedProgram([sys.executable, sys.argv[1]], RunFolder(Path(sys.argv[2])))
 while not Path(sys.argv[2], "child").exists():
     launched.wait(0.1)
 launched.stop()

@@ -48,10 +48,10 @@ def shown(command: list[str]) -> dict[str, int]:
     "numbers", [(), (signal.SIGCHLD,), (signal.SIGHUP, signal.SIGINT, signal.SIGUSR1), (signal.SIGHUP, signal.SIGCHLD)]
 )
 def test_the_program_begins_as_it_would_alone(numbers: tuple[int, ...], tmp_path: Path) -> None:
-    begun = ignoring(tmp_path, *numbers)
-    alone = shown([*begun, *SHOW])
+    launched = ignoring(tmp_path, *numbers)
+    alone = shown([*launched, *SHOW])
     assert alone["SigIgn:"] == sum(1 << (number - 1) for number in numbers)
-    assert shown([*begun, *WATCHED, *SHOW]) == alone
+    assert shown([*launched, *WATCHED, *SHOW]) == alone
 
 
 def test_what_a_shell_ignores_the_program_ignores(tmp_path: Path) -> None:
@@ -66,9 +66,9 @@ def test_what_a_shell_ignores_the_program_ignores(tmp_path: Path) -> None:
     ("program", "code"), [("exit 3", 3), ("exit 0", 0), ("kill -9 $$", -signal.SIGKILL), ("kill -15 $$", -signal.SIGTERM)]
 )
 def test_how_the_program_ended_is_known_where_the_end_of_children_is_ignored(program: str, code: int, tmp_path: Path) -> None:
-    begun = ignoring(tmp_path, signal.SIGCHLD)
+    launched = ignoring(tmp_path, signal.SIGCHLD)
     command = ["/bin/sh", "-c", f"echo out; {program}"]
-    assert seen([*begun, *command]) == seen([*begun, *WATCHED, *command]) == (code, "out\n", "")
+    assert seen([*launched, *command]) == seen([*launched, *WATCHED, *command]) == (code, "out\n", "")
 
 
 def test_a_program_that_is_not_there_is_told_also_where_the_end_of_children_is_ignored(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.diagnosis.builders import T0, journal, stalled
 from unstall.diagnosis.host_memory import Room
 from unstall.journal.events import ErrorRaised, Event, FitBegan, SignalSent
 from unstall.journal.pulse import Beat
-from unstall.supervisor.timeouts import CALM_AFTER_S, LEAVES_WITHIN_S, Rhythm, is_calm, is_leaving, is_signal_pending
+from unstall.supervisor.timeouts import CALM_AFTER_S, LEAVES_WITHIN_S, SamplingInterval, is_calm, is_leaving, is_signal_pending
 
 STALL = stalled(since=100, at=108, step=200)
 ASKED = SignalSent(at=T0 + 115, signal=signal.SIGTERM)
@@ -67,26 +67,39 @@ GIB = 2**30
 ROOM = Room(4 * GIB, 16 * GIB, "the machine's memory")
 
 
-def looks(rhythm: Rhythm, until_s: int, calm_from_s: float = 1e9) -> list[int]:
-    return [now for now in range(until_s) if rhythm.is_due(float(now), float(now), now >= calm_from_s)]
+def looks(interval: SamplingInterval, until_s: int, calm_from_s: float = 1e9) -> list[int]:
+    return [now for now in range(until_s) if interval.is_due(float(now), float(now), now >= calm_from_s)]
 
 
 def test_often_at_first_then_more_seldom_then_seldom() -> None:
-    assert looks(Rhythm(1.0, 3.0, 15.0, early_until_s=5.0), 60, calm_from_s=20.0) == [0, 1, 2, 3, 4, 7, 10, 13, 16, 19, 34, 49]
+    assert looks(SamplingInterval(1.0, 3.0, 15.0, early_until_s=5.0), 60, calm_from_s=20.0) == [
+        0,
+        1,
+        2,
+        3,
+        4,
+        7,
+        10,
+        13,
+        16,
+        19,
+        34,
+        49,
+    ]
 
 
 def test_what_was_put_off_is_due_when_the_run_is_calm_no_longer() -> None:
-    rhythm = Rhythm(1.0, 3.0, 15.0)
-    assert rhythm.is_due(1000.0, 1000.0, is_calm=True)
-    assert not rhythm.is_due(1004.0, 1004.0, is_calm=True)
-    assert rhythm.is_due(1004.0, 1004.0, is_calm=False)
+    interval = SamplingInterval(1.0, 3.0, 15.0)
+    assert interval.is_due(1000.0, 1000.0, is_calm=True)
+    assert not interval.is_due(1004.0, 1004.0, is_calm=True)
+    assert interval.is_due(1004.0, 1004.0, is_calm=False)
 
 
 def test_at_once_is_at_once() -> None:
-    rhythm = Rhythm(1.0, 3.0, 15.0)
-    assert rhythm.is_due(1000.0, 1000.0, is_calm=True)
-    rhythm.at_once()
-    assert rhythm.is_due(1000.1, 1000.1, is_calm=True)
+    interval = SamplingInterval(1.0, 3.0, 15.0)
+    assert interval.is_due(1000.0, 1000.0, is_calm=True)
+    interval.at_once()
+    assert interval.is_due(1000.1, 1000.1, is_calm=True)
 
 
 def test_a_run_that_moves_with_room_to_spare_is_calm_after_a_while() -> None:

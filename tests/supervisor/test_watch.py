@@ -84,7 +84,7 @@ def test_a_stall_is_judged_when_the_stacks_of_all_processes_can_be_compared(tmp_
             watch._judge_progress(None, time.monotonic())
             diagnosis, until = None, time.monotonic() + 60
             while diagnosis is None and time.monotonic() < until:
-                watch._diagnosis_rhythm.at_once()
+                watch._diagnosis_interval.at_once()
                 diagnosis = watch._look_at_stall(time.monotonic())
             watch.read()
             looks = [sample.main for sample in watch.journal.of(StackSampled)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from unstall.tfod.config import Node, of_text
-from unstall.tfod.conversion import Converted, of_config
-from unstall.tfod.inputs import Given
+from unstall.tfod.conversion import ConvertedConfig, of_config
+from unstall.tfod.inputs import PathOverrides
 from unstall.tfod.ledger import Row
 
 SSD = """
@@ -103,11 +103,11 @@ def parsed(text: str) -> Node:
     return of_text(text, "pipeline.config")
 
 
-def converted(text: str, given: Given | None = None) -> Converted:
-    return of_config(parsed(text), given or Given())
+def converted(text: str, given: PathOverrides | None = None) -> ConvertedConfig:
+    return of_config(parsed(text), given or PathOverrides())
 
 
-def row_of(found: Converted, field: str) -> Row:
+def row_of(found: ConvertedConfig, field: str) -> Row:
     """Of the field whose path ends so."""
     (row,) = (row for row in found.rows if f".{row.field}".endswith(f".{field}"))
     return row

@@ -99,8 +99,8 @@ def test_texts_of_strangers_break_neither_the_settings_nor_the_report() -> None:
 def test_patterns_are_all_of_paths_that_a_config_can_have() -> None:
     tops = ("model.", "train_config.", "eval_config.", "graph_rewriter.", "train_input_reader.", "eval_input_reader.", "*")
     assert [pattern for pattern, _ in unsupported_fields.PATTERNS if not pattern.startswith(tops)] == []
-    assert unsupported_fields.fate_of("train_config.sync_replicas", "m").became == "left out"
-    assert "of m" in unsupported_fields.fate_of("model.ssd.box_predictor.x.y", "m").why
+    assert unsupported_fields.outcome_of("train_config.sync_replicas", "m").became == "left out"
+    assert "of m" in unsupported_fields.outcome_of("model.ssd.box_predictor.x.y", "m").why
 
 
 MORE_TRAINING = "gradient_clipping_by_norm: 5.0 max_number_of_boxes: 9 use_bfloat16: true"

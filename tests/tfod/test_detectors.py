@@ -9,7 +9,7 @@ from unstall.tfod.anchors import lying_ratios, on_levels
 from unstall.tfod.config import Node
 from unstall.tfod.detectors import image_size
 from unstall.tfod.ledger import Ledger
-from unstall.tfod.models import Chosen
+from unstall.tfod.models import ModelChoice
 
 
 def test_ssd() -> None:
@@ -125,4 +125,4 @@ def test_one_size_for_images_that_keep_their_shape(lying: float | None, size: li
     from tests.tfod.configs import parsed
 
     model: Node = parsed("image_resizer { keep_aspect_ratio_resizer { min_dimension: 600 max_dimension: 1024 } }")
-    assert image_size(model, Chosen("faster_rcnn", "fasterrcnn_resnet50_fpn", ""), lying, Ledger()) == size
+    assert image_size(model, ModelChoice("faster_rcnn", "fasterrcnn_resnet50_fpn", ""), lying, Ledger()) == size

@@ -12,7 +12,7 @@ from unstall.data.io import tfrecord_file
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 from unstall.tfod.conversion import convert, write
-from unstall.tfod.inputs import Given
+from unstall.tfod.inputs import PathOverrides
 from unstall.tfod.shards import as_pattern, is_placeholder, one_pattern
 
 
@@ -110,7 +110,7 @@ def test_records_of_several_folders_become_a_folder_of_links(tmp_path: Path, sha
     config.write_text(
         written(readers=readers("['a/one@1', 'b/two.tfrecord']", str(shapes / "label_map.pbtxt"))), encoding="utf-8"
     )
-    found = convert(config, Given(out=str(tmp_path / "out")))
+    found = convert(config, PathOverrides(out=str(tmp_path / "out")))
     assert found.images == 18, "a tenth of 20 is kept to score on"
     write(found, str(tmp_path / "out"))
     data = read(found.settings["data"], "tfrecord", labels=found.settings["label_map"])
@@ -128,7 +128,7 @@ def test_a_pattern_that_holds_more_than_was_asked_for_is_none(tmp_path: Path, sh
 
 
 def test_paths_said_beside_the_config_go_before_its_own(shapes: Path) -> None:
-    given = Given(str(shapes), str(shapes / "label_map.pbtxt"), str(shapes / "data.record"))
+    given = PathOverrides(str(shapes), str(shapes / "label_map.pbtxt"), str(shapes / "data.record"))
     found = converted(written(), given)
     assert (found.settings["data"], found.images) == (str(shapes), 10)
     assert [each.setting for each in found.to_set] == []
@@ -138,14 +138,16 @@ def test_paths_said_beside_the_config_go_before_its_own(shapes: Path) -> None:
 def test_a_label_map_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, shapes: Path) -> None:
     broken = tmp_path / "map.pbtxt"
     broken.write_text("item {\n id: one\n}", encoding="utf-8")
-    found = converted(written(), Given(str(shapes), str(broken)))
+    found = converted(written(), PathOverrides(str(shapes), str(broken)))
     assert found.to_set[0].why == "line 2: Expected a whole number as id. Received: 'one'."
 
 
 def test_records_without_an_example_and_a_label_map_without_a_class_are_to_be_set(tmp_path: Path, shapes: Path) -> None:
     (tmp_path / "random.record").write_bytes(bytes(range(256)) * 20)
     (tmp_path / "map.pbtxt").write_text("# nothing\n", encoding="utf-8")
-    found = converted(written(), Given(str(tmp_path / "random.record"), str(tmp_path / "map.pbtxt"), str(shapes / "data.record")))
+    found = converted(
+        written(), PathOverrides(str(tmp_path / "random.record"), str(tmp_path / "map.pbtxt"), str(shapes / "data.record"))
+    )
     named = [(each.setting, each.why) for each in found.to_set]
     assert ("data", "no example could be read in it") in named and ("label_map", "it names no class") in named
 

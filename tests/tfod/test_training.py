@@ -13,7 +13,7 @@ from tests.tfod.configs import FASTER_RCNN, RETINANET, SSD, converted, written
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 from unstall.tfod.conversion import write
-from unstall.tfod.inputs import Given
+from unstall.tfod.inputs import PathOverrides
 
 PROGRAM = """
 import sys
@@ -22,7 +22,7 @@ from unstall.detectors import settings_of
 from unstall.config.sources import resolve
 from unstall.training.loop import builders as preparing
 from unstall.training.step.keras_fit import fed
-from unstall.training.loop.datasets import lessons
+from unstall.training.loop.datasets import load_datasets
 from unstall.training.step.step.step import Step
 
 ssd, *others = sys.argv[1:]
@@ -30,7 +30,7 @@ for file in others:
     settings = resolve({}, file).settings
     settings_of(settings.model, **settings.detector)
 settings = resolve({"detector": {"image_px": [64, 64]}}, ssd).settings
-learned = lessons(settings, (64, 64), Path("."))
+learned = load_datasets(settings, (64, 64), Path("."))
 detector = preparing.built(settings, learned.classes, print)
 pipeline = preparing.pipeline(settings, detector, learned.train)
 step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch)
@@ -47,7 +47,7 @@ def test_each_family_is_built_and_ssd_is_trained_for_the_steps_of_the_config(tmp
     files = []
     for number, model in enumerate((SSD, RETINANET, FASTER_RCNN)):
         text = written(model, train="batch_size: 4 num_steps: 2 data_augmentation_options { ssd_random_crop { } }")
-        write(converted(text, Given(records, labels, records)), str(tmp_path / str(number)))
+        write(converted(text, PathOverrides(records, labels, records)), str(tmp_path / str(number)))
         files.append(str(tmp_path / str(number) / "unstall.toml"))
     environment = {**os.environ, "KERAS_BACKEND": "torch", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(

@@ -74,12 +74,12 @@ def duration(seconds: float) -> str:
 
 
 def size(count: float) -> str:
-    """'900 B', '12 KiB', '1.5 GiB', '230 MiB', '2.0 TiB'."""
+    """'900 B', '12 KiB', '1.31 GiB', '230 MiB', '2 TiB'."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if abs(count) < 1024 or unit == "TiB":
+        if abs(count) < 1000 or unit == "TiB":
             break
         count /= 1024
-    return f"{count:,.0f} {unit}" if unit in {"B", "KiB"} or abs(count) >= 100 else f"{count:.1f} {unit}"
+    return f"{count:,.0f} {unit}" if unit == "B" or abs(count) >= 100 else f"{count:.3g} {unit}"
 
 
 def approximate_duration(seconds: float) -> str:

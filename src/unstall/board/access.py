@@ -21,8 +21,8 @@ MIN_LETTERS = 16  # of a token
 MAX_LETTERS = 200
 
 
-class Answer(Enum):
-    COME_IN = "come in"
+class AccessDecision(Enum):
+    ALLOW = "come in"
     KEEP_TOKEN = "keep token"  # it was in the address: it goes into a cookie, so that it need not stand there
     NO_TOKEN = "no token"
     OTHER_NAME = "other name"
@@ -33,19 +33,19 @@ class Headers(Protocol):
 
 
 @dataclass(frozen=True)
-class Door:
+class AccessControl:
     token: str | None
     cookie: str = "unstall-board"
 
-    def answer(self, headers: Headers, in_address: str | None) -> Answer:
+    def answer(self, headers: Headers, in_address: str | None) -> AccessDecision:
         if self.token is None:
-            return Answer.COME_IN if is_own_name(headers.get("Host", "")) else Answer.OTHER_NAME
+            return AccessDecision.ALLOW if is_own_name(headers.get("Host", "")) else AccessDecision.OTHER_NAME
         if in_address is not None and self._is_it(in_address):
-            return Answer.KEEP_TOKEN
+            return AccessDecision.KEEP_TOKEN
         given = headers.get("Authorization", "")
         if given.startswith("Bearer ") and self._is_it(given.removeprefix("Bearer ").strip()):
-            return Answer.COME_IN
-        return Answer.COME_IN if self._is_it(self._from_cookie(headers.get("Cookie", ""))) else Answer.NO_TOKEN
+            return AccessDecision.ALLOW
+        return AccessDecision.ALLOW if self._is_it(self._from_cookie(headers.get("Cookie", ""))) else AccessDecision.NO_TOKEN
 
     def _is_it(self, given: str) -> bool:
         """Compared in a time that does not tell how much of it is right."""

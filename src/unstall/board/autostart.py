@@ -13,7 +13,7 @@ from unstall.journal.run_folder import RunFolder
 def show(run: RunFolder, is_quiet: bool = False) -> None:
     """Only on standard error: standard output is the program's. To be called before the program is started."""
     try:
-        address = process.at_hand(run.path.parent).address(run.name)
+        address = process.find_or_start(run.path.parent).address(run.name)
     except (UnstallError, OSError) as error:
         _say(f"unstall: no board: {error}")
         return

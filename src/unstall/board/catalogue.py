@@ -17,8 +17,8 @@ from typing import Any
 
 from unstall.board.rows import Reader, Row
 from unstall.board.status import FRESH_S
-from unstall.diagnosis.workers.blocker import Holding, who_holds
-from unstall.diagnosis.workers.snapshot import Sighting
+from unstall.diagnosis.workers.blocker import Blockage, find_blockage
+from unstall.diagnosis.workers.snapshot import WorkerSnapshot
 from unstall.journal.reader import JOURNAL_FILES
 from unstall.journal.run_folder import RunFolder, why_unreadable
 
@@ -91,7 +91,7 @@ class Catalogue:
     def _put_together(self) -> None:
         """Workers of one training: what one does says something of the others, also of those that have not changed."""
         entries = {name: entry for name, entry in self._entries.items() if entry.reader.row["crew"] is not None}
-        told = put_together([(entry.reader.row, entry.reader.sighting) for entry in entries.values()], time.time())
+        told = put_together([(entry.reader.row, entry.reader.snapshot) for entry in entries.values()], time.time())
         for name, entry in entries.items():
             row = entry.reader.row
             if name in told:
@@ -151,15 +151,15 @@ def in_order(rows: list[Row]) -> list[Row]:
         groups[group] = min(groups.get(group, urgency(row)), urgency(row))
 
     def place(row: Row) -> tuple[Any, ...]:
-        crew = row["crew"] or {}
-        return (*groups[_group(row)], _group(row), not crew.get("holds"), crew.get("worker") or 0)
+        workers = row["crew"] or {}
+        return (*groups[_group(row)], _group(row), not workers.get("holds"), workers.get("worker") or 0)
 
     return sorted(rows, key=place)
 
 
 def _group(row: Row) -> str:
-    crew = row["crew"] or {}
-    return str(crew.get("group") or row["run"])
+    workers = row["crew"] or {}
+    return str(workers.get("group") or row["run"])
 
 
 def _folders(folder: Path) -> Iterator[tuple[str, int]]:
@@ -182,46 +182,46 @@ def _folders(folder: Path) -> Iterator[tuple[str, int]]:
 OVERLAP_SLACK_S = 600.0  # as for those that are read together
 
 
-def put_together(seen: Iterable[tuple[Row, Sighting]], now: float) -> dict[str, dict[str, Any]]:
+def put_together(seen: Iterable[tuple[Row, WorkerSnapshot]], now: float) -> dict[str, dict[str, Any]]:
     """For each run of a group of at least two, its place in it: by the name of the run."""
     told: dict[str, dict[str, Any]] = {}
     for group in _groups(seen):
-        holding = who_holds([sighting for _, sighting in group], now)
+        blockage = find_blockage([snapshot for _, snapshot in group], now)
         first = min(row["run"] for row, _ in group)
-        for row, sighting in group:
-            told[row["run"]] = {**row["crew"], "group": first, **_part(sighting, holding)}
+        for row, snapshot in group:
+            told[row["run"]] = {**row["crew"], "group": first, **_part(snapshot, blockage)}
     return told
 
 
-def _groups(seen: Iterable[tuple[Row, Sighting]]) -> list[list[tuple[Row, Sighting]]]:
-    clusters: dict[tuple[str, int | None], list[tuple[Row, Sighting]]] = {}
-    for row, sighting in seen:
-        clusters.setdefault((sighting.cluster, sighting.of), []).append((row, sighting))
+def _groups(seen: Iterable[tuple[Row, WorkerSnapshot]]) -> list[list[tuple[Row, WorkerSnapshot]]]:
+    clusters: dict[tuple[str, int | None], list[tuple[Row, WorkerSnapshot]]] = {}
+    for row, snapshot in seen:
+        clusters.setdefault((snapshot.cluster, snapshot.of), []).append((row, snapshot))
     groups = []
     for rows in clusters.values():
         groups += _by_time(sorted(rows, key=lambda each: -(each[0]["began_at"] or each[0]["changed_at"])))
     return [group for group in groups if len(group) > 1]
 
 
-def _by_time(rows: list[tuple[Row, Sighting]]) -> list[list[tuple[Row, Sighting]]]:
+def _by_time(rows: list[tuple[Row, WorkerSnapshot]]) -> list[list[tuple[Row, WorkerSnapshot]]]:
     """Of trainings one after the other at one address, each by itself: a number stands in a group once."""
-    groups: list[list[tuple[Row, Sighting]]] = []
-    for row, sighting in rows:
+    groups: list[list[tuple[Row, WorkerSnapshot]]] = []
+    for row, snapshot in rows:
         for group in groups:
-            is_free = all(other.worker != sighting.worker for _, other in group)
+            is_free = all(other.worker != snapshot.worker for _, other in group)
             earliest = min(each["began_at"] or each["changed_at"] for each, _ in group)
             if is_free and row["changed_at"] + OVERLAP_SLACK_S > earliest:
-                group.append((row, sighting))
+                group.append((row, snapshot))
                 break
         else:
-            groups.append([(row, sighting)])
+            groups.append([(row, snapshot)])
     return groups
 
 
-def _part(sighting: Sighting, holding: Holding | None) -> dict[str, Any]:
-    if holding is None:
+def _part(snapshot: WorkerSnapshot, blockage: Blockage | None) -> dict[str, Any]:
+    if blockage is None:
         return {"holds": None, "held_by": None}
-    own = next((holder for holder in holding.holders if holder.sighting is sighting), None)
+    own = next((holder for holder in blockage.holders if holder.snapshot is snapshot), None)
     if own is not None:
-        return {"holds": {"words": own.words, "count": holding.held}, "held_by": None}
-    return {"holds": None, "held_by": holding.holders[0].sighting.name}
+        return {"holds": {"words": own.words, "count": blockage.held}, "held_by": None}
+    return {"holds": None, "held_by": blockage.holders[0].snapshot.name}

@@ -19,7 +19,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RunFilter:
     states: tuple[str, ...] = ()
     script: str | None = None
     model: str | None = None
@@ -29,7 +29,7 @@ class Wanted:
 
     @property
     def is_everything(self) -> bool:
-        return self == Wanted()
+        return self == RunFilter()
 
     def fits(self, row: Row, path: str = "") -> bool:
         """`path`: of the script that it ran, where that is known."""

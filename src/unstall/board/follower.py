@@ -28,7 +28,7 @@ TURNS = (ErrorRaised, ProcessEnded, RunStarted, StallBegan, StallEnded, VerdictR
 MOVES = frozenset({"training", "running", "starting", "repaired", "slow"})
 
 
-class Followed:
+class FollowedRun:
     """One run, for as many pages as show it."""
 
     def __init__(self, run: RunFolder) -> None:
@@ -103,13 +103,13 @@ class Follower:
     """The runs whose pages are looked at; those that nobody has asked for longest are let go."""
 
     def __init__(self) -> None:
-        self._followed: OrderedDict[str, Followed] = OrderedDict()
+        self._followed: OrderedDict[str, FollowedRun] = OrderedDict()
         self._lock = threading.Lock()
 
     def follow(self, run: RunFolder, row: Row) -> tuple[str, dict[str, Any]]:
         """Its page and its story, as they are now."""
         with self._lock:
-            followed = self._followed.pop(run.name, None) or Followed(run)
+            followed = self._followed.pop(run.name, None) or FollowedRun(run)
             self._followed[run.name] = followed
             while len(self._followed) > MAX_FOLLOWED:
                 self._followed.popitem(last=False)

@@ -17,9 +17,9 @@ from types import FrameType
 
 from unstall.base.errors import AccessDeniedError, InvalidInputError, UnstallError
 from unstall.board import process
-from unstall.board.access import Door, chosen_token
+from unstall.board.access import AccessControl, chosen_token
 from unstall.board.process import Board
-from unstall.board.server import Desk, Server
+from unstall.board.server import BoardState, Server
 from unstall.storage.download import LOOK_EVERY_S, Mirror
 
 HOST = "127.0.0.1"
@@ -29,7 +29,7 @@ LOOKS_EVERY_S = 1.0
 
 
 @dataclass(frozen=True)
-class Wanted:
+class BoardOptions:
     host: str = HOST
     port: int | None = None  # None: the usual one, or the next that is free
     token: str | None = None
@@ -40,7 +40,7 @@ class Wanted:
         return self.port is not None or self.token is not None or self.host != HOST
 
 
-def serve(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], None], mirror: Mirror | None = None) -> None:
+def serve(folder: Path, wanted: BoardOptions, tell: Callable[[Board, bool], None], mirror: Mirror | None = None) -> None:
     """Until it is ended. `tell(board, is_new)` is called once it is there; of one that is there already nothing else is done.
     `mirror`: of runs in a bucket, which it brings to the folder."""
     if not folder.is_dir():
@@ -48,11 +48,11 @@ def serve(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], None], mir
     with process.alone_with(folder) as is_alone:
         if not is_alone:
             return _tell_the_other(folder, wanted, tell)
-        door = Door(chosen_token(wanted.host, wanted.token))
-        desk = Desk(folder.resolve(), door, secrets.token_hex(8))
-        with _listening(wanted, desk) as server:
-            desk.door = Door(door.token, f"unstall-board-{server.server_port}")  # cookies know no ports
-            board = Board(str(folder.resolve()), os.getpid(), wanted.host, server.server_port, desk.identity, door.token)
+        access = AccessControl(chosen_token(wanted.host, wanted.token))
+        board_state = BoardState(folder.resolve(), access, secrets.token_hex(8))
+        with _listening(wanted, board_state) as server:
+            board_state.access = AccessControl(access.token, f"unstall-board-{server.server_port}")  # cookies know no ports
+            board = Board(str(folder.resolve()), os.getpid(), wanted.host, server.server_port, board_state.identity, access.token)
             process.register(board)
             try:
                 tell(board, True)
@@ -62,7 +62,7 @@ def serve(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], None], mir
     return None
 
 
-def _tell_the_other(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], None]) -> None:
+def _tell_the_other(folder: Path, wanted: BoardOptions, tell: Callable[[Board, bool], None]) -> None:
     deadline = time.monotonic() + process.ANSWERS_WITHIN_S
     while (board := process.find(folder)) is None and time.monotonic() < deadline:
         time.sleep(0.05)  # it has only begun
@@ -76,19 +76,19 @@ def _tell_the_other(folder: Path, wanted: Wanted, tell: Callable[[Board, bool], 
 
 
 @contextmanager
-def _listening(wanted: Wanted, desk: Desk) -> Iterator[Server]:
-    server = _bound(wanted, desk)
+def _listening(wanted: BoardOptions, board_state: BoardState) -> Iterator[Server]:
+    server = _bound(wanted, board_state)
     try:
         yield server
     finally:
         server.server_close()
 
 
-def _bound(wanted: Wanted, desk: Desk) -> Server:
+def _bound(wanted: BoardOptions, board_state: BoardState) -> Server:
     ports = range(PORT, PORT + PORTS_TRIED) if wanted.port is None else [wanted.port]
     for port in ports:
         try:
-            return Server((wanted.host, port), desk)
+            return Server((wanted.host, port), board_state)
         except PermissionError:
             raise AccessDeniedError(f"Port {port} may not be taken by you. Another one: --port {PORT}") from None
         except OSError as error:
@@ -111,12 +111,14 @@ def _answer(server: Server, idle_hours: float | None, mirror: Mirror | None) -> 
         signal.signal(number, end)
     answering = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.2}, name="unstall-board", daemon=True)
     answering.start()
-    threading.Thread(target=server.desk.catalogue.look, name="unstall-first-look", daemon=True).start()  # while the browser opens
+    threading.Thread(
+        target=server.board_state.catalogue.look, name="unstall-first-look", daemon=True
+    ).start()  # while the browser opens
     if mirror is not None:
-        fed = (mirror, lambda: server.desk.asked_at, ended, _say)
+        fed = (mirror, lambda: server.board_state.asked_at, ended, _say)
         threading.Thread(target=feed, args=fed, name="unstall-bucket", daemon=True).start()
-    while not ended.wait(LOOKS_EVERY_S) and server.desk.folder.is_dir():
-        if idle_hours is not None and time.monotonic() - server.desk.asked_at > idle_hours * 3600:
+    while not ended.wait(LOOKS_EVERY_S) and server.board_state.folder.is_dir():
+        if idle_hours is not None and time.monotonic() - server.board_state.asked_at > idle_hours * 3600:
             break
     ended.set()
     server.shutdown()

@@ -135,7 +135,7 @@ def alone_with(folder: Path) -> Iterator[bool]:
 # --- beside a run ---
 
 
-def at_hand(folder: Path) -> Board:
+def find_or_start(folder: Path) -> Board:
     """The board of this folder: the one that is there, or a new one in a process of its own, which outlives this one."""
     board = find(folder)
     if board is not None:

@@ -19,14 +19,14 @@ PREFIX = ".pruned-"
 
 
 @dataclass(frozen=True)
-class Doomed:
+class RunToPrune:
     run: RunFolder
     row: Row
     paths: tuple[Path, ...]  # that would go
     size_bytes: int
 
 
-def doomed(runs: list[tuple[RunFolder, Row]], keep: int | None, checkpoints_only: bool) -> list[Doomed]:
+def select_runs_to_prune(runs: list[tuple[RunFolder, Row]], keep: int | None, checkpoints_only: bool) -> list[RunToPrune]:
     """Of runs that were chosen, oldest first: all but the newest `keep`, and but those that go on, or cannot be looked into: they
     may go on, too."""
     kept = set(range(len(runs) - keep, len(runs))) if keep else set()
@@ -36,7 +36,7 @@ def doomed(runs: list[tuple[RunFolder, Row]], keep: int | None, checkpoints_only
             continue
         paths = tuple(path for path in _paths(run, checkpoints_only) if path.exists() and not path.is_symlink())
         if paths:
-            found.append(Doomed(run, row, paths, sum(map(size_of, paths))))
+            found.append(RunToPrune(run, row, paths, sum(map(size_of, paths))))
     return found
 
 
@@ -56,12 +56,12 @@ def size_of(path: Path) -> int:
     return total
 
 
-def prune(chosen: list[Doomed], tell: Callable[[str], None]) -> list[dict[str, Any]]:
+def prune(chosen: list[RunToPrune], tell: Callable[[str], None]) -> list[dict[str, Any]]:
     """What went, a row each. A run that has begun again meanwhile stays, and so does what the system does not let go."""
     return [row for each in chosen if (row := _prune(each, tell)) is not None]
 
 
-def _prune(each: Doomed, tell: Callable[[str], None]) -> dict[str, Any] | None:
+def _prune(each: RunToPrune, tell: Callable[[str], None]) -> dict[str, Any] | None:
     with _held(each.run) as is_free:
         if not is_free or read_row(each.run)["is_live"]:
             tell(f"{each.run.name} goes on again: it stays")
@@ -97,6 +97,6 @@ def _held(run: RunFolder) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def as_plain(each: Doomed) -> dict[str, Any]:
+def as_plain(each: RunToPrune) -> dict[str, Any]:
     names = [path.name for path in each.paths]
     return {"run": each.run.name, "state": each.row["state"], "bytes": each.size_bytes, "removed": names}

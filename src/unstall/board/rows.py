@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unstall.board.status import ENDED_STATES, FRESH_S, Glance, is_live, late_s
-from unstall.diagnosis.workers.snapshot import Sighting, crew_of
-from unstall.journal.reader import JOURNAL_FILES, Tail, Unread
+from unstall.board.status import ENDED_STATES, FRESH_S, RunStatus, is_live, late_s
+from unstall.diagnosis.workers.snapshot import WorkerSnapshot, describe_worker
+from unstall.journal.reader import JOURNAL_FILES, Tail, UnreadLines
 from unstall.journal.run_folder import RunFolder, why_unreadable
 from unstall.report.story.outcome import FOUND
 from unstall.report.terminal.story import failure_line, outcome
@@ -38,8 +38,8 @@ class Reader:
     """Of one run folder, again and again."""
 
     run: RunFolder
-    glance: Glance = field(default_factory=Glance)
-    sighting: Sighting = field(default_factory=lambda: Sighting(""))
+    status: RunStatus = field(default_factory=RunStatus)
+    snapshot: WorkerSnapshot = field(default_factory=lambda: WorkerSnapshot(""))
     row: Row = field(default_factory=dict)
     is_over: bool = False  # nothing more will come, unless the folder changes
     _is_closed: bool = False  # to us: a permission that is given later changes no time of the folder
@@ -53,9 +53,9 @@ class Reader:
             self.row = self._read(now)
         except (*DAMAGED, OSError) as error:
             self.row = {**_nothing_known(self.run, now), "note": f"its journal cannot be read: {type(error).__name__}: {error}"}
-        self.sighting.run, self.sighting.heard_at = self.run.name, self.row["changed_at"]
-        self.sighting.late_s = late_s(self.run)
-        self.row["crew"] = crew_of(self.sighting)
+        self.snapshot.run, self.snapshot.heard_at = self.run.name, self.row["changed_at"]
+        self.snapshot.late_s = late_s(self.run)
+        self.row["crew"] = describe_worker(self.snapshot)
         self.is_over = self.row["state"] in {*ENDED_STATES, "unknown"} and not self._is_closed
         return self.row
 
@@ -72,18 +72,18 @@ class Reader:
             self._take_story()
             return _of_story(self.run, self._story, newest)
         self._take(journals)
-        glance = self.glance
-        if not glance.last_at:
+        status = self.status
+        if not status.last_at:
             unread = [tail.unread for tail in self._tails.values() if tail.unread is not None]
             is_new = now - newest < FRESH_S and not self._story_at and not unread
             about_to = (
                 {"is_live": True, "state": "starting", "tone": TONES["starting"]} if is_new else {"note": _lost(journals, unread)}
             )
             return {**_nothing_known(self.run, newest), **about_to}
-        started = glance.started
-        pid, began = (started.pid, started.at) if started is not None else (0, glance.began_at or 0.0)
+        started = status.started
+        pid, began = (started.pid, started.at) if started is not None else (0, status.began_at or 0.0)
         live = is_live(journals, newest, began, pid, now, late_s(self.run))
-        return self._of_glance(now, newest, live)
+        return self._of_status(now, newest, live)
 
     def _read_story(self) -> None:
         try:
@@ -96,15 +96,15 @@ class Reader:
     def _take_story(self) -> None:
         """Which worker it was, where its journal need not be read."""
         told = self._story.get("membership") or {}
-        self.sighting.worker, self.sighting.of = told.get("worker"), told.get("of")
-        self.sighting.cluster = str(told.get("cluster", ""))
-        self.sighting.ended = "done" if self._story.get("state") == "done" else "failed"
+        self.snapshot.worker, self.snapshot.of = told.get("worker"), told.get("of")
+        self.snapshot.cluster = str(told.get("cluster", ""))
+        self.snapshot.ended = "done" if self._story.get("state") == "done" else "failed"
 
     def _is_told_whole(self, newest: float) -> bool:
         """It has ended, and its story was told after that. Of a training of ours that is not done, the journal knows more."""
         has_ended = bool(self._story.get("ended")) and newest - self._story_at < TOLD_WITHIN_S
         is_ours = self.run.settings_path.exists() and self._story.get("state") != "done"
-        return has_ended and not is_ours and not self.glance.last_at
+        return has_ended and not is_ours and not self.status.last_at
 
     def _take(self, journals: list[Path]) -> None:
         events = []
@@ -114,39 +114,39 @@ class Reader:
                 events += _first_look(self._tails[path])
             events += self._tails[path].read()
         events.sort(key=lambda event: event.at)
-        self.glance.take(events)
-        self.sighting.take(events, 0.0)
+        self.status.take(events)
+        self.snapshot.take(events, 0.0)
 
-    def _of_glance(self, now: float, newest: float, live: bool) -> Row:
-        glance = self.glance
+    def _of_status(self, now: float, newest: float, live: bool) -> Row:
+        status = self.status
         verdicts = self._verdicts(now)
         first = verdicts[0] if verdicts else None
-        state = glance.state(now, live, any(verdict["effect"] == "stops" for verdict in verdicts))
+        state = status.state(now, live, any(verdict["effect"] == "stops" for verdict in verdicts))
         if first is not None and first["effect"] == "slows" and state in {"training", "repaired"}:
             state = "slow"
         told = self._story.get("progress") or {}
-        progress = glance.progress()
+        progress = status.progress()
         if progress["step"] is None and told.get("step") is not None:
             progress["step"] = told["step"] + 1
-        started = glance.started
+        started = status.started
         is_moving = state in {"training", "repaired", "slow"}
-        stalled = glance.stalled_s(now) if state in {"slow", "stuck"} else None
+        stalled = status.stalled_s(now) if state in {"slow", "stuck"} else None
         return {
             **_nothing_known(self.run, newest),
             "state": state,
             "tone": _tone(state, first),
             "is_live": live and state not in ENDED_STATES,
             "command": started.command if started is not None else self._story.get("command", []),
-            "model": glance.training.model if glance.training is not None else None,
+            "model": status.training.model if status.training is not None else None,
             "progress": progress,
-            "speed": glance.speed() if is_moving and stalled is None else None,
-            "left_s": glance.left_s() if is_moving and stalled is None else None,
+            "speed": status.speed() if is_moving and stalled is None else None,
+            "left_s": status.left_s() if is_moving and stalled is None else None,
             "stalled_s": stalled,
             "verdict": first,
             "outcome": FOUND if verdicts else None,  # while it goes on, that there is no verdict says nothing
-            "repairs": glance.repairs,
-            "began_at": glance.began_at,
-            "seconds": (now if live else glance.last_at) - (glance.began_at or glance.last_at),
+            "repairs": status.repairs,
+            "began_at": status.began_at,
+            "seconds": (now if live else status.last_at) - (status.began_at or status.last_at),
             "note": _note(state, stalled, bool(verdicts)),
             "failure": _failure(self._story) if state == "failed" else None,
         }
@@ -154,10 +154,10 @@ class Reader:
     def _verdicts(self, now: float) -> list[dict[str, Any]]:
         """Those that still stand. While a run moves, only what was reached twice: as on the terminal."""
         told = [_verdict(each) for each in self._story.get("verdicts") or []]
-        is_still = self.glance.ended is not None or self.glance.stalled_s(now) is not None
+        is_still = self.status.ended is not None or self.status.stalled_s(now) is not None
         if self._story.get("state") == "stuck" and not is_still:
             return []  # it moves again, and the watcher has not looked since
-        reached = self.glance.verdict_at
+        reached = self.status.verdict_at
         return [
             each
             for each in told
@@ -170,7 +170,7 @@ def read_row(run: RunFolder) -> Row:
     return Reader(run).read()
 
 
-def _lost(journals: list[Path], unread: list[Unread]) -> str:
+def _lost(journals: list[Path], unread: list[UnreadLines]) -> str:
     """Why nothing is known of it."""
     if not unread:
         return "its journal is empty" if journals else "it holds no journal"

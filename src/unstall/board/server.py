@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import unstall
-from unstall.board.access import Answer, Door
+from unstall.board.access import AccessControl, AccessDecision
 from unstall.board.catalogue import Catalogue
 from unstall.board.follower import Follower
 from unstall.board.pages import ListPage
@@ -61,11 +61,11 @@ class Body:
 
 
 @dataclass
-class Desk:
+class BoardState:
     """What all requests share."""
 
     folder: Path
-    door: Door
+    access: AccessControl
     identity: str
     asked_at: float = field(default_factory=time.monotonic)
 
@@ -117,20 +117,20 @@ class Handler(BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
-        desk = self.server.desk
+        board_state = self.server.board_state
         parts = urlsplit(self.path)
         query = parse_qs(parts.query)
-        answer = desk.door.answer(self.headers, query.get("token", [None])[0])
-        if answer is Answer.OTHER_NAME:
+        answer = board_state.access.answer(self.headers, query.get("token", [None])[0])
+        if answer is AccessDecision.OTHER_NAME:
             return self._refuse(HTTPStatus.MISDIRECTED_REQUEST)
-        if answer is Answer.NO_TOKEN:
+        if answer is AccessDecision.NO_TOKEN:
             return self._refuse(HTTPStatus.UNAUTHORIZED)
-        if answer is Answer.KEEP_TOKEN:
+        if answer is AccessDecision.KEEP_TOKEN:
             return self._redirect(parts.path)
         if parts.path != "/alive":
-            desk.asked_at = time.monotonic()
+            board_state.asked_at = time.monotonic()
         try:
-            body = desk.body(parts.path, query)
+            body = board_state.body(parts.path, query)
         except (*DAMAGED, OSError) as error:  # odd values in a journal, or it is closed to us: all other pages can be made
             return self._send(
                 HTTPStatus.INTERNAL_SERVER_ERROR, _text(f"This run cannot be shown: {type(error).__name__}: {error}")
@@ -152,7 +152,7 @@ class Handler(BaseHTTPRequestHandler):
         """To the same without the token, which the browser keeps from now on."""
         self.send_response(HTTPStatus.SEE_OTHER)
         self.send_header("Location", quote(path, safe="/%") if path.startswith("/run/") else "/")
-        self.send_header("Set-Cookie", self.server.desk.door.set_cookie())
+        self.send_header("Set-Cookie", self.server.board_state.access.set_cookie())
         self.send_header("Content-Length", "0")
         self._end_headers(NOTHING)
 
@@ -194,8 +194,8 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
 
-    def __init__(self, address: tuple[str, int], desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, address: tuple[str, int], board_state: BoardState) -> None:
+        self.board_state = board_state
         self._room = threading.Semaphore(MAX_AT_ONCE)
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         super().__init__(address, Handler)

@@ -50,7 +50,7 @@ KEPT = (FitBegan, FrameworkLoaded, ProcessEnded, ProgramEnded, TrainingBegan, Tr
 
 
 @dataclass
-class Glance:
+class RunStatus:
     began_at: float | None = None
     last_at: float = 0.0
     started: RunStarted | None = None

@@ -45,7 +45,7 @@ def command(
 ) -> None:
     from unstall.base.console import console
     from unstall.board import process
-    from unstall.board.launcher import PORT, Wanted, open_browser, serve
+    from unstall.board.launcher import PORT, BoardOptions, open_browser, serve
     from unstall.journal import run_folder
     from unstall.report import json
     from unstall.storage import is_bucket
@@ -77,4 +77,4 @@ def command(
         if not no_browser:
             open_browser(board.address())
 
-    serve(path, Wanted(host, port, token, idle_hours), tell, mirror)
+    serve(path, BoardOptions(host, port, token, idle_hours), tell, mirror)

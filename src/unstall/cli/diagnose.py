@@ -20,8 +20,8 @@ from unstall.cli import json_option
 from unstall.config.command import Command
 
 if TYPE_CHECKING:
-    from unstall.diagnosis.workers.blocker import Holding
-    from unstall.diagnosis.workers.follower import Roster
+    from unstall.diagnosis.workers.blocker import Blockage
+    from unstall.diagnosis.workers.follower import WorkersFollower
     from unstall.diagnosis.workers.members import RunGroup
     from unstall.journal.run_folder import RunFolder
 
@@ -85,16 +85,16 @@ def _story_of(run: RunFolder) -> dict[str, Any]:
 def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
     from unstall.base.progress import shown_progress
     from unstall.cli import answer
-    from unstall.diagnosis.workers.follower import READ_WHOLE_UP_TO, crews_of_many
+    from unstall.diagnosis.workers.follower import READ_WHOLE_UP_TO, find_run_groups
     from unstall.diagnosis.workers.members import put_together
     from unstall.diagnosis.workers.reader import read_members
-    from unstall.report.story.workers import tell_crew
+    from unstall.report.story.workers import tell_workers
 
     folders = {run.path.parent for run in runs}
     if len(runs) > READ_WHOLE_UP_TO and len(folders) == 1:
-        crews, alone = crews_of_many(folders.pop())
+        run_groups, alone = find_run_groups(folders.pop())
         why = "it belongs to none of the others, and the runs here are many: unstall diagnose RUN"
-        told = [tell_crew(crew) for crew in crews]
+        told = [tell_workers(run_group) for run_group in run_groups]
         answer(
             {"crews": told, "apart": [{"run": name, "why": why, "story": None} for name in alone]},
             json_target,
@@ -104,13 +104,13 @@ def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
     with shown_progress() as progress:
         together = put_together(read_members(runs, progress))
     by_name = {run.name: run for run in runs}
-    apart: list[dict[str, Any]] = [
+    ungrouped: list[dict[str, Any]] = [
         {"run": each.member.run, "why": each.why, "story": _story_of(by_name[each.member.run.partition("/")[0]])}
-        for each in together.apart
+        for each in together.ungrouped
     ]
-    told = [tell_crew(crew) for crew in together.crews]
-    answer({"crews": told, "apart": apart}, json_target, _show)
-    _leave([*told, *(each["story"] for each in apart)])
+    told = [tell_workers(run_group) for run_group in together.run_groups]
+    answer({"crews": told, "apart": ungrouped}, json_target, _show)
+    _leave([*told, *(each["story"] for each in ungrouped)])
 
 
 def _show(plain: dict[str, Any], out: Any) -> None:
@@ -137,22 +137,24 @@ def _follow(folder: str, json_target: str | None) -> None:
     from unstall.base.progress import shown_progress
     from unstall.cli import answer
     from unstall.diagnosis.workers.follower import follow, follow_bucket
-    from unstall.report.story.workers import tell_crew
+    from unstall.report.story.workers import tell_workers
     from unstall.storage import is_bucket
 
     told: list[dict[str, Any]] = []
 
-    def tell(crew: RunGroup, holding: Holding) -> None:
-        told.append(tell_crew(crew, holding))
+    def tell(run_group: RunGroup, blockage: Blockage) -> None:
+        told.append(tell_workers(run_group, blockage))
         if json_target != "-":
             answer({"crews": told[-1:], "apart": []}, json_target, _show)
 
     with shown_progress() as progress:
 
-        def see(roster: Roster) -> None:
+        def see(follower: WorkersFollower) -> None:
             if progress is not None:
                 progress(
-                    "workers that stand still", sum(each.stall is not None for each in roster.sightings), len(roster.sightings)
+                    "workers that stand still",
+                    sum(each.stall is not None for each in follower.snapshots),
+                    len(follower.snapshots),
                 )
 
         try:

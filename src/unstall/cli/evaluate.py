@@ -60,9 +60,9 @@ def command(
             click.echo(scored.note, err=True)
         from unstall.detectors.weights.store import build_from
         from unstall.training.evaluate.evaluation import evaluate
-        from unstall.training.evaluate.inference import Detecting
+        from unstall.training.evaluate.inference import InferenceModel
 
-        result = evaluate(Detecting(build_from(weights)), data, description.class_names, batch_size, progress)
+        result = evaluate(InferenceModel(build_from(weights)), data, description.class_names, batch_size, progress)
     plain = {
         "weights": weights, "data": data_path, "split": split, "scored": scored.as_plain(),
         "backend": backends.running_backend(), **result.as_plain(),

@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from unstall.cli import answer, json_option
-from unstall.config.options import ByGroups, setting_options
+from unstall.config.options import GroupedCommand, setting_options
 
 
-@click.command("lr-find", cls=ByGroups, help=__doc__)
+@click.command("lr-find", cls=GroupedCommand, help=__doc__)
 @click.option("--min-lr", default=1e-6, show_default=True, type=click.FloatRange(1e-12, 100), help="First learning rate.")
 @click.option("--max-lr", default=1.0, show_default=True, type=click.FloatRange(1e-12, 1000), help="Last learning rate.")
 @click.option("--num-steps", default=100, show_default=True, type=click.IntRange(20, 100_000), help="Number of learning rates.")

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unstall.cli import answer, json_option, num_classes_option
-from unstall.config.options import ByGroups, setting_options
+from unstall.config.options import GroupedCommand, setting_options
 
 if TYPE_CHECKING:
     from unstall.base.progress import Progress
     from unstall.config.settings import Settings
 
 
-@click.command("plan", cls=ByGroups, help=__doc__)
+@click.command("plan", cls=GroupedCommand, help=__doc__)
 @click.option("--device", metavar="NAME", help="A card of the table, or 'cpu'; else what this machine has.")
 @click.option(
     "--device-table", metavar="FILE", help="Another table of devices: JSON of the form of src/unstall/planning/memory/cards.json."

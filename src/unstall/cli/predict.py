@@ -49,9 +49,11 @@ def command(
     start(backend)
     with shown_progress() as progress:
         from unstall.detectors.weights.store import build_from
-        from unstall.training.evaluate.inference import Detecting, predict
+        from unstall.training.evaluate.inference import InferenceModel, predict
 
-        result = predict(Detecting(build_from(weights)), data, description.class_names, batch_size, score_threshold, progress)
+        result = predict(
+            InferenceModel(build_from(weights)), data, description.class_names, batch_size, score_threshold, progress
+        )
         if not no_pictures:
             draw(data, result, located(out), progress)
     plain = {"weights": weights, "backend": backends.running_backend(), "score_threshold": score_threshold, **result}

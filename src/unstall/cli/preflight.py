@@ -13,10 +13,10 @@ from typing import Any
 import click
 
 from unstall.cli import answer, json_option
-from unstall.config.options import ByGroups, setting_options
+from unstall.config.options import GroupedCommand, setting_options
 
 
-@click.command("preflight", cls=ByGroups, help=__doc__)
+@click.command("preflight", cls=GroupedCommand, help=__doc__)
 @click.option("--out", metavar="FOLDER", help="Where the run would be kept.")
 @click.option("--quick", is_flag=True, help="Only what `unstall train` looks at before it begins: seconds.")
 @json_option("the answers")

@@ -35,5 +35,5 @@ def command(
 ) -> None:
     from unstall.supervisor.run.program import RunOptions, supervise
 
-    wishes = RunOptions(quiet=quiet, stop_on_stall=on_stall == "stop", json_target=json_target, confirm=confirm, board=board)
-    sys.exit(supervise(list(command_line), wishes))
+    options = RunOptions(quiet=quiet, stop_on_stall=on_stall == "stop", json_target=json_target, confirm=confirm, board=board)
+    sys.exit(supervise(list(command_line), options))

@@ -67,14 +67,14 @@ def command(
         return answer({"last_good": found["run"], "row": _plain(found)}, json_target, show_last_good)
     began = filters.moment(since, "--since") if since is not None else None
     before = filters.moment(older_than, "--older-than") if older_than is not None else None
-    wanted = filters.Wanted(states, script, model, began, before, words)
+    wanted = filters.RunFilter(states, script, model, began, before, words)
     chosen = [(run, row) for run, row in rows if wanted.fits(row, paths.get(run.name, ""))]
     if prune:
         if wanted.is_everything and keep is None:
             raise InvalidInputError(
                 "--prune: expected which runs: --older-than 30d, --keep 20, --state failed, --script … Received: none."
             )
-        return _prune(chosen, How(keep, checkpoints, dry_run, yes), json_target)
+        return _prune(chosen, PruneOptions(keep, checkpoints, dry_run, yes), json_target)
     for name, value in (("--keep", keep), ("--checkpoints", checkpoints), ("--dry-run", dry_run), ("--yes", yes)):
         if value:
             raise InvalidInputError(f"{name} says how to prune. Expected --prune with it.")
@@ -106,7 +106,7 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class How:
+class PruneOptions:
     """To prune."""
 
     keep: int | None
@@ -115,27 +115,27 @@ class How:
     yes: bool
 
 
-def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: How, json_target: str | None) -> None:
+def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: PruneOptions, json_target: str | None) -> None:
     from unstall.base.console import console
     from unstall.board import prune as pruning
     from unstall.journal import run_folder
-    from unstall.report.terminal.runs import show_doomed
+    from unstall.report.terminal.runs import show_runs_to_prune
 
-    doomed = pruning.doomed(chosen, how.keep, how.checkpoints)
+    to_prune = pruning.select_runs_to_prune(chosen, how.keep, how.checkpoints)
     told = {
-        "pruned": [pruning.as_plain(each) for each in doomed],
-        "bytes": sum(each.size_bytes for each in doomed),
+        "pruned": [pruning.as_plain(each) for each in to_prune],
+        "bytes": sum(each.size_bytes for each in to_prune),
         "is_dry_run": True,
     }
-    if not how.dry_run and doomed and not how.yes:
-        show_doomed(told, console("stderr"))
-        _agreed(len(doomed))
-    if doomed and run_folder.bucket_home():
+    if not how.dry_run and to_prune and not how.yes:
+        show_runs_to_prune(told, console("stderr"))
+        _agreed(len(to_prune))
+    if to_prune and run_folder.bucket_home():
         click.echo(f"unstall: what lies in {run_folder.bucket_home()} stays there; this is about the disk.", err=True)
     if not how.dry_run:
-        gone = pruning.prune(doomed, lambda line: click.echo(f"unstall: {line}", err=True))
+        gone = pruning.prune(to_prune, lambda line: click.echo(f"unstall: {line}", err=True))
         told = {"pruned": gone, "bytes": sum(row["bytes"] for row in gone), "is_dry_run": False}
-    answer(told, json_target, show_doomed)
+    answer(told, json_target, show_runs_to_prune)
 
 
 def _agreed(count: int) -> None:

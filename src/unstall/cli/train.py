@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unstall.cli import answer
-from unstall.config.options import ByGroups, setting_options
+from unstall.config.options import GroupedCommand, setting_options
 
 if TYPE_CHECKING:
     from unstall.config.settings import Settings
-    from unstall.config.sources import Resolved
+    from unstall.config.sources import ResolvedSettings
     from unstall.journal.run_folder import RunFolder
 
 AUTO = "auto"  # --resume without a name
 
 
-@click.command("train", cls=ByGroups, help=__doc__)
+@click.command("train", cls=GroupedCommand, help=__doc__)
 @click.option(
     "--resume", metavar="[RUN]", is_flag=False, flag_value=AUTO,
     help="Continue this run: a name from `unstall runs`, a folder, or 'last'. Without a name, or with 'auto', continue the run in"
@@ -123,10 +123,10 @@ def _config(config: str | None, no_config: bool, resume: str | None, may_be_ther
     return config
 
 
-def _settings_of(resume: str | None, options: dict[str, Any], config: str | None) -> tuple[RunFolder | None, Resolved]:
+def _settings_of(resume: str | None, options: dict[str, Any], config: str | None) -> tuple[RunFolder | None, ResolvedSettings]:
     """Of a new run, or of one that goes on, with its folder."""
     from unstall.config.aliases import note_of_run
-    from unstall.config.sources import Resolved, resolve
+    from unstall.config.sources import ResolvedSettings, resolve
     from unstall.supervisor.train.setup import going_on_with, sources_of
 
     if resume is None:
@@ -134,7 +134,7 @@ def _settings_of(resume: str | None, options: dict[str, Any], config: str | None
     run, wanted = going_on_with(resume, options)
     if note := note_of_run(run.read_settings(), str(run.settings_path)):
         click.echo(note, err=True)
-    return run, Resolved(wanted, {**sources_of(run, wanted), **{name: f"--{name.replace('_', '-')}" for name in options}})
+    return run, ResolvedSettings(wanted, {**sources_of(run, wanted), **{name: f"--{name.replace('_', '-')}" for name in options}})
 
 
 def _by_ray(options: dict[str, Any], config: str | None, out: str | None, resume: str | None, json_target: str | None) -> None:

@@ -22,7 +22,7 @@ NOTHING_THERE = "nothing lies there, or there is no such bucket"
 
 
 @dataclass(frozen=True)
-class Tried:
+class AccessAttempt:
     doing: str  # list | write | read | delete
     works: bool | None  # None: could not be tried
     seconds: float = 0.0
@@ -32,7 +32,7 @@ class Tried:
         return {"doing": self.doing, "works": self.works, "seconds": round(self.seconds, 4), "why": self.why}
 
 
-def tried(place: str, reads_only: bool = False) -> list[Tried]:
+def tried(place: str, reads_only: bool = False) -> list[AccessAttempt]:
     """List, write, read, delete: each shows another permission. An account that may not write reads what lies there."""
     if not is_bucket(place):
         raise InvalidInputError(f"--bucket: expected gs://BUCKET or s3://BUCKET, with a folder or without. Received: {place!r}")
@@ -61,24 +61,24 @@ def tried(place: str, reads_only: bool = False) -> list[Tried]:
     return [listed, written, _attempt("read", read_back)[0], _attempt("delete", lambda: chosen.delete(key))[0]]
 
 
-def _reading(chosen: Bucket, entries: list[Entry]) -> Tried:
+def _reading(chosen: Bucket, entries: list[Entry]) -> AccessAttempt:
     """A byte of something that is there."""
     objects = [each for each in entries if not each.is_folder and each.size]
     if not objects:
-        return Tried("read", None, why="no object lies there that could be read")
+        return AccessAttempt("read", None, why="no object lies there that could be read")
     return _attempt("read", lambda: chosen.read(objects[0].key, 0, 1))[0]
 
 
-def _attempt(doing: str, act: Callable[[], T]) -> tuple[Tried, T | None]:
-    from unstall.storage.retry import Missing, Taken
+def _attempt(doing: str, act: Callable[[], T]) -> tuple[AccessAttempt, T | None]:
+    from unstall.storage.retry import Missing, NameTaken
 
     began = time.perf_counter()
     try:
         result = act()
-    except Taken:  # nobody else knows the name: an attempt was written whose answer was lost
-        return Tried(doing, True, time.perf_counter() - began), None
+    except NameTaken:  # nobody else knows the name: an attempt was written whose answer was lost
+        return AccessAttempt(doing, True, time.perf_counter() - began), None
     except (Missing, BucketNotFoundError):
-        return Tried(doing, False, time.perf_counter() - began, NO_BUCKET), None
+        return AccessAttempt(doing, False, time.perf_counter() - began, NO_BUCKET), None
     except BucketError as failed:
-        return Tried(doing, False, time.perf_counter() - began, str(failed)), None
-    return Tried(doing, True, time.perf_counter() - began), result
+        return AccessAttempt(doing, False, time.perf_counter() - began, str(failed)), None
+    return AccessAttempt(doing, True, time.perf_counter() - began), result

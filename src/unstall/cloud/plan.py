@@ -28,7 +28,7 @@ Plan = Callable[[Device], "MemoryPlan"]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TrainingRequest:
     """What is to be trained, and how machines are judged."""
 
     settings: Settings
@@ -77,7 +77,9 @@ class Offer:
         }  # fmt: skip
 
 
-def planned(wanted: Wanted, table: Table, plan: Plan, cards: str | None = None, looks_at_all: bool = False) -> list[Offer]:
+def planned(
+    wanted: TrainingRequest, table: Table, plan: Plan, cards: str | None = None, looks_at_all: bool = False
+) -> list[Offer]:
     """All machine types, in the order of their price. `plan` asks for the memory that a device must have."""
     offers: list[Offer] = []
     plans: dict[str, MemoryPlan] = {}
@@ -107,7 +109,7 @@ def chosen(offers: list[Offer]) -> Offer | None:
     return next((each for each in offers if each.fits and each.price is not None), None)
 
 
-def cost(wanted: Wanted, offer: Offer) -> dict[str, float] | None:
+def cost(wanted: TrainingRequest, offer: Offer) -> dict[str, float] | None:
     """Hours and money of the whole training; None where nobody has measured how fast the steps are."""
     if wanted.images_per_s is None or wanted.images is None or offer.price is None:
         return None
@@ -135,7 +137,7 @@ def _remembered(plan: Plan, plans: dict[str, MemoryPlan], cards: str | None) -> 
 
 
 def _looked_at(
-    wanted: Wanted, machine: Machine, count: int, price: float | None, plan_of: Callable[[Machine], MemoryPlan]
+    wanted: TrainingRequest, machine: Machine, count: int, price: float | None, plan_of: Callable[[Machine], MemoryPlan]
 ) -> Offer:
     if machine.card is None and wanted.parameters > _most_on_cores():
         why = f"no card for {wanted.parameters / 1e6:.1f} million weights"
@@ -150,7 +152,7 @@ def _looked_at(
 
 
 def _judged(
-    wanted: Wanted, machine: Machine, plan: MemoryPlan, host: int, fed: float | None, is_fed: bool | None
+    wanted: TrainingRequest, machine: Machine, plan: MemoryPlan, host: int, fed: float | None, is_fed: bool | None
 ) -> tuple[str, str]:
     from unstall.base.formatting import size
 
@@ -164,7 +166,7 @@ def _judged(
     return "fits", ""
 
 
-def _host_bytes(wanted: Wanted, machine: Machine, plan: MemoryPlan) -> int:
+def _host_bytes(wanted: TrainingRequest, machine: Machine, plan: MemoryPlan) -> int:
     """As many processes as the machine has cards share it."""
     beside = min(wanted.workers, max(1, machine.cards))
     threads = wanted.settings.num_input_workers or max(1, machine.vcpus // beside)

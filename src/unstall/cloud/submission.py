@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.cloud import job as wishes
-from unstall.cloud import machines
+from unstall.cloud import job, machines
 from unstall.cloud.job import Job
 from unstall.config import toml_file
 from unstall.config.arguments import arguments, chosen, refuse_local_paths
@@ -16,15 +15,15 @@ from unstall.config.sources import resolve
 from unstall.storage import is_bucket, located
 
 
-def job(engine: str, options: Mapping[str, Any], config: str | None) -> Job:
+def create_job(engine: str, options: Mapping[str, Any], config: str | None) -> Job:
     """`options` are the keywords of the command, the settings among them."""
     resolved = resolve(settings_given(dict(options)), config)
     asked_for = chosen(resolved)
     refuse_local_paths(asked_for)
-    in_file = wishes.in_file(*toml_file.read_cloud(config)) if config else {}
-    found = wishes.values(engine, options, in_file)
+    in_file = job.in_file(*toml_file.read_cloud(config)) if config else {}
+    found = job.values(engine, options, in_file)
     found["name"] = found["name"] or found["out"].rstrip("/").rpartition("/")[2]
-    wishes.refuse_unfit(engine, found)
+    job.refuse_unfit(engine, found)
     machine = _machine(found["machine"], options)
     cards = machine.cards if machine is not None else int(options["num_accelerators"] or 0)
     workers = resolved.settings.num_workers
@@ -32,7 +31,7 @@ def job(engine: str, options: Mapping[str, Any], config: str | None) -> Job:
     return Job(
         name=found["name"], image=found["image"],
         arguments=("--resume", "auto", "--out", out, "--no-config", *arguments(asked_for)), out=out,
-        workers=workers, machines=wishes.machines_for(workers, cards),
+        workers=workers, machines=job.machines_for(workers, cards),
         project=found["project"], region=found["region"], machine=machine, service_account=found["service_account"],
         is_spot=options["spot"], disk_gb=options["disk_gb"], disk_type=options["disk_type"], hours=options["max_hours"],
     )  # fmt: skip
@@ -42,7 +41,7 @@ def _machine(name: str, options: Mapping[str, Any]) -> machines.Machine | None:
     """Kubernetes has nodes of its own: there a machine type is no more than a hint at the cards."""
     if not name:
         return None
-    return wishes.machine_of(name, machines.table(options["prices"]), options["accelerator"], options["num_accelerators"])
+    return job.machine_of(name, machines.table(options["prices"]), options["accelerator"], options["num_accelerators"])
 
 
 # A request as a file: YAML by its ending, else JSON.

@@ -9,9 +9,9 @@ from typing import Any
 
 from unstall.base.formatting import size
 from unstall.compare.attribution import loss, memory, noise, time
-from unstall.compare.attribution.explanation import Explained, Explanation, told_amount
+from unstall.compare.attribution.explanation import ChannelExplanation, Explanation, told_amount
 from unstall.compare.attribution.memory import Alone
-from unstall.compare.attribution.noise import Moved
+from unstall.compare.attribution.noise import FigureChange
 from unstall.compare.differences.difference import LOSS, Difference
 from unstall.compare.differences.finder import differences
 from unstall.compare.record import facts
@@ -80,7 +80,7 @@ def _without_explanation(comparison: Comparison) -> str:
     )
 
 
-def left_over(explained: Explained) -> list[str]:
+def left_over(explained: ChannelExplanation) -> list[str]:
     """What changes do only together, and what is not explained."""
     lines = []
     own = [abs(each.amount) for each in explained.explanations]
@@ -137,8 +137,8 @@ MIN_SHARE = 0.02
 @dataclass(frozen=True)
 class Comparison:
     differences: tuple[Difference, ...]  # the main cause first
-    moved: dict[str, Moved]
-    explained: tuple[Explained, ...]
+    moved: dict[str, FigureChange]
+    explained: tuple[ChannelExplanation, ...]
 
     @property
     def explanations(self) -> list[Explanation]:
@@ -147,8 +147,8 @@ class Comparison:
         own = [each for explained in self.explained for each in explained.explanations]
         return sorted(own, key=lambda each: (places[each.difference], CHANNELS.index(each.channel)))
 
-    def of_channel(self, channel: str) -> Explained:
-        return next((each for each in self.explained if each.channel == channel), Explained(channel))
+    def of_channel(self, channel: str) -> ChannelExplanation:
+        return next((each for each in self.explained if each.channel == channel), ChannelExplanation(channel))
 
 
 def compared(
@@ -168,12 +168,14 @@ def compared(
     return Comparison(tuple(ranked), moved, kept)
 
 
-def _without_small(explained: Explained) -> Explained:
+def _without_small(explained: ChannelExplanation) -> ChannelExplanation:
     kept = tuple(each for each in explained.explanations if each.share >= MIN_SHARE)
     return replace(explained, explanations=kept)
 
 
-def _importance(each: Difference, explained: Sequence[Explained], moved: dict[str, Moved], after: dict[str, Any]) -> float:
+def _importance(
+    each: Difference, explained: Sequence[ChannelExplanation], moved: dict[str, FigureChange], after: dict[str, Any]
+) -> float:
     """How much of what matters it explains: a channel counts by how far it moved, the one that the run failed of most."""
     failed = facts.failed_of(after)
     best = 0.0
@@ -186,7 +188,7 @@ def _importance(each: Difference, explained: Sequence[Explained], moved: dict[st
     return best
 
 
-def _strength(own: Explanation, moved: dict[str, Moved], is_failed: bool) -> float:
+def _strength(own: Explanation, moved: dict[str, FigureChange], is_failed: bool) -> float:
     if own.channel == "free" or math.isnan(own.amount):
         return MAX_MOVED
     name = {"memory": "memory", "loss": "loss", "time": "step"}[own.channel]

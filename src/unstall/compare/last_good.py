@@ -144,7 +144,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 MAX_LINES = 4
 BAD = frozenset({"failed", "killed", "stuck", "slow"})
-BY_HAND = frozenset({"command", "setting", "source", "version"})
+BY_USER = frozenset({"command", "setting", "source", "version"})
 FILES = frozenset({"sources", "named_files"})  # sections
 NEAR_LINES = 3  # a call may stand over several lines
 
@@ -194,8 +194,8 @@ def _what_was_changed(comparison: Comparison, story: dict[str, Any]) -> list[str
     """Of a program that failed by an error of its own: what its user did otherwise this time."""
     if story["verdicts"] or story["state"] != "failed":
         return []
-    by_hand = [each for each in comparison.differences if each.name in BY_HAND or each.section in FILES or each.lines]
-    done = [each.told for each in by_hand]
+    by_user = [each for each in comparison.differences if each.name in BY_USER or each.section in FILES or each.lines]
+    done = [each.told for each in by_user]
     more = len(done) - MAX_LINES + 1
     which = "which of these it was is not known"
     return done if len(done) < 2 else [*done[: MAX_LINES - 1], f"and {more} more; {which}" if more > 0 else which]

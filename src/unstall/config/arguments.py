@@ -12,12 +12,12 @@ from unstall.config.sources import PATHS
 from unstall.storage import is_bucket
 
 if TYPE_CHECKING:
-    from unstall.config.sources import Resolved
+    from unstall.config.sources import ResolvedSettings
 
 OF_THE_OTHER_MACHINE = ("cache_dir",)  # a folder there, not here
 
 
-def chosen(resolved: Resolved) -> dict[str, Any]:
+def chosen(resolved: ResolvedSettings) -> dict[str, Any]:
     """What somebody has asked for. The recipe of the model is the same on the other machine."""
     return {
         name: getattr(resolved.settings, name) for name, source in resolved.sources.items() if not source.startswith("recipe of")

@@ -58,7 +58,7 @@ def given(keywords: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-class ByGroups(Command):
+class GroupedCommand(Command):
     """Help with the settings under the headings that `settings.py` has."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

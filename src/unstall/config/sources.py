@@ -38,7 +38,7 @@ CHANGEABLE = (
 
 
 @dataclass(frozen=True)
-class Resolved:
+class ResolvedSettings:
     settings: Settings
     sources: Mapping[str, str]  # each name to where its value came from: '', 'recipe', 'unstall.toml:12', '--epochs'
 
@@ -47,7 +47,7 @@ class Resolved:
         return {"settings": values, "sources": {name: self.sources.get(name, "") or "default" for name in values}}
 
 
-def resolve(options: Mapping[str, Any], file: str | None = None) -> Resolved:
+def resolve(options: Mapping[str, Any], file: str | None = None) -> ResolvedSettings:
     """`options` are those that were given, by the names of settings."""
     in_file, places = toml_file.read(file) if file else ({}, {})
     in_file = {name: _absolute(name, value, located(file or ".").resolve().parent) for name, value in in_file.items()}
@@ -70,7 +70,7 @@ def resolve(options: Mapping[str, Any], file: str | None = None) -> Resolved:
             sources[name] = place(name)
             if isinstance(value, Mapping):
                 sources |= {f"{name}.{inner}": place(f"{name}.{inner}") for inner in value}
-    resolved = Resolved(with_backend(from_plain(values)), sources)
+    resolved = ResolvedSettings(with_backend(from_plain(values)), sources)
     refuse_unfit(resolved.settings, {name: place for name, place in sources.items() if name in places})
     return resolved
 

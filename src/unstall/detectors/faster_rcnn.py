@@ -136,7 +136,7 @@ VARIANTS = {
 }
 
 
-class Learned(NamedTuple):
+class RegionTargets(NamedTuple):
     """Regions of the second stage with what each is to learn."""
 
     boxes: Tensor  # (batch, n, 4)
@@ -227,9 +227,9 @@ class FasterRCNN(Detector):
 
     def chosen_anchors(self, matches: Matches, draw: Draw) -> Sample:
         settings = self.settings
-        chance = uniform(draw, ANCHORS, ops.shape(matches.is_object)[0], matches.is_object.shape[1])
+        random_numbers = uniform(draw, ANCHORS, ops.shape(matches.is_object)[0], matches.is_object.shape[1])
         return sample(
-            matches.is_object, matches.is_background, settings.anchor_samples, settings.anchor_object_share, chance
+            matches.is_object, matches.is_background, settings.anchor_samples, settings.anchor_object_share, random_numbers
         )  # fmt: skip
 
     def match_anchors(self, targets: Targets) -> Matches:
@@ -253,25 +253,25 @@ class FasterRCNN(Detector):
             "proposal_box": Term(_sum_where(chosen.is_object, distance), count),
         }
 
-    def learned(self, proposals: Proposals, targets: Targets, draw: Draw) -> Learned:
+    def learned(self, proposals: Proposals, targets: Targets, draw: Draw) -> RegionTargets:
         """Some of the proposals and of the objects' own boxes, which a detector that proposes nothing yet learns from."""
         settings = self.settings
         boxes = ops.concatenate([proposals.boxes, targets.boxes], axis=1)
         is_there = ops.concatenate([proposals.is_used, targets.mask], axis=1)
         limit = settings.region_foreground_iou
         matches = match(overlaps(boxes, targets.boxes), targets.mask, limit, limit, low_quality=False)
-        chance = uniform(draw, REGIONS, ops.shape(boxes)[0], boxes.shape[1])
+        random_numbers = uniform(draw, REGIONS, ops.shape(boxes)[0], boxes.shape[1])
         chosen = sample(
             matches.is_object & is_there, matches.is_background & is_there,
-            settings.region_samples, settings.region_object_share, chance,
+            settings.region_samples, settings.region_object_share, random_numbers,
         )  # fmt: skip
         matched = at(matches.box, chosen.place)
         of_class = at(ops.cast(targets.classes, "int32"), matched)
         label = ops.where(chosen.is_object, of_class + 1, 0)
         boxes = ops.where(chosen.is_used[..., None], at(boxes, chosen.place), 0.0)
-        return Learned(ops.stop_gradient(boxes), label, at(targets.boxes, matched), chosen.is_used)
+        return RegionTargets(ops.stop_gradient(boxes), label, at(targets.boxes, matched), chosen.is_used)
 
-    def region_terms(self, outputs: dict[str, Tensor], regions: Learned) -> dict[str, Term]:
+    def region_terms(self, outputs: dict[str, Tensor], regions: RegionTargets) -> dict[str, Term]:
         """A region's box is judged by the outputs of its own class; both sums over the number of all regions of the batch."""
         count = _count(regions.is_used)
         naming = losses.cross_entropy(outputs["classes"], regions.label)

@@ -21,7 +21,7 @@ from unstall.detectors.detector import Detector, Targets, Term
 from unstall.detectors.layers import boxes as box
 from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
-from unstall.detectors.layers.conv_norm import Conv, Keyed, Precision, by_anchor, precision
+from unstall.detectors.layers.conv_norm import Conv, KeyedLayer, Precision, by_anchor, precision
 from unstall.detectors.layers.initializers import normal
 from unstall.detectors.layers.matching import Matches, match_default_boxes, of_matched, overlaps
 from unstall.detectors.layers.mobilenet_v3 import SPLIT, STAGES, ConvNorm, MobileNetV3
@@ -116,7 +116,7 @@ VARIANTS = {
 }
 
 
-class Scaled(Keyed, keras.layers.Layer):  # type: ignore[misc]
+class Scaled(KeyedLayer, keras.layers.Layer):  # type: ignore[misc]
     """Every place of a map brought to length 1, then each channel to a length that is learned.
 
     Its key is `backbone`, so that its variable is `backbone.scale_weight`, as in torchvision, where the backbone itself holds it.

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unstall.diagnosis.fatal_error import fatal_error
-from unstall.diagnosis.learning_curve import Course
+from unstall.diagnosis.learning_curve import LearningCurve
 from unstall.journal.events import BatchSampled, ErrorRaised
 from unstall.journal.reader import Journal
 
 
 @dataclass
-class Fed:
+class BatchArray:
     """One array of the inputs or the labels."""
 
     role: str
@@ -71,20 +71,20 @@ class Fed:
             self.events = [event, *self.events[:4]]
 
 
-def fed(run: Course, role: str) -> list[Fed]:
-    found: dict[str, Fed] = {}
+def batch_arrays(run: LearningCurve, role: str) -> list[BatchArray]:
+    found: dict[str, BatchArray] = {}
     for event in run.batches:
         if event.facts.get("source") == AT_THE_ERROR:
             continue  # rows of one batch, not of the data
         for facts in event.facts["arrays"]:
             if facts["role"] == role:
-                found.setdefault(facts["name"], Fed(role, facts["name"])).add(facts, event)
+                found.setdefault(facts["name"], BatchArray(role, facts["name"])).add(facts, event)
     return list(found.values())
 
 
-def labels_of(run: Course, index: int) -> Fed | None:
+def labels_of(run: LearningCurve, index: int) -> BatchArray | None:
     """The labels that belong to an output of the model; None where that cannot be told."""
-    labels = fed(run, "y")
+    labels = batch_arrays(run, "y")
     outputs = run.model.get("outputs") or []
     if len(outputs) <= 1:
         return labels[0] if len(labels) == 1 and index == 0 else None
@@ -114,7 +114,7 @@ _REFUSED = re.compile(
 
 
 @dataclass(frozen=True)
-class Refused:
+class FailedBatch:
     error: ErrorRaised
     looked: BatchSampled
     arrays: tuple[dict[str, Any], ...]
@@ -126,7 +126,7 @@ class Refused:
         return [facts for facts in self.arrays if facts["role"] == role]
 
 
-def refused_numbers(journal: Journal) -> Refused | None:
+def refused_numbers(journal: Journal) -> FailedBatch | None:
     """None where the error is about something else, or the batch could not be looked at."""
     error = fatal_error(journal)
     if error is None or not _REFUSED.search(error.message):
@@ -136,7 +136,7 @@ def refused_numbers(journal: Journal) -> Refused | None:
         for event in journal.of(BatchSampled)
         if event.facts.get("source") == AT_THE_ERROR and abs(event.at - error.at) < LOOKED_AT_S
     ]
-    return Refused(error, looked[-1], tuple(looked[-1].facts["arrays"])) if looked else None
+    return FailedBatch(error, looked[-1], tuple(looked[-1].facts["arrays"])) if looked else None
 
 
 def held(facts: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from unstall.diagnosis.fatal_error import said, user_line
-from unstall.diagnosis.stalls import Stall, Still
+from unstall.diagnosis.stalls import Stall, StuckThread
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Evidence
 from unstall.journal.events import ErrorRaised
@@ -63,14 +63,14 @@ def dead_threads(journal: Journal, stall: Stall, folder: str) -> list[DeadThread
     return [DeadThread(error, since - error.at, folder) for error in reversed(errors)]
 
 
-def beside(journal: Journal, stall: Stall, still: Still, folder: str) -> list[Evidence]:
+def beside(journal: Journal, stall: Stall, still: StuckThread, folder: str) -> list[Evidence]:
     """The dead threads as evidence, where a thread waits for what another thread would do."""
     if not still.is_main or waits_for(still.thread, still.call) not in FOR_A_THREAD:
         return []
     return [dead.evidence for dead in dead_threads(journal, stall, folder)[:2]]
 
 
-def waited_for(stall: Stall, still: Still) -> str | None:
+def waited_for(stall: Stall, still: StuckThread) -> str | None:
     """The name, in the line at which the thread stands, of what it waits for: `ready` in `batch = ready.get()`."""
     frames = user_frames(still.thread)
     source = stall.source(frames[0]["file"], frames[0]["line"]) if frames else None

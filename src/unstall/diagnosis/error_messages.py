@@ -55,7 +55,7 @@ _NODE_ALONE = re.compile(r"\{\{node (?P<name>[^}]*)\}\}")
 
 
 @dataclass(frozen=True)
-class Said:
+class ErrorText:
     """What an error says, in the end."""
 
     kind: str  # of the innermost error
@@ -72,7 +72,7 @@ class Said:
         return self.kind.rpartition(".")[2]
 
 
-def innermost(kind: str, message: str) -> Said:
+def innermost(kind: str, message: str) -> ErrorText:
     """The kind and the sentence of the error that all the others wrap."""
     text = _CODES.sub("", message).strip()
     for _ in range(MAX_LAYERS):
@@ -81,7 +81,7 @@ def innermost(kind: str, message: str) -> Said:
             break
         kind, text = inner
     sentence = _sentence(text)
-    return Said(kind, sentence if len(sentence) <= MAX_LETTERS else f"{sentence[:MAX_LETTERS]}…")
+    return ErrorText(kind, sentence if len(sentence) <= MAX_LETTERS else f"{sentence[:MAX_LETTERS]}…")
 
 
 def named_places(message: str) -> list[tuple[str, int]]:

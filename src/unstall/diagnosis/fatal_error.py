@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from unstall.base.formatting import counted
-from unstall.diagnosis.error_messages import Said, innermost, named_places
+from unstall.diagnosis.error_messages import ErrorText, innermost, named_places
 from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.probe_facts import not_inside
 from unstall.diagnosis.verdict import Certainty, Evidence, Found, Unknown
@@ -42,7 +42,7 @@ def texts(error: ErrorRaised) -> list[str]:
     return [f"{error.kind}: {error.message}", *error.chain]
 
 
-def said(error: ErrorRaised) -> Said:
+def said(error: ErrorRaised) -> ErrorText:
     """What went wrong, in its innermost sentence; the whole text is in the journal."""
     return innermost(error.kind, error.message)
 

@@ -2,7 +2,7 @@
 
 A cause is a module in `causes/`: its name is the fault, its docstring the page, `examine(journal)` its verdict. It may
 name in `EXPLAINS` the causes that follow from it: those are then not shown as causes of their own. A cause that shows among
-several workers has `examine_workers(crew)`, too.
+several workers has `examine_workers(run_group)`, too.
 """
 
 from __future__ import annotations
@@ -86,18 +86,18 @@ def _of_the_last_stall(journal: Journal) -> dict[str, Found]:
     return {name: verdict for name, verdict in again.items() if isinstance(verdict, Found) and verdict.effect is Effect.STOPS}
 
 
-def crew_cause_names() -> tuple[str, ...]:
+def worker_cause_names() -> tuple[str, ...]:
     return tuple(name for name in cause_names() if hasattr(cause_module(name), "examine_workers"))
 
 
-def diagnose_crew(crew: RunGroup) -> Diagnosis:
+def diagnose_workers(run_group: RunGroup) -> Diagnosis:
     """What holds for several workers as a whole; what each has of its own is for `diagnose` to say."""
 
     def verdict(name: str) -> Verdict:
         asked: Callable[[RunGroup], Verdict] = cause_module(name).examine_workers
-        return attempt(lambda: asked(crew), lambda error: Crashed(f"{type(error).__name__}: {error}"))
+        return attempt(lambda: asked(run_group), lambda error: Crashed(f"{type(error).__name__}: {error}"))
 
-    return _diagnosis({name: verdict(name) for name in crew_cause_names()})
+    return _diagnosis({name: verdict(name) for name in worker_cause_names()})
 
 
 def _diagnosis(verdicts: dict[str, Verdict]) -> Diagnosis:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unstall.diagnosis.causes.generator_blocked import input_frames
-from unstall.diagnosis.pipelines import Pipeline, Worked, pipelines
+from unstall.diagnosis.pipelines import Pipeline, StageWork, pipelines
 from unstall.diagnosis.thread_waits import find, waits_for
 from unstall.journal.events import (
     DeviceSampled,
@@ -35,10 +35,10 @@ from unstall.journal.stack_frames import is_user_file, main_thread, program_fold
 STARVED_SHARE = 0.55  # of a step's time goes into waiting for its batch
 MIN_WAIT_S = 0.01  # for each step: below, it is the price of a call, not a wait
 ARRAYS_WAIT_S = 0.05  # the same for arrays in memory, of which only a slice is to be cut
-FEWEST_STEPS = 12
+MIN_STEPS = 12
 MIN_SECONDS = 8.0
 RECENT_SHARE = 1 / 3  # the last third is looked at by itself: what was slow only at first is over
-FEWEST_SAMPLES = 4
+MIN_SAMPLES = 4
 INTERPRETER_SHARE = 0.75  # of all samples: so much of the interpreter leaves too little for the training …
 WAITS_TOO = 0.2  # … where its steps wait for so much of their time as well
 SEEN_IN_PYTHON = 0.35  # of the samples must show Python code that makes input, for it to be what the steps wait for
@@ -85,12 +85,12 @@ class PythonInput:
 
 
 @dataclass(frozen=True)
-class Starved:
+class InputStarvation:
     wait: Wait | None  # None: seen by stack samples only
     share: float
     python: PythonInput | None
     pipeline: Pipeline | None
-    hardest: tuple[Worked, float] | None  # stage of the pipeline in the time that is judged, and its share of the work
+    hardest: tuple[StageWork, float] | None  # stage of the pipeline in the time that is judged, and its share of the work
     hosts: tuple[HostSampled, ...]
 
     @property
@@ -105,7 +105,7 @@ class Starved:
         return sum(host.io_wait_threads > 0 for host in self.hosts) / len(self.hosts) if self.hosts else 0.0
 
 
-def starved(journal: Journal) -> Starved | str:
+def starved(journal: Journal) -> InputStarvation | str:
     """Whether the latest training waits for its input; or why not, or why that is not known, in words."""
     fit = journal.last(FitBegan)
     if fit is None:
@@ -130,7 +130,7 @@ def starved(journal: Journal) -> Starved | str:
     wait = measured(groups)
     if wait is None:
         return _by_samples(journal, fit, groups, samples, hosts)
-    if wait.steps < FEWEST_STEPS or wait.seconds < MIN_SECONDS:
+    if wait.steps < MIN_STEPS or wait.seconds < MIN_SECONDS:
         return "too few steps yet"
     hardest = _hardest(pipeline, groups)
     python = _python(journal, samples, hardest)
@@ -138,7 +138,7 @@ def starved(journal: Journal) -> Starved | str:
     least = ARRAYS_WAIT_S if _is_in_memory(journal) else MIN_WAIT_S
     if wait.each_s < least or not (waits or _takes_the_interpreter(wait, python)):
         return f"steps wait {wait.each_s * 1000:.3g} of {wait.step_s * 1000:.3g} ms for their input"
-    return Starved(wait, wait.share, python, pipeline, hardest, hosts)
+    return InputStarvation(wait, wait.share, python, pipeline, hardest, hosts)
 
 
 def _pauses(groups: list[StepsEnded], stalls: Sequence[StallEnded]) -> list[tuple[float, float]]:
@@ -211,7 +211,7 @@ def _after_the_cache(groups: list[StepsEnded], pipeline: Pipeline | None) -> lis
     return []
 
 
-def _hardest(pipeline: Pipeline | None, groups: list[StepsEnded]) -> tuple[Worked, float] | None:
+def _hardest(pipeline: Pipeline | None, groups: list[StepsEnded]) -> tuple[StageWork, float] | None:
     """What filled a cache has not worked since, and has no part in the wait of later steps."""
     if pipeline is None:
         return None
@@ -228,10 +228,10 @@ def _device_is_busy(journal: Journal, since: float, until: float) -> bool:
 # --- Python code that makes the input ---
 
 
-def _python(journal: Journal, samples: list[StackSampled], hardest: tuple[Worked, float] | None) -> PythonInput | None:
+def _python(journal: Journal, samples: list[StackSampled], hardest: tuple[StageWork, float] | None) -> PythonInput | None:
     found = [(sample, threads) for sample in samples if (threads := _input_threads(sample))]
     is_known = hardest is not None and hardest[0].is_python  # then the samples need only say where
-    if len(found) < (2 if is_known else FEWEST_SAMPLES) or (not is_known and len(found) < SEEN_IN_PYTHON * len(samples)):
+    if len(found) < (2 if is_known else MIN_SAMPLES) or (not is_known and len(found) < SEEN_IN_PYTHON * len(samples)):
         return None
     return _described(journal, found, len(samples))
 
@@ -306,7 +306,7 @@ def _ready_ms(look: dict[str, Any] | None) -> float:
 
 def _by_samples(
     journal: Journal, fit: FitBegan, groups: list[StepsEnded], samples: list[StackSampled], hosts: tuple[HostSampled, ...]
-) -> Starved | str:
+) -> InputStarvation | str:
     if fit.api != "own_loop":
         return "the wait for input was not measured"
     generators = {(source.file, source.function) for source in journal.of(SourceRead) if source.is_generator}
@@ -316,10 +316,10 @@ def _by_samples(
         if (thread := main_thread(sample)) is not None and (frames := _in_generator(thread, generators))
     ]
     seconds = groups[-1].at - groups[0].at
-    enough = len(found) >= FEWEST_SAMPLES and seconds >= MIN_SECONDS and sum(map(_count, groups)) >= FEWEST_STEPS
+    enough = len(found) >= MIN_SAMPLES and seconds >= MIN_SECONDS and sum(map(_count, groups)) >= MIN_STEPS
     if not enough or len(found) / len(samples) < STARVED_SHARE:
         return "the loop was not found waiting for a generator"
-    return Starved(None, len(found) / len(samples), _described(journal, found, len(samples)), None, None, hosts)
+    return InputStarvation(None, len(found) / len(samples), _described(journal, found, len(samples)), None, None, hosts)
 
 
 def _in_generator(thread: ThreadStack, generators: set[tuple[str, str]]) -> list[Frame]:

@@ -59,7 +59,7 @@ class Trouble:
     events: tuple[Any, ...]
 
 
-class Course:
+class LearningCurve:
     def __init__(self, journal: Journal, fit: FitBegan) -> None:
         self.journal = journal
         self.fit = fit
@@ -187,33 +187,33 @@ def _since(journal: Journal, fit: FitBegan) -> float:
     """A level told before that is another fit's; one's own loop may begin anew and is told of once."""
     if fit.api != "own_loop":
         return fit.at
-    begun = journal.of(FitBegan)
-    others = [index for index, each in enumerate(begun) if each.api != "own_loop"]
-    return begun[others[-1] + 1].at if others else 0.0
+    fits = journal.of(FitBegan)
+    others = [index for index, each in enumerate(fits) if each.api != "own_loop"]
+    return fits[others[-1] + 1].at if others else 0.0
 
 
 def _is_weight(facts: dict[str, Any]) -> bool:
     return facts["role"] == "weight" and not facts.get("min") == facts.get("max") == 1
 
 
-def course(journal: Journal) -> Course | None:
+def current_curve(journal: Journal) -> LearningCurve | None:
     """Of the fit, or the loop, that is going on; None where no step was seen."""
     fit = current_fit(journal)
     if fit is None:
         return None
-    found = Course(journal, fit)
+    found = LearningCurve(journal, fit)
     return found if found.groups else None
 
 
-def watched_course(journal: Journal) -> Course | Clear | Unknown:
+def watched_curve(journal: Journal) -> LearningCurve | Clear | Unknown:
     """The same for a cause that only the probe can see; where there is none, the verdict that says why."""
-    return not_inside(journal) or course(journal) or Clear("no training was seen")
+    return not_inside(journal) or current_curve(journal) or Clear("no training was seen")
 
 
 # --- is it in trouble? ---
 
 
-def not_finite_now(run: Course) -> bool:
+def not_finite_now(run: LearningCurve) -> bool:
     """The loss is not finite, and has not become so again; or weights are not finite."""
     if ruined_weights(run):
         return True
@@ -227,19 +227,19 @@ def not_finite_now(run: Course) -> bool:
     return not again and (not is_left_out or nothing_moves(run))
 
 
-def nothing_moves(run: Course) -> bool:
+def nothing_moves(run: LearningCurve) -> bool:
     """Whether no weight has changed by one bit over many steps, up to the newest sample."""
     newest = run.samples[-1].facts
     told = [weight for weight in newest["weights"] if weight.get("units")]
     return bool(told) and newest["window"] >= LEFT_OUT_STEPS and all(weight["still"] == weight["units"] for weight in told)
 
 
-def ruined_weights(run: Course) -> list[dict[str, Any]]:
+def ruined_weights(run: LearningCurve) -> list[dict[str, Any]]:
     """Weights that hold numbers which are not finite, in the newest sample."""
     return [weight for weight in run.samples[-1].facts["weights"] if weight.get("not_finite")] if run.samples else []
 
 
-def trouble(run: Course) -> Trouble | None:
+def trouble(run: LearningCurve) -> Trouble | None:
     if not_finite_now(run):
         events = (run.broke,) if run.broke is not None else (run.samples[-1],)
         return Trouble("not finite", None, run.first_loss, events)
@@ -263,7 +263,7 @@ def trouble(run: Course) -> Trouble | None:
     return None
 
 
-def _is_far(run: Course, level: float) -> bool:
+def _is_far(run: LearningCurve, level: float) -> bool:
     """Many times above what guessing gives after long training, and not on the way down."""
     now, before = run.late[-1].loss, run.late[len(run.late) // 2].loss
     return now is not None and before is not None and now > FAR * level and now > STILL_THERE * before
@@ -272,7 +272,7 @@ def _is_far(run: Course, level: float) -> bool:
 # --- what made a step too long? ---
 
 
-def long_step(run: Course) -> tuple[str, Leap] | None:
+def long_step(run: LearningCurve) -> tuple[str, Leap] | None:
     """('rate' | 'gradients', the longest early leap), where steps were too long."""
     leaps = [leap for leap in run.leaps if leap.sample.step <= SOON] or run.leaps
     if not leaps:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from unstall.diagnosis.stalls import Stall, Still
+from unstall.diagnosis.stalls import Stall, StuckThread
 from unstall.journal.events import Frame, StackSampled, ThreadStack
 from unstall.journal.stack_frames import is_native, is_user_file, user_frames
 
@@ -29,7 +29,7 @@ class Lock:
 
 
 @dataclass(frozen=True)
-class Holding:
+class HeldLock:
     lock: Lock
     frame: Frame  # where the thread stands, or has called from
     thread: ThreadStack
@@ -55,17 +55,17 @@ class Holding:
 class Waiter:
     """A thread that does not get a lock."""
 
-    still: Still
+    still: StuckThread
     frame: Frame  # the user's line that wants it
     wants: tuple[Lock, ...]  # empty where the source does not name it
-    holds: tuple[Holding, ...]
+    holds: tuple[HeldLock, ...]
 
 
 def waiters(stall: Stall) -> list[Waiter]:
     return [waiter for still in stall.still() if (waiter := as_waiter(stall, still)) is not None]
 
 
-def as_waiter(stall: Stall, still: Still) -> Waiter | None:
+def as_waiter(stall: Stall, still: StuckThread) -> Waiter | None:
     """None if the thread waits for something else than a lock."""
     users = user_frames(still.thread)
     if not users or not is_taking_a_lock(stall, still):
@@ -75,7 +75,7 @@ def as_waiter(stall: Stall, still: Still) -> Waiter | None:
     return Waiter(still, users[0], wants, _held_meanwhile(stall, still.thread, users[0]))
 
 
-def is_taking_a_lock(stall: Stall, still: Still) -> bool:
+def is_taking_a_lock(stall: Stall, still: StuckThread) -> bool:
     """By the library's own acquire, or by a line of the user's that takes a lock with nothing of Python's above it."""
     python = [frame for frame in still.thread["frames"] if not is_native(frame)]
     if not python or (still.call is not None and still.call != "futex"):
@@ -94,7 +94,7 @@ def _takes(frame: Frame) -> bool:
     return frame["function"].rsplit(".", 1)[-1] in _TAKING and any(frame["file"].endswith(part) for part in _LOCK_FILES)
 
 
-def holdings(stall: Stall, thread: ThreadStack) -> Iterator[Holding]:
+def held_locks(stall: Stall, thread: ThreadStack) -> Iterator[HeldLock]:
     """The locks that a thread holds, by the source around the lines of its stack."""
     for frame in user_frames(thread):
         source = stall.source(frame["file"], frame["line"])
@@ -103,12 +103,12 @@ def holdings(stall: Stall, thread: ThreadStack) -> Iterator[Holding]:
         for name, line, by in zip_longest(
             source.holds, source.taken_at[: len(source.holds)], source.taken_by[: len(source.holds)]
         ):
-            yield Holding(_lock(name, frame), frame, thread, line or 0, by or "")
+            yield HeldLock(_lock(name, frame), frame, thread, line or 0, by or "")
 
 
-def _held_meanwhile(stall: Stall, thread: ThreadStack, taking: Frame) -> tuple[Holding, ...]:
+def _held_meanwhile(stall: Stall, thread: ThreadStack, taking: Frame) -> tuple[HeldLock, ...]:
     """The locks that a thread holds while it takes another: not those of `with lock: work()`, whose work has not begun."""
-    held = list(holdings(stall, thread))
+    held = list(held_locks(stall, thread))
     source = stall.source(taking["file"], taking["line"])
     for name in source.either if source else ():
         not_yet = [each for each in held if each.frame is taking and each.lock.name == name]
@@ -116,15 +116,15 @@ def _held_meanwhile(stall: Stall, thread: ThreadStack, taking: Frame) -> tuple[H
     return tuple(held)
 
 
-def holders(stall: Stall, sample: StackSampled, locks: Iterable[Lock], but: int) -> list[Holding]:
+def holders(stall: Stall, sample: StackSampled, locks: Iterable[Lock], but: int) -> list[HeldLock]:
     """Who, except one thread, holds one of these locks."""
     wanted = list(locks)
     return [
-        holding
+        held_lock
         for thread in sample.threads
         if thread["id"] != but
-        for holding in holdings(stall, thread)
-        if any(holding.lock.is_same(lock) for lock in wanted)
+        for held_lock in held_locks(stall, thread)
+        if any(held_lock.lock.is_same(lock) for lock in wanted)
     ]
 
 
@@ -150,12 +150,12 @@ def _chain(start: Waiter, waiting: list[Waiter], so_far: list[Waiter]) -> list[W
 
 
 def _waits_for(waiter: Waiter, other: Waiter) -> bool:
-    return any(holding.lock.is_same(lock) for lock in waiter.wants for holding in other.holds)
+    return any(held_lock.lock.is_same(lock) for lock in waiter.wants for held_lock in other.holds)
 
 
-def taken_twice(waiter: Waiter) -> Holding | None:
+def taken_twice(waiter: Waiter) -> HeldLock | None:
     """The lock that a thread wants although it holds it already."""
-    return next((holding for holding in waiter.holds for lock in waiter.wants if holding.lock.is_same(lock)), None)
+    return next((held_lock for held_lock in waiter.holds for lock in waiter.wants if held_lock.lock.is_same(lock)), None)
 
 
 def _lock(name: str, frame: Frame) -> Lock:

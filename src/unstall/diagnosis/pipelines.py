@@ -40,7 +40,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class Worked:
+class StageWork:
     """What one stage did between two measurements, or since the pipeline was made."""
 
     kind: str
@@ -84,7 +84,7 @@ class Pipeline:
     def began(self) -> float:
         return self.events[0].at - self.events[0].seconds
 
-    def worked(self, event: PipelineMeasured | None = None, since: PipelineMeasured | None = None) -> list[Worked]:
+    def worked(self, event: PipelineMeasured | None = None, since: PipelineMeasured | None = None) -> list[StageWork]:
         """Of each stage that ran, the source first: up to `event` (the last one), from `since` on if given."""
         event = event or self.events[-1]
         before = _by_place(since.nodes) if since is not None else {}
@@ -95,7 +95,7 @@ class Pipeline:
             stage = written.get((kind, number), {})
             arguments = stage.get("arguments", {})
             result.append(
-                Worked(
+                StageWork(
                     kind=kind,
                     name=node["name"],
                     seconds=max(0.0, node["seconds"] - earlier["seconds"]),
@@ -110,7 +110,7 @@ class Pipeline:
             )
         return result
 
-    def hardest(self, after: float | None = None) -> tuple[Worked, float] | None:
+    def hardest(self, after: float | None = None) -> tuple[StageWork, float] | None:
         """The stage that worked longest, and its share of all the work: of all of it, or of what was measured after a moment."""
         before = [event for event in self.events if after is not None and event.at <= after]
         if len(before) == len(self.events):

@@ -17,8 +17,8 @@ def not_inside(journal: Journal) -> Unknown | None:
     failed = probe_failure(journal) or journal_refused(journal)
     if failed is not None:
         return failed
-    begun = journal.first(RunStarted)
-    if begun is not None and begun.mode == "run":
+    started = journal.first(RunStarted)
+    if started is not None and started.mode == "run":
         return Unknown("a training: the program loaded no framework that Unstall knows, or not in Python")
     return Unknown("a look inside the program", "start it with `unstall run`, or give fit `callbacks=[unstall.Guard()]`")
 

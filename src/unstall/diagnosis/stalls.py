@@ -41,7 +41,7 @@ LEAVING = frozenset({"KeyboardInterrupt", "SystemExit"})  # by which a program i
 
 
 @dataclass(frozen=True)
-class Still:
+class StuckThread:
     """A thread that has not moved: the same line in all the latest samples of its process."""
 
     pid: int
@@ -67,7 +67,7 @@ class Stall:
     clusters: tuple[ClusterSeen, ...] = ()
     sources: tuple[SourceRead, ...] = ()
 
-    def still(self, strict: bool = True) -> list[Still]:
+    def still(self, strict: bool = True) -> list[StuckThread]:
         """All threads that have not moved, those of the training process first. Not strict: by their lines alone, whatever
         the kernel says of when they last ran."""
         by_pid: dict[int, list[StackSampled]] = {}
@@ -75,7 +75,7 @@ class Stall:
             by_pid.setdefault(sample.pid, []).append(sample)
         return [still for pid, samples in by_pid.items() for still in self._still_in(pid, samples, strict)]
 
-    def _still_in(self, pid: int, all_samples: list[StackSampled], strict: bool) -> list[Still]:
+    def _still_in(self, pid: int, all_samples: list[StackSampled], strict: bool) -> list[StuckThread]:
         native = next((sample for sample in reversed(all_samples) if sample.native), None)
         samples = all_samples[-LOOKED_AT:]
         if len(samples) < MIN_SAMPLES:
@@ -88,7 +88,7 @@ class Stall:
             deep = next((other for other in native.threads if other["id"] == thread["id"]), thread) if native else thread
             shown = deep if position(deep) == position(thread) else thread
             call, on, name = asleep_in(self.threads, pid, thread["id"])
-            result.append(Still(pid, samples[-1].main, shown, tuple(samples), call, on, name))
+            result.append(StuckThread(pid, samples[-1].main, shown, tuple(samples), call, on, name))
         return result
 
     def source(self, file: str, line: int) -> SourceRead | None:
@@ -306,12 +306,12 @@ def idle_s(journal: Journal) -> float | None:
     return idle.at - idle.since if idle is not None else None
 
 
-def _is_main_thread(still: Still) -> bool:
+def _is_main_thread(still: StuckThread) -> bool:
     main = main_thread(still.samples[-1])
     return main is not None and main["id"] == still.thread["id"]
 
 
-def _waits_in_framework(still: Still) -> bool:
+def _waits_in_framework(still: StuckThread) -> bool:
     return _is_in_framework(still.thread)
 
 

@@ -116,7 +116,7 @@ def _python_wait(frame: Frame) -> str | None:
 
 IDLE_CPU_MS = 0.6  # a thread that has used less between two looks has done nothing meanwhile, though it may have woken
 POLL_CPU_MS = 0.15  # a wake-up that costs less CPU has done no work: the steps of all frameworks cost more
-FEWEST_LOOKS = 3
+MIN_LOOKS = 3
 LONG_S = 5.0  # a thread that has slept so long without waking, or that polls, stands still
 
 
@@ -145,7 +145,7 @@ def find(event: ThreadsSeen, thread: int) -> dict[str, Any] | None:
 def _polls(looks: list[dict[str, Any]]) -> bool:
     """Whether it woke between all the looks, and each time for next to nothing. Once is not enough: a look at native stacks
     wakes a thread too."""
-    if len(looks) < FEWEST_LOOKS or any(look.get("runs") is None or look.get("cpu_ms") is None for look in looks):
+    if len(looks) < MIN_LOOKS or any(look.get("runs") is None or look.get("cpu_ms") is None for look in looks):
         return False
     if any(later["runs"] <= earlier["runs"] for earlier, later in pairwise(looks)):
         return False

@@ -23,7 +23,7 @@ _NUMBERED = (
 
 
 @dataclass(frozen=True)
-class Told:
+class RankInfo:
     """As MembershipSeen has it."""
 
     told_by: str
@@ -38,7 +38,7 @@ class Told:
         return self.of is None or self.of > ALONE
 
 
-def told_by(variables: Mapping[str, str]) -> Optional[Told]:
+def told_by(variables: Mapping[str, str]) -> Optional[RankInfo]:
     """None for a process that is told of no others."""
     told = _numbered(variables, *_NUMBERED[0]) or _by_tf_config(variables.get("TF_CONFIG", ""))
     for names in _NUMBERED[1:]:
@@ -46,12 +46,12 @@ def told_by(variables: Mapping[str, str]) -> Optional[Told]:
     return told if told is not None and told.is_of_several else None
 
 
-def _numbered(variables: Mapping[str, str], way: str, number: str, count: str, coordinator: str) -> Optional[Told]:
+def _numbered(variables: Mapping[str, str], way: str, number: str, count: str, coordinator: str) -> Optional[RankInfo]:
     worker, of = _count(variables.get(number, "")), _count(variables.get(count, ""))
     if worker is None or of is None:
         return None
     address = variables.get(coordinator, "") if coordinator else _master(variables)
-    return Told(way, worker, of, address)
+    return RankInfo(way, worker, of, address)
 
 
 def _master(variables: Mapping[str, str]) -> str:
@@ -63,7 +63,7 @@ def _count(text: Any) -> Optional[int]:
     return int(text) if isinstance(text, str) and text.isdecimal() and len(text) < 10 else None
 
 
-def _by_tf_config(text: str) -> Optional[Told]:
+def _by_tf_config(text: str) -> Optional[RankInfo]:
     """Workers are counted as MultiWorkerMirroredStrategy does: the chief first."""
     if not text or len(text) > LONGEST_TF_CONFIG:
         return None
@@ -78,6 +78,6 @@ def _by_tf_config(text: str) -> Optional[Told]:
     workers = [*before, *lists.get("worker", [])]
     if job in {"worker", "chief", "master"} and workers:
         number = index + (len(before) if job == "worker" else 0)
-        return Told("TF_CONFIG", number, len(workers), "", tuple(workers), job)
+        return RankInfo("TF_CONFIG", number, len(workers), "", tuple(workers), job)
     everyone = [address for addresses in lists.values() for address in addresses]
-    return Told("TF_CONFIG", None, None, "", tuple(everyone), job) if len(everyone) > ALONE else None
+    return RankInfo("TF_CONFIG", None, None, "", tuple(everyone), job) if len(everyone) > ALONE else None

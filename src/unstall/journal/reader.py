@@ -45,7 +45,7 @@ OF_THE_WHOLE_RUN = (PlanMade, PlanVerified, PlanUndone, RepairsEnded, UpdateSkip
 
 
 @dataclass(frozen=True)
-class Unread:
+class UnreadLines:
     """What could not be read of a journal file."""
 
     file: str  # its name
@@ -118,12 +118,12 @@ class Tail:
         return event
 
     @property
-    def unread(self) -> Unread | None:
+    def unread(self) -> UnreadLines | None:
         """A half line at the end is being written; what does not even begin like a line is none of ours."""
         lines = self.damaged_lines + (bool(self._rest) and not self._rest.startswith(b"{"))
         if not lines and not self._closed_as:
             return None
-        return Unread(self.path.name, lines, not self._good_lines, self._closed_as)
+        return UnreadLines(self.path.name, lines, not self._good_lines, self._closed_as)
 
 
 def _of_line(line: bytes) -> dict[str, Any]:
@@ -168,12 +168,12 @@ class FolderTail:
         journal.unread = (*(each for each in found if each is not None), *self._gone())
         journal.is_beginning = journal.count == 0 and not journal.unread and self._is_new()
 
-    def _gone(self) -> Iterator[Unread]:
+    def _gone(self) -> Iterator[UnreadLines]:
         """Journals of programs whose pulse is there: a program writes its first event before it has one."""
         for pulse in sorted(self.folder.glob(PULSE_FILES)):
             name = f"events-inside-{pulse.name.partition('-')[2]}.jsonl"
             if self.folder / name not in self._tails:
-                yield Unread(name, 0, is_all=True, why="it is gone")
+                yield UnreadLines(name, 0, is_all=True, why="it is gone")
 
     def _is_new(self) -> bool:
         try:
@@ -190,7 +190,7 @@ class Journal:
         self._by_kind: dict[type[Event], list[Event]] = {}
         self._now = now
         self._last_at = 0.0
-        self.unread: tuple[Unread, ...] = ()  # of the files that it was read from
+        self.unread: tuple[UnreadLines, ...] = ()  # of the files that it was read from
         self.is_beginning = False  # its files were made a moment ago, and nothing is in them yet
         self.count = 0
         self.extend(sorted(events, key=lambda event: event.at))

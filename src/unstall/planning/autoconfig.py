@@ -30,7 +30,7 @@ BOX_COUNTS = (10, 20, 50, 100, 200, 300, 500, 1_000, 2_000, 5_000, 10_000)
 
 
 @dataclass
-class Suggested:
+class SuggestedSettings:
     values: dict[str, Any] = field(default_factory=dict)
     why: dict[str, str] = field(default_factory=dict)
 
@@ -40,9 +40,9 @@ class Suggested:
             self.why[name] = why
 
 
-def suggest(data: DataSet, path: str, has_card: bool) -> Suggested:
+def suggest(data: DataSet, path: str, has_card: bool) -> SuggestedSettings:
     told = stats(data, ())
-    result = Suggested()
+    result = SuggestedSettings()
     result.add("data", path)
     result.add("format", data.format)
     width, height = (int(told[side]["50%"]) if told[side] else 640 for side in ("image_width", "image_height"))
@@ -62,7 +62,7 @@ def _model(width: int, height: int, has_card: bool) -> str:
     return ON_CORES_SMALL if max(width, height) <= SMALL_PX else ON_CORES
 
 
-def _image_size(result: Suggested, told: dict[str, Any], model: str, width: int, height: int) -> None:
+def _image_size(result: SuggestedSettings, told: dict[str, Any], model: str, width: int, height: int) -> None:
     """As the images are, within bounds; larger where objects would be too small to be seen."""
     own = pages.image_px(model)
     if not model.startswith(OWN_SIZE):
@@ -80,7 +80,7 @@ def _in_strides(length: float) -> int:
     return max(MIN_PX, min(MAX_PX, STRIDE_PX * round(length / STRIDE_PX)))
 
 
-def _length(result: Suggested, data: DataSet, model: str) -> None:
+def _length(result: SuggestedSettings, data: DataSet, model: str) -> None:
     recipe = recipe_of(model)
     chosen = {name: value for name, value in result.values.items() if name == "val_split"}
     images = images_to_learn_from(data, Settings(**chosen))
@@ -93,13 +93,13 @@ def _length(result: Suggested, data: DataSet, model: str) -> None:
     result.add("warmup_steps", warm_up)
 
 
-def _boxes(result: Suggested, data: DataSet) -> None:
+def _boxes(result: SuggestedSettings, data: DataSet) -> None:
     most = max((example.count for example in data.examples), default=0)
     room = next(count for count in BOX_COUNTS if count >= min(most, BOX_COUNTS[-1]))
     result.add("max_boxes_per_image", room, f"an image has {most:,} at most")
 
 
-def _validation(result: Suggested, data: DataSet) -> None:
+def _validation(result: SuggestedSettings, data: DataSet) -> None:
     splits = {name: len(rows) for name, rows in data.splits().items() if name}
     if len(splits) > 1:
         told = ", ".join(f"{name} {count:,}" for name, count in splits.items())

@@ -20,7 +20,7 @@ from unstall.journal.events import RunStarted
 from unstall.probe import sidecar, startup
 from unstall.probe.core import probe
 from unstall.probe.host.files import working_folder
-from unstall.probe.trigger import Waiting
+from unstall.probe.trigger import ImportTrigger
 
 
 def start_watching(mode: str, quiet: bool) -> run_folder.RunFolder | None:
@@ -42,7 +42,7 @@ def _start_watching(mode: str, quiet: bool) -> run_folder.RunFolder | None:
     if startup.is_disabled():
         return None
     for finder in list(sys.meta_path):
-        if isinstance(finder, Waiting):  # under `unstall run`, which has seen no framework yet: this is its run
+        if isinstance(finder, ImportTrigger):  # under `unstall run`, which has seen no framework yet: this is its run
             finder.begin()
     running = probe.current()
     if running is not None:

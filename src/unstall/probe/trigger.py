@@ -38,7 +38,7 @@ def _command() -> list[str]:
         return []
 
 
-class Waiting:
+class ImportTrigger:
     """Everything that is put in place to wait, and taken away again by `disarm`."""
 
     def __init__(self, run_path: str, safely: Callable[[Callable[[], None]], None]) -> None:
@@ -95,8 +95,8 @@ class Waiting:
         if name not in FRAMEWORKS:
             return None
         self.begin()
-        begun = sys.modules.get("unstall.probe.startup")
-        finder = getattr(begun, "imports", None)
+        startup_module = sys.modules.get("unstall.probe.startup")
+        finder = getattr(startup_module, "imports", None)
         return finder.find_spec(name, path, target) if finder in sys.meta_path else None
 
     def _error(self, kind: type[BaseException], error: BaseException, traceback: Any) -> None:

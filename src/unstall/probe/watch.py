@@ -16,7 +16,7 @@ from unstall.probe.guard import start_watching
 T = TypeVar("T")
 
 
-class Watched:
+class WatchedRun:
     """The run of a `watch()`. `steps` counts and times the steps; `log` tells the loss, if one likes."""
 
     def __init__(self, run: Optional[run_folder.RunFolder]) -> None:
@@ -58,8 +58,8 @@ class watch:  # noqa: N801 - used as `with unstall.watch()`
     def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
 
-    def __enter__(self) -> Watched:
-        return Watched(start_watching("watch", self._quiet))
+    def __enter__(self) -> WatchedRun:
+        return WatchedRun(start_watching("watch", self._quiet))
 
     def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException], traceback: object) -> None:
         current = probe.current()

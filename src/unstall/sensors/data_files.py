@@ -35,7 +35,7 @@ RECORD = re.compile(r"\.(tf)?rec(ord)?s?(-\d+-of-\d+)?(\.gz)?$", re.IGNORECASE)
 
 
 @dataclass
-class Found:
+class FoundFiles:
     """Files by kind, each with its size."""
 
     until: float
@@ -63,16 +63,16 @@ class Found:
 
 
 def kind_of(path: str) -> str | None:
-    ending = os.path.splitext(path)[1].lower()  # noqa: PTH122 - called for each of very many
-    for kind, endings in (("images", IMAGES), ("labels", LABELS), ("arrays", ARRAYS)):
-        if ending in endings:
+    suffix = os.path.splitext(path)[1].lower()  # noqa: PTH122 - called for each of very many
+    for kind, suffixes in (("images", IMAGES), ("labels", LABELS), ("arrays", ARRAYS)):
+        if suffix in suffixes:
             return kind
     return "records" if RECORD.search(path) else None
 
 
 def measure(paths: Sequence[str], folder: str = "", most_s: float = MAX_SECONDS) -> dict[str, Any]:
     """Of files, folders and patterns; relative ones are meant from the folder. Empty where no data lies there."""
-    found = Found(time.monotonic() + most_s)
+    found = FoundFiles(time.monotonic() + most_s)
     for path in paths:
         for whole in _matched(os.path.join(folder, path)):  # noqa: PTH118 - patterns are no paths
             if found.is_full:
@@ -87,7 +87,7 @@ def _matched(path: str) -> Iterable[str]:
     return glob.iglob(path, recursive=True) if glob.has_magic(path) and not os.path.exists(path) else [path]  # noqa: PTH110, PTH207
 
 
-def _collect(path: str, found: Found) -> None:
+def _collect(path: str, found: FoundFiles) -> None:
     if found.is_full:
         return
     try:
@@ -101,7 +101,7 @@ def _collect(path: str, found: Found) -> None:
         found.add(file, size)
 
 
-def _within(folder: str, found: Found) -> Iterator[tuple[str, int]]:
+def _within(folder: str, found: FoundFiles) -> Iterator[tuple[str, int]]:
     waiting = [folder]
     while waiting and not found.is_full:
         try:
@@ -120,7 +120,7 @@ def _within(folder: str, found: Found) -> Iterator[tuple[str, int]]:
                 return
 
 
-def described(found: Found) -> dict[str, Any]:
+def described(found: FoundFiles) -> dict[str, Any]:
     files = found.all()
     base = os.path.commonpath([os.path.dirname(path) for path in files])  # noqa: PTH120
     records = tfrecord_files.look(found.records, found.until)
@@ -147,14 +147,14 @@ def described(found: Found) -> dict[str, Any]:
 def _kinds(files: dict[str, int]) -> dict[str, dict[str, int]]:
     told: dict[str, dict[str, int]] = {}
     for path, size in files.items():
-        ending = "record" if RECORD.search(path) else Path(path).suffix.lower().lstrip(".")
-        known = told.setdefault(ending, {"files": 0, "bytes": 0})
+        suffix = "record" if RECORD.search(path) else Path(path).suffix.lower().lstrip(".")
+        known = told.setdefault(suffix, {"files": 0, "bytes": 0})
         known["files"] += 1
         known["bytes"] += size
     return dict(sorted(told.items()))
 
 
-def _image_sizes(found: Found) -> list[tuple[str, int, int]]:
+def _image_sizes(found: FoundFiles) -> list[tuple[str, int, int]]:
     """Name, width and height: of all, or of some that are spread over them, and of those that have most bytes."""
     names = sorted(found.images)
     if len(names) > ALL_HEADERS_UP_TO:
@@ -174,7 +174,7 @@ def _image_sizes(found: Found) -> list[tuple[str, int, int]]:
     return told
 
 
-def _labels_digest(found: Found) -> str:
+def _labels_digest(found: FoundFiles) -> str:
     """Of what the annotations hold, where that can be read in little time: a label that is other may be as long as before."""
     if not found.labels or sum(found.labels.values()) > MAX_LABEL_BYTES:
         return ""
@@ -187,7 +187,7 @@ def _labels_digest(found: Found) -> str:
     return data_fingerprint.digest(parts)
 
 
-def _arrays_digest(found: Found) -> str:
+def _arrays_digest(found: FoundFiles) -> str:
     """Of what files of arrays hold: labels that were mixed up leave a file as long as it was. Of large ones, of some pieces."""
     parts = []
     for path, size in found.arrays.items():

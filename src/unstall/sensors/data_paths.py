@@ -97,8 +97,8 @@ def held_open(pid: int) -> list[str]:
 
 
 def _with_its_like(path: str) -> str:
-    ending = _OF_RECORDS.search(Path(path).name)
-    return f"{glob.escape(str(Path(path).parent))}/*{ending[0]}*" if ending is not None else path
+    suffix = _OF_RECORDS.search(Path(path).name)
+    return f"{glob.escape(str(Path(path).parent))}/*{suffix[0]}*" if suffix is not None else path
 
 
 def _is_read(pid: int, number: str) -> bool:

@@ -45,7 +45,7 @@ class HostSampler:
         self.seen: set[int] = {pid}  # every process of the tree that was ever seen
         self._memory_looks = MemoryLooks(pid, lambda: self._children) if is_finely else None
 
-    def glance(self) -> None:
+    def update_totals(self) -> None:
         """Whether it is stopped just now. The kernel does not count for how long: so it is looked at often."""
         self._looks += 1
         self._looks_stopped += _state(self.pid) in STOPPED
@@ -53,7 +53,7 @@ class HostSampler:
     def sample(self) -> HostSampled | None:
         """None when the process is gone."""
         now = time.monotonic()
-        self.glance()
+        self.update_totals()
         if not psutil.pid_exists(self.pid):
             return None
         interval = now - self._at if self._at else 0.0

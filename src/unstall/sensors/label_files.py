@@ -16,7 +16,7 @@ LABEL_FOLDERS = {"images": ("labels", "annotations"), "jpegimages": ("Annotation
 LARGEST_JSON_BYTES = 2**29
 LARGEST_LABEL_BYTES = 2**20
 FIRST_BYTES = 2**18
-FEWEST_LINES = 20  # of a list of images or boxes
+MIN_LINES = 20  # of a list of images or boxes
 OF_RESULTS = (
     "history",
     "metric",
@@ -51,8 +51,8 @@ def beside(images: Iterable[str]) -> Iterator[str]:
             except OSError:
                 continue
             for name in names:
-                stem, ending = os.path.splitext(name)  # noqa: PTH122
-                if ending.lower() in {".txt", ".xml"} and stem in stems[folder]:
+                stem, suffix = os.path.splitext(name)  # noqa: PTH122
+                if suffix.lower() in {".txt", ".xml"} and stem in stems[folder]:
                     yield f"{place}/{name}"
 
 
@@ -103,12 +103,12 @@ def is_annotation(path: str) -> bool:
             first = file.read(FIRST_BYTES)
     except OSError:
         return False
-    ending = Path(path).suffix.lower()
-    if ending == ".json":
+    suffix = Path(path).suffix.lower()
+    if suffix == ".json":
         return any(key in first for key in (b'"image_id"', b'"bbox"', b'"annotations"', b'"file_name"'))
-    if ending == ".xml":
+    if suffix == ".xml":
         return b"<annotation" in first
-    if ending == ".pbtxt":
+    if suffix == ".pbtxt":
         return b"item" in first
     is_result = any(word in Path(path).stem.lower() for word in OF_RESULTS)
-    return not is_result and first.count(b"\n") >= FEWEST_LINES
+    return not is_result and first.count(b"\n") >= MIN_LINES

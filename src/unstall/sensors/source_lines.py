@@ -22,7 +22,7 @@ LONGEST_TEXT = 200
 
 
 @dataclass(frozen=True)
-class _Taken:
+class _LockAcquisition:
     lock: str
     line: int
     by: str  # with | acquire | maybe
@@ -129,23 +129,23 @@ def _last_line(items: list[ast.withitem]) -> int:
     return last.end_lineno or last.lineno
 
 
-def _held_at(function: _Function, line: int) -> list[_Taken]:
+def _held_at(function: _Function, line: int) -> list[_LockAcquisition]:
     """The locks that are held at this line: it lies in the body of a `with`, or between acquire() and release()."""
-    held: list[_Taken] = []
+    held: list[_LockAcquisition] = []
     calls: list[tuple[int, ast.Call, str, str]] = []
     for node in _own_nodes(function):
         if isinstance(node, ast.With) and node.body[0].lineno <= line <= (node.end_lineno or node.lineno):
             names = [name for item in node.items if (name := _lock_name(item.context_expr)) is not None]
-            held += [_Taken(name, node.lineno, "with") for name in names]
+            held += [_LockAcquisition(name, node.lineno, "with") for name in names]
         for method in ("acquire", "release"):
             name = _method_of(node, method)
             if name is not None and isinstance(node, ast.Call) and (node.end_lineno or node.lineno) < line:
                 calls.append((node.lineno, node, name, method))
     sure = _passed_before(function, line)
-    last: dict[str, _Taken | None] = {}
+    last: dict[str, _LockAcquisition | None] = {}
     for number, call, name, method in sorted(calls, key=lambda each: each[0]):
         by = "acquire" if id(call) in sure and not call.args and not call.keywords else "maybe"
-        last[name] = _Taken(name, number, by) if method == "acquire" else None
+        last[name] = _LockAcquisition(name, number, by) if method == "acquire" else None
     named = {each.lock for each in held}
     return held + [taken for taken in last.values() if taken is not None and taken.lock not in named]
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from unstall.base.errors import BucketError, BucketNotFoundError
 from unstall.storage.clients import client
-from unstall.storage.retry import Beyond, Missing, Patience
+from unstall.storage.retry import Missing, OutOfRange, RetryPolicy
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -37,7 +37,7 @@ class Bucket:
     def __init__(self, scheme: str, name: str) -> None:
         self.scheme, self.name = scheme, name
         self._client = client(scheme)
-        self._patience = Patience(scheme, name, self._client.failures)
+        self._patience = RetryPolicy(scheme, name, self._client.failures)
         self._is_known_to_be_there = False
 
     # --- reading ---
@@ -50,7 +50,7 @@ class Bucket:
         size = PART_BYTES if end is None else end - start
         try:
             raw: bytes = self._try("read", key, lambda files, path: files._cat_file(path, **limits), size)
-        except Beyond:
+        except OutOfRange:
             return b""
         return raw
 

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
 from unstall.storage.bucket_file import BucketFile
-from unstall.storage.retry import Missing, Taken
+from unstall.storage.retry import Missing, NameTaken
 
 if TYPE_CHECKING:
     from unstall.storage.bucket import Bucket, Entry
@@ -175,7 +175,7 @@ class BucketPath(PosixPath):
         if mode.strip("bt") == "r":
             file: IO[Any] = io.BufferedReader(BucketFile(self), READ_AHEAD_BYTES)
         elif mode.strip("bt") in {"w", "x"}:
-            file = _Written(self, must_be_new="x" in mode)
+            file = _BucketWriter(self, must_be_new="x" in mode)
         else:
             raise OSError(errno.ENOTSUP, f"an object in a bucket can be read or written whole, not opened as {mode!r}", str(self))
         return file if "b" in mode else io.TextIOWrapper(file, encoding or "utf-8", errors, newline)
@@ -193,7 +193,7 @@ class BucketPath(PosixPath):
         """FileExistsError where there is something already; the server decides that, not we."""
         try:
             self.bucket.write(self.key, data, must_be_new=True)
-        except Taken as taken:
+        except NameTaken as taken:
             if taken.may_be_ours and self.read_bytes() == data:
                 return  # the answer to our own writing was lost on its way
             raise FileExistsError(errno.EEXIST, "there is such an object already", str(self)) from None
@@ -222,7 +222,7 @@ def bucket_path(scheme: str, name: str, key: str) -> BucketPath:
     return kind(f"/{name}/{key}".rstrip("/"))
 
 
-class _Written(io.BytesIO):
+class _BucketWriter(io.BytesIO):
     """Held in memory, and put into the bucket when it is closed; where an error came before, nothing is."""
 
     def __init__(self, path: BucketPath, must_be_new: bool) -> None:

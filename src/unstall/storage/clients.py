@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from unstall.base.errors import MissingDependencyError
-from unstall.storage.retry import Missing, Taken, silence_s
+from unstall.storage.retry import Missing, NameTaken, silence_s
 
 T = TypeVar("T")
 
@@ -42,13 +42,13 @@ class Client:
         except FileNotFoundError as error:
             raise Missing from error
         except FileExistsError as error:
-            raise Taken from error
+            raise NameTaken from error
         except TooLate:
             future.cancel()  # also where the thread itself is late
             raise
         except OSError as error:
             if is_precondition(error):
-                raise Taken from error
+                raise NameTaken from error
             raise
 
 

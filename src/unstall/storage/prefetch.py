@@ -21,7 +21,7 @@ AHEAD = 4 * AT_ONCE  # held at most: read and not yet asked for, or on their way
 Asked = tuple[Path, int, int | None]  # from where to where; None: to the end
 
 
-class _Expected:
+class _PrefetchQueue:
     def __init__(self, asked: Iterable[Asked]) -> None:
         self._following = iter(asked)
         self._coming: OrderedDict[Asked, Future[bytes]] = OrderedDict()
@@ -47,7 +47,7 @@ class _Expected:
             self._coming[asked] = self._pool.submit(path.read_now, start, end)
 
 
-_expected: list[_Expected] = []
+_expected: list[_PrefetchQueue] = []
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def expecting(root: Path, asked: Iterable[Asked]) -> Iterator[None]:
     if not is_in_bucket(root):
         yield
         return
-    expected = _Expected(asked)
+    expected = _PrefetchQueue(asked)
     _expected.append(expected)
     try:
         yield

@@ -45,11 +45,11 @@ class Missing(Exception):
     """There is nothing of this name."""
 
 
-class Beyond(Exception):
+class OutOfRange(Exception):
     """It ends before the range that was asked for."""
 
 
-class Taken(Exception):
+class NameTaken(Exception):
     """There is something of this name already, and it was to be new."""
 
     may_be_ours = False  # an attempt of ours before this one failed, and may have written it all the same
@@ -67,7 +67,7 @@ def silence_s() -> float:
     return min(SILENCE_S, patience_s() / 3)
 
 
-class Patience:
+class RetryPolicy:
     """Of one bucket, shared by all who use it."""
 
     def __init__(self, scheme: str, bucket: str, failures: tuple[type[BaseException], ...]) -> None:
@@ -86,14 +86,14 @@ class Patience:
             tries += 1
             try:
                 return attempt(2 * silence_s() + more_s)
-            except Taken as taken:
+            except NameTaken as taken:
                 taken.may_be_ours = tries > 1
                 raise
-            except (Beyond, Missing):
+            except (OutOfRange, Missing):
                 raise
             except self._failures as error:
                 if status_of(error) == 416:
-                    raise Beyond from error
+                    raise OutOfRange from error
                 cause = cause_of(error)
             now_s = pause_s * random.uniform(0.5, 1.0)  # so that many who failed together do not come back together
             if not cause.may_pass or time.monotonic() + now_s >= until:

@@ -22,7 +22,7 @@ from unstall.base.errors import BucketError
 from unstall.base.private_files import FOLDER_MODE, private_opener, write_private
 from unstall.storage.bucket import ahead
 from unstall.storage.bucket_path import BucketPath
-from unstall.storage.retry import Missing, Taken
+from unstall.storage.retry import Missing, NameTaken
 
 FOLDER, MANIFEST = "checkpoints", "manifest.json"
 LINKED = ".being-kept"  # files of the checkpoint on its way: the run may delete its own meanwhile
@@ -44,7 +44,7 @@ class Part:
         return f"{self.file}.{self.number:05d}"
 
 
-class KeptCheckpoints:
+class CheckpointUploader:
     """Of one run: makes the bucket hold what the disk holds."""
 
     def __init__(self, run: Path, target: BucketPath, say: Callable[[str], None]) -> None:
@@ -127,7 +127,7 @@ class KeptCheckpoints:
         path = self._target / name / MANIFEST
         try:
             path.bucket.write(path.key, manifest, must_be_new=True)
-        except Taken:
+        except NameTaken:
             if path.read_bytes() != manifest:  # equal: the answer to our own writing was lost on its way
                 raise BucketError(
                     f"{path} was written by another process meanwhile: is the run trained on two machines?"

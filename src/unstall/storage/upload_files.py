@@ -22,7 +22,7 @@ NOT_KEPT = ("events-", "pulse-", "lock", "kept-in.txt", ".")
 FOLDERS_NOT_KEPT = frozenset({CHECKPOINTS, "checkpoints-set-aside", "compiled", JOURNAL, WORKERS})
 
 
-class KeptFiles:
+class FileUploader:
     def __init__(self, run: Path, target: BucketPath) -> None:
         self._run, self._target = run, target
         self._seen: dict[str, tuple[int, int]] = {}  # size and time when it was put there

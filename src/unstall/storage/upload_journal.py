@@ -33,26 +33,26 @@ class _Journal:
     end: int = 0  # what the bucket has
 
 
-class KeptJournals:
+class JournalUploader:
     def __init__(self, run: Path, target: BucketPath) -> None:
         self._run, self._target = run, target / FOLDER
         self._journals: dict[str, _Journal] = {}
         self._whole = target
-        self._workers: dict[str, KeptJournals] = {}
+        self._workers: dict[str, JournalUploader] = {}
 
     def keep(self) -> None:
         """What is new in all of them."""
         for path in sorted(self._run.glob(PATTERN)):
             if path.name not in self._journals:
-                self._journals[path.name] = self._begun(path.name)
+                self._journals[path.name] = self._journal_in_bucket(path.name)
             while self._grown(path, self._journals[path.name]):
                 pass
         for folder in sorted((self._run / WORKERS).glob("*")):
             if folder.name not in self._workers:
-                self._workers[folder.name] = KeptJournals(folder, self._whole / WORKERS / folder.name)
+                self._workers[folder.name] = JournalUploader(folder, self._whole / WORKERS / folder.name)
             self._workers[folder.name].keep()
 
-    def _begun(self, name: str) -> _Journal:
+    def _journal_in_bucket(self, name: str) -> _Journal:
         """Of a run that goes on: after the last segment that the bucket has."""
         found = segments(self._target / name)
         return _Journal(found[-1][0], sum(found[-1])) if found else _Journal()
@@ -90,7 +90,7 @@ def _whole(named: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 @dataclass
-class KeptJournal:
+class UploadedJournal:
     """One that lies in a bucket."""
 
     name: str  # in the run folder: events-inside-7.jsonl, or workers/1/events-inside-8.jsonl
@@ -107,14 +107,14 @@ class KeptJournal:
         return sum(size for _, size in self.segments)
 
 
-def journals_in(entries: Iterable[Entry], run: str) -> list[KeptJournal]:
+def journals_in(entries: Iterable[Entry], run: str) -> list[UploadedJournal]:
     """Of all objects of a run, whose names begin with `run`; those of all workers."""
-    found: dict[str, KeptJournal] = {}
+    found: dict[str, UploadedJournal] = {}
     for entry in entries:
         part = _SEGMENT.fullmatch(entry.key.removeprefix(f"{run}/"))
         if part is not None:
             name = f"{part['worker'] or ''}{part['name']}"
-            journal = found.setdefault(name, KeptJournal(name, entry.key.rpartition("/")[0]))
+            journal = found.setdefault(name, UploadedJournal(name, entry.key.rpartition("/")[0]))
             journal.listed.append((int(part["begin"]), entry.size))
             journal.changed_at = max(journal.changed_at, entry.changed_at)
     return list(found.values())
@@ -126,7 +126,7 @@ def fetch_journals(source: BucketPath, run: Path) -> None:
         add_new(source.bucket, journal, run)
 
 
-def add_new(bucket: Bucket, journal: KeptJournal, run: Path) -> bool:
+def add_new(bucket: Bucket, journal: UploadedJournal, run: Path) -> bool:
     """Whether the bucket had more than the disk. Only that is read, unless what the disk has is not the beginning of it."""
     path, segments = run / journal.name, journal.segments
     has = path.stat().st_size if path.exists() else 0
@@ -157,7 +157,7 @@ def _end_of(path: Path, size: int) -> bytes:
         return file.read(COMPARED_BYTES)
 
 
-def _from(bucket: Bucket, journal: KeptJournal, segments: list[tuple[int, int]], start: int) -> Iterator[bytes]:
+def _from(bucket: Bucket, journal: UploadedJournal, segments: list[tuple[int, int]], start: int) -> Iterator[bytes]:
     """All bytes from there on, a segment at a time."""
     for begin, size in segments:
         if begin + size > start:

@@ -18,9 +18,9 @@ from pathlib import Path
 from unstall.base.errors import UnstallError
 from unstall.base.private_files import make_new_files_private
 from unstall.storage.bucket_path import BucketPath
-from unstall.storage.upload_checkpoints import KeptCheckpoints
-from unstall.storage.upload_files import KeptFiles
-from unstall.storage.upload_journal import KeptJournals
+from unstall.storage.upload_checkpoints import CheckpointUploader
+from unstall.storage.upload_files import FileUploader
+from unstall.storage.upload_journal import JournalUploader
 from unstall.storage.urls import located
 
 EVERY_S = 5.0  # the journal and small files: so much is lost at most, when a machine is taken away
@@ -30,13 +30,13 @@ AGAIN_AFTER_S = 1.0  # where the last attempt failed
 VARIABLE = "UNSTALL_KEEP_EVERY_S"
 
 
-class Keeping:
+class RunUploader:
     def __init__(self, run: Path, target: BucketPath) -> None:
         self._run, self._target = run, target
         self._ended = threading.Event()
         self._failed: set[str] = set()
-        self._checkpoints: KeptCheckpoints | None = None
-        self._journals, self._files = KeptJournals(run, target), KeptFiles(run, target)
+        self._checkpoints: CheckpointUploader | None = None
+        self._journals, self._files = JournalUploader(run, target), FileUploader(run, target)
 
     def keep_until_ended(self) -> bool:
         """Whether everything is there."""
@@ -84,7 +84,7 @@ class Keeping:
 
     def _keep_large(self, at_last: bool) -> None:
         if self._checkpoints is None:
-            self._checkpoints = KeptCheckpoints(self._run, self._target, say)
+            self._checkpoints = CheckpointUploader(self._run, self._target, say)
         self._checkpoints.keep()
         self._files.keep(large=True, at_last=at_last)
 
@@ -112,7 +112,7 @@ def main(arguments: list[str]) -> int:
     try:
         target = located(arguments[1])
         assert isinstance(target, BucketPath)
-        whole = Keeping(Path(arguments[0]), target).keep_until_ended()
+        whole = RunUploader(Path(arguments[0]), target).keep_until_ended()
     except UnstallError as error:
         say(str(error))
         return error.exit_code

@@ -20,7 +20,7 @@ from pathlib import Path
 import psutil
 
 from unstall.base.errors import InvalidInputError
-from unstall.journal.events import ENDING, ProcessEnded, SignalSent
+from unstall.journal.events import TERMINATION_SIGNALS, ProcessEnded, SignalSent
 from unstall.journal.run_folder import RunFolder
 from unstall.supervisor.signal_dispositions import given, spawn
 from unstall.supervisor.signal_wait import hold_back, is_of_terminal, wait_for_signal
@@ -51,7 +51,7 @@ def with_python(command: Sequence[str]) -> list[str]:
     return [shutil.which("python") or sys.executable, *command] if is_script else list(command)
 
 
-class Launched:
+class LaunchedProgram:
     """The program, as its parent sees it."""
 
     def __init__(
@@ -166,7 +166,7 @@ class Launched:
     @staticmethod
     def end_is_wanted() -> bool:
         """Whether somebody has asked for the end while no program was running that could be told."""
-        return bool(ENDING & signal.sigpending())
+        return bool(TERMINATION_SIGNALS & signal.sigpending())
 
     def end_as_it_ended(self) -> int:
         """The exit code to end with; does not return if the program died of a signal: then so do we."""
@@ -185,7 +185,7 @@ class Launched:
         return 128 + ended.signal
 
 
-def wait_for_any(programs: Sequence[Launched], seconds: float) -> None:
+def wait_for_any(programs: Sequence[LaunchedProgram], seconds: float) -> None:
     """Until one of those that run has ended, or so long at most. A signal that comes meanwhile is passed on to all."""
     running = [program for program in programs if program.ended is None]
     deadline = time.monotonic() + seconds

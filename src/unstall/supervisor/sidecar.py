@@ -20,15 +20,15 @@ def main(run_path: str, pid: int, quiet: bool) -> None:
 
     run = RunFolder(Path(run_path))
     watch = Watch(run, pid, JournalWriter(run.journal_path("watcher", os.getpid()), keeps_lost=True))
-    teller = Printer(run, RunOptions(quiet=quiet))
-    with kept_in_bucket(run, teller.complain):
+    printer = Printer(run, RunOptions(quiet=quiet))
+    with kept_in_bucket(run, printer.complain):
         while is_alive(pid):
             diagnosis = watch.tick()
             if diagnosis is not None:
-                teller.tell_if_new(watch, diagnosis)
+                printer.tell_if_new(watch, diagnosis)
             time.sleep(TICK_S)
         # How it ended only its parent knows.
-        teller.tell_new_at_the_end(watch, watch.finish([ProcessEnded(at=time.time(), pid=pid)]))
+        printer.tell_new_at_the_end(watch, watch.finish([ProcessEnded(at=time.time(), pid=pid)]))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from typing import NoReturn
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 # Who starts programs with the signals ignored that it ignores. Others (Python, programs in Rust) ignore SIGPIPE themselves, and
 # start programs without.
-HANDS_ON = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "busybox", "systemd"})
+PASSES_SIGNALS_ON = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "busybox", "systemd"})
 
 
 @cache
@@ -40,7 +40,7 @@ def _is_ignored_by(parent: int, number: int) -> bool:
         ignored = int(next(line for line in lines if line.startswith("SigIgn:")).split()[1], 16)
     except (OSError, ValueError, IndexError, StopIteration):
         return False
-    return name in HANDS_ON and bool(ignored >> (number - 1) & 1)
+    return name in PASSES_SIGNALS_ON and bool(ignored >> (number - 1) & 1)
 
 
 def spawn(command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int], prints_on_stderr: bool) -> int:

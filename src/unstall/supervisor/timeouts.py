@@ -12,7 +12,7 @@ from statistics import median
 
 from unstall.diagnosis.host_memory import Room
 from unstall.diagnosis.stalls import was_asked_to_end
-from unstall.journal.events import ENDING, FitBegan, PhaseEnded, SignalSent, StallBegan, StepsEnded
+from unstall.journal.events import TERMINATION_SIGNALS, FitBegan, PhaseEnded, SignalSent, StallBegan, StepsEnded
 from unstall.journal.pulse import Beat
 from unstall.journal.reader import Journal
 
@@ -22,7 +22,7 @@ RECENT_GROUPS = 50
 
 
 @dataclass(frozen=True)
-class Patience:
+class PhaseTimeout:
     """Seconds without a sign of progress after which a program that idles, or one that works, is looked at."""
 
     idle_s: float
@@ -30,35 +30,35 @@ class Patience:
 
 
 PATIENCE = {
-    "train": Patience(8.0, 30.0),
-    "loop": Patience(8.0, 30.0),
-    "validate": Patience(8.0, 30.0),
-    "predict": Patience(8.0, 30.0),
-    "first_step": Patience(10.0, 30.0),
-    "fit": Patience(10.0, 30.0),
-    "save": Patience(10.0, 60.0),
+    "train": PhaseTimeout(8.0, 30.0),
+    "loop": PhaseTimeout(8.0, 30.0),
+    "validate": PhaseTimeout(8.0, 30.0),
+    "predict": PhaseTimeout(8.0, 30.0),
+    "first_step": PhaseTimeout(10.0, 30.0),
+    "fit": PhaseTimeout(10.0, 30.0),
+    "save": PhaseTimeout(10.0, 60.0),
     # Outside a training a program may wait for whatever it likes: only its stacks can say that something is wrong.
-    "between": Patience(10.0, 120.0),
-    "start": Patience(10.0, 120.0),
-    "": Patience(10.0, 120.0),
+    "between": PhaseTimeout(10.0, 120.0),
+    "start": PhaseTimeout(10.0, 120.0),
+    "": PhaseTimeout(10.0, 120.0),
 }
 
 
 @dataclass(frozen=True)
-class Limit:
+class StallLimit:
     usual_s: float | None
     idle_s: float
     busy_s: float
 
 
-def limit(journal: Journal, phase: str) -> Limit:
+def limit(journal: Journal, phase: str) -> StallLimit:
     """How long this phase may be silent, from what it took before."""
     patience = PATIENCE.get(phase, PATIENCE[""])
     usual, longest = history(journal, phase)
     if usual is None:
-        return Limit(None, patience.idle_s, patience.busy_s)
+        return StallLimit(None, patience.idle_s, patience.busy_s)
     allowed = max(usual * LATE_TIMES_USUAL, (longest or 0.0) * LATE_TIMES_LONGEST)
-    return Limit(usual, max(patience.idle_s, allowed), max(patience.busy_s, allowed))
+    return StallLimit(usual, max(patience.idle_s, allowed), max(patience.busy_s, allowed))
 
 
 def history(journal: Journal, phase: str) -> tuple[float | None, float | None]:
@@ -87,7 +87,7 @@ CALM_LEFT_S = 1800.0  # until memory is full, as it grows now
 
 
 @dataclass
-class Rhythm:
+class SamplingInterval:
     early_s: float
     late_s: float
     calm_s: float
@@ -125,7 +125,7 @@ LEAVES_WITHIN_S = 60.0  # of the signal: a program without visible steps that wo
 
 def is_signal_pending() -> bool:
     """Somebody asks for the end, and it has not been passed on yet: what is seen from now on may be the program's way out."""
-    return bool(ENDING & signal.sigpending())
+    return bool(TERMINATION_SIGNALS & signal.sigpending())
 
 
 def is_leaving(journal: Journal, stall: StallBegan, before: Beat | None, beat: Beat | None, moved_at: float) -> bool:

@@ -18,7 +18,7 @@ SAYS_SO_AFTER_S = 5.0
 
 
 @dataclass
-class Kept:
+class UploadState:
     """What is known of the copy. `has_time`: its end may be waited for, as nobody takes the machine away."""
 
     has_time: bool = False
@@ -26,9 +26,9 @@ class Kept:
 
 
 @contextmanager
-def kept_in_bucket(run: RunFolder, say: Callable[[str], None]) -> Iterator[Kept]:
+def kept_in_bucket(run: RunFolder, say: Callable[[str], None]) -> Iterator[UploadState]:
     """Nothing for a run without a bucket."""
-    place, kept = run.bucket, Kept()
+    place, kept = run.bucket, UploadState()
     if not place:
         yield kept
         return

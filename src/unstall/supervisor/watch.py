@@ -38,7 +38,7 @@ from unstall.supervisor import inspect as closer
 from unstall.supervisor import timeouts as departure
 from unstall.supervisor.inspect import python_processes
 from unstall.supervisor.recorder import Recorder
-from unstall.supervisor.timeouts import Rhythm, is_calm
+from unstall.supervisor.timeouts import SamplingInterval, is_calm
 
 T = TypeVar("T")
 
@@ -71,11 +71,11 @@ class Watch:
         self._device = DeviceSampler()
         self._kills = KillCounter(pid)
         self._began = time.monotonic()
-        self._host_rhythm = Rhythm(1.0, 3.0, 15.0)
-        self._device_rhythm = Rhythm(2.0, 5.0, 20.0)
-        self._profile_rhythm = Rhythm(3.0, 15.0, 120.0, 45.0)
-        self._diagnosis_rhythm = Rhythm(5.0, 20.0, 20.0)
-        self._close_rhythm = Rhythm(1.0, 1.0, 1.0)
+        self._host_interval = SamplingInterval(1.0, 3.0, 15.0)
+        self._device_interval = SamplingInterval(2.0, 5.0, 20.0)
+        self._profile_interval = SamplingInterval(3.0, 15.0, 120.0, 45.0)
+        self._diagnosis_interval = SamplingInterval(5.0, 20.0, 20.0)
+        self._close_interval = SamplingInterval(1.0, 1.0, 1.0)
         self.is_suspected = False  # somebody has reason to look closely, for as long as this is so
         self._is_calm = False
         self._pressure_samples = 0
@@ -142,11 +142,11 @@ class Watch:
     def _tick(self) -> Diagnosis | None:
         now = time.monotonic()
         age = 0.0 if self.is_suspected else now - self._began  # what is early is often
-        self._host.glance()
-        host = self._host.sample() if self._host_rhythm.is_due(now, age, self._is_calm) else None
+        self._host.update_totals()
+        host = self._host.sample() if self._host_interval.is_due(now, age, self._is_calm) else None
         if host is not None:
             self.note(host, *self._kills.look(self._host.seen))
-        if self._device_rhythm.is_due(now, age, self._is_calm):
+        if self._device_interval.is_due(now, age, self._is_calm):
             self.note(*self._device.sample(set(self._host.tree())))
         self.read()
         if host is not None:
@@ -155,10 +155,10 @@ class Watch:
         self._judge_progress(beat, now)
         if self._stall is not None:
             return self._look_at_stall(now) if not self._is_leaving else self._look_at_departure(now, self._stall)
-        profiles = self._close_rhythm if self.is_suspected else self._profile_rhythm
+        profiles = self._close_interval if self.is_suspected else self._profile_interval
         if self._is_worth_a_profile(beat) and profiles.is_due(now, age, self._is_calm):
             self._profile(self.training_pid(beat))
-        if self._diagnosis_rhythm.is_due(now, age):
+        if self._diagnosis_interval.is_due(now, age):
             return self.examine()
         return None
 
@@ -276,7 +276,7 @@ class Watch:
         if is_late:
             self._begin_stall(beat, phase, since, limit)
 
-    def _has_gone_well(self, silent_s: float, limit: timeouts.Limit) -> bool:
+    def _has_gone_well(self, silent_s: float, limit: timeouts.StallLimit) -> bool:
         hosts = self.journal.of(HostSampled)
         memory, full_in_s = (room(hosts[-1]), seconds_left(hosts)) if hosts else (None, None)
         return is_calm(time.monotonic() - self._began, silent_s, limit.idle_s, memory, full_in_s)
@@ -296,7 +296,7 @@ class Watch:
         busy = next((host.at for host in reversed(hosts) if ready_cores(host) >= BUSY_CORES), None)
         return busy if busy is not None else hosts[0].at if hosts else time.time()
 
-    def _begin_stall(self, beat: Beat | None, phase: str, since: float, limit: timeouts.Limit) -> None:
+    def _begin_stall(self, beat: Beat | None, phase: str, since: float, limit: timeouts.StallLimit) -> None:
         busy = self._idle_s(time.monotonic()) < IDLE_OVER_S
         self._stall = StallBegan(
             at=time.time(),
@@ -316,7 +316,7 @@ class Watch:
         self._native_taken = False
         self._told -= self._told_in_stall  # what is said of one stall says nothing of the next
         self._told_in_stall.clear()
-        self._host_rhythm.at_once()
+        self._host_interval.at_once()
         self.note(self._stall)
 
     # --- a stall ---
@@ -327,7 +327,7 @@ class Watch:
             return self._look_deeper(pid)
         if now < self._next_stall_sample or self._stall_samples >= MAX_STALL_SAMPLES:
             is_looked_at = self._stall_samples >= STALL_SAMPLES  # before, the stacks of children are not there to compare
-            return self.examine() if is_looked_at and self._diagnosis_rhythm.is_due(now, 0.0) else None
+            return self.examine() if is_looked_at and self._diagnosis_interval.is_due(now, 0.0) else None
         others = self._others(pid)
         self.note(*closer.look_at_threads(pid, others))
         self._sample_stack(pid)
@@ -345,7 +345,7 @@ class Watch:
 
     def _look_at_departure(self, now: float, stall: StallBegan) -> Diagnosis | None:
         """Nothing more is sampled: it would be the way out. A program that was interrupted may live on, as a notebook does."""
-        is_due = was_interrupted(self.journal, stall) and self._diagnosis_rhythm.is_due(now, 0.0)
+        is_due = was_interrupted(self.journal, stall) and self._diagnosis_interval.is_due(now, 0.0)
         return self.examine() if is_due else None
 
     def _look_deeper(self, pid: int) -> Diagnosis | None:

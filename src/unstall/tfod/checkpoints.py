@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from unstall.tfod.config import Node
-from unstall.tfod.inputs import ToSet
+from unstall.tfod.inputs import MissingSetting
 from unstall.tfod.ledger import Ledger
-from unstall.tfod.models import Chosen
+from unstall.tfod.models import ModelChoice
 
 FIELDS = (
     "fine_tune_checkpoint", "fine_tune_checkpoint_type", "fine_tune_checkpoint_version", "from_detection_checkpoint",
@@ -25,7 +25,7 @@ PUBLISHED = {
 DEEPER: dict[tuple[int, ...], str] = {(3, 4, 23, 3): "resnet101-63fe2227.pth", (3, 8, 36, 3): "resnet152-394f9c45.pth"}
 
 
-def fine_tuning(root: Node, chosen: Chosen, ledger: Ledger) -> ToSet | None:
+def fine_tuning(root: Node, chosen: ModelChoice, ledger: Ledger) -> MissingSetting | None:
     """What the user may set to begin with trained weights; None: the config begins with fresh ones."""
     train = root.node("train_config")
     if not train.word("fine_tune_checkpoint"):
@@ -38,7 +38,7 @@ def fine_tuning(root: Node, chosen: Chosen, ledger: Ledger) -> ToSet | None:
     ledger.why["weights"] = advice
     if ledger.values.get("detector", {}).get("frozen_norms"):
         advice += "; norms keep the statistics that come with the weights: without weights, set detector.frozen_norms = false"
-    return ToSet("weights", "", advice)
+    return MissingSetting("weights", "", advice)
 
 
 def kind_of(train: Node) -> str:
@@ -47,7 +47,7 @@ def kind_of(train: Node) -> str:
     return said or ("detection" if train.flag("from_detection_checkpoint") else "classification")
 
 
-def what_to_import(chosen: Chosen, kind: str) -> str:
+def what_to_import(chosen: ModelChoice, kind: str) -> str:
     whole, backbone = PUBLISHED[chosen.model]
     if chosen.blocks:
         deeper = DEEPER[chosen.blocks]

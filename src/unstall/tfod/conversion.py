@@ -18,9 +18,9 @@ from unstall.tfod.augmentations import augmentations
 from unstall.tfod.checkpoints import fine_tuning
 from unstall.tfod.config import Node
 from unstall.tfod.detectors import detector
-from unstall.tfod.inputs import Given, Inputs, ToSet, inputs
+from unstall.tfod.inputs import Inputs, MissingSetting, PathOverrides, inputs
 from unstall.tfod.ledger import Ledger, Row
-from unstall.tfod.models import Chosen, chosen, meta_architecture
+from unstall.tfod.models import ModelChoice, chosen, meta_architecture
 from unstall.tfod.shards import link_names
 from unstall.tfod.train_config import learning
 
@@ -28,7 +28,7 @@ BECAME = ("carried over", "changed", "left out", "unknown")
 
 
 @dataclass(frozen=True)
-class Converted:
+class ConvertedConfig:
     file: str
     meta_architecture: str
     feature_extractor: str
@@ -36,7 +36,7 @@ class Converted:
     settings: dict[str, Any]
     why: dict[str, str]
     rows: list[Row]
-    to_set: list[ToSet]
+    to_set: list[MissingSetting]
     remarks: list[str]
     images: int | None  # to learn from
     links: dict[str, list[Path]]  # folders to be made beside the settings, each with links to these files
@@ -61,11 +61,11 @@ class Converted:
         }
 
 
-def convert(path: Path | str, given: Given | None = None, progress: Progress | None = None) -> Converted:
-    return of_config(config.read(path), given or Given(), progress)
+def convert(path: Path | str, given: PathOverrides | None = None, progress: Progress | None = None) -> ConvertedConfig:
+    return of_config(config.read(path), given or PathOverrides(), progress)
 
 
-def of_config(root: Node, given: Given, progress: Progress | None = None) -> Converted:
+def of_config(root: Node, given: PathOverrides, progress: Progress | None = None) -> ConvertedConfig:
     ledger = Ledger()
     architecture, taken = meta_architecture(root), chosen(root)
     found = inputs(root, given, ledger, progress)
@@ -78,14 +78,14 @@ def of_config(root: Node, given: Given, progress: Progress | None = None) -> Con
         ledger.same(root.node("eval_config"), "metrics_set")
     to_set = [*found.to_set, *length, *([weights] if weights else [])]
     refuse_unfit(from_plain(ledger.values, f"{root.file}: "))
-    return Converted(
+    return ConvertedConfig(
         root.file,
         architecture,
         root.node("model", architecture, "feature_extractor").word("type"),
         taken.model,
         ledger.values,
         ledger.why,
-        ledger.rows(root, lambda place: unsupported_fields.fate_of(place, taken.model)),
+        ledger.rows(root, lambda place: unsupported_fields.outcome_of(place, taken.model)),
         to_set,
         remarks(root, taken, found),
         images,
@@ -93,7 +93,7 @@ def of_config(root: Node, given: Given, progress: Progress | None = None) -> Con
     )
 
 
-def remarks(root: Node, taken: Chosen, found: Inputs) -> list[str]:
+def remarks(root: Node, taken: ModelChoice, found: Inputs) -> list[str]:
     """What a person should know before all else."""
     model = root.node("model", meta_architecture(root))
     said = [taken.said] if taken.said else []
@@ -127,7 +127,7 @@ def refuse_existing(out: str) -> None:
             )
 
 
-def write(converted: Converted, out: str) -> dict[str, str]:
+def write(converted: ConvertedConfig, out: str) -> dict[str, str]:
     folder = located(out)
     refuse_existing(out)
     try:
@@ -144,7 +144,7 @@ def write(converted: Converted, out: str) -> dict[str, str]:
     return {"out": str(folder / SETTINGS), "report": str(folder / REPORT)}
 
 
-def settings_text(converted: Converted, out: Path) -> str:
+def settings_text(converted: ConvertedConfig, out: Path) -> str:
     head = [
         f"Settings from {cell(converted.file)} of the TF Object Detection API: {converted.model}.",
         f"What became of each of its fields is in {REPORT}.",
@@ -154,7 +154,7 @@ def settings_text(converted: Converted, out: Path) -> str:
     return toml_file.written(converted.settings, converted.why, "\n".join(head), recipe_of(converted.model))
 
 
-def report_text(converted: Converted) -> str:
+def report_text(converted: ConvertedConfig) -> str:
     counted = ", ".join(f"{count} {became}" for became, count in converted.count().items() if count)
     lines = [
         f"# {cell(converted.file)} as settings",
@@ -176,7 +176,7 @@ def report_text(converted: Converted) -> str:
     return "\n".join(lines) + "\n"
 
 
-def flat(converted: Converted) -> dict[str, object]:
+def flat(converted: ConvertedConfig) -> dict[str, object]:
     """Settings of the run and of its detector, by the names that `why` has for them."""
     inner = {f"detector.{name}": value for name, value in converted.settings.get("detector", {}).items()}
     return {**{name: value for name, value in converted.settings.items() if name != "detector"}, **inner}

@@ -9,7 +9,7 @@ from unstall.detectors.pages import image_px
 from unstall.tfod import anchors
 from unstall.tfod.config import Node
 from unstall.tfod.ledger import Ledger
-from unstall.tfod.models import Chosen, has_normed_heads
+from unstall.tfod.models import ModelChoice, has_normed_heads
 
 CODED = {"ssd": (10.0, 10.0, 5.0, 5.0), "retinanet": (1.0, 1.0, 1.0, 1.0)}  # what codes of boxes are multiplied by
 SCORES = {"ssd": "SOFTMAX", "retinanet": "SIGMOID", "faster_rcnn": "SOFTMAX"}
@@ -21,7 +21,7 @@ MAX_COUNT = 100_000
 RETINANET_LEVEL, FASTER_RCNN_LEVEL = 3, 2  # the finest of their pyramids
 
 
-def detector(root: Node, chosen: Chosen, lying: float | None, ledger: Ledger) -> None:
+def detector(root: Node, chosen: ModelChoice, lying: float | None, ledger: Ledger) -> None:
     model = root.node("model", "faster_rcnn" if chosen.family == "faster_rcnn" else "ssd")
     _backbone(model, chosen, ledger)
     size = image_size(model, chosen, lying, ledger)
@@ -34,7 +34,7 @@ def detector(root: Node, chosen: Chosen, lying: float | None, ledger: Ledger) ->
     ledger.carried(model, "num_classes", to="classes are counted in the label map")
 
 
-def _backbone(model: Node, chosen: Chosen, ledger: Ledger) -> None:
+def _backbone(model: Node, chosen: ModelChoice, ledger: Ledger) -> None:
     extractor = model.node("feature_extractor")
     ledger.set("model", chosen.model, extractor, "type", changed=chosen.said)
     if chosen.blocks:
@@ -87,7 +87,7 @@ def _chosen_detections(node: Node, family: str, ledger: Ledger) -> None:
 # --- each family ---
 
 
-def _ssd(model: Node, chosen: Chosen, size: list[int], ledger: Ledger) -> None:
+def _ssd(model: Node, chosen: ModelChoice, size: list[int], ledger: Ledger) -> None:
     _single_stage(model, "ssd", ledger)
     generator = model.node("anchor_generator")
     levels = _most_levels(chosen, size)
@@ -108,7 +108,7 @@ def _ssd(model: Node, chosen: Chosen, size: list[int], ledger: Ledger) -> None:
     _distance(loss.node("localization_loss"), 1.0, ledger)
 
 
-def _most_levels(chosen: Chosen, size: list[int]) -> int:
+def _most_levels(chosen: ModelChoice, size: list[int]) -> int:
     """VGG's last two maps lose their border: a small image has nothing left of them."""
     if chosen.model != "ssd300_vgg16":
         return anchors.MAX_SSD_LEVELS
@@ -200,7 +200,7 @@ def _pyramid(model: Node, finest: int, channels: int, ledger: Ledger) -> None:
                 ledger.same(node, name)
 
 
-def _faster_rcnn(model: Node, chosen: Chosen, ledger: Ledger) -> None:
+def _faster_rcnn(model: Node, chosen: ModelChoice, ledger: Ledger) -> None:
     is_mobile = "mobilenet" in chosen.model
     _pyramid(model, FASTER_RCNN_LEVEL, CHANNELS, ledger)
     generator = model.node("first_stage_anchor_generator")
@@ -242,7 +242,7 @@ STRIDE_PX = 32  # what sides of a pyramid's images are made a multiple of
 MOSTLY = 0.8  # of the images: if as many lie, or stand, the canvas does
 
 
-def image_size(model: Node, chosen: Chosen, lying: float | None, ledger: Ledger) -> list[int]:
+def image_size(model: Node, chosen: ModelChoice, lying: float | None, ledger: Ledger) -> list[int]:
     """`lying` is the share of images that are wider than high; None: not known."""
     resizer = model.node("image_resizer")
     if resizer.has("fixed_shape_resizer"):
@@ -254,7 +254,7 @@ def image_size(model: Node, chosen: Chosen, lying: float | None, ledger: Ledger)
     return usual
 
 
-def _fixed(inner: Node, chosen: Chosen, ledger: Ledger) -> list[int]:
+def _fixed(inner: Node, chosen: ModelChoice, ledger: Ledger) -> list[int]:
     wanted = [inner.whole(name, 300, 1, 100_000) for name in ("height", "width")]
     size = [_within(side) for side in wanted]
     said = "" if size == wanted else f"expected {MIN_SIDE_PX} to {MAX_SIDE_PX} pixels here"
@@ -264,7 +264,7 @@ def _fixed(inner: Node, chosen: Chosen, ledger: Ledger) -> list[int]:
     return size
 
 
-def _kept_aspect(inner: Node, chosen: Chosen, lying: float | None, ledger: Ledger) -> list[int]:
+def _kept_aspect(inner: Node, chosen: ModelChoice, lying: float | None, ledger: Ledger) -> list[int]:
     short = inner.whole("min_dimension", 600, 1, 100_000)
     long = max(inner.whole("max_dimension", 1024, 1, 100_000), short)
     is_square = inner.flag("pad_to_max_dimension") or short == long

@@ -13,13 +13,13 @@ from unstall.storage import located as anywhere
 from unstall.tfod import shards
 from unstall.tfod.config import Node
 from unstall.tfod.ledger import Ledger
-from unstall.tfod.shards import Seen
+from unstall.tfod.shards import RecordSummary
 
 VALIDATION_SHARE = 0.1  # of the data, where there is nothing to score on
 
 
 @dataclass(frozen=True)
-class ToSet:
+class MissingSetting:
     """Something that the user has to set before the run can begin."""
 
     setting: str
@@ -29,9 +29,9 @@ class ToSet:
 
 @dataclass
 class Inputs:
-    train: Seen | None = None
+    train: RecordSummary | None = None
     classes: int | None = None  # of the label map
-    to_set: list[ToSet] = field(default_factory=list)
+    to_set: list[MissingSetting] = field(default_factory=list)
     links: dict[str, list[Path]] = field(default_factory=dict)  # a folder to be made, and the files that it is to hold links to
 
     def images_to_learn(self, has_validation: bool) -> int | None:
@@ -41,7 +41,7 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class Given:
+class PathOverrides:
     """Paths that were said beside the config, and go before its own."""
 
     data: str | None = None
@@ -50,7 +50,7 @@ class Given:
     out: str | None = None  # the folder of the import: links to records may be put there
 
 
-def inputs(root: Node, given: Given, ledger: Ledger, progress: Progress | None = None) -> Inputs:
+def inputs(root: Node, given: PathOverrides, ledger: Ledger, progress: Progress | None = None) -> Inputs:
     found = Inputs()
     beside = anywhere(root.file).resolve().parent
     train, (first, *further) = (
@@ -72,11 +72,11 @@ def inputs(root: Node, given: Given, ledger: Ledger, progress: Progress | None =
         files = found.links.get(path) or shards.files_of(path, in_bucket=given.data is not None or is_bucket(beside))
         found.train = shards.seen(files, progress)
         if files and found.train is not None and not found.train.images:
-            found.to_set.append(ToSet("data", path, "no example could be read in it"))
+            found.to_set.append(MissingSetting("data", path, "no example could be read in it"))
     return found
 
 
-def _records(setting: str, reader: Node, given: Given, beside: Path, found: Inputs, ledger: Ledger) -> None:
+def _records(setting: str, reader: Node, given: PathOverrides, beside: Path, found: Inputs, ledger: Ledger) -> None:
     inner = reader.node("tf_record_input_reader")
     paths = inner.words("input_path")
     told: str | None = getattr(given, setting)
@@ -86,7 +86,7 @@ def _records(setting: str, reader: Node, given: Given, beside: Path, found: Inpu
         return
     if not paths:
         if setting == "data":
-            found.to_set.append(ToSet("data", "", "the config names no records"))
+            found.to_set.append(MissingSetting("data", "", "the config names no records"))
         return
     located = [shards.located(shards.as_pattern(path), beside) for path in paths]
     pattern = shards.one_pattern(located, is_bucket(beside))
@@ -98,7 +98,7 @@ def _records(setting: str, reader: Node, given: Given, beside: Path, found: Inpu
     _if_not_there(setting, pattern, found, is_bucket(beside))
 
 
-def _several(setting: str, inner: Node, paths: list[str], given: Given, found: Inputs, ledger: Ledger) -> None:
+def _several(setting: str, inner: Node, paths: list[str], given: PathOverrides, found: Inputs, ledger: Ledger) -> None:
     """A folder of links where they are there; else the first is written, and the user has to set it."""
     files = [file for path in paths for file in shards.files_of(path)]
     if given.out is not None and not is_bucket(given.out) and all(shards.files_of(path) for path in paths):
@@ -110,7 +110,7 @@ def _several(setting: str, inner: Node, paths: list[str], given: Given, found: I
         return
     why = f"the config names {len(paths)} paths, not all of which are there, and one can be set: a folder that holds their files"
     ledger.set(setting, paths[0], inner, "input_path", changed=why)
-    found.to_set.append(ToSet(setting, paths[0], why))
+    found.to_set.append(MissingSetting(setting, paths[0], why))
 
 
 def _label_map(reader: Node, given: str | None, beside: Path, found: Inputs, ledger: Ledger) -> None:
@@ -130,22 +130,22 @@ def _label_map(reader: Node, given: str | None, beside: Path, found: Inputs, led
     try:
         found.classes = len({item.number for item in label_map.read(files[0]) if item.number >= 1})
         if not found.classes:
-            found.to_set.append(ToSet("label_map", path, "it names no class"))
+            found.to_set.append(MissingSetting("label_map", path, "it names no class"))
     except Unparsable as error:
-        found.to_set.append(ToSet("label_map", path, f"line {error.line}: {error}" if error.line else str(error)))
+        found.to_set.append(MissingSetting("label_map", path, f"line {error.line}: {error}" if error.line else str(error)))
     except OSError as error:
-        found.to_set.append(ToSet("label_map", path, f"cannot be read: {error.strerror or error}"))
+        found.to_set.append(MissingSetting("label_map", path, f"cannot be read: {error.strerror or error}"))
 
 
 def _if_not_there(setting: str, path: str, found: Inputs, in_bucket: bool) -> None:
     if shards.is_placeholder(path):
-        found.to_set.append(ToSet(setting, path, "a placeholder"))
+        found.to_set.append(MissingSetting(setting, path, "a placeholder"))
     elif shards.is_of_windows(path):
-        found.to_set.append(ToSet(setting, path, "a path of Windows"))
+        found.to_set.append(MissingSetting(setting, path, "a path of Windows"))
     elif "://" in path and not is_bucket(path):
-        found.to_set.append(ToSet(setting, path, "expected a path, gs:// or s3://"))
+        found.to_set.append(MissingSetting(setting, path, "expected a path, gs:// or s3://"))
     elif ("://" not in path or in_bucket) and not shards.is_there(path, in_bucket):
-        found.to_set.append(ToSet(setting, path, "nothing is there"))
+        found.to_set.append(MissingSetting(setting, path, "nothing is there"))
 
 
 def _absolute(path: str) -> str:

@@ -17,7 +17,7 @@ MAX_SHOWN = 200  # characters of a value
 
 
 @dataclass(frozen=True)
-class Fate:
+class FieldOutcome:
     became: Became
     to: str = ""  # 'batch_size = 16'
     why: str = ""  # of what was changed; of what was left out, what happens instead
@@ -42,7 +42,7 @@ class Ledger:
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
         self.why: dict[str, str] = {}  # of a setting: where in the config it comes from
-        self._fates: dict[int, Fate] = {}  # by the field's identity: two fields may be equal
+        self._outcomes: dict[int, FieldOutcome] = {}  # by the field's identity: two fields may be equal
 
     # --- settings ---
 
@@ -55,7 +55,7 @@ class Ledger:
         given = [field for name in names for field in node.given(name)]
         to = f"{setting} = {as_toml(value)}"
         for field in given:
-            self._fates[id(field)] = Fate("changed" if changed else "carried over", to, changed or said)
+            self._outcomes[id(field)] = FieldOutcome("changed" if changed else "carried over", to, changed or said)
         place = f"line {given[-1].line}, {node.place(given[-1].name)}" if given else f"not in {node.path}: the API's default"
         self.why[setting] = f"{place}; {changed or said}" if changed or said else place
 
@@ -68,41 +68,41 @@ class Ledger:
 
     def same(self, node: Node, *names: str) -> None:
         """Fields that ask for what is done here anyway."""
-        self._mark(node, names, Fate("carried over", AS_HERE))
+        self._mark(node, names, FieldOutcome("carried over", AS_HERE))
 
     def carried(self, node: Node, *names: str, to: str) -> None:
-        self._mark(node, names, Fate("carried over", to))
+        self._mark(node, names, FieldOutcome("carried over", to))
 
     def changed(self, node: Node, *names: str, to: str, why: str) -> None:
-        self._mark(node, names, Fate("changed", to, why))
+        self._mark(node, names, FieldOutcome("changed", to, why))
 
     def left_out(self, node: Node, *names: str, instead: str) -> None:
-        self._mark(node, names, Fate("left out", why=instead))
+        self._mark(node, names, FieldOutcome("left out", why=instead))
 
     def same_if(self, fits: bool, node: Node, *names: str, instead: str) -> None:
         """Done here anyway if it `fits`; else left out."""
-        self._mark(node, names, Fate("carried over", AS_HERE) if fits else Fate("left out", why=instead))
+        self._mark(node, names, FieldOutcome("carried over", AS_HERE) if fits else FieldOutcome("left out", why=instead))
 
-    def _mark(self, node: Node, names: tuple[str, ...], fate: Fate) -> None:
+    def _mark(self, node: Node, names: tuple[str, ...], outcome: FieldOutcome) -> None:
         for name in names or node.names():
             for field in node.given(name):
-                self._mark_all(field, fate)
+                self._mark_all(field, outcome)
 
-    def _mark_all(self, field: Field, fate: Fate) -> None:
+    def _mark_all(self, field: Field, outcome: FieldOutcome) -> None:
         """With all that is within it; what was said of a field before stays."""
-        self._fates.setdefault(id(field), fate)
+        self._outcomes.setdefault(id(field), outcome)
         if isinstance(field.value, Block):
             for inner in field.value.fields:
-                self._mark_all(inner, fate)
+                self._mark_all(inner, outcome)
 
     # --- the report ---
 
-    def rows(self, root: Node, otherwise: Callable[[str], Fate]) -> list[Row]:
+    def rows(self, root: Node, otherwise: Callable[[str], FieldOutcome]) -> list[Row]:
         """Of every field, in the order of the lines. `otherwise(path)` is the fate of one of which nothing was said."""
         found = []
         for place, field in leaves(root):
-            fate = self._fates.get(id(field)) or otherwise(place)
-            found.append(Row(field.line, place, shown(field), fate.became, fate.to, fate.why))
+            outcome = self._outcomes.get(id(field)) or otherwise(place)
+            found.append(Row(field.line, place, shown(field), outcome.became, outcome.to, outcome.why))
         return sorted(found, key=lambda row: row.line)
 
 

@@ -25,7 +25,7 @@ PYRAMID = re.compile(r"(^|_)(bi)?fpn(lite)?(_|$)")
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ModelChoice:
     family: Family
     model: str
     said: str  # what is not the same; empty: the backbone is the config's
@@ -51,7 +51,7 @@ def meta_architecture(root: Node) -> str:
     )  # fmt: skip
 
 
-def chosen(root: Node) -> Chosen:
+def chosen(root: Node) -> ModelChoice:
     name = meta_architecture(root)
     model = root.node("model", name)
     kind = model.node("feature_extractor").word("type").lower()
@@ -62,40 +62,40 @@ def chosen(root: Node) -> Chosen:
     return _retinanet(model, kind) if is_pyramid else _ssd(kind)
 
 
-def _ssd(kind: str) -> Chosen:
+def _ssd(kind: str) -> ModelChoice:
     if "vgg" in kind:
-        return Chosen("ssd", "ssd300_vgg16", "")
+        return ModelChoice("ssd", "ssd300_vgg16", "")
     if not SMALL.search(kind):
         said = f"the nearest SSD without depthwise convolutions here has VGG-16, not {_backbone(kind)}"
-        return Chosen("ssd", "ssd300_vgg16", said)
+        return ModelChoice("ssd", "ssd300_vgg16", said)
     if re.search(r"mobilenet_?v3_large", kind):
-        return Chosen("ssd", "ssdlite320_mobilenet_v3_large", "")
-    return Chosen(
+        return ModelChoice("ssd", "ssdlite320_mobilenet_v3_large", "")
+    return ModelChoice(
         "ssd", "ssdlite320_mobilenet_v3_large", f"the nearest small SSD here has MobileNet V3 large, not {_backbone(kind)}"
     )
 
 
-def _retinanet(model: Node, kind: str) -> Chosen:
+def _retinanet(model: Node, kind: str) -> ModelChoice:
     variant = "retinanet_resnet50_fpn_v2" if has_normed_heads(model) else "retinanet_resnet50_fpn"
     depth = _depth(kind)
     if depth is None or re.search(r"resnet_?v2|inception", kind):
         said = f"the nearest with a pyramid here is RetinaNet on ResNet-50, not on {_backbone(kind)}"
-        return Chosen("retinanet", variant, f"{said}{': it is larger and slower' if SMALL.search(kind) else ''}")
+        return ModelChoice("retinanet", variant, f"{said}{': it is larger and slower' if SMALL.search(kind) else ''}")
     blocks = RESNETS[depth]
-    return Chosen("retinanet", variant, "", None if depth == 50 else blocks)
+    return ModelChoice("retinanet", variant, "", None if depth == 50 else blocks)
 
 
-def _faster_rcnn(kind: str) -> Chosen:
+def _faster_rcnn(kind: str) -> ModelChoice:
     if "mobilenet" in kind:
         same = bool(re.search(r"mobilenet_?v3_large", kind))
         said = "" if same else f"the nearest small Faster R-CNN here has MobileNet V3 large and a pyramid, not {_backbone(kind)}"
-        return Chosen("faster_rcnn", "fasterrcnn_mobilenet_v3_large_fpn", said)
+        return ModelChoice("faster_rcnn", "fasterrcnn_mobilenet_v3_large_fpn", said)
     depth = _depth(kind)
     if depth is None or "inception" in kind:
         said = f"the nearest Faster R-CNN here has ResNet-50 and a pyramid, not {_backbone(kind)}"
-        return Chosen("faster_rcnn", "fasterrcnn_resnet50_fpn", said)
+        return ModelChoice("faster_rcnn", "fasterrcnn_resnet50_fpn", said)
     said = "" if PYRAMID.search(kind) else f"ResNet-{depth} with a pyramid: the API's looks at one map, of stride 16 or 8"
-    return Chosen("faster_rcnn", "fasterrcnn_resnet50_fpn", said, None if depth == 50 else RESNETS[depth])
+    return ModelChoice("faster_rcnn", "fasterrcnn_resnet50_fpn", said, None if depth == 50 else RESNETS[depth])
 
 
 def has_normed_heads(model: Node) -> bool:

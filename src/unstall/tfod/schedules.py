@@ -18,7 +18,7 @@ NEAR = 0.01  # of a tenth, in logarithms: .00003 after .0003 is one
 
 
 @dataclass(frozen=True)
-class Course:
+class LrSchedule:
     """Of the rate over the steps of the API."""
 
     schedule: str  # cosine, step or constant
@@ -35,7 +35,7 @@ def kind_of(rates: Node) -> str:
     return next((kind for kind in KINDS if rates.has(kind)), "")
 
 
-def course_of(rates: Node, num_steps: int) -> Course:
+def course_of(rates: Node, num_steps: int) -> LrSchedule:
     """`num_steps` of the training; 0: it does not end by itself."""
     kind = kind_of(rates)
     inner = rates.node(kind)
@@ -45,11 +45,11 @@ def course_of(rates: Node, num_steps: int) -> Course:
         return _manual(inner, num_steps)
     if kind == "exponential_decay_learning_rate":
         return _exponential(inner, num_steps)
-    return Course("constant", inner.number("learning_rate", USUAL_RATE, 0, MAX_RATE))
+    return LrSchedule("constant", inner.number("learning_rate", USUAL_RATE, 0, MAX_RATE))
 
 
-def _cosine(inner: Node) -> Course:
-    return Course(
+def _cosine(inner: Node) -> LrSchedule:
+    return LrSchedule(
         "cosine",
         inner.number("learning_rate_base", USUAL_RATE, 0, MAX_RATE),
         warmup_steps=inner.whole("warmup_steps", 10_000),
@@ -58,7 +58,7 @@ def _cosine(inner: Node) -> Course:
     )
 
 
-def _manual(inner: Node, num_steps: int) -> Course:
+def _manual(inner: Node, num_steps: int) -> LrSchedule:
     first = inner.number("initial_learning_rate", USUAL_RATE, 0, MAX_RATE)
     by_step = {0: first}
     for each in inner.nodes("schedule"):
@@ -71,10 +71,10 @@ def _manual(inner: Node, num_steps: int) -> Course:
     drops, is_exact = stepped([(step, rate) for step, rate in reached if step >= began], highest)
     begins_at = first if began else 0.0
     kind = "step" if drops else "constant"
-    return Course(kind, highest, began, drops, is_exact=is_exact, begins_at=begins_at, beyond=beyond)
+    return LrSchedule(kind, highest, began, drops, is_exact=is_exact, begins_at=begins_at, beyond=beyond)
 
 
-def _exponential(inner: Node, num_steps: int) -> Course:
+def _exponential(inner: Node, num_steps: int) -> LrSchedule:
     rate = inner.number("initial_learning_rate", USUAL_RATE, 0, MAX_RATE)
     every, factor = inner.whole("decay_steps", 4_000_000, 1), inner.number("decay_factor", 0.95, 1e-9, 1.0)
     warm_up = inner.whole("burnin_steps", 0)
@@ -88,7 +88,7 @@ def _exponential(inner: Node, num_steps: int) -> Course:
                 break
             drops.append(step)
     kind = "step" if drops and num_steps else "constant"
-    return Course(
+    return LrSchedule(
         kind, rate, warm_up, tuple(drops) if num_steps else (), is_exact=factor == 1.0, begins_at=begins_at
     )  # fmt: skip
 
@@ -105,6 +105,6 @@ def stepped(points: list[tuple[int, float]], highest: float) -> tuple[tuple[int,
     return tuple(drops), is_exact
 
 
-def drops_at_epochs(course: Course, total_steps: int, epochs: int) -> list[int]:
+def drops_at_epochs(course: LrSchedule, total_steps: int, epochs: int) -> list[int]:
     """By their share of the training, at the ends of epochs: the first has the whole rate."""
     return [min(max(round(step / total_steps * epochs), 1), epochs) for step in course.drops_at_steps]

@@ -25,7 +25,7 @@ SAMPLE = 64  # records whose images' sizes are looked at
 
 
 @dataclass(frozen=True)
-class Seen:
+class RecordSummary:
     """What the records hold, where they can be read from here."""
 
     files: int = 0
@@ -112,7 +112,7 @@ def link_names(files: Sequence[Path]) -> dict[str, Path]:
     return {f"{number:05d}-{file.name.replace('-of-', '_of_')}.record": file for number, file in enumerate(files)}
 
 
-def seen(files: Sequence[Path], progress: Progress | None = None) -> Seen | None:
+def seen(files: Sequence[Path], progress: Progress | None = None) -> RecordSummary | None:
     """None: there is nothing to be read here, or more in a bucket than is read to count it."""
     if not files or (is_bucket(files[0]) and sum(file.stat().st_size for file in files) > MAX_COUNTED_IN_BUCKET_BYTES):
         return None
@@ -124,7 +124,7 @@ def seen(files: Sequence[Path], progress: Progress | None = None) -> Seen | None
             images += tfrecord_file.count(file)
         except OSError:
             return None
-    return Seen(len(files), images, _lying(files))
+    return RecordSummary(len(files), images, _lying(files))
 
 
 def _lying(files: Sequence[Path]) -> float | None:
@@ -138,7 +138,7 @@ def _lying(files: Sequence[Path]) -> float | None:
 def _sides(file: Path, count: int) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for record in tfrecord_file.read(file):
-        if len(found) >= count or isinstance(record, tfrecord_file.Broken):
+        if len(found) >= count or isinstance(record, tfrecord_file.BrokenRecord):
             break
         try:
             features = tf_example.features(record.data)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from unstall.config.sources import recipe_of
 from unstall.tfod.config import Node, leaves
-from unstall.tfod.inputs import ToSet
+from unstall.tfod.inputs import MissingSetting
 from unstall.tfod.ledger import Ledger
-from unstall.tfod.schedules import Course, course_of, drops_at_epochs, kind_of
+from unstall.tfod.schedules import LrSchedule, course_of, drops_at_epochs, kind_of
 
 OPTIMIZERS = ("momentum_optimizer", "rms_prop_optimizer", "adam_optimizer")
 MAX_BATCH, MAX_EPOCHS, MAX_BOXES = 65_536, 1_000_000, 10_000
@@ -22,10 +22,10 @@ class Length:
 
     epochs: int
     total_steps: int  # of the API; 0: it goes on until it is stopped
-    to_set: ToSet | None = None
+    to_set: MissingSetting | None = None
 
 
-def learning(root: Node, model: str, images: int | None, ledger: Ledger) -> list[ToSet]:
+def learning(root: Node, model: str, images: int | None, ledger: Ledger) -> list[MissingSetting]:
     """`images` are those to learn from; None: nobody knows how many, and the user has to say for how long."""
     train = root.node("train_config")
     batch = _batch(train, images, ledger)
@@ -75,7 +75,7 @@ def _length(train: Node, model: str, batch: int, steps: int, images: int | None,
         said = f"how many images there are is not known; as long as in the API: epochs = {seen:,} / the number of images"
         ledger.left_out(train, "num_steps", instead=f"the recipe of {model} holds, {usual} epochs: {said}")
         ledger.why["epochs"] = said
-        return Length(usual, steps, ToSet("epochs", str(usual), said))
+        return Length(usual, steps, MissingSetting("epochs", str(usual), said))
     each = max(images // batch, 1)
     epochs = min(max(round(seen / batch / each), 1), MAX_EPOCHS)
     said = f"{steps:,} steps; {images:,} images to learn from are {each:,} steps of {batch} each epoch"
@@ -141,7 +141,7 @@ def _decay(root: Node, ledger: Ledger) -> None:
 # --- the rate ---
 
 
-def _rate(rates: Node, course: Course, length: Length, ledger: Ledger) -> None:
+def _rate(rates: Node, course: LrSchedule, length: Length, ledger: Ledger) -> None:
     kind = kind_of(rates)
     inner = rates.node(kind)
     highest = {"cosine_decay_learning_rate": "learning_rate_base", "constant_learning_rate": "learning_rate"}
@@ -168,16 +168,16 @@ def _rate(rates: Node, course: Course, length: Length, ledger: Ledger) -> None:
         ledger.left_out(inner, "schedule", instead=f"the rate stays: {unknown}")
 
 
-def _schedule(course: Course, length: Length) -> str:
+def _schedule(course: LrSchedule, length: Length) -> str:
     return "constant" if course.schedule == "step" and not length.total_steps else course.schedule
 
 
-def _raised(inner: Node, course: Course) -> str:
+def _raised(inner: Node, course: LrSchedule) -> str:
     first = inner.number("initial_learning_rate", course.rate)
     return "" if first == course.rate else f"the highest of the schedule; it begins with {first:g}"
 
 
-def _warm_up(inner: Node, kind: str, course: Course, ledger: Ledger) -> None:
+def _warm_up(inner: Node, kind: str, course: LrSchedule, ledger: Ledger) -> None:
     names = {"cosine_decay_learning_rate": "warmup_steps", "exponential_decay_learning_rate": "burnin_steps"}
     ledger.set("warmup_steps", course.warmup_steps, inner, names.get(kind, "warmup"))
     if course.begins_at:
@@ -185,7 +185,7 @@ def _warm_up(inner: Node, kind: str, course: Course, ledger: Ledger) -> None:
         ledger.changed(inner, "warmup_learning_rate", "burnin_learning_rate", to="warmup_steps", why=why)
 
 
-def _drops(inner: Node, course: Course, length: Length, ledger: Ledger) -> None:
+def _drops(inner: Node, course: LrSchedule, length: Length, ledger: Ledger) -> None:
     epochs = drops_at_epochs(course, length.total_steps, length.epochs)
     why = "" if course.is_exact else "each drop takes a tenth of the rate here: the nearest that can be had"
     ledger.set("lr_milestones", epochs, inner, changed=why)

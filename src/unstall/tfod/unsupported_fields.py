@@ -7,7 +7,7 @@ import fnmatch
 import re
 from functools import cache
 
-from unstall.tfod.ledger import Fate
+from unstall.tfod.ledger import FieldOutcome
 
 _WHOLE_BATCH = (
     "every update is of the whole batch: of one process, in parts of micro_batch_size images, or shared by `num_workers`"
@@ -138,13 +138,13 @@ PATTERNS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 
-def fate_of(path: str, model: str) -> Fate:
+def outcome_of(path: str, model: str) -> FieldOutcome:
     for pattern, instead in _compiled():
         if pattern.fullmatch(path):
-            return Fate("left out", why=instead.format(model=model))
+            return FieldOutcome("left out", why=instead.format(model=model))
     near = difflib.get_close_matches(path, _plain(), n=1, cutoff=0.9)
     hint = f" Did you mean {near[0]}?" if near else ""
-    return Fate("unknown", why=f"no field of the API that is known here: nothing was done with it.{hint}")
+    return FieldOutcome("unknown", why=f"no field of the API that is known here: nothing was done with it.{hint}")
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.compare.records import changed, record
-from unstall.compare.attribution.explanation import Explained
+from unstall.compare.attribution.explanation import ChannelExplanation
 from unstall.compare.comparison import answer, compared
 
 STEPS = range(200)
@@ -16,11 +16,11 @@ def learning(last: float, first: float = 1.4, **sections: Any) -> dict[str, Any]
     return changed(record(), figures={"curve": curve, "loss_first": first, "loss_last": last}, **sections)
 
 
-def names(explained: Explained) -> list[str]:
+def names(explained: ChannelExplanation) -> list[str]:
     return [each.difference.name for each in explained.explanations]
 
 
-def loss_of(after: dict[str, Any]) -> Explained:
+def loss_of(after: dict[str, Any]) -> ChannelExplanation:
     return compared(learning(0.4), after).of_channel("loss")
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from tests.compare.records import MIB, changed, record
-from unstall.compare.attribution.explanation import Explained, told_range
+from unstall.compare.attribution.explanation import ChannelExplanation, told_range
 from unstall.compare.attribution.memory import BEYOND_PLAN
 from unstall.compare.comparison import Comparison, compared
 
 ACTIVATIONS = 64.0  # MiB, of the two large layers of a record, at a batch of 16
 
 
-def memory_of(before: dict[str, Any], after: dict[str, Any]) -> Explained:
+def memory_of(before: dict[str, Any], after: dict[str, Any]) -> ChannelExplanation:
     return compared(before, after).of_channel("memory")
 
 
@@ -23,7 +23,7 @@ def shown_by_steps(mib: float, **others: Any) -> dict[str, Any]:
     return changed(record(peak_mib=mib, **others), figures={"host_usual_bytes": mib * MIB, "host_unsure_bytes": 2 * MIB})
 
 
-def amounts(explained: Explained) -> dict[str, float]:
+def amounts(explained: ChannelExplanation) -> dict[str, float]:
     """In MiB."""
     return {each.difference.name: each.amount / MIB for each in explained.explanations}
 
@@ -40,7 +40,7 @@ def test_an_amount_that_may_be_wrong_by_more_than_a_tenth_is_told_as_from_where_
     assert one_peak_each.told == "batch 16 → 32: +50 to +150 MiB"
     assert [each / MIB for each in one_peak_each.as_plain()["range"]] == pytest.approx([50, 150])
     by_steps = memory_of(shown_by_steps(900), shown_by_steps(1000, batch=32)).explanations[0]
-    assert by_steps.told == "batch 16 → 32: +100.0 MiB"
+    assert by_steps.told == "batch 16 → 32: +100 MiB"
     assert by_steps.as_plain()["range"] is None
 
 
@@ -113,7 +113,7 @@ def test_room_that_others_took_is_told_where_a_run_died_of_it() -> None:
     after = killed(machine={"available_bytes": 700 * MIB})
     comparison = compared(before, after)
     assert comparison.differences[0].name == "foreign"
-    assert [each.words for each in comparison.of_channel("free").explanations] == ["−7.1 GiB free"]
+    assert [each.words for each in comparison.of_channel("free").explanations] == ["−7.13 GiB free"]
 
 
 def test_room_that_others_took_is_nothing_where_the_run_was_well() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.compare.records import SCRIPT, changed, record, source
-from unstall.compare.attribution.explanation import Explained
+from unstall.compare.attribution.explanation import ChannelExplanation
 from unstall.compare.comparison import compared
 
 
@@ -16,7 +16,7 @@ def with_parts(plain: dict[str, Any], **parts: float) -> dict[str, Any]:
     return changed(plain, figures={"parts": known, "step_s": known["input"] + known["compute"]})
 
 
-def time_of(after: dict[str, Any], before: dict[str, Any] | None = None) -> Explained:
+def time_of(after: dict[str, Any], before: dict[str, Any] | None = None) -> ChannelExplanation:
     return compared(before or record(), after).of_channel("time")
 
 

@@ -152,7 +152,7 @@ def test_others_on_the_card_are_told() -> None:
     taken = {**card, "free_bytes_before": 36 * 2**30, "foreign": [{"pid": 7, "name": "jupyter", "bytes": 3 * 2**30}]}
     found = the_only(record(devices=[card]), record(devices=[taken]))
     assert found.name == "foreign"
-    assert "jupyter 7: 3.0 GiB" in found.words
+    assert "jupyter 7: 3 GiB" in found.words
 
 
 def test_a_line_is_named_by_what_it_speaks_of() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.data.pipeline.pictures import picture
 from unstall.data.augment import Flip, Geometric, IoUCrop, Mosaic, ScaleJitter, ZoomOut
 from unstall.data.augment.geometry import Area, Placement, Rect, Resize, Scene, View, inside, on_canvas, place
-from unstall.data.augment.rng import Chance
+from unstall.data.augment.rng import Rng
 from unstall.data.pipeline.canvas import part
 from unstall.data.pipeline.tile import draw
 
@@ -31,10 +31,10 @@ def placements(draw_from: st.DrawFn) -> tuple[Scene, View, Placement, Area]:
     area = Area(0, 0, draw_from(st.integers(1, 900)), draw_from(st.integers(1, 900)))
     shares = draw_from(st.lists(st.tuples(*[st.floats(0, 0.98)] * 2, *[st.floats(0.01, 1)] * 2), max_size=5))
     boxes = [(x * width, y * height, min(1, x + w) * width, min(1, y + h) * height) for x, y, w, h in shares]
-    scene, chance = scene_of(width, height, boxes, area), Chance(draw_from(st.integers(0, 2**64 - 1)), 0, 0)
+    scene, rng = scene_of(width, height, boxes, area), Rng(draw_from(st.integers(0, 2**64 - 1)), 0, 0)
     view = View.whole(scene)
     for augmentation in draw_from(st.lists(st.sampled_from(windows), max_size=4)):
-        view = augmentation.seen(view, scene, chance)
+        view = augmentation.seen(view, scene, rng)
     resize: Resize = draw_from(st.sampled_from(("letterbox", "stretch")))
     return scene, view, place(view, scene, area, resize, draw_from(st.booleans())), area
 
@@ -91,9 +91,9 @@ def test_a_pixel_under_a_box_corner_is_the_one_that_was_there(seed: int, resize:
     """The image's colours are its coordinates, so each pixel of the canvas says where it came from."""
     area = Area(0, 0, 160, 120)
     scene = scene_of(width, height, [(0.2 * width, 0.3 * height, 0.7 * width, 0.8 * height)], area)
-    view, chance = View.whole(scene), Chance(seed, 0, 0)
+    view, rng = View.whole(scene), Rng(seed, 0, 0)
     for augmentation in (ZoomOut(), IoUCrop(), ScaleJitter(0.7, 1.4), Flip()):
-        view = augmentation.seen(view, scene, chance)
+        view = augmentation.seen(view, scene, rng)
     placement = place(view, scene, area, resize, is_reducible=False)
     canvas = np.zeros((120, 160, 3), np.uint8)
     draw(picture(width, height), placement, part(canvas, placement.target))
@@ -127,7 +127,7 @@ def test_a_jpeg_is_decoded_at_the_smallest_size_that_suffices(width: int, height
 def test_a_flip_mirrors_within_the_window() -> None:
     area = Area(0, 0, 100, 100)
     scene = scene_of(50, 100, [(0, 0, 10, 20)], area)
-    placement = place(Flip(share=1.0).seen(View.whole(scene), scene, Chance(0, 0, 0)), scene, area, "letterbox", False)
+    placement = place(Flip(share=1.0).seen(View.whole(scene), scene, Rng(0, 0, 0)), scene, area, "letterbox", False)
     assert np.allclose(on_canvas(scene.boxes, rows(placement, 1)), [(40, 0, 50, 20)])
 
 
@@ -138,7 +138,7 @@ def test_the_iou_crop_keeps_the_published_rule(seed: int, count: int) -> None:
     boxes = [(20.0 + 90 * i, 30.0 + 50 * i, 120.0 + 90 * i, 160.0 + 50 * i) for i in range(count)]
     scene = scene_of(400, 300, boxes, area)
     crop = IoUCrop(options=(0.5,))
-    view = crop.seen(View.whole(scene), scene, Chance(seed, 0, 0))
+    view = crop.seen(View.whole(scene), scene, Rng(seed, 0, 0))
     window = view.window
     if window == Rect(0, 0, 400, 300):
         return
@@ -159,7 +159,7 @@ def test_the_iou_crop_keeps_the_published_rule(seed: int, count: int) -> None:
 def test_an_image_without_boxes_stays_whole_under_the_iou_crop() -> None:
     scene = scene_of(400, 300, [], Area(0, 0, 300, 300))
     view = View.whole(scene)
-    assert IoUCrop().seen(view, scene, Chance(1, 0, 0)) == view
+    assert IoUCrop().seen(view, scene, Rng(1, 0, 0)) == view
 
 
 @settings(max_examples=100, deadline=None)
@@ -167,13 +167,13 @@ def test_an_image_without_boxes_stays_whole_under_the_iou_crop() -> None:
 def test_a_mosaic_covers_the_canvas_and_each_image_touches_the_meeting_point(
     seed: int, width: int, height: int, flipped: bool
 ) -> None:
-    mosaic, chance = Mosaic(), Chance(seed, 0, 0)
-    quarters = mosaic.quarters(chance, 320, 240)
+    mosaic, rng = Mosaic(), Rng(seed, 0, 0)
+    quarters = mosaic.quarters(rng, 320, 240)
     assert sum(area.width * area.height for area in quarters) == 320 * 240
     meeting = (quarters[0].right, quarters[0].bottom)
     for quarter, area in enumerate(quarters):
         scene = scene_of(width, height, [], area)
         view = View(View.whole(scene).window, flipped, View.whole(scene).keep)
-        target = place(mosaic.seen(view, scene, chance, quarter, (320, 240)), scene, area, "letterbox", False).target
+        target = place(mosaic.seen(view, scene, rng, quarter, (320, 240)), scene, area, "letterbox", False).target
         corners = {(x, y) for x in (target.left, target.right) for y in (target.top, target.bottom)}
         assert min(abs(x - meeting[0]) + abs(y - meeting[1]) for x, y in corners) <= 1

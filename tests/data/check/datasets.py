@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from unstall.data.check.context import Checked, ImageFacts
+from unstall.data.check.context import CheckedData, ImageFacts
 from unstall.data.check.images import look_at_all
 from unstall.data.check.runner import Report, check, problem_module
 from unstall.data.example import DataSet, Example, Finding, ImageSource, Origin
 from unstall.data.formats import read
 from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Drawn, Shapes
+from unstall.data.synthetic.shapes import Shapes, ShapesExample
 
 Box = Sequence[float]
 
@@ -45,18 +45,18 @@ def checked(
     format: str = "coco",
     classes: Sequence[str] = ("cat",),
     findings: Sequence[Finding] = (),
-) -> Checked:
+) -> CheckedData:
     numbers = tuple(range(1, len(classes) + 1))
-    return Checked(DataSet(Path("set"), format, tuple(classes), numbers, examples, tuple(findings)), images or {})
+    return CheckedData(DataSet(Path("set"), format, tuple(classes), numbers, examples, tuple(findings)), images or {})
 
 
-def found(problem: str, what: Checked) -> list[Finding]:
+def found(problem: str, what: CheckedData) -> list[Finding]:
     result: list[Finding] = problem_module(problem).examine(what)
     assert all(finding.problem == problem and finding.message for finding in result)
     return result
 
 
-def boxes_found(problem: str, what: Checked) -> list[tuple[str, int | None]]:
+def boxes_found(problem: str, what: CheckedData) -> list[tuple[str, int | None]]:
     return [(finding.example, finding.box) for finding in found(problem, what)]
 
 
@@ -64,7 +64,7 @@ def facts(**fields: Any) -> ImageFacts:
     return ImageFacts(**{"bytes": 1000, "kind": "jpeg", "width": 640, "height": 480, "mode": "RGB"} | fields)
 
 
-def seen(folder: Path, *images: bytes, names: Sequence[str] = (), **fields: Any) -> Checked:
+def seen(folder: Path, *images: bytes, names: Sequence[str] = (), **fields: Any) -> CheckedData:
     """Real images, really looked at, each with one box in its middle."""
     examples = []
     for number, data in enumerate(images):
@@ -85,12 +85,12 @@ def photo(seed: int = 0, size: tuple[int, int] = (64, 48), mode: str = "RGB", ki
 class DrawnOnce(Shapes):
     """The same pictures for hundreds of data sets: to draw them takes longer than to write, read and check them."""
 
-    def __getitem__(self, index: int) -> Drawn:
+    def __getitem__(self, index: int) -> ShapesExample:
         return deepcopy(_drawn(self, index))  # a defect may change it
 
 
 @cache
-def _drawn(shapes: Shapes, index: int) -> Drawn:
+def _drawn(shapes: Shapes, index: int) -> ShapesExample:
     return Shapes.__getitem__(shapes, index)
 
 

@@ -11,14 +11,16 @@ import pytest
 
 from tests.data.check.datasets import checked, example, healthy, spoiled
 from unstall.base.errors import InvalidInputError
-from unstall.data.check.corrected_copy import mend, refuse_unsafe, write_copy
+from unstall.data.check.corrected_copy import correct, refuse_unsafe, write_copy
 from unstall.data.check.runner import Report, check, examine, problem_module, problem_names
 from unstall.data.formats import format_names, read
 from unstall.data.synthetic.defects import defect_names, formats_of
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 
-MENDABLE = [(name, format) for name in defect_names() if hasattr(problem_module(name), "mend") for format in formats_of(name)]
+FIXABLE = [
+    (name, format) for name in defect_names() if hasattr(problem_module(name), "propose_fixes") for format in formats_of(name)
+]
 
 
 def digest(folder: Path) -> dict[str, str]:
@@ -31,7 +33,7 @@ def report_of(*examples: object) -> Report:
     return Report(what, examine(what, problem_names()), 0.0)
 
 
-@pytest.mark.parametrize(("defect", "format"), MENDABLE, ids=lambda value: value)
+@pytest.mark.parametrize(("defect", "format"), FIXABLE, ids=lambda value: value)
 def test_what_was_mended_is_gone_from_the_copy(tmp_path: Path, defect: str, format: str) -> None:
     report = spoiled(tmp_path, defect, format)
     before = digest(tmp_path / "set")
@@ -66,17 +68,17 @@ def test_the_changes_are_listed_as_json_and_as_text(tmp_path: Path) -> None:
 
 
 def test_a_box_with_two_faults_is_mended_of_both(tmp_path: Path) -> None:
-    mended = mend(report_of(example((700, 90, 500, 10), (5, 5, 9, 9))), tmp_path)
-    assert mended.data.examples[0].boxes.tolist() == [[500, 10, 640, 90], [5, 5, 9, 9]]
-    assert len(mended.changes) == 2
+    corrected = correct(report_of(example((700, 90, 500, 10), (5, 5, 9, 9))), tmp_path)
+    assert corrected.data.examples[0].boxes.tolist() == [[500, 10, 640, 90], [5, 5, 9, 9]]
+    assert len(corrected.changes) == 2
 
 
 def test_boxes_that_are_left_out_take_nothing_with_them(tmp_path: Path) -> None:
     boxes = [(5, 5, 5, 5), (10, 10, 50, 50), (float("nan"), 1, 2, 3), (60, 60, 90, 90), (900, 10, 950, 40)]
-    mended = mend(report_of(example(*boxes, classes=[0, 1, 2, 3, 4])), tmp_path)
-    (after,) = mended.data.examples
+    corrected = correct(report_of(example(*boxes, classes=[0, 1, 2, 3, 4])), tmp_path)
+    (after,) = corrected.data.examples
     assert after.boxes.tolist() == [[10, 10, 50, 50], [60, 60, 90, 90]] and after.classes.tolist() == [1, 3]
-    assert len(mended.changes) == 3
+    assert len(corrected.changes) == 3
 
 
 def test_a_copy_into_the_original_or_over_something_is_refused(tmp_path: Path) -> None:
@@ -112,8 +114,8 @@ def test_what_cannot_be_mended_is_said_to_be_left(tmp_path: Path) -> None:
     healthy(tmp_path)
     for split in ("train", "val"):
         shutil.rmtree(tmp_path / "set" / split)
-    mended = mend(check(read(tmp_path / "set")), tmp_path)
-    assert not mended.changes and len(mended.left["image_missing"]) == 2
+    corrected = correct(check(read(tmp_path / "set")), tmp_path)
+    assert not corrected.changes and len(corrected.left["image_missing"]) == 2
 
 
 def test_a_copy_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path) -> None:

@@ -59,9 +59,9 @@ def test_flat_and_in_folders_of_splits(tmp_path: Path) -> None:
     data = formats.read(tmp_path / "flat")
     assert data.examples[0].image is not None and problems(data) == []
     files = {
-        f"{split}/a.{ending}": voc_text("a.jpg", voc_object()) if ending == "xml" else picture()
+        f"{split}/a.{suffix}": voc_text("a.jpg", voc_object()) if suffix == "xml" else picture()
         for split in ("train", "valid")
-        for ending in ("xml", "jpg")
+        for suffix in ("xml", "jpg")
     }
     data = formats.read(put(tmp_path / "robo", files))
     assert [example.split for example in data.examples] == ["train", "val"] and problems(data) == []

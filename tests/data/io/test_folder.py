@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.data.dataset_files import put
-from unstall.data.io.folder import Folder, Resolved
+from unstall.data.io.folder import Folder, FoundPath
 
 
 @pytest.fixture
@@ -22,32 +22,32 @@ def root(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("base", "text", "wanted"),
     [
-        ("images", "a.jpg", Resolved("images/a.jpg", "found")),
-        ("images", "./Deep//B.jpg", Resolved("images/Deep/B.jpg", "found")),
-        ("images", "../c.jpg", Resolved("c.jpg", "found")),
-        ("", "IMAGES/deep/b.JPG", Resolved("images/Deep/B.jpg", "case")),
-        ("images", "none.jpg", Resolved("", "missing")),
-        ("images", "a.jpg/x.jpg", Resolved("", "missing")),
-        ("images", "Deep", Resolved("", "missing")),
-        ("images", "", Resolved("", "missing")),
-        ("images", "a\0b", Resolved("", "missing")),
-        ("images", "half\ud800.jpg", Resolved("", "missing")),
-        ("images", "x" * 5000, Resolved("", "missing")),
-        ("images", "d/" * 3000 + "x", Resolved("", "missing")),
-        ("images", "../../outside.jpg", Resolved("", "climbs")),
-        ("images", "/etc/passwd", Resolved("", "climbs")),
-        ("images", "~/x.jpg", Resolved("", "climbs")),
-        ("images", "C:\\x.jpg", Resolved("", "climbs")),
-        ("images", "..", Resolved("", "missing")),
-        ("", "..", Resolved("", "climbs")),
+        ("images", "a.jpg", FoundPath("images/a.jpg", "found")),
+        ("images", "./Deep//B.jpg", FoundPath("images/Deep/B.jpg", "found")),
+        ("images", "../c.jpg", FoundPath("c.jpg", "found")),
+        ("", "IMAGES/deep/b.JPG", FoundPath("images/Deep/B.jpg", "case")),
+        ("images", "none.jpg", FoundPath("", "missing")),
+        ("images", "a.jpg/x.jpg", FoundPath("", "missing")),
+        ("images", "Deep", FoundPath("", "missing")),
+        ("images", "", FoundPath("", "missing")),
+        ("images", "a\0b", FoundPath("", "missing")),
+        ("images", "half\ud800.jpg", FoundPath("", "missing")),
+        ("images", "x" * 5000, FoundPath("", "missing")),
+        ("images", "d/" * 3000 + "x", FoundPath("", "missing")),
+        ("images", "../../outside.jpg", FoundPath("", "climbs")),
+        ("images", "/etc/passwd", FoundPath("", "climbs")),
+        ("images", "~/x.jpg", FoundPath("", "climbs")),
+        ("images", "C:\\x.jpg", FoundPath("", "climbs")),
+        ("images", "..", FoundPath("", "missing")),
+        ("", "..", FoundPath("", "climbs")),
     ],
 )
-def test_paths(root: Path, base: str, text: str, wanted: Resolved) -> None:
+def test_paths(root: Path, base: str, text: str, wanted: FoundPath) -> None:
     assert Folder(root).find(base, text) == wanted
 
 
 def test_an_absolute_path_may_lead_into_the_folder(root: Path) -> None:
-    assert Folder(root).find("images", str(root / "c.jpg")) == Resolved("c.jpg", "found")
+    assert Folder(root).find("images", str(root / "c.jpg")) == FoundPath("c.jpg", "found")
     assert Folder(root).find("images", f"{root}-other/c.jpg").how == "climbs"
     assert Folder(root).find("images", f"{root}/../outside.jpg").how == "climbs"
 

@@ -9,26 +9,26 @@ import pytest
 
 from tests.data.pipeline.pictures import some_data
 from unstall.data.pipeline import Pipeline, Settings, autotune
-from unstall.data.pipeline.autotune import FIRST, Seen, ThreadAutotuner
+from unstall.data.pipeline.autotune import FIRST, ThreadAutotuner, ThroughputSample
 
 HUNGRY = 1e9  # examples a second that the training could take
 
 
 def after(seconds: int, most: int, makes: Callable[[int], float], takes: float = HUNGRY) -> list[int]:
     """The hands of each second, where so many make so many examples a second, and the training takes them in batches of ten."""
-    now = Seen(0.0)
-    crew, counts = ThreadAutotuner(most, now.at), []
+    now = ThroughputSample(0.0)
+    autotuner, counts = ThreadAutotuner(most, now.at), []
     for _ in range(seconds):
-        able = makes(crew.count)
+        able = makes(autotuner.count)
         rate = min(able, takes)
-        now = Seen(
+        now = ThroughputSample(
             at=now.at + 1.01,
             batches=now.batches + 10,
             made=now.made + round(10 * rate),
             waited_s=now.waited_s + max(0.0, 1 - able / takes),
-            idle_s=now.idle_s + crew.count * (1 - rate / able),
+            idle_s=now.idle_s + autotuner.count * (1 - rate / able),
         )
-        counts.append(crew.look(now))
+        counts.append(autotuner.look(now))
     return counts
 
 
@@ -65,36 +65,36 @@ def test_the_last_ones_stay_while_they_are_busy() -> None:
 
 
 def test_a_training_that_grows_hungry_again_gets_them_back() -> None:
-    now, crew = Seen(0.0), ThreadAutotuner(8, 0.0)
+    now, autotuner = ThroughputSample(0.0), ThreadAutotuner(8, 0.0)
     for waited in (0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1):
-        able = 100.0 * crew.count
-        idle = 0.0 if waited else crew.count
-        now = Seen(now.at + 1.01, now.batches + 10, now.made + round(able), now.waited_s + waited, now.idle_s + idle)
-        crew.look(now)
-    assert crew.count == 8
+        able = 100.0 * autotuner.count
+        idle = 0.0 if waited else autotuner.count
+        now = ThroughputSample(now.at + 1.01, now.batches + 10, now.made + round(able), now.waited_s + waited, now.idle_s + idle)
+        autotuner.look(now)
+    assert autotuner.count == 8
 
 
 def test_before_a_few_batches_nothing_is_judged() -> None:
-    crew = ThreadAutotuner(8, 0.0)
-    assert crew.look(Seen(100.0, batches=2, made=4, waited_s=90.0)) == FIRST
+    autotuner = ThreadAutotuner(8, 0.0)
+    assert autotuner.look(ThroughputSample(100.0, batches=2, made=4, waited_s=90.0)) == FIRST
 
 
 def test_what_is_made_while_nobody_trains_or_all_is_stopped_says_nothing() -> None:
-    now, crew, counts = Seen(0.0), ThreadAutotuner(3, 0.0), []
+    now, autotuner, counts = ThroughputSample(0.0), ThreadAutotuner(3, 0.0), []
     for tenth in range(1, 3000):
         stopped_s = 30.0 if tenth % 40 == 0 else 0.0  # now and then, in the midst of a batch
-        made = now.made + round(crowded(crew.count) / 10)
-        now = Seen(now.at + 0.1 + stopped_s, now.batches + 1, made, now.waited_s + 0.1 + stopped_s)
-        counts.append(crew.look(now))
+        made = now.made + round(crowded(autotuner.count) / 10)
+        now = ThroughputSample(now.at + 0.1 + stopped_s, now.batches + 1, made, now.waited_s + 0.1 + stopped_s)
+        counts.append(autotuner.look(now))
     assert counts[-1000:].count(3) > 900
 
 
 def test_slow_steps_are_no_gaps() -> None:
-    now, crew = Seen(0.0), ThreadAutotuner(8, 0.0)
+    now, autotuner = ThroughputSample(0.0), ThreadAutotuner(8, 0.0)
     for _ in range(40):
-        now = Seen(now.at + 20.0, now.batches + 1, now.made + crew.count, now.waited_s + 10.0)
-        crew.look(now)
-    assert crew.count == 8
+        now = ThroughputSample(now.at + 20.0, now.batches + 1, now.made + autotuner.count, now.waited_s + 10.0)
+        autotuner.look(now)
+    assert autotuner.count == 8
 
 
 def test_beyond_the_ladder_comes_what_is_allowed() -> None:

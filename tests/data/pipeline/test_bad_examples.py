@@ -18,13 +18,13 @@ from unstall.data.augment import Mosaic
 from unstall.data.example import DataSet, Example
 from unstall.data.pipeline import Batch, Pipeline, Settings
 from unstall.data.pipeline.bad_examples import most_bad
-from unstall.data.pipeline.mapper import Maker
+from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.journal.events import Event, ExampleSkipped, WorkerReplaced
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
 
-WISH = Settings(batch_size=4, height_px=64, width_px=80, num_input_workers=2, max_bad_fraction=0.2, most_example_s=0.4)
+SETTINGS = Settings(batch_size=4, height_px=64, width_px=80, num_input_workers=2, max_bad_fraction=0.2, most_example_s=0.4)
 
 
 def with_row(data: DataSet, row: int, bad: Example) -> DataSet:
@@ -78,7 +78,7 @@ def test_a_bad_example_is_skipped_and_another_takes_its_place(tmp_path: Path, ho
         path.unlink()
     else:
         path.write_bytes({"truncated": path.read_bytes()[:-200], "empty": b"", "text": b"<html>not found</html>"}[how])
-    pipeline = Pipeline(data, WISH)
+    pipeline = Pipeline(data, SETTINGS)
     rows = [row for batch in run(pipeline, epochs=3) for row in batch.rows.tolist()]
     assert len(rows) == 36 and 5 not in rows and -1 not in rows
     assert list(pipeline.skipped.by_name) == ["005.jpg"]
@@ -87,9 +87,9 @@ def test_a_bad_example_is_skipped_and_another_takes_its_place(tmp_path: Path, ho
 def test_the_substitute_is_the_same_when_the_stream_is_continued(tmp_path: Path) -> None:
     data = some_data(tmp_path)
     broken(data, 5)
-    whole = run(Pipeline(data, WISH))
+    whole = run(Pipeline(data, SETTINGS))
     for start in range(3):
-        with Pipeline(data, WISH).batches(0, start) as batches:
+        with Pipeline(data, SETTINGS).batches(0, start) as batches:
             for one, other in zip(whole[start:], batches, strict=True):
                 assert one.rows.tolist() == other.rows.tolist() and np.array_equal(one.images, other.images)
 
@@ -97,15 +97,15 @@ def test_the_substitute_is_the_same_when_the_stream_is_continued(tmp_path: Path)
 def test_in_an_evaluation_its_place_stays_empty(tmp_path: Path) -> None:
     data = some_data(tmp_path)
     broken(data, 5)
-    batches = run(Pipeline(data, replace(WISH, for_training=False)))
+    batches = run(Pipeline(data, replace(SETTINGS, for_training=False)))
     assert [batch.rows.tolist() for batch in batches] == [[0, 1, 2, 3], [4, -1, 6, 7], [8, 9, 10, 11]]
-    assert (batches[1].images[1] == np.array(WISH.fill_rgb)).all() and not batches[1].mask[1].any()
+    assert (batches[1].images[1] == np.array(SETTINGS.fill_rgb)).all() and not batches[1].mask[1].any()
 
 
 def test_a_bad_partner_in_a_mosaic_leaves_its_quarter_empty(tmp_path: Path) -> None:
     data = some_data(tmp_path)
     broken(data, 5)
-    pipeline = Pipeline(data, replace(WISH, augmentations=(Mosaic(),)))
+    pipeline = Pipeline(data, replace(SETTINGS, augmentations=(Mosaic(),)))
     whole = run(pipeline, epochs=4)
     assert {row for batch in whole for row in batch.rows.tolist()} == set(range(12)) - {5}
     assert list(pipeline.skipped.by_name) == ["005.jpg"]
@@ -114,11 +114,11 @@ def test_a_bad_partner_in_a_mosaic_leaves_its_quarter_empty(tmp_path: Path) -> N
 def test_one_alone_is_not_too_many_of_a_few_unless_none_is_allowed(tmp_path: Path) -> None:
     data = some_data(tmp_path)
     broken(data, 5)
-    pipeline = Pipeline(data, replace(WISH, max_bad_fraction=0.05))  # 1 of 12 is 8.3 %
+    pipeline = Pipeline(data, replace(SETTINGS, max_bad_fraction=0.05))  # 1 of 12 is 8.3 %
     assert 5 not in {row for batch in run(pipeline, epochs=2) for row in batch.rows.tolist()}
     assert list(pipeline.skipped.by_name) == ["005.jpg"]
     with pytest.raises(InvalidInputError, match=r"1 of 12 examples could not be used, 8\.3%, more than max_bad_fraction=0\.0%"):
-        run(Pipeline(data, replace(WISH, max_bad_fraction=0.0)), epochs=2)
+        run(Pipeline(data, replace(SETTINGS, max_bad_fraction=0.0)), epochs=2)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_too_many_bad_examples_end_the_run_and_are_named(tmp_path: Path) -> None
     with pytest.raises(
         InvalidInputError, match=r"3 of 12 examples could not be used, 25\.0%, more than max_bad_fraction=20\.0%"
     ) as caught:
-        run(Pipeline(data, WISH), epochs=2)
+        run(Pipeline(data, SETTINGS), epochs=2)
     assert all(name in str(caught.value) for name in ("002.jpg", "005.jpg", "008.jpg"))
     assert threading.active_count() == before
 
@@ -144,14 +144,14 @@ def test_too_many_bad_examples_end_the_run_and_are_named(tmp_path: Path) -> None
 def test_a_decompression_bomb_is_skipped_before_it_is_decoded(tmp_path: Path) -> None:
     data = some_data(tmp_path)
     pipeline = Pipeline(
-        data_set([*data.examples[:11], *some_data(tmp_path / "..", 1, 400, 300).examples]), replace(WISH, most_pixels=50_000)
+        data_set([*data.examples[:11], *some_data(tmp_path / "..", 1, 400, 300).examples]), replace(SETTINGS, most_pixels=50_000)
     )
     run(pipeline)
     assert "400×300 pixels, more than the 50,000 that are allowed" in pipeline.skipped.by_name["000.jpg"]
 
 
 def test_a_file_that_hangs_is_named_its_worker_replaced_and_the_run_goes_on(tmp_path: Path, journal: RunFolder) -> None:
-    pipeline = Pipeline(with_pipe(tmp_path), replace(WISH, prefetch_bytes=1))  # one batch at a time: one worker meets it
+    pipeline = Pipeline(with_pipe(tmp_path), replace(SETTINGS, prefetch_bytes=1))  # one batch at a time: one worker meets it
     with pipeline.batches(epochs=3) as batches:
         rows = [row for batch in batches for row in batch.rows.tolist()]
         measured = batches.measured()
@@ -170,7 +170,7 @@ def test_a_worker_that_comes_back_late_changes_nothing(tmp_path: Path) -> None:
     expected_data = some_data(tmp_path)
     content = expected_data.examples[0].image.read()  # type: ignore[union-attr]
     before = set(threading.enumerate())
-    pipeline = Pipeline(with_pipe(tmp_path), WISH)
+    pipeline = Pipeline(with_pipe(tmp_path), SETTINGS)
     with pipeline.batches(epochs=2) as batches:
         first = [next(batches) for _ in range(3)]
         copies = [batch.images.copy() for batch in first]
@@ -189,7 +189,7 @@ def test_storage_that_is_gone_ends_the_run(tmp_path: Path) -> None:
     for item in data.examples:
         item.image.path.unlink()  # type: ignore[union-attr]
         os.mkfifo(item.image.path)  # type: ignore[union-attr]
-    pipeline = Pipeline(data, replace(WISH, max_bad_fraction=1.0, most_example_s=0.05))
+    pipeline = Pipeline(data, replace(SETTINGS, max_bad_fraction=1.0, most_example_s=0.05))
     with pytest.raises(UnstallError, match=r"17 workers hung or died, so it is not single examples: is the storage there\?"):
         run(pipeline)
     for item in data.examples:
@@ -199,15 +199,15 @@ def test_storage_that_is_gone_ends_the_run(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_worker_that_dies_is_named_and_replaced(tmp_path: Path, journal: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of something that no decoder raises."""
-    original = Maker._opened
+    original = ExampleMapper._opened
 
-    def dies(self: Maker, row: int, *rest: object) -> object:
+    def dies(self: ExampleMapper, row: int, *rest: object) -> object:
         if row == 5:
             raise SystemError("the interpreter is ill")
         return original(self, row, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Maker, "_opened", dies)
-    pipeline = Pipeline(some_data(tmp_path), WISH)
+    monkeypatch.setattr(ExampleMapper, "_opened", dies)
+    pipeline = Pipeline(some_data(tmp_path), SETTINGS)
     rows = [row for batch in run(pipeline, epochs=2) for row in batch.rows.tolist()]
     assert len(rows) == 24 and 5 not in rows
     assert pipeline.skipped.by_name == {"005.jpg": "its worker died: SystemError: the interpreter is ill"}
@@ -216,9 +216,9 @@ def test_a_worker_that_dies_is_named_and_replaced(tmp_path: Path, journal: RunFo
 
 def test_rows_that_are_never_to_be_used_leave_all_other_places_as_they_were(tmp_path: Path, journal: RunFolder) -> None:
     data = some_data(tmp_path)
-    wish = replace(WISH, max_bad_fraction=0.0)
-    usual = np.concatenate([batch.rows for batch in run(Pipeline(data, wish), epochs=3)])
-    without = np.concatenate([batch.rows for batch in run(Pipeline(data, wish, never=(2, 7)), epochs=3)])
+    pipeline_settings = replace(SETTINGS, max_bad_fraction=0.0)
+    usual = np.concatenate([batch.rows for batch in run(Pipeline(data, pipeline_settings), epochs=3)])
+    without = np.concatenate([batch.rows for batch in run(Pipeline(data, pipeline_settings, never=(2, 7)), epochs=3)])
     is_other = np.isin(usual, (2, 7))
     assert is_other.sum() == 6 and not np.isin(without, (2, 7)).any()
     assert (without[~is_other] == usual[~is_other]).all()

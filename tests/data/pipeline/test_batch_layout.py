@@ -12,14 +12,14 @@ from tests.data.pipeline.pictures import some_data
 from unstall.data.pipeline import Pipeline, Settings
 from unstall.data.pipeline.batch import Layout
 
-WISH = Settings(batch_size=3, height_px=64, width_px=80, num_input_workers=1)
+SETTINGS = Settings(batch_size=3, height_px=64, width_px=80, num_input_workers=1)
 
 
 @pytest.mark.parametrize("max_boxes_per_image", [1, 7])  # odd counts: numbers must still begin where their kind may
 def test_what_is_packed_comes_back(tmp_path: Path, max_boxes_per_image: int) -> None:
-    wish = replace(WISH, max_boxes_per_image=max_boxes_per_image)
-    layout = Layout(wish)
-    with Pipeline(some_data(tmp_path, 7), wish).batches(epoch=4) as batches:
+    pipeline_settings = replace(SETTINGS, max_boxes_per_image=max_boxes_per_image)
+    layout = Layout(pipeline_settings)
+    with Pipeline(some_data(tmp_path, 7), pipeline_settings).batches(epoch=4) as batches:
         for batch in batches:
             packed = layout.packed(batch)
             assert packed.shape == (layout.bytes,)

@@ -27,8 +27,8 @@ KINDS: dict[str, tuple[Augmentation, ...]] = {
 }
 
 
-def all_of(data: DataSet, wish: Settings, epoch: int = 0, from_step: int = 0, epochs: int = 1) -> list[Batch]:
-    with Pipeline(data, wish).batches(epoch, from_step, epochs) as batches:
+def all_of(data: DataSet, pipeline_settings: Settings, epoch: int = 0, from_step: int = 0, epochs: int = 1) -> list[Batch]:
+    with Pipeline(data, pipeline_settings).batches(epoch, from_step, epochs) as batches:
         return list(batches)
 
 
@@ -57,12 +57,16 @@ def test_the_shapes_are_fixed_and_the_types_are_those_of_the_contract(tmp_path: 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_stream_continues_from_any_step_with_the_same_batches(tmp_path: Path, kind: str, threads: int) -> None:
-    data, wish = some_data(tmp_path, 17), replace(SMALL, augmentations=KINDS[kind], seed=11)
-    whole = all_of(data, wish, epochs=3)
+    data, pipeline_settings = some_data(tmp_path, 17), replace(SMALL, augmentations=KINDS[kind], seed=11)
+    whole = all_of(data, pipeline_settings, epochs=3)
     assert [(batch.epoch, batch.step) for batch in whole] == [(epoch, step) for epoch in range(3) for step in range(4)]
     for start in (1, 5, 11):
         again = all_of(
-            data, replace(wish, num_input_workers=threads), whole[start].epoch, whole[start].step, 3 - whole[start].epoch
+            data,
+            replace(pipeline_settings, num_input_workers=threads),
+            whole[start].epoch,
+            whole[start].step,
+            3 - whole[start].epoch,
         )
         assert len(again) == 12 - start
         for one, other in zip(whole[start:], again, strict=True):
@@ -71,9 +75,9 @@ def test_the_stream_continues_from_any_step_with_the_same_batches(tmp_path: Path
 
 @pytest.mark.parametrize("workers", [2, 4])
 def test_the_parts_of_several_workers_are_the_batch_of_one(tmp_path: Path, workers: int) -> None:
-    data, wish = some_data(tmp_path, 17), replace(SMALL, augmentations=SSD, seed=11)
-    whole = all_of(data, wish, epochs=2)
-    share = replace(wish, batch_size=4 // workers, workers=workers)
+    data, pipeline_settings = some_data(tmp_path, 17), replace(SMALL, augmentations=SSD, seed=11)
+    whole = all_of(data, pipeline_settings, epochs=2)
+    share = replace(pipeline_settings, batch_size=4 // workers, workers=workers)
     parts = [all_of(data, replace(share, worker=worker), epochs=2) for worker in range(workers)]
     for one, *others in zip(whole, *parts, strict=True):
         assert {(each.epoch, each.step) for each in others} == {(one.epoch, one.step)}
@@ -82,8 +86,8 @@ def test_the_parts_of_several_workers_are_the_batch_of_one(tmp_path: Path, worke
 
 
 def test_every_worker_knows_the_rows_of_the_whole_batch(tmp_path: Path) -> None:
-    data, wish = some_data(tmp_path, 17), replace(SMALL, batch_size=2, workers=2)
-    first, second = (Pipeline(data, replace(wish, worker=worker)) for worker in (0, 1))
+    data, pipeline_settings = some_data(tmp_path, 17), replace(SMALL, batch_size=2, workers=2)
+    first, second = (Pipeline(data, replace(pipeline_settings, worker=worker)) for worker in (0, 1))
     assert first.rows_of_all(0, 1) == second.rows_of_all(0, 1) and len(first.rows_of_all(0, 1)) == 4
 
 
@@ -94,14 +98,19 @@ def test_a_worker_that_is_none_of_them_is_refused() -> None:
 
 def test_an_augmentation_depends_on_the_row_and_the_epoch_alone(tmp_path: Path) -> None:
     """Not on the batch or the place that the row stands in: another batch size gives the same images."""
-    data, wish = some_data(tmp_path, 12), replace(SMALL, augmentations=SSD)
+    data, pipeline_settings = some_data(tmp_path, 12), replace(SMALL, augmentations=SSD)
     images = {}
-    for batch in all_of(data, wish):
+    for batch in all_of(data, pipeline_settings):
         images |= {int(row): image.copy() for row, image in zip(batch.rows, batch.images, strict=True)}
-    for batch in all_of(data, replace(wish, batch_size=3)):
+    for batch in all_of(data, replace(pipeline_settings, batch_size=3)):
         for row, image in zip(batch.rows, batch.images, strict=True):
             assert np.array_equal(image, images[int(row)])
-    later = [image for batch in all_of(data, wish, epoch=1) for image in batch.images if not np.array_equal(image, images[0])]
+    later = [
+        image
+        for batch in all_of(data, pipeline_settings, epoch=1)
+        for image in batch.images
+        if not np.array_equal(image, images[0])
+    ]
     assert len(later) == 12
 
 
@@ -136,10 +145,10 @@ def test_boxes_follow_the_pixels_through_everything(tmp_path: Path, kind: str, s
             cv2.imwrite(str(path), ground)
     data = data_set([example(tmp_path / f"{row}.png", 200, 120, [(50 + row * 40, 30, 110 + row * 40, 90)]) for row in range(2)])
     augmentations = tuple(each for each in KINDS[kind] if not isinstance(each, Photometric))
-    wish = Settings(
+    pipeline_settings = Settings(
         batch_size=2, height_px=160, width_px=160, augmentations=augmentations, seed=seed, resize=resize, least_kept_share=0
     )  # type: ignore[arg-type]
-    for batch in all_of(data, wish):
+    for batch in all_of(data, pipeline_settings):
         for place in range(2):
             image, boxes = batch.images[place].astype(int), batch.boxes[place][batch.mask[place]]
             assert np.isfinite(boxes).all() and (boxes >= 0).all() and (boxes <= 160).all()
@@ -177,8 +186,8 @@ def test_flags_travel_with_their_boxes_and_bad_boxes_are_left_out(tmp_path: Path
         difficult=np.array([0, 0, 0, 0, 1, 0, 0, 0], np.bool_),
         classes=np.array([2, 0, 0, 0, 1, 0, UNKNOWN_CLASS, 0], np.int32),
     )
-    wish = Settings(batch_size=1, height_px=64, width_px=96, max_boxes_per_image=4, for_training=False)
-    with Pipeline(data_set([bad]), wish).batches() as batches:
+    pipeline_settings = Settings(batch_size=1, height_px=64, width_px=96, max_boxes_per_image=4, for_training=False)
+    with Pipeline(data_set([bad]), pipeline_settings).batches() as batches:
         batch = next(batches)
         assert batches.measured().boxes_left_out == 5
     assert batch.boxes[0].tolist() == [[0, 0, 10, 10], [0, 0, 12, 12], [2, 2, 9, 9], [0, 0, 0, 0]]
@@ -208,9 +217,9 @@ def test_the_image_says_how_large_it_is_not_the_annotation(tmp_path: Path) -> No
 
 def test_a_batch_that_is_still_held_is_never_written_to(tmp_path: Path) -> None:
     """Arrays are used again: a view of one image, kept by anybody, must keep its array from that."""
-    data, wish = some_data(tmp_path, 40), replace(SMALL, prefetch_bytes=1, augmentations=SSD)
+    data, pipeline_settings = some_data(tmp_path, 40), replace(SMALL, prefetch_bytes=1, augmentations=SSD)
     views, copies = [], []
-    with Pipeline(data, wish).batches(epochs=4) as batches:
+    with Pipeline(data, pipeline_settings).batches(epochs=4) as batches:
         for batch in batches:
             views.append(batch.images[1, 3:40])
             copies.append(batch.images[1, 3:40].copy())
@@ -224,9 +233,11 @@ def test_arrays_that_are_used_again_look_like_fresh_ones(tmp_path: Path, kind: s
     (tmp_path / "tall").mkdir()
     examples = [*some_data(tmp_path, 9).examples, *some_data(tmp_path / "tall", 9, 40, 120).examples]
     examples[4].image.path.write_bytes(b"")  # type: ignore[union-attr]
-    wish = replace(SMALL, augmentations=KINDS[kind], max_bad_fraction=1.0)
-    fresh = [batch.images for batch in all_of(data_set(examples), wish, epochs=4)]  # all of them held: none is used again
-    with Pipeline(data_set(examples), replace(wish, prefetch_bytes=1)).batches(epochs=4) as batches:
+    pipeline_settings = replace(SMALL, augmentations=KINDS[kind], max_bad_fraction=1.0)
+    fresh = [
+        batch.images for batch in all_of(data_set(examples), pipeline_settings, epochs=4)
+    ]  # all of them held: none is used again
+    with Pipeline(data_set(examples), replace(pipeline_settings, prefetch_bytes=1)).batches(epochs=4) as batches:
         for expected in fresh:
             assert np.array_equal(next(batches).images, expected)
 

@@ -22,7 +22,7 @@ from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
 
-WISH = Settings(batch_size=4, height_px=64, width_px=80, num_input_workers=3)
+SETTINGS = Settings(batch_size=4, height_px=64, width_px=80, num_input_workers=3)
 PROGRAM = """
 import os, sys
 from pathlib import Path
@@ -58,7 +58,7 @@ def all_end(threads: list[threading.Thread]) -> bool:
 
 
 def test_closing_early_ends_the_threads(tmp_path: Path, before: set[threading.Thread]) -> None:
-    batches = Pipeline(some_data(tmp_path), WISH).batches(epochs=None)
+    batches = Pipeline(some_data(tmp_path), SETTINGS).batches(epochs=None)
     next(batches)
     threads = own_threads(before)
     assert len(threads) == 3
@@ -70,7 +70,7 @@ def test_closing_early_ends_the_threads(tmp_path: Path, before: set[threading.Th
 
 
 def test_letting_an_iterator_go_ends_the_threads(tmp_path: Path, before: set[threading.Thread]) -> None:
-    batches = Pipeline(some_data(tmp_path), WISH).batches(epochs=None)
+    batches = Pipeline(some_data(tmp_path), SETTINGS).batches(epochs=None)
     next(batches)
     threads = own_threads(before)
     del batches
@@ -79,7 +79,7 @@ def test_letting_an_iterator_go_ends_the_threads(tmp_path: Path, before: set[thr
 
 
 def test_an_iterator_that_is_at_its_end_has_no_threads(tmp_path: Path, before: set[threading.Thread]) -> None:
-    batches = Pipeline(some_data(tmp_path), WISH).batches()
+    batches = Pipeline(some_data(tmp_path), SETTINGS).batches()
     threads = own_threads(before)
     assert len(threads) == 3 and len(list(batches)) == 3
     assert all_end(threads)
@@ -100,7 +100,7 @@ def test_an_error_of_the_program_is_shown_and_nothing_else(tmp_path: Path) -> No
 
 
 def test_a_forked_child_is_told_to_ask_for_its_own(tmp_path: Path) -> None:
-    pipeline = Pipeline(some_data(tmp_path), WISH)
+    pipeline = Pipeline(some_data(tmp_path), SETTINGS)
     batches = pipeline.batches(epochs=None)
     next(batches)
     child = os.fork()
@@ -128,7 +128,7 @@ def test_what_it_did_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     folder = RunFolder(tmp_path / "run")
     folder.path.mkdir()
     monkeypatch.setattr(probe, "_current", probe.Probe(folder))
-    with Pipeline(some_data(tmp_path), WISH).batches(epochs=2) as batches:
+    with Pipeline(some_data(tmp_path), SETTINGS).batches(epochs=2) as batches:
         list(batches)
         batches.moved(0.25)
         measured = batches.measured()
@@ -144,8 +144,8 @@ def test_what_it_did_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_batches_held_are_bounded_by_bytes_and_by_number(tmp_path: Path) -> None:
     one = 4 * (64 * 80 * 3 + 100 * 23)
     for most, prefetch_bytes in ((1, 1), (1, 2 * one - 1), (5, 5 * one), (MAX_AHEAD, 10_000 * one)):
-        wish = Settings(batch_size=4, height_px=64, width_px=80, prefetch_bytes=prefetch_bytes)
-        with Pipeline(some_data(tmp_path, 40), wish).batches(epochs=None) as batches:
+        pipeline_settings = Settings(batch_size=4, height_px=64, width_px=80, prefetch_bytes=prefetch_bytes)
+        with Pipeline(some_data(tmp_path, 40), pipeline_settings).batches(epochs=None) as batches:
             next(batches)
             measured = batches.measured()
         assert (measured.most_ready_batches, measured.held_bytes) == (most, most * one)
@@ -157,8 +157,10 @@ def test_a_batch_that_is_not_begun_has_no_memory(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.jpg"
     os.mkfifo(pipe)
     data = data_set([example(pipe, 96, 64), *data.examples[1:]])
-    wish = Settings(batch_size=4, height_px=64, width_px=80, num_input_workers=1, for_training=False, prefetch_bytes=2**20)
-    batches = Pipeline(data, wish).batches()
+    pipeline_settings = Settings(
+        batch_size=4, height_px=64, width_px=80, num_input_workers=1, for_training=False, prefetch_bytes=2**20
+    )
+    batches = Pipeline(data, pipeline_settings).batches()
     assert isinstance(batches, Batches) and batches.measured().most_ready_batches > 5
     until = time.monotonic() + 30
     while not batches._canvases._owners and time.monotonic() < until:

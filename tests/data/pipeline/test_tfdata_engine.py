@@ -24,9 +24,9 @@ from unstall.base.errors import InvalidInputError
 def fresh(number):
     folder = Path(sys.argv[1]) / str(number)
     folder.mkdir()
-    return folder, some_data(folder, 17), WISH
+    return folder, some_data(folder, 17), SETTINGS
 
-WISH = Settings(batch_size=4, height_px=64, width_px=80, augmentations=(Mosaic(share=0.3), *SSD), seed=5, num_input_workers=2)
+SETTINGS = Settings(batch_size=4, height_px=64, width_px=80, augmentations=(Mosaic(share=0.3), *SSD), seed=5, num_input_workers=2)
 """
 
 
@@ -36,8 +36,8 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("engine")
     parts = (SAME, INSIDE, BOUNDED, HANGS)
     path = folder / "program.py"  # not -c: AutoGraph needs the source
-    begun = (f"print('---')\nfolder, data, wish = fresh({number}){part}" for number, part in enumerate(parts))
-    path.write_text(BEGIN + "".join(begun))
+    programs = (f"print('---')\nfolder, data, pipeline_settings = fresh({number}){part}" for number, part in enumerate(parts))
+    path.write_text(BEGIN + "".join(programs))
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
     command = [sys.executable, str(path), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=environment, cwd=ROOT)
@@ -47,7 +47,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 SAME = """
 for epoch, step in ((0, 0), (1, 2)):
-    with Pipeline(data, wish).batches(epoch, step, 2) as one, Pipeline(data, replace(wish, engine="tf.data")).batches(epoch, step, 2) as other:
+    with Pipeline(data, pipeline_settings).batches(epoch, step, 2) as one, Pipeline(data, replace(pipeline_settings, engine="tf.data")).batches(epoch, step, 2) as other:
         pairs = list(zip(one, other, strict=True))
         print(len(pairs), other.measured().engine, other.measured().examples)
     for a, b in pairs:
@@ -63,7 +63,7 @@ def test_both_engines_give_the_same_bytes_from_any_step(said: dict[str, str]) ->
 
 INSIDE = """
 import tensorflow as tf
-dataset = Pipeline(data, wish).dataset()
+dataset = Pipeline(data, pipeline_settings).dataset()
 assert dataset.element_spec["images"] == tf.TensorSpec((4, 64, 80, 3), tf.uint8)
 assert int(dataset.cardinality()) == 4
 
@@ -74,7 +74,7 @@ def total(dataset):
         result += tf.reduce_sum(tf.cast(batch["images"], tf.int64))
     return result
 
-expected = sum(int(batch.images.astype(np.int64).sum()) for batch in Pipeline(data, wish).batches())
+expected = sum(int(batch.images.astype(np.int64).sum()) for batch in Pipeline(data, pipeline_settings).batches())
 print(int(total(dataset)) == expected, int(total(dataset)) == expected)
 """
 
@@ -87,8 +87,8 @@ BOUNDED = """
 import time
 from unstall.data.pipeline.thread_pool import Worker
 from unstall.data.pipeline.tfdata_engine import HELD_BY_TENSORFLOW
-wish = replace(wish, engine="tf.data")
-batches = Pipeline(data, wish).batches(epochs=None)
+pipeline_settings = replace(pipeline_settings, engine="tf.data")
+batches = Pipeline(data, pipeline_settings).batches(epochs=None)
 for _ in range(20):  # as fast as they come: TensorFlow would like to hold more of them
     next(batches)
 time.sleep(0.5)
@@ -101,7 +101,7 @@ print(len(workers), any(worker.is_alive() for worker in workers))
 for path in folder.glob("00*.jpg"):
     path.write_bytes(b"")
 try:
-    list(Pipeline(data, wish).batches())
+    list(Pipeline(data, pipeline_settings).batches())
 except InvalidInputError as error:
     print(str(error).splitlines()[0])
 """
@@ -118,7 +118,7 @@ HANGS = """
 import os
 os.mkfifo(folder / "pipe.jpg")
 data = data_set([*data.examples[:15], example(folder / "pipe.jpg", 96, 64)])
-pipeline = Pipeline(data, replace(wish, engine="tf.data", most_example_s=0.5, max_bad_fraction=0.2))
+pipeline = Pipeline(data, replace(pipeline_settings, engine="tf.data", most_example_s=0.5, max_bad_fraction=0.2))
 rows = [row for batch in pipeline.batches(epochs=2) for row in batch.rows.tolist()]
 print(len(rows), 15 in rows, list(pipeline.skipped.by_name))
 """

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.detectors.layers.random_boxes import array
-from unstall.detectors.layers.initializers import Drawn, glorot_uniform, he_normal, normal, scaled
+from unstall.detectors.layers.initializers import RandomInitializer, glorot_uniform, he_normal, normal, scaled
 
 SHAPE = (3, 3, 40, 90)
 
@@ -21,7 +21,7 @@ SHAPE = (3, 3, 40, 90)
         (scaled(1 / 3, "in", is_uniform=True), np.sqrt(1 / 3 / (9 * 40))),
     ],
 )
-def test_values_spread_as_asked_for(start: Drawn, deviation: float) -> None:
+def test_values_spread_as_asked_for(start: RandomInitializer, deviation: float) -> None:
     values = array(start(SHAPE, "float32"))
     assert values.shape == SHAPE and values.dtype == np.float32
     assert abs(values.std() / deviation - 1) < 0.02 and abs(values.mean()) < 0.02 * deviation

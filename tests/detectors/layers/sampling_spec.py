@@ -16,8 +16,8 @@ def drawn(objects: int, background: int, count: int, share: float, seed: int = 0
     place = np.arange(CANDIDATES)
     is_object, is_background = place < objects, place >= CANDIDATES - background
     nothing = np.zeros(CANDIDATES, bool)
-    chance = np.random.default_rng(seed).random((2, CANDIDATES), np.float32)
-    found = sample(np.stack([is_object, nothing]), np.stack([is_background, nothing]), count, share, chance)
+    random_numbers = np.random.default_rng(seed).random((2, CANDIDATES), np.float32)
+    found = sample(np.stack([is_object, nothing]), np.stack([is_background, nothing]), count, share, random_numbers)
     chosen, objects_found, used = (array(each) for each in found)
     assert not used[1].any() and not objects_found[1].any()
     assert chosen.shape == (2, count)
@@ -65,8 +65,8 @@ def test_a_count_beyond_all_takes_all() -> None:
     random = np.random.default_rng(1)
     is_object = random.random((2, CANDIDATES)) < 0.3
     is_background = ~is_object & (random.random((2, CANDIDATES)) < 0.5)
-    chance = random.random((2, CANDIDATES), np.float32)
-    place, chosen, used = (array(each) for each in sample(is_object, is_background, 10**6, 0.5, chance))
+    random_numbers = random.random((2, CANDIDATES), np.float32)
+    place, chosen, used = (array(each) for each in sample(is_object, is_background, 10**6, 0.5, random_numbers))
     assert place.shape == (2, CANDIDATES)
     for image in range(2):
         assert set(place[image][chosen[image]].tolist()) == set(np.flatnonzero(is_object[image]))

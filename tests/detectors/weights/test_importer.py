@@ -17,7 +17,7 @@ from unstall.detectors.weights.description import described
 from unstall.detectors.weights.importer import NAMES, import_checkpoint, import_file, write
 from unstall.detectors.weights.names import BACKBONE_RULES, DETECTOR_RULES, prefixes
 from unstall.detectors.weights.reader import Checkpoint
-from unstall.detectors.weights.tensors import Array, Stored
+from unstall.detectors.weights.tensors import Array, StoredTensor
 
 V1, V2, TINY = "retinanet_resnet50_fpn", "retinanet_resnet50_fpn_v2", "retinanet_tiny"
 
@@ -27,7 +27,9 @@ def unread() -> Array:
 
 
 def of_shapes(wanted: dict[str, tuple[int, ...]]) -> Checkpoint:
-    return Checkpoint(Path("weights.pth"), "PyTorch", {name: Stored(shape, "float32", unread) for name, shape in wanted.items()})
+    return Checkpoint(
+        Path("weights.pth"), "PyTorch", {name: StoredTensor(shape, "float32", unread) for name, shape in wanted.items()}
+    )
 
 
 def of_variant(variant: str, classes: int | None = None) -> dict[str, tuple[int, ...]]:

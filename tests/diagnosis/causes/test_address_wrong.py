@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.diagnosis.builders import T0, journal, stuck, three
-from tests.diagnosis.workers.builders import JOINS, crew, joins, machine, member, membership, trains
+from tests.diagnosis.workers.builders import JOINS, joins, machine, member, membership, run_group, trains
 from unstall.diagnosis.causes import address_wrong
-from unstall.diagnosis.findings import diagnose_crew
+from unstall.diagnosis.findings import diagnose_workers
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.diagnosis.workers.members import Member
 from unstall.journal.events import ClusterSeen, Event, MachineSeen
@@ -22,20 +22,20 @@ def listens(*at: str) -> ClusterSeen:
 
 
 def test_found_for_localhost_on_several_machines() -> None:
-    verdict = address_wrong.examine_workers(crew(worker(0, "localhost:1234"), worker(1, "localhost:1234")))
+    verdict = address_wrong.examine_workers(run_group(worker(0, "localhost:1234"), worker(1, "localhost:1234")))
     assert isinstance(verdict, Found)
     assert "the address is localhost:1234, and the workers are on 2 machines (host-0, host-1)" in verdict.summary
 
 
 def test_found_for_localhost_in_several_containers_of_one_machine() -> None:
     here, there = (machine(hostname=name, boot_id="boot") for name in ("pod-0", "pod-1"))
-    pair = crew(worker(0, "localhost:1234", listens("[::]:1234"), on=here), worker(1, "localhost:1234", on=there))
+    pair = run_group(worker(0, "localhost:1234", listens("[::]:1234"), on=here), worker(1, "localhost:1234", on=there))
     verdict = address_wrong.examine_workers(pair)
     assert isinstance(verdict, Found) and "2 machines (pod-0, pod-1)" in verdict.summary
 
 
 def test_found_for_coordinators_that_differ() -> None:
-    verdict = address_wrong.examine_workers(crew(worker(0, "10.0.0.1:1234"), worker(1, "10.0.0.1:1235")))
+    verdict = address_wrong.examine_workers(run_group(worker(0, "10.0.0.1:1234"), worker(1, "10.0.0.1:1235")))
     assert isinstance(verdict, Found)
     assert "worker 0 10.0.0.1:1234, worker 1 10.0.0.1:1235" in verdict.summary
     assert verdict.details["workers"] == [1]
@@ -43,7 +43,7 @@ def test_found_for_coordinators_that_differ() -> None:
 
 def test_found_for_a_port_at_which_nobody_listens() -> None:
     first = worker(0, "10.0.0.1:1234", listens("0.0.0.0:9999"))
-    verdict = address_wrong.examine_workers(crew(first, worker(1, "10.0.0.1:1234")))
+    verdict = address_wrong.examine_workers(run_group(first, worker(1, "10.0.0.1:1234")))
     assert isinstance(verdict, Found)
     assert (
         "10.0.0.1:1234 leads to no port at which that worker listens: worker 0 listens at 0.0.0.0:9999, and not at port 1234"
@@ -52,7 +52,7 @@ def test_found_for_a_port_at_which_nobody_listens() -> None:
 
 
 def test_likely_for_an_address_of_another_machine() -> None:
-    verdict = address_wrong.examine_workers(crew(worker(0, "10.0.0.7:1234"), worker(1, "10.0.0.7:1234")))
+    verdict = address_wrong.examine_workers(run_group(worker(0, "10.0.0.7:1234"), worker(1, "10.0.0.7:1234")))
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.LIKELY
     assert "10.0.0.7:1234, where the others look for worker 0, is no address of its machine" in verdict.summary
@@ -63,13 +63,13 @@ def test_found_for_a_list_whose_second_address_is_of_nobody() -> None:
     pair = [Member(f"run-{number}", joins(), membership(number, 2, "", addresses=places)) for number in (0, 1)]
     for number, each in enumerate(pair):
         each.journal.extend([machine(number), listens("[::]:1")])
-    verdict = address_wrong.examine_workers(crew(*pair))
+    verdict = address_wrong.examine_workers(run_group(*pair))
     assert isinstance(verdict, Found)
     assert verdict.details["workers"] == [1]
 
 
 def test_it_explains_why_a_worker_seems_missing() -> None:
-    root = diagnose_crew(crew(worker(0, "localhost:1234"), worker(1, "localhost:1234"))).root
+    root = diagnose_workers(run_group(worker(0, "localhost:1234"), worker(1, "localhost:1234"))).root
     assert root is not None
     assert (root.cause, root.followed_by) == ("address_wrong", ("worker_missing",))
 
@@ -92,23 +92,23 @@ def test_clear_for_both_names_of_one_machine_while_nobody_waits() -> None:
 
 def test_clear_for_localhost_on_one_machine() -> None:
     one = machine(hostname="one", boot_id="boot")
-    pair = crew(worker(0, "localhost:1234", listens("[::]:1234"), on=one), worker(1, "localhost:1234", on=one))
+    pair = run_group(worker(0, "localhost:1234", listens("[::]:1234"), on=one), worker(1, "localhost:1234", on=one))
     assert isinstance(address_wrong.examine_workers(pair), Clear)
 
 
 def test_clear_while_they_train_or_have_just_begun_to_wait() -> None:
-    trained = crew(member(0, trains(), coordinator="localhost:1"), member(1, trains(), coordinator="localhost:1"))
+    trained = run_group(member(0, trains(), coordinator="localhost:1"), member(1, trains(), coordinator="localhost:1"))
     assert isinstance(address_wrong.examine_workers(trained), Clear)
-    soon = crew(worker(0, "localhost:1", seconds=13), worker(1, "localhost:1", seconds=13))
+    soon = run_group(worker(0, "localhost:1", seconds=13), worker(1, "localhost:1", seconds=13))
     assert isinstance(address_wrong.examine_workers(soon), Clear)
 
 
 def test_clear_for_a_name_which_only_the_others_may_know() -> None:
-    named = crew(worker(0, "trainer-0.svc:1234", listens("0.0.0.0:1234")), worker(1, "trainer-0.svc:1234"))
+    named = run_group(worker(0, "trainer-0.svc:1234", listens("0.0.0.0:1234")), worker(1, "trainer-0.svc:1234"))
     assert isinstance(address_wrong.examine_workers(named), Clear)
 
 
 def test_unknown_without_any_address() -> None:
-    assert isinstance(address_wrong.examine_workers(crew(worker(0, ""), worker(1, ""))), Unknown)
+    assert isinstance(address_wrong.examine_workers(run_group(worker(0, ""), worker(1, ""))), Unknown)
     assert isinstance(address_wrong.examine(journal(membership(0, 2, ""))), Unknown)
     assert isinstance(address_wrong.examine(journal(machine(0))), Clear)

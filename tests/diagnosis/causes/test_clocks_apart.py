@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.diagnosis.builders import T0, journal
-from tests.diagnosis.workers.builders import crew, machine, member, membership, paced
+from tests.diagnosis.workers.builders import machine, member, membership, paced, run_group
 from unstall.diagnosis.causes import clocks_apart
 from unstall.diagnosis.verdict import Clear, Effect, Found, Unknown
 from unstall.diagnosis.workers.members import Member
@@ -15,7 +15,7 @@ def worker(number: int, ahead_s: float = 0.0, on: MachineSeen | None = None, jol
 
 
 def test_found_with_whose_how_far_and_how_well_it_is_known() -> None:
-    verdict = clocks_apart.examine_workers(crew(worker(0), worker(1, 40.0), worker(2)))
+    verdict = clocks_apart.examine_workers(run_group(worker(0), worker(1, 40.0), worker(2)))
     assert isinstance(verdict, Found)
     assert verdict.effect is Effect.SPOILS
     assert verdict.summary == "The clock of worker 1 (host-1) is 40.0 s ahead of that of the others (± 0.1 s)."
@@ -23,7 +23,7 @@ def test_found_with_whose_how_far_and_how_well_it_is_known() -> None:
 
 
 def test_found_where_the_first_is_the_one_that_is_off() -> None:
-    verdict = clocks_apart.examine_workers(crew(worker(0, 90.0), worker(1), worker(2)))
+    verdict = clocks_apart.examine_workers(run_group(worker(0, 90.0), worker(1), worker(2)))
     assert isinstance(verdict, Found)
     assert verdict.summary.startswith("The clock of worker 0 (host-0) is 90.0 s ahead of that of the others")
 
@@ -35,37 +35,37 @@ def met(number: int, ahead_s: float | None, *steps: Event) -> Member:
 
 
 def test_found_by_what_they_said_when_they_met_before_any_step_was_made() -> None:
-    verdict = clocks_apart.examine_workers(crew(met(0, None), met(1, 40.0), met(2, 0.1)))
+    verdict = clocks_apart.examine_workers(run_group(met(0, None), met(1, 40.0), met(2, 0.1)))
     assert isinstance(verdict, Found)
     assert verdict.summary == "The clock of worker 1 (host-1) is 40.0 s ahead of that of the others (± 0.0 s)."
     assert verdict.evidence[0].claim == "when they met, the times that they told each other were 40.0 s apart"
-    off = clocks_apart.examine_workers(crew(met(0, None), met(1, -90.0), met(2, -90.1)))
+    off = clocks_apart.examine_workers(run_group(met(0, None), met(1, -90.0), met(2, -90.1)))
     assert isinstance(off, Found) and off.summary.startswith("The clock of worker 0 (host-0) is 90.1 s ahead")
 
 
 def test_a_clock_that_was_set_right_since_they_met_is_clear_by_the_steps() -> None:
-    assert isinstance(clocks_apart.examine_workers(crew(met(0, None, *paced()), met(1, 40.0, *paced()))), Clear)
+    assert isinstance(clocks_apart.examine_workers(run_group(met(0, None, *paced()), met(1, 40.0, *paced()))), Clear)
 
 
 def test_clear_within_what_a_time_server_keeps() -> None:
-    assert isinstance(clocks_apart.examine_workers(crew(worker(0), worker(1, 0.3), worker(2, -0.2))), Clear)
+    assert isinstance(clocks_apart.examine_workers(run_group(worker(0), worker(1, 0.3), worker(2, -0.2))), Clear)
 
 
 def test_clear_on_one_machine_whatever_its_workers_write() -> None:
     """Of one machine, whose clock stands the same to its start: the second was merely started later."""
     here = {"hostname": "one", "boot_id": "boot", "clock_s": 1000.0}
     assert isinstance(
-        clocks_apart.examine_workers(crew(worker(0, 0.0, machine(**here)), worker(1, 40.0, machine(**here)))), Clear
+        clocks_apart.examine_workers(run_group(worker(0, 0.0, machine(**here)), worker(1, 40.0, machine(**here)))), Clear
     )
 
 
 def test_unknown_where_nothing_shows_that_they_wait_for_each_other() -> None:
-    even = crew(worker(0, jolts=False), worker(1, 40.0, jolts=False))
+    even = run_group(worker(0, jolts=False), worker(1, 40.0, jolts=False))
     assert isinstance(clocks_apart.examine_workers(even), Unknown)
 
 
 def test_unknown_without_steps_or_with_one_run() -> None:
     few = [StepsEnded(at=T0 + number, first=number, last=number) for number in range(3)]
-    assert isinstance(clocks_apart.examine_workers(crew(member(0, journal(*few)), member(1, journal(*few)))), Unknown)
+    assert isinstance(clocks_apart.examine_workers(run_group(member(0, journal(*few)), member(1, journal(*few)))), Unknown)
     assert isinstance(clocks_apart.examine(journal(membership(1))), Unknown)
     assert isinstance(clocks_apart.examine(journal(machine(1))), Clear)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.diagnosis.builders import T0, journal, kernel, lib, main, native, py, sleeper, stacks, started, stuck, three
-from tests.diagnosis.workers.builders import crew, loads, member, trains, waits
+from tests.diagnosis.workers.builders import loads, member, run_group, trains, waits
 from unstall.diagnosis.causes import collective_stuck
 from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
@@ -120,7 +120,7 @@ def test_unknown_without_stacks() -> None:
 
 
 def test_of_several_the_one_that_has_not_come_is_named_with_its_own_line() -> None:
-    verdict = collective_stuck.examine_workers(crew(member(0, waits(), 3), member(1, loads(), 3), member(2, waits(), 3)))
+    verdict = collective_stuck.examine_workers(run_group(member(0, waits(), 3), member(1, loads(), 3), member(2, waits(), 3)))
     assert isinstance(verdict, Found)
     assert (verdict.certainty, verdict.where, verdict.details["workers"]) == (Certainty.CERTAIN, "loader.py:12", [1])
     assert verdict.summary == (
@@ -131,24 +131,24 @@ def test_of_several_the_one_that_has_not_come_is_named_with_its_own_line() -> No
 
 def test_of_several_one_that_has_ended_with_fewer_steps() -> None:
     ended = trains(ProcessEnded(at=T0 + 101, exit_code=0), now=101)
-    verdict = collective_stuck.examine_workers(crew(member(0, waits()), member(1, ended)))
+    verdict = collective_stuck.examine_workers(run_group(member(0, waits()), member(1, ended)))
     assert isinstance(verdict, Found)
     assert "Worker 1 ended in order after step 381 instead" in verdict.summary
 
 
 def test_of_several_all_of_them_in_different_operations() -> None:
     broadcasts = main(lib("torch/distributed/distributed_c10d.py", "broadcast"), py("train.py", "<module>", 80))
-    verdict = collective_stuck.examine_workers(crew(member(0, waits()), member(1, stuck(*three(broadcasts)))))
+    verdict = collective_stuck.examine_workers(run_group(member(0, waits()), member(1, stuck(*three(broadcasts)))))
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.CERTAIN
     assert "They wait in different operations (all_reduce, broadcast), so that none can end" in verdict.summary
 
 
 def test_of_several_all_at_one_line_or_one_without_a_run() -> None:
-    same = collective_stuck.examine_workers(crew(member(0, waits()), member(1, waits())))
+    same = collective_stuck.examine_workers(run_group(member(0, waits()), member(1, waits())))
     assert isinstance(same, Found) and same.certainty is Certainty.LIKELY
     assert "at the same line, and it does not end" in same.summary
-    lacking = collective_stuck.examine_workers(crew(member(0, waits(), 3), member(2, waits(), 3)))
+    lacking = collective_stuck.examine_workers(run_group(member(0, waits(), 3), member(2, waits(), 3)))
     assert isinstance(lacking, Found) and lacking.certainty is Certainty.LIKELY
     assert "of worker 1 there is no run to look at" in lacking.summary
 
@@ -156,10 +156,10 @@ def test_of_several_all_at_one_line_or_one_without_a_run() -> None:
 def test_of_several_clear_while_one_evaluates_works_or_moves() -> None:
     evaluates = trains(PhaseBegan(at=T0 + 111.5, phase="validate"))
     for other in (evaluates, stuck(*three(SAVES), cpu=0.9), trains()):
-        assert isinstance(collective_stuck.examine_workers(crew(member(0, waits()), member(1, other))), Clear)
-    assert isinstance(collective_stuck.examine_workers(crew(member(0), member(1))), Clear)
+        assert isinstance(collective_stuck.examine_workers(run_group(member(0, waits()), member(1, other))), Clear)
+    assert isinstance(collective_stuck.examine_workers(run_group(member(0), member(1))), Clear)
 
 
 def test_of_several_unknown_where_nobody_saw_the_stacks() -> None:
     blind = stuck(SampleFailed(at=T0 + 109, signal="stacks", missing="leave to look (ptrace)", cure="…"))
-    assert isinstance(collective_stuck.examine_workers(crew(member(0, blind), member(1))), Unknown)
+    assert isinstance(collective_stuck.examine_workers(run_group(member(0, blind), member(1))), Unknown)

@@ -20,7 +20,7 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 
-BEGUN = ProgramStarted(at=T0 + 1, pid=1)
+PROGRAM_STARTED = ProgramStarted(at=T0 + 1, pid=1)
 NO_KILLS = KillsCounted(at=T0 + 60, in_group=0, on_machine=0, final=True)
 
 
@@ -29,7 +29,7 @@ def ended(number: int | None = None, code: int | None = None, pid: int = 1, **mo
 
 
 def run(*events: Event, **memory: int) -> Journal:
-    return journal(started(), BEGUN, steps(0, 200, at=59.5), host(30), host(59, **memory), *events, now=60)
+    return journal(started(), PROGRAM_STARTED, steps(0, 200, at=59.5), host(30), host(59, **memory), *events, now=60)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGXCPU])
@@ -92,4 +92,4 @@ def test_clear_where_it_was_stuck_and_somebody_ended_it() -> None:
 
 
 def test_unknown_where_nothing_was_seen_of_the_memory() -> None:
-    assert isinstance(killed_from_outside.examine(journal(started(), BEGUN, ended(signal.SIGKILL))), Unknown)
+    assert isinstance(killed_from_outside.examine(journal(started(), PROGRAM_STARTED, ended(signal.SIGKILL))), Unknown)

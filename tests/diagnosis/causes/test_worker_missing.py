@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, main, py, started, stuck, three
-from tests.diagnosis.workers.builders import crew, joins, loads, member, trains, waits
+from tests.diagnosis.workers.builders import joins, loads, member, run_group, trains, waits
 from unstall.diagnosis.causes import worker_missing
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import ClusterSeen, ErrorRaised, Frame, ProcessEnded, SampleFailed, SignalSent
@@ -97,7 +97,7 @@ def test_one_that_knows_its_number_says_it_and_how_to_find_out_more() -> None:
 
 
 def test_of_several_the_number_without_a_run_is_named_and_where_the_others_wait() -> None:
-    verdict = worker_missing.examine_workers(crew(member(0, joins(), 3), member(2, joins(), 3)))
+    verdict = worker_missing.examine_workers(run_group(member(0, joins(), 3), member(2, joins(), 3)))
     assert isinstance(verdict, Found)
     assert (verdict.certainty, verdict.details["workers"]) == (Certainty.CERTAIN, [1])
     assert "Of worker 1 there is no run" in verdict.summary
@@ -105,7 +105,7 @@ def test_of_several_the_number_without_a_run_is_named_and_where_the_others_wait(
 
 
 def test_of_several_one_that_stands_elsewhere_is_named_with_its_line() -> None:
-    verdict = worker_missing.examine_workers(crew(member(0, joins()), member(1, loads(now=170))))
+    verdict = worker_missing.examine_workers(run_group(member(0, joins()), member(1, loads(now=170))))
     assert isinstance(verdict, Found)
     assert verdict.where == "loader.py:12"
     assert "Worker 1 (host-1) has not come: it waits for the network at loader.py:12" in verdict.summary
@@ -113,7 +113,7 @@ def test_of_several_one_that_stands_elsewhere_is_named_with_its_line() -> None:
 
 def test_of_several_one_that_was_killed_while_the_others_wait_for_it() -> None:
     killed = trains(ProcessEnded(at=T0 + 101, signal=9), now=101)
-    verdict = worker_missing.examine_workers(crew(member(0, waits()), member(1, killed)))
+    verdict = worker_missing.examine_workers(run_group(member(0, waits()), member(1, killed)))
     assert isinstance(verdict, Found)
     assert verdict.summary.startswith(
         "Worker 1 (host-1) was killed by signal 9 after step 381. 1 of 2 workers waits: worker 0 waits"
@@ -125,10 +125,10 @@ def test_of_several_that_somebody_ended_together_the_first_to_go_is_no_cause() -
     ended = [SignalSent(at=T0 + 171, signal=15), ProcessEnded(at=T0 + 172, signal=15)]
     first, second = trains(*ended), joins()
     second.extend(ended)
-    verdict = worker_missing.examine_workers(crew(member(0, first, 3), member(1, second, 3)))
+    verdict = worker_missing.examine_workers(run_group(member(0, first, 3), member(1, second, 3)))
     assert isinstance(verdict, Found)
     assert verdict.details["workers"] == [2]
-    alone = worker_missing.examine_workers(crew(member(0, trains(*ended)), member(1, waits(now=175))))
+    alone = worker_missing.examine_workers(run_group(member(0, trains(*ended)), member(1, waits(now=175))))
     assert isinstance(alone, Found) and alone.details["workers"] == [0]
 
 
@@ -138,13 +138,13 @@ def test_of_several_the_first_that_failed_and_not_those_that_failed_of_it() -> N
     )
     own = ErrorRaised(at=T0 + 105, kind="ValueError", message="bad box", frames=[py("train.py", "step", 7)], fatal=True)
     ends = [ProcessEnded(at=T0 + 107, exit_code=1)]
-    verdict = worker_missing.examine_workers(crew(member(0, trains(lost, *ends)), member(1, trains(own, *ends))))
+    verdict = worker_missing.examine_workers(run_group(member(0, trains(lost, *ends)), member(1, trains(own, *ends))))
     assert isinstance(verdict, Found)
     assert (verdict.where, verdict.details["workers"]) == ("train.py:7", [1])
 
 
 def test_of_several_one_that_has_fallen_silent() -> None:
-    verdict = worker_missing.examine_workers(crew(member(0, waits(now=150)), member(1, trains(now=101))))
+    verdict = worker_missing.examine_workers(run_group(member(0, waits(now=150)), member(1, trains(now=101))))
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.LIKELY
     assert "Worker 1 (host-1) has told nothing for 49 s since step 381" in verdict.summary
@@ -152,16 +152,16 @@ def test_of_several_one_that_has_fallen_silent() -> None:
 
 def test_of_several_clear_while_one_is_on_its_way_or_they_have_hardly_waited() -> None:
     starts = journal(started(), now=170)
-    assert isinstance(worker_missing.examine_workers(crew(member(0, joins()), member(1, starts))), Clear)
-    assert isinstance(worker_missing.examine_workers(crew(member(0, joins(13), 3), member(1, joins(13), 3))), Clear)
+    assert isinstance(worker_missing.examine_workers(run_group(member(0, joins()), member(1, starts))), Clear)
+    assert isinstance(worker_missing.examine_workers(run_group(member(0, joins(13), 3), member(1, joins(13), 3))), Clear)
 
 
 def test_of_several_clear_when_one_that_nobody_waits_for_is_not_among_the_runs() -> None:
-    assert isinstance(worker_missing.examine_workers(crew(member(0, of=3), member(1, of=3))), Clear)
+    assert isinstance(worker_missing.examine_workers(run_group(member(0, of=3), member(1, of=3))), Clear)
     ended = [member(number, trains(ProcessEnded(at=T0 + 112, signal=15))) for number in (0, 1)]
-    assert isinstance(worker_missing.examine_workers(crew(*ended)), Clear)
+    assert isinstance(worker_missing.examine_workers(run_group(*ended)), Clear)
 
 
 def test_of_several_unknown_where_nobody_saw_the_stacks() -> None:
     blind = stuck(SampleFailed(at=T0 + 109, signal="stacks", missing="leave to look (ptrace)", cure="…"))
-    assert isinstance(worker_missing.examine_workers(crew(member(0, blind), member(1))), Unknown)
+    assert isinstance(worker_missing.examine_workers(run_group(member(0, blind), member(1))), Unknown)

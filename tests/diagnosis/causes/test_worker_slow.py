@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.diagnosis.builders import T0, host, journal, main, py, stacks
-from tests.diagnosis.workers.builders import REDUCES, crew, machine, member, membership, paced
+from tests.diagnosis.workers.builders import REDUCES, machine, member, membership, paced, run_group
 from unstall.diagnosis.causes import worker_slow
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown
 from unstall.diagnosis.workers.members import Member
@@ -30,7 +30,7 @@ def worker(number: int, *events: Event, of: int = 2, **pace: float) -> Member:
 
 
 def examined(*workers: Member) -> object:
-    return worker_slow.examine_workers(crew(*workers))
+    return worker_slow.examine_workers(run_group(*workers))
 
 
 def test_found_by_its_input_with_how_much_and_since_when() -> None:

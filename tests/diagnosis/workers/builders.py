@@ -40,7 +40,7 @@ def member(
     return Member(f"run-{worker}", kept, place, **more)
 
 
-def crew(*members: Member) -> RunGroup:
+def run_group(*members: Member) -> RunGroup:
     return RunGroup(members)
 
 

@@ -3,43 +3,43 @@
 from __future__ import annotations
 
 from tests.diagnosis.builders import T0, py, stuck, three
-from tests.diagnosis.workers.builders import LOADS, crew, joins, loads, member, trains, waits
-from unstall.diagnosis.workers.activity import Doing, place_of, silent_s
+from tests.diagnosis.workers.builders import LOADS, joins, loads, member, run_group, trains, waits
+from unstall.diagnosis.workers.activity import Activity, place_of, silent_s
 from unstall.journal.events import ErrorRaised, PhaseBegan, ProcessEnded
 from unstall.journal.reader import Journal
 
 
-def doing(told: Journal) -> tuple[Doing, str]:
+def doing(told: Journal) -> tuple[Activity, str]:
     place = place_of(member(0, told))
     return place.doing, place.words
 
 
 def test_in_a_collective_operation_and_joining() -> None:
-    assert doing(waits()) == (Doing.COLLECTIVE, "waits in a collective of torch.distributed at train.py:36")
-    assert doing(joins()) == (Doing.JOINS, "joins torch.distributed at train.py:20")
+    assert doing(waits()) == (Activity.COLLECTIVE, "waits in a collective of torch.distributed at train.py:36")
+    assert doing(joins()) == (Activity.JOINS, "joins torch.distributed at train.py:20")
 
 
 def test_elsewhere_with_its_own_line_and_step() -> None:
     place = place_of(member(1, loads()))
-    assert (place.doing, place.where, place.step) == (Doing.STANDS, "loader.py:12", 381)
+    assert (place.doing, place.where, place.step) == (Activity.STANDS, "loader.py:12", 381)
     assert place.words == "waits for the network at loader.py:12"
 
 
 def test_one_that_uses_the_cpu_works() -> None:
-    assert doing(stuck(*three(LOADS), cpu=0.9)) == (Doing.WORKS, "works at loader.py:12")
+    assert doing(stuck(*three(LOADS), cpu=0.9)) == (Activity.WORKS, "works at loader.py:12")
 
 
 def test_one_that_moves_trains_or_evaluates() -> None:
-    assert doing(trains()) == (Doing.TRAINS, "trains, 381 steps done")
-    assert doing(trains(PhaseBegan(at=T0 + 111.5, phase="validate")))[0] is Doing.EVALUATES
+    assert doing(trains()) == (Activity.TRAINS, "trains, 381 steps done")
+    assert doing(trains(PhaseBegan(at=T0 + 111.5, phase="validate")))[0] is Activity.EVALUATES
 
 
 def test_how_it_ended() -> None:
-    assert doing(trains(ProcessEnded(at=T0 + 112, exit_code=0))) == (Doing.ENDED, "ended in order after step 381")
-    assert doing(trains(ProcessEnded(at=T0 + 112, signal=9))) == (Doing.LEFT, "was killed by signal 9 after step 381")
+    assert doing(trains(ProcessEnded(at=T0 + 112, exit_code=0))) == (Activity.ENDED, "ended in order after step 381")
+    assert doing(trains(ProcessEnded(at=T0 + 112, signal=9))) == (Activity.LEFT, "was killed by signal 9 after step 381")
     error = ErrorRaised(at=T0 + 112, kind="ValueError", message="bad box", frames=[py("train.py", "step", 7)], fatal=True)
     assert doing(trains(error, ProcessEnded(at=T0 + 112, exit_code=1))) == (
-        Doing.LEFT,
+        Activity.LEFT,
         "ended with exit code 1 after step 381 at train.py:7: ValueError: bad box",
     )
 
@@ -47,10 +47,10 @@ def test_how_it_ended() -> None:
 def test_one_that_was_ended_because_it_stood_still_is_where_it_stood() -> None:
     told = waits()
     told.extend([ProcessEnded(at=T0 + 113, signal=15, stopped_by_us=True)])
-    assert place_of(member(0, told)).doing is Doing.COLLECTIVE
+    assert place_of(member(0, told)).doing is Activity.COLLECTIVE
 
 
 def test_for_how_long_one_has_told_nothing() -> None:
     quiet, other = member(1, trains(now=50)), member(0, waits())
-    assert silent_s(crew(other, quiet), quiet) == 62.0
-    assert silent_s(crew(other, quiet), other) == 0.0
+    assert silent_s(run_group(other, quiet), quiet) == 62.0
+    assert silent_s(run_group(other, quiet), other) == 0.0

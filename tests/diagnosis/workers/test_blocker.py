@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.diagnosis.builders import T0
-from unstall.diagnosis.workers.blocker import who_holds
-from unstall.diagnosis.workers.snapshot import Sighting
+from unstall.diagnosis.workers.blocker import find_blockage
+from unstall.diagnosis.workers.snapshot import WorkerSnapshot
 from unstall.journal.events import Event, MembershipSeen, ProcessEnded, StallBegan, StallEnded, StepsEnded, VerdictReached
 
 STALL = StallBegan(at=T0 + 108, phase="train", step=381, since=T0 + 100)
@@ -12,20 +12,20 @@ WAITS = VerdictReached(at=T0 + 111, cause="collective_stuck", where="train.py:36
 NOW = T0 + 113
 
 
-def worker(number: int, *events: Event, heard_at: float = NOW - 1) -> Sighting:
-    sighting = Sighting(f"run-{number}")
+def worker(number: int, *events: Event, heard_at: float = NOW - 1) -> WorkerSnapshot:
+    snapshot = WorkerSnapshot(f"run-{number}")
     first = [MembershipSeen(at=T0, worker=number, of=4, coordinator="c"), StepsEnded(at=T0 + 100, last=380)]
-    sighting.take([*first, *events], heard_at)
-    return sighting
+    snapshot.take([*first, *events], heard_at)
+    return snapshot
 
 
-def waiting(number: int) -> Sighting:
+def waiting(number: int) -> WorkerSnapshot:
     return worker(number, STALL, WAITS)
 
 
-def named(*workers: Sighting) -> list[tuple[str, str]]:
-    held = who_holds(workers, NOW)
-    return [(holder.sighting.name, holder.kind) for holder in held.holders] if held else []
+def named(*workers: WorkerSnapshot) -> list[tuple[str, str]]:
+    held = find_blockage(workers, NOW)
+    return [(holder.snapshot.name, holder.kind) for holder in held.holders] if held else []
 
 
 def test_the_one_whose_watcher_names_another_cause() -> None:

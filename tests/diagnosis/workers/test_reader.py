@@ -10,9 +10,9 @@ from tests.diagnosis.builders import FOLDER, T0, host, main, py, stacks, stalled
 from tests.diagnosis.workers.builders import membership
 from tests.diagnosis.workers.run_folders import LOADS, REDUCES, STEP, write, written_worker
 from unstall.base.errors import RunNotFoundError
-from unstall.diagnosis.findings import diagnose_crew
-from unstall.diagnosis.workers.activity import Doing, place_of
-from unstall.diagnosis.workers.follower import crews_of_many
+from unstall.diagnosis.findings import diagnose_workers
+from unstall.diagnosis.workers.activity import Activity, place_of
+from unstall.diagnosis.workers.follower import find_run_groups
 from unstall.diagnosis.workers.members import put_together
 from unstall.diagnosis.workers.reader import found_runs, members_of, read_members
 from unstall.journal.events import ProgramStarted, RunStarted, VerdictReached
@@ -24,8 +24,8 @@ def test_a_folder_that_holds_runs_gives_them_all(tmp_path: Path) -> None:
     written_worker(tmp_path, 1, LOADS)
     (tmp_path / "notes").mkdir()
     found = found_runs([f"{tmp_path}/"])
-    crew = put_together(read_members(found)).crews[0]
-    assert [(member.name, place_of(member).where) for member in crew.members] == [
+    run_group = put_together(read_members(found)).run_groups[0]
+    assert [(member.name, place_of(member).where) for member in run_group.members] == [
         ("worker 0", "train.py:36"),
         ("worker 1", "loader.py:12"),
     ]
@@ -54,8 +54,8 @@ def test_one_run_with_the_journals_of_several_workers(tmp_path: Path) -> None:
         told = [ProgramStarted(at=T0, pid=pid), membership(worker), steps(300, 380, at=100)]
         write(run.journal_path("inside", pid), *told)
     first, second = members_of(run)
-    assert (place_of(first).doing, place_of(second).doing) == (Doing.COLLECTIVE, Doing.STANDS)
-    root = diagnose_crew(put_together([first, second]).crews[0]).root
+    assert (place_of(first).doing, place_of(second).doing) == (Activity.COLLECTIVE, Activity.STANDS)
+    root = diagnose_workers(put_together([first, second]).run_groups[0]).root
     assert root is not None and (root.cause, root.found.where) == ("collective_stuck", "train.py:90")
 
 
@@ -89,16 +89,16 @@ def test_of_very_many_only_those_are_read_that_say_something(tmp_path: Path, mon
         cause = "generator_blocked" if worker == 7 else "collective_stuck"
         write(run.journal_path("watcher", 2), VerdictReached(at=T0 + 111, cause=cause))
     write(tmp_path / "alone" / "events-watcher-5.jsonl", RunStarted(at=T0, command=["python", "x.py"]))
-    (crew,), alone = crews_of_many(tmp_path)
+    (run_group,), alone = find_run_groups(tmp_path)
     assert alone == ["alone"]
-    assert crew.of == 12 and not crew.not_read
-    assert 7 in {member.worker for member in crew.members} and len(crew.members) == 9
-    root = diagnose_crew(crew).root
+    assert run_group.of == 12 and not run_group.not_read
+    assert 7 in {member.worker for member in run_group.members} and len(run_group.members) == 9
+    root = diagnose_workers(run_group).root
     assert root is not None and (root.cause, root.found.where) == ("collective_stuck", "loader.py:12")
 
 
 def test_among_many_runs_a_small_crew_is_read_whole(tmp_path: Path) -> None:
     written_worker(tmp_path, 0, REDUCES)
     written_worker(tmp_path, 1, LOADS)
-    (crew,), _ = crews_of_many(tmp_path)
-    assert [member.worker for member in crew.members] == [0, 1]
+    (run_group,), _ = find_run_groups(tmp_path)
+    assert [member.worker for member in run_group.members] == [0, 1]

@@ -16,7 +16,7 @@ from unstall.planning.memory.compiler import GIVEN, can_compile, compiled, targe
 from unstall.planning.memory.estimate import estimated
 from unstall.training.step.activations import batch_shapes, layers_of
 from unstall.training.step.step import Step
-from unstall.training.step.train_step_jax import JaxStepping
+from unstall.training.step.train_step_jax import JaxTrainStep
 
 SETTINGS = Settings(model="ssd_tiny", batch_size=4, optimizer="adamw", ema_decay=0.9, max_boxes_per_image=8)
 IMAGE_PX = (64, 64)
@@ -39,7 +39,7 @@ def batch() -> dict[str, np.ndarray]:
 def test_a_plan_for_the_cores_is_the_figure_of_the_step_that_runs(detector: object, batch: dict[str, np.ndarray]) -> None:
     answer = compiled(detector, SETTINGS, "training", {})
     step = Step(detector, SETTINGS, total_steps=2)
-    assert isinstance(step.stepping, JaxStepping)
+    assert isinstance(step.stepping, JaxTrainStep)
     live = sum(array.nbytes for array in (*step.stepping.state.values(), *step.stepping.fixed.values()))
     numbers = 1024  # bytes: counts of updates, the rate, the key
     assert answer.state <= live <= answer.state + numbers

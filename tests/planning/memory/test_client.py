@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from unstall.config.settings import Settings
-from unstall.planning.memory.client import Asking, NotAnswered
+from unstall.planning.memory.client import PlannerClient, PlannerError
 from unstall.planning.memory.messages import Question, question
 
 
@@ -22,17 +22,17 @@ def unknown(model: str) -> Question:
 
 def test_a_mistake_is_told_and_the_process_answers_on() -> None:
     asked: list[Question] = []
-    with Asking(asked.append) as asking:
+    with PlannerClient(asked.append) as client:
         for model in ("yolo", "detr"):
-            with pytest.raises(NotAnswered, match=f"There is no detector '{model}'"):
-                asking(unknown(model))
-    assert asking.asked == len(asked) == 2
+            with pytest.raises(PlannerError, match=f"There is no detector '{model}'"):
+                client(unknown(model))
+    assert client.asked == len(asked) == 2
 
 
 def test_a_process_that_dies_is_told_with_its_last_words_and_the_next_question_has_a_new_one() -> None:
     broken = Question({}, "training", "torch", "estimated")
-    with Asking() as asking:
-        with pytest.raises(NotAnswered, match=r"ended without an answer: exit code 1. Its last words: KeyError: 'detector'"):
-            asking(broken)
-        with pytest.raises(NotAnswered, match="There is no detector 'yolo'"):
-            asking(unknown("yolo"))
+    with PlannerClient() as client:
+        with pytest.raises(PlannerError, match=r"ended without an answer: exit code 1. Its last words: KeyError: 'detector'"):
+            client(broken)
+        with pytest.raises(PlannerError, match="There is no detector 'yolo'"):
+            client(unknown("yolo"))

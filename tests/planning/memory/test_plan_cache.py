@@ -9,7 +9,7 @@ import pytest
 
 from unstall.config.settings import Settings
 from unstall.planning.memory import plan_cache
-from unstall.planning.memory.client import Asking
+from unstall.planning.memory.client import PlannerClient
 from unstall.planning.memory.messages import Answer, Question, question
 from unstall.training.step.activations import Layer
 
@@ -36,8 +36,8 @@ def test_an_answer_comes_back_as_it_was() -> None:
 
 def test_what_is_remembered_is_not_asked() -> None:
     plan_cache.remember(asked(), ANSWER)
-    with Asking(before=lambda each: pytest.fail(f"asked {each}")) as asking:
-        assert asking(asked()) == ANSWER and asking.asked == 0
+    with PlannerClient(before=lambda each: pytest.fail(f"asked {each}")) as client:
+        assert client(asked()) == ANSWER and client.asked == 0
 
 
 @pytest.mark.parametrize("change", [{"batch_size": 8}, {"precision": "bfloat16"}, {"remat": True}, {"optimizer": "adamw"}])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from unstall.base.errors import MissingDependencyError
 from unstall.config.settings import Settings, changed
 from unstall.planning.memory import compiler, devices, plan_cache
-from unstall.planning.memory.client import Asking, NotAnswered
+from unstall.planning.memory.client import PlannerClient, PlannerError
 from unstall.planning.memory.fit_policy import Choice
 from unstall.planning.memory.linear_model import PROBES
 from unstall.planning.memory.memory_plan import MemoryPlan
@@ -86,7 +86,7 @@ def test_where_a_compiler_fails_the_next_best_is_asked_and_it_is_said(
 ) -> None:
     def recall(question: Question) -> Answer:
         if question.way in fails:
-            raise NotAnswered("its compiler found no room")
+            raise PlannerError("its compiler found no room")
         return known.recall(question)
 
     monkeypatch.setattr(plan_cache, "recall", recall)
@@ -105,8 +105,8 @@ def test_the_compiler_for_a_card_is_told_what_it_is_given_and_so_is_nobody_else(
     assert len(given) == 1 and 0.9 * usable < given.pop() < usable
     known.asked.clear()
     plan(replace(SETTINGS, backend="torch"), H200, finds_largest=False)  # JAX's figures for PyTorch, which computes nothing twice
-    with Asking() as asking:
-        step_need(SETTINGS, asking, H200)
+    with PlannerClient() as client:
+        step_need(SETTINGS, client, H200)
     assert known.asked and not [question for question in known.asked if compiler.GIVEN in question.card]
 
 
@@ -128,7 +128,7 @@ def test_on_a_card_the_wanted_batch_is_measured_itself(is_answered: bool, known:
             return answer
         tried.append((images, question.settings["precision"]))
         if not is_answered and question.settings["precision"] == "float32":
-            raise NotAnswered("out of memory")
+            raise PlannerError("out of memory")
         return replace(answer, need=int(answer.need * 1.3))
 
     monkeypatch.setattr(plan_cache, "recall", recall)

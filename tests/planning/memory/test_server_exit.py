@@ -19,26 +19,26 @@ import pytest
 
 from tests.programs import write
 
-ASKER = """
+CLIENT = """
 import sys
 from unstall.planning.memory import client
-from unstall.planning.memory.client import Asking
+from unstall.planning.memory.client import PlannerClient
 from unstall.planning.memory.messages import question
 from unstall.config.settings import Settings
 
 module.MAX_S = float(sys.argv[1])
-with Asking() as asking:
+with PlannerClient() as client:
     try:
-        asking(question(Settings(model="ssd_tiny"), None, "training", "torch", "measured", {}))
+        client(question(Settings(model="ssd_tiny"), None, "training", "torch", "measured", {}))
     except module.NotAnswered as error:
         print(error)
 """
 
 
 @contextmanager
-def asker(folder: Path, most_s: float = 600.0) -> Iterator[tuple[subprocess.Popen[str], psutil.Process]]:
+def client_process(folder: Path, most_s: float = 600.0) -> Iterator[tuple[subprocess.Popen[str], psutil.Process]]:
     """And the process that it asks, which is stopped."""
-    program = write(folder, ASKER)
+    program = write(folder, CLIENT)
     env = {**os.environ, "XDG_CACHE_HOME": str(folder)}
     with subprocess.Popen([sys.executable, str(program), str(most_s)], stdout=subprocess.PIPE, text=True, env=env) as process:
         asked = None
@@ -77,7 +77,7 @@ def is_gone(process: psutil.Process) -> bool:
 @pytest.mark.torch
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_it_ends_with_whoever_asks(number: int, tmp_path: Path) -> None:
-    with asker(tmp_path) as (process, answering):
+    with client_process(tmp_path) as (process, answering):
         process.send_signal(number)
         process.wait(60)
         assert is_gone(answering)
@@ -85,7 +85,7 @@ def test_it_ends_with_whoever_asks(number: int, tmp_path: Path) -> None:
 
 @pytest.mark.torch
 def test_one_that_is_given_up_is_ended(tmp_path: Path) -> None:
-    with asker(tmp_path, most_s=20.0) as (process, answering):
+    with client_process(tmp_path, most_s=20.0) as (process, answering):
         assert process.communicate(timeout=120)[0].startswith("The process that was to say what a step needs took longer than")
         assert process.returncode == 0 and is_gone(answering)
 

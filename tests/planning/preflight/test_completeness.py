@@ -15,7 +15,7 @@ from unstall.planning.preflight.registry import HEADINGS, check_module, check_na
 
 @pytest.mark.parametrize("name", check_names())
 def test_a_check_has_its_headings_and_its_summary(name: str) -> None:
-    where = f"src/unstall/preflight/checks/{name}.py"
+    where = f"src/unstall/planning/preflight/checks/{name}.py"
     summary = summaries()[name]
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
     underlined = [line for line, under in pairwise(docstring(name).splitlines()) if re.fullmatch("-+", under)]
@@ -26,7 +26,7 @@ def test_a_check_has_its_headings_and_its_summary(name: str) -> None:
 
 @pytest.mark.parametrize("name", check_names())
 def test_a_check_looks_at_a_context_and_says_whether_it_is_quick(name: str) -> None:
-    where = f"src/unstall/preflight/checks/{name}.py"
+    where = f"src/unstall/planning/preflight/checks/{name}.py"
     module = check_module(name)
     assert list(inspect.signature(module.look).parameters) == ["context"], f"{where}: add `def look(context: Context) -> Answer`."
     assert isinstance(module.IS_QUICK, bool) and isinstance(module.NEEDS, tuple), f"{where}: add NEEDS and IS_QUICK."
@@ -36,7 +36,7 @@ def test_a_check_looks_at_a_context_and_says_whether_it_is_quick(name: str) -> N
 def test_a_check_has_its_page_and_its_test(name: str) -> None:
     why = stale_pages().get(Path(f"preflight/{name}.md"))
     assert why is None, f"docs/preflight/{name}.md {why}. Write it by: make docs"
-    path = ROOT / "tests" / "preflight" / "checks" / f"test_{name}.py"
+    path = ROOT / "tests" / "planning" / "preflight" / "checks" / f"test_{name}.py"
     assert path.exists(), f"Add {path.relative_to(ROOT)}: what fits, and what warns or refuses."
     text = path.read_text(encoding="utf-8")
     assert "Fits" in text and ("Warns" in text or "Refuses" in text), (

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-ASKER = """
+CLIENT = """
 import subprocess, sys, time
 print(subprocess.Popen([sys.executable, "-m", "unstall.planning.preflight", "1"], stdin=int(sys.argv[1])).pid, flush=True)
 time.sleep(60)
@@ -27,16 +27,18 @@ def hears_of_its_parent(pid: int) -> bool:
 
 def test_it_ends_when_its_parent_is_killed() -> None:
     reading, writing = os.pipe()  # kept open here: it is not for want of a question that it ends
-    asker = subprocess.Popen([sys.executable, "-c", ASKER, str(reading)], stdout=subprocess.PIPE, text=True, pass_fds=[reading])
+    client_process = subprocess.Popen(
+        [sys.executable, "-c", CLIENT, str(reading)], stdout=subprocess.PIPE, text=True, pass_fds=[reading]
+    )
     os.close(reading)
-    assert asker.stdout is not None
-    asked = psutil.Process(int(asker.stdout.readline()))
+    assert client_process.stdout is not None
+    asked = psutil.Process(int(client_process.stdout.readline()))
     try:
         ends_at = time.monotonic() + 60
         while not hears_of_its_parent(asked.pid) and time.monotonic() < ends_at:
             time.sleep(0.05)
-        asker.kill()
-        asker.wait()
+        client_process.kill()
+        client_process.wait()
         with contextlib.suppress(psutil.NoSuchProcess):
             asked.wait(30)
         assert not asked.is_running() or asked.status() == psutil.STATUS_ZOMBIE

@@ -26,11 +26,12 @@ def look(context):
 def checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the package whose checks are those that a test writes; real processes ask them."""
     source = Path(registry.__file__).parents[1]
-    package = tmp_path / "src" / "unstall"
+    package = tmp_path / "src" / "unstall" / "planning"
     package.mkdir(parents=True)
-    for entry in source.iterdir():
-        if entry.name != "preflight":
-            (package / entry.name).symlink_to(entry)
+    for original, copy in ((source.parent, package.parent), (source, package)):
+        for entry in original.iterdir():
+            if entry.name not in {"planning", "preflight"}:
+                (copy / entry.name).symlink_to(entry)
     (package / "preflight" / "checks").mkdir(parents=True)
     for entry in (source / "preflight").glob("*.py"):
         (package / "preflight" / entry.name).write_text(entry.read_text())
@@ -102,10 +103,10 @@ def test_checks_come_after_those_that_they_need() -> None:
 ASKS = """
 import sys
 from pathlib import Path
-from unstall.planning.preflight import runner as asking
+from unstall.planning.preflight import runner
 from unstall.planning.preflight.runner import preflight
 from unstall.config.sources import resolve
-asking.quick_names = lambda: ("cores", "packages", "paths", "data_set", "weights")
+runner.quick_names = lambda: ("cores", "packages", "paths", "data_set", "weights")
 found = preflight(resolve({}).settings, Path("nowhere"), is_quick=True)
 print(found["counts"]["unknown"], sorted({"numpy", "keras", "tensorflow", "jax", "torch"} & set(sys.modules)))
 """

@@ -17,7 +17,7 @@ from unstall.journal.events import Event, HoldingsCounted
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core.probe import Probe
 from unstall.probe.host import container_growth as module
-from unstall.probe.host.container_growth import Holdings
+from unstall.probe.host.container_growth import ContainerGrowth
 from unstall.probe.host.container_writes import feeder
 from unstall.probe.host.containers import Place, containers, newest
 
@@ -49,7 +49,7 @@ class Counted:
         monkeypatch.setattr(probe, "emit", self.events.append)
         self.memory = 0
         monkeypatch.setattr(module, "own_bytes", lambda: self.memory)
-        self.holdings = Holdings(probe)
+        self.holdings = ContainerGrowth(probe)
         assert self.look() is None, "the first look notes how large the program is, and counts nothing"
 
     def look(self, grown_bytes: int = 64 << 20) -> HoldingsCounted | None:

@@ -7,7 +7,7 @@ import pytest
 from tests.probe.watched_programs import line, watch
 from unstall.journal.events import ImageNotRead
 
-PRELUDE = """
+PREAMBLE = """
 import cv2, numpy as np
 import torch  # Unstall looks closer once a framework is there
 """
@@ -27,7 +27,7 @@ def test_what_opencv_cannot_read_is_noted(tmp_path: Path, own_home: Path) -> Non
         """,
         tmp_path,
         own_home,
-        prelude=PRELUDE,
+        preamble=PREAMBLE,
     )
     missing, torn = journal.of(ImageNotRead)
     assert (missing.path, missing.exists, missing.where) == (f"{tmp_path}/missing.png", False, line(tmp_path, "MISSING"))

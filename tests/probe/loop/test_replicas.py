@@ -53,7 +53,7 @@ for _ in range(60):
 
 def watched(folder: Path, home: Path, devices: list[str], compiled: bool, broken: bool = False) -> Journal:
     settings = f"DEVICES, COMPILED, BROKEN, CHECKPOINTS = {devices!r}, {compiled!r}, {broken!r}, {str(folder / 'saved')!r}\n"
-    return watch(textwrap.dedent(LOOP), folder, home, prelude=TENSORFLOW + settings)
+    return watch(textwrap.dedent(LOOP), folder, home, preamble=TENSORFLOW + settings)
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -234,7 +234,7 @@ def test_a_detached_branch_on_pytorch(tmp_path: Path, own_home: Path) -> None:
         """,
         tmp_path,
         own_home,
-        prelude='import os\nos.environ["KERAS_BACKEND"] = "torch"\nimport keras, numpy as np\n',
+        preamble='import os\nos.environ["KERAS_BACKEND"] = "torch"\nimport keras, numpy as np\n',
     )
     (event,) = journal.of(GradientsMissed)
     assert event.missing == event.feeding == ["left/kernel", "left/bias"]
@@ -265,7 +265,7 @@ def test_a_stopped_branch_and_a_spare_head_on_jax(tmp_path: Path, own_home: Path
         """,
         tmp_path,
         own_home,
-        prelude='import os\nos.environ["KERAS_BACKEND"] = "jax"\nimport keras, numpy as np\n',
+        preamble='import os\nos.environ["KERAS_BACKEND"] = "jax"\nimport keras, numpy as np\n',
     )
     (event,) = journal.of(GradientsMissed)
     assert [name.rpartition("net/")[2] for name in event.feeding or []] == ["body/kernel", "body/bias"]

@@ -108,7 +108,7 @@ def test_durations_are_said_as_people_say_them(seconds: float, words: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("count", "words"), [(512, "512 B"), (1536 * 1024, "1.5 MiB"), (200 << 20, "200 MiB"), (24 << 30, "24.0 GiB")]
+    ("count", "words"), [(512, "512 B"), (1536 * 1024, "1.5 MiB"), (200 << 20, "200 MiB"), (24 << 30, "24 GiB")]
 )
 def test_sizes_are_said_in_their_unit(count: int, words: str) -> None:
     assert size(count) == words

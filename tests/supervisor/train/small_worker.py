@@ -35,14 +35,14 @@ def main(run: RunFolder) -> int:
     settings = run.read_settings()
     lived = len(list(run.path.glob("started-*.json")))
     write_whole(run.path / f"started-{lived}.json", json.dumps(settings))
-    fates = json.loads((run.path / "fates.json").read_text())
+    faults = json.loads((run.path / "fates.json").read_text())
     asked: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: asked.append(1))
-    return train(run, fates[lived] if lived < len(fates) else {}, asked)
+    return train(run, faults[lived] if lived < len(faults) else {}, asked)
 
 
-def train(run: RunFolder, fate: dict[str, Any], asked: list[int]) -> int:
+def train(run: RunFolder, fault: dict[str, Any], asked: list[int]) -> int:
     probe = begin(run)
     assert probe is not None
     run.checkpoints_path.mkdir(exist_ok=True)
@@ -52,15 +52,15 @@ def train(run: RunFolder, fate: dict[str, Any], asked: list[int]) -> int:
     probe.epoch_began(0)
     for step in range(first, STEPS):
         probe.step_began()
-        if step == fate.get("at") and fate.get("signal") == signal.SIGSTOP:
+        if step == fault.get("at") and fault.get("signal") == signal.SIGSTOP:
             os.kill(os.getpid(), signal.SIGSTOP)  # it stands still until somebody lets it go on
-        elif step == fate.get("at"):
-            return end(run, fate, step, probe.emit)
-        time.sleep(fate.get("step_s", STEP_S))
+        elif step == fault.get("at"):
+            return end(run, fault, step, probe.emit)
+        time.sleep(fault.get("step_s", STEP_S))
         probe.step_ended(None, 0.0, lambda: (1.0, 0))
         if (step + 1) % SAVES_EVERY == 0 or asked:
             path = run.checkpoints_path / f"step-{step + 1:09}"
-            if fate.get("disk_is_full"):
+            if fault.get("disk_is_full"):
                 probe.emit(CheckpointFailed(at=time.time(), step=step + 1, path=str(path), error="No space left on device"))
                 continue
             path.mkdir(parents=True)  # as the real one does: its folder may have been deleted
@@ -69,21 +69,21 @@ def train(run: RunFolder, fate: dict[str, Any], asked: list[int]) -> int:
             return 75
     probe.fit_ended()
     probe.emit(TrainingEnded(at=time.time(), step=STEPS, ending="done"))
-    return int(fate.get("at_exit", 0))
+    return int(fault.get("at_exit", 0))
 
 
-def end(run: RunFolder, fate: dict[str, Any], step: int, emit: Any) -> int:
+def end(run: RunFolder, fault: dict[str, Any], step: int, emit: Any) -> int:
     now = time.time()
-    if fate.get("exit") == 76:
-        emit(MemoryExhausted(at=now, step=step, phase="train", micro_batch=8, message=fate.get("message", OF_DEVICE)))
-    elif fate.get("exit") == 77:
-        emit(UpdateSkipped(at=now, step=step, what="loss", rows=fate["rows"], in_a_row=fate["in_a_row"]))
-    elif fate.get("exit") == 78:
-        emit(LossDiverged(at=now, step=step, loss=50.0, usual_loss=1.0, since_step=fate["since"]))
-    elif "signal" in fate:
-        os.kill(os.getpid(), fate["signal"])
+    if fault.get("exit") == 76:
+        emit(MemoryExhausted(at=now, step=step, phase="train", micro_batch=8, message=fault.get("message", OF_DEVICE)))
+    elif fault.get("exit") == 77:
+        emit(UpdateSkipped(at=now, step=step, what="loss", rows=fault["rows"], in_a_row=fault["in_a_row"]))
+    elif fault.get("exit") == 78:
+        emit(LossDiverged(at=now, step=step, loss=50.0, usual_loss=1.0, since_step=fault["since"]))
+    elif "signal" in fault:
+        os.kill(os.getpid(), fault["signal"])
         time.sleep(60)
-    return int(fate["exit"])
+    return int(fault["exit"])
 
 
 if __name__ == "__main__":

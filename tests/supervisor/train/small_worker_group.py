@@ -22,7 +22,7 @@ from unstall.probe.core import step_counter as counting
 from unstall.probe.startup import begin
 from unstall.training.distributed import collectives as waiting
 from unstall.training.distributed import process_env
-from unstall.training.distributed.collectives import Company, OthersLeft
+from unstall.training.distributed.collectives import Collectives, OthersLeft
 
 STEP_S = 0.02
 PATIENCE_S = 2.0
@@ -56,16 +56,16 @@ def main(run: RunFolder) -> int:
     end_with_parent()
     lived = len(list(own.path.glob("started-*.json")))
     write_whole(own.path / f"started-{lived}.json", json.dumps({**run.read_settings(), "met_at": who.coordinator}))
-    fates = run.path / f"fates-{who.worker}.json"
-    befalls = json.loads(fates.read_text()) if fates.exists() else []
+    faults = run.path / f"fates-{who.worker}.json"
+    faults_of_worker = json.loads(faults.read_text()) if faults.exists() else []
     asked: list[float] = []
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: asked.append(time.monotonic()))
     probe = begin(own)
     assert probe is not None
-    company = Company(who, Files(run.path / f"met-{who.coordinator.rpartition(':')[2]}"), lambda: leave_if(asked))
+    collectives = Collectives(who, Files(run.path / f"met-{who.coordinator.rpartition(':')[2]}"), lambda: leave_if(asked))
     try:
-        return train(run, company, probe, befalls[lived] if lived < len(befalls) else {}, asked)
+        return train(run, collectives, probe, faults_of_worker[lived] if lived < len(faults_of_worker) else {}, asked)
     except OthersLeft:
         return 75
 
@@ -76,21 +76,21 @@ def leave_if(asked: list[float]) -> None:
         raise OthersLeft
 
 
-def train(run: RunFolder, company: Company, probe: Any, fate: dict[str, Any], asked: list[float]) -> int:
-    who = company.who
+def train(run: RunFolder, collectives: Collectives, probe: Any, fault: dict[str, Any], asked: list[float]) -> int:
+    who = collectives.who
     run.checkpoints_path.mkdir(exist_ok=True)
     saved = [int(path.name[5:]) for path in run.checkpoints_path.iterdir()]
-    first = company.from_first(lambda: max(saved, default=0))
+    first = collectives.from_first(lambda: max(saved, default=0))
     probe.emit(WorkerJoined(at=time.time(), worker=who.worker, of=who.workers, pid=os.getpid(), coordinator=who.coordinator))
     probe.emit(TrainingBegan(at=time.time(), device="cpu", examples=1000, steps_per_epoch=STEPS, epochs=1, from_step=first))
     probe.fit_began(None, "own_loop", "none", 1, STEPS, None)
     probe.epoch_began(0)
-    for step in range(first, fate.get("steps", STEPS)):
+    for step in range(first, fault.get("steps", STEPS)):
         probe.step_began()
-        if step == fate.get("at"):
-            meet_fate(run, fate, step, probe, asked)
+        if step == fault.get("at"):
+            cause_fault(run, fault, step, probe, asked)
         time.sleep(STEP_S)
-        ends = any(company.all_say(bool(asked)))
+        ends = any(collectives.all_say(bool(asked)))
         probe.step_ended(None, 0.0, lambda: (1.0, 0))
         if who.is_first and ((step + 1) % SAVES_EVERY == 0 or ends):
             path = run.checkpoints_path / f"step-{step + 1:09}"
@@ -103,16 +103,16 @@ def train(run: RunFolder, company: Company, probe: Any, fate: dict[str, Any], as
     return 0
 
 
-def meet_fate(run: RunFolder, fate: dict[str, Any], step: int, probe: Any, asked: list[float]) -> None:
-    if "loses" in fate:
-        probe.emit(OthersMissed(at=time.time(), worker=1, of=2, gone=[fate["loses"]]))
+def cause_fault(run: RunFolder, fault: dict[str, Any], step: int, probe: Any, asked: list[float]) -> None:
+    if "loses" in fault:
+        probe.emit(OthersMissed(at=time.time(), worker=1, of=2, gone=[fault["loses"]]))
         reads_from_a_disk_that_is_gone(60, asked)
-    elif "sleeps" in fate:
-        reads_from_a_disk_that_is_gone(fate["sleeps"], asked)
-    elif fate.get("signal") == signal.SIGSTOP:
+    elif "sleeps" in fault:
+        reads_from_a_disk_that_is_gone(fault["sleeps"], asked)
+    elif fault.get("signal") == signal.SIGSTOP:
         os.kill(os.getpid(), signal.SIGSTOP)
     else:
-        sys.exit(end(run, fate, step, probe.emit))
+        sys.exit(end(run, fault, step, probe.emit))
 
 
 def reads_from_a_disk_that_is_gone(seconds: float, asked: list[float]) -> None:

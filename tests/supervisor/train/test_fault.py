@@ -23,7 +23,7 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.remedies.plan import Fault, Kind, Plan
-from unstall.supervisor.train.fault import NoHelp, WorkerState, fault_of, made_in_vain, stuck, treat
+from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, made_in_vain, stuck, treat
 
 NOTHING = diagnose(Journal())
 
@@ -164,14 +164,14 @@ def test_host_memory_that_runs_out_at_the_same_place_with_nothing_left_to_shrink
     smallest = Settings(batch_size=1, num_input_workers=1, prefetch_bytes=1)
     met = replace(fault(Kind.HOST_MEMORY, began("cpu"), plans=(smaller, smaller)), settings=smallest)
     assert isinstance(plan := treat(met), Plan) and plan.wait_s > 0
-    assert isinstance(treat(replace(met, plans=(smaller, smaller, waited, waited, waited))), NoHelp)
+    assert isinstance(treat(replace(met, plans=(smaller, smaller, waited, waited, waited))), NoRemedy)
 
 
 def test_repairs_have_a_most() -> None:
     plans = tuple(made("resume_from_checkpoint", Kind.DIED, step=step, attempt=step + 1) for step in range(3))
     assert isinstance(treat(fault(Kind.DIED, plans=plans, max_restarts=4)), Plan)
     stopped = treat(fault(Kind.DIED, plans=plans, max_restarts=3))
-    assert isinstance(stopped, NoHelp) and "max_restarts is 3" in stopped.why
+    assert isinstance(stopped, NoRemedy) and "max_restarts is 3" in stopped.why
 
 
 def test_what_was_remembered_from_an_earlier_run_is_no_repair() -> None:

@@ -14,7 +14,7 @@ from tests.supervisor.train.test_training_run import a_run, lives, supervised, s
 from unstall.journal.events import PreemptionNoticed
 from unstall.journal.run_folder import RunFolder
 from unstall.supervisor.train import checkpoints, preemption
-from unstall.supervisor.train.preemption import Notice
+from unstall.supervisor.train.preemption import PreemptionListener
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def test_a_preempted_training_is_saved_ends_in_order_and_goes_on(monkeypatch: py
 def test_maintenance_that_ends_the_machine_is_a_notice_and_a_move_to_another_host_is_none() -> None:
     with metadata_server() as (machine, address), pytest.MonkeyPatch.context() as patched:
         patched.setenv(preemption.VARIABLE, address)
-        listening = Notice()
+        listening = PreemptionListener()
         with listening.listened_to():
             wait_until(lambda: machine.hanging == 2)
             machine.set("maintenance-event", "MIGRATE_ON_HOST_MAINTENANCE")
@@ -62,7 +62,7 @@ def test_maintenance_that_was_known_before_the_start_does_not_end_the_run_again(
     with metadata_server() as (machine, address), pytest.MonkeyPatch.context() as patched:
         patched.setenv(preemption.VARIABLE, address)
         machine.set("maintenance-event", "TERMINATE_ON_HOST_MAINTENANCE")
-        listening = Notice()
+        listening = PreemptionListener()
         with listening.listened_to():
             wait_until(lambda: machine.hanging == 2)
             assert listening.came is None
@@ -77,7 +77,7 @@ def test_where_there_is_no_such_server_nothing_is_looked_up_or_opened(monkeypatc
 
     monkeypatch.setattr(socket, "getaddrinfo", refused)
     monkeypatch.setattr(http.client.HTTPConnection, "connect", refused)
-    with Notice().listened_to():
+    with PreemptionListener().listened_to():
         assert preemption.server() == ""
 
 

@@ -62,18 +62,18 @@ def test_a_device_that_computes_is_waited_for() -> None:
 # --- memory ---
 
 
-def patient(*events: Event) -> WorkerState:
+def worker_state(*events: Event) -> WorkerState:
     return WorkerState(Settings(), Journal(events))
 
 
 def test_memory_that_this_run_has_nearly_filled() -> None:
     full = host(free_gib=1.0, rss_gib=50.0)
-    fault = memory_near_its_limit(patient(full, full, full))
+    fault = memory_near_its_limit(worker_state(full, full, full))
     assert fault is not None
     assert fault.kind is Kind.HOST_MEMORY
-    assert memory_near_its_limit(patient(full, full)) is None  # for a moment only
-    assert memory_near_its_limit(patient(*3 * [host(free_gib=1.0, rss_gib=10.0)])) is None  # others hold it
-    assert memory_near_its_limit(patient(*3 * [host(free_gib=20.0, rss_gib=44.0)])) is None
+    assert memory_near_its_limit(worker_state(full, full)) is None  # for a moment only
+    assert memory_near_its_limit(worker_state(*3 * [host(free_gib=1.0, rss_gib=10.0)])) is None  # others hold it
+    assert memory_near_its_limit(worker_state(*3 * [host(free_gib=20.0, rss_gib=44.0)])) is None
 
 
 # --- input ---
@@ -87,11 +87,11 @@ def starved(certainty: Certainty = Certainty.LIKELY) -> Diagnosis:
 def test_starved_input_is_worth_a_restart_while_enough_is_left_to_gain() -> None:
     """A step takes a second, half of it waiting; a start took 60 s."""
     started, looks = RunStarted(at=T0), (steps(0.5), measured(10, 10), host())
-    assert starving(patient(started, began(epochs=10), *looks), starved()) is not None
-    assert starving(patient(started, began(epochs=3), *looks), starved()) is None  # 240 s are left
-    assert starving(patient(started, began(epochs=4), steps(0.2), host()), starved()) is None  # 68 s to be gained
-    assert starving(patient(started, began(epochs=10), *looks), starved(Certainty.POSSIBLE)) is None
-    assert starving(patient(started, began(epochs=10), *looks), diagnose(Journal())) is None
+    assert starving(worker_state(started, began(epochs=10), *looks), starved()) is not None
+    assert starving(worker_state(started, began(epochs=3), *looks), starved()) is None  # 240 s are left
+    assert starving(worker_state(started, began(epochs=4), steps(0.2), host()), starved()) is None  # 68 s to be gained
+    assert starving(worker_state(started, began(epochs=10), *looks), starved(Certainty.POSSIBLE)) is None
+    assert starving(worker_state(started, began(epochs=10), *looks), diagnose(Journal())) is None
 
 
 def test_such_a_restart_waits_for_the_end_of_an_epoch() -> None:

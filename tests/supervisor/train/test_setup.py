@@ -49,9 +49,9 @@ def test_only_a_plan_that_warns_changes_anything() -> None:
 
 
 def test_a_run_that_goes_on_keeps_what_it_was_given(tmp_path: Path) -> None:
-    begun = begin(WANTED, None, str(tmp_path / "run"), {"micro_batch_size": 4})
+    launched = begin(WANTED, None, str(tmp_path / "run"), {"micro_batch_size": 4})
     run, settings = going_on_with(str(tmp_path / "run"), {"epochs": 99})
-    assert (run.path, settings.epochs, settings.micro_batch_size) == (begun.path, 99, 4)
+    assert (run.path, settings.epochs, settings.micro_batch_size) == (launched.path, 99, 4)
     begin(settings, run, None, {"remat": True})
     assert from_plain(run.read_settings()) == settings and from_plain(run.read_settings(are_given=True)) == WANTED
 

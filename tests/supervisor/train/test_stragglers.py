@@ -7,7 +7,7 @@ from typing import Any
 
 from unstall.journal.events import OthersMissed
 from unstall.journal.reader import Journal
-from unstall.supervisor.train.stragglers import Silence, gone_s
+from unstall.supervisor.train.stragglers import SilenceMonitor, gone_s
 
 OURS = {0, 1}
 
@@ -19,7 +19,7 @@ def missed(at: float, *silent: int, gone: tuple[int, ...] = (), seconds: float =
 
 def said(*events: OthersMissed) -> list[Any]:
     """What is said after each of these, one after the other."""
-    journal, silence = Journal(), Silence(OURS)
+    journal, silence = Journal(), SilenceMonitor(OURS)
     heard = []
     for event in events:
         journal.extend([event])
@@ -30,12 +30,12 @@ def said(*events: OthersMissed) -> list[Any]:
 
 
 def test_one_that_falls_silent_is_named_once_with_its_machine() -> None:
-    heard = Silence(OURS).look(Journal([missed(100.0, 2)]))
+    heard = SilenceMonitor(OURS).look(Journal([missed(100.0, 2)]))
     assert heard is not None
     assert heard.silent[2].startswith(
         "nothing was heard of worker 2 of 4 (node-2) for 9 s, and no step was made: its machine answers"
     )
-    cut = Silence(OURS).look(Journal([replace(missed(100.0, 2), unreached=[2])]))
+    cut = SilenceMonitor(OURS).look(Journal([replace(missed(100.0, 2), unreached=[2])]))
     assert cut is not None and cut.silent[2].endswith("its machine is down, or the line to it is cut")
     assert said(missed(100, 2), missed(101, 2, 3), missed(102, 3)) == [([2], []), ([3], []), ([], [2])]
 

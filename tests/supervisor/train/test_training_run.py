@@ -38,12 +38,12 @@ sys.exit(train(RunFolder(Path(sys.argv[1])), RunOptions(), [sys.executable, {str
 """
 
 
-def a_run(*fates: dict[str, Any], **settings: Any) -> RunFolder:
+def a_run(*faults: dict[str, Any], **settings: Any) -> RunFolder:
     run = run_folder.create("train")
     plain = as_plain(Settings(**{"batch_size": 16, **settings}))
     run.write_settings(plain, are_given=True)
     run.write_settings(plain)
-    (run.path / "fates.json").write_text(json.dumps(fates))
+    (run.path / "fates.json").write_text(json.dumps(faults))
     return run
 
 

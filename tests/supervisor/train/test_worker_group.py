@@ -33,28 +33,28 @@ from unstall.journal.events import (
 )
 from unstall.journal.run_folder import RunFolder
 
-WORKER = Path(__file__).with_name("small_company.py")
+WORKER = Path(__file__).with_name("small_worker_group.py")
 SUPERVISE = f"""
 import sys
 from pathlib import Path
 from unstall.journal.run_folder import RunFolder
-from unstall.supervisor.train import worker_group as ward
+from unstall.supervisor.train import worker_group
 from unstall.supervisor.run.program import RunOptions
 from unstall.supervisor.train.training_run import train
-ward.GONE_S = 1.0  # tests need not wait for it
+worker_group.GONE_S = 1.0  # tests need not wait for it
 sys.exit(train(RunFolder(Path(sys.argv[1])), RunOptions(), [sys.executable, {str(WORKER)!r}]))
 """
 ROOT = Path(__file__).parents[3]
 
 
-def a_run(**fates: list[dict[str, Any]]) -> RunFolder:
+def a_run(**faults: list[dict[str, Any]]) -> RunFolder:
     """`of_1=[…]`: what befalls worker 1 in each of its lives."""
     run = run_folder.create("train")
     plain = as_plain(Settings(batch_size=16, num_workers=2, backend="jax"))
     run.write_settings(plain, are_given=True)
     run.write_settings(plain)
-    for worker, befalls in fates.items():
-        (run.path / f"fates-{worker[3:]}.json").write_text(json.dumps(befalls))
+    for worker, faults_of_worker in faults.items():
+        (run.path / f"fates-{worker[3:]}.json").write_text(json.dumps(faults_of_worker))
     return run
 
 
@@ -161,7 +161,7 @@ def test_a_worker_that_slows_is_named_with_why_and_its_stack_and_nothing_is_said
         _, said = process.communicate(timeout=60)
     assert (faltered.worker, faltered.how, faltered.do != []) == (1, "slows", True)
     assert "its process is stopped, by a signal or a debugger, for" in faltered.why
-    assert any("small_company.py" in line for line in faltered.stack)
+    assert any("small_worker_group.py" in line for line in faltered.stack)
     assert "worker_slow" in said and "holds the other worker" in said
     assert not whole(run).of(PlanMade) and faltered.at > slowed_at
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.data.pipeline.pictures import some_data
 from unstall.base.errors import InvalidInputError
-from unstall.training.checkpoint.resume import DATA, classes_begun_with, other_classes, refuse_other_classes, told
+from unstall.training.checkpoint.resume import DATA, classes_at_start, other_classes, refuse_other_classes, told
 from unstall.training.loop.datasets import TrainValData
 
 
@@ -46,9 +46,9 @@ def test_names_of_any_length_and_kind_fit_into_a_line() -> None:
 
 
 def test_a_run_s_checkpoints_say_what_it_has_learned(tmp_path: Path) -> None:
-    assert classes_begun_with(tmp_path / "not there") is None
+    assert classes_at_start(tmp_path / "not there") is None
     for step, position in ((5, {DATA: {"classes": ["old"]}}), (10, {DATA: {"classes": ["a", "b"]}}), (15, {})):
         folder = tmp_path / f"step-{step:09d}"
         folder.mkdir()
         (folder / "position.json").write_text(json.dumps({"position": position}))
-    assert classes_begun_with(tmp_path) == ["a", "b"]
+    assert classes_at_start(tmp_path) == ["a", "b"]

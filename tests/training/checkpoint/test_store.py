@@ -25,7 +25,7 @@ from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
 from unstall.training.checkpoint import files, integrity
 from unstall.training.checkpoint.integrity import AllDamaged
-from unstall.training.checkpoint.store import MAX_SHARE, Checkpoints, Outcome, Rhythm
+from unstall.training.checkpoint.store import MAX_SHARE, CheckpointInterval, Checkpoints, Outcome
 
 FILES = (integrity.ARRAYS, integrity.POSITION, integrity.MANIFEST)
 
@@ -326,12 +326,12 @@ def test_a_process_killed_while_saving_leaves_the_last_that_was_complete(tmp_pat
     for _ in range(6):
         saver = subprocess.Popen([sys.executable, "-c", textwrap.dedent(SAVER), str(tmp_path)], stdout=subprocess.PIPE, text=True)
         assert saver.stdout is not None
-        begun, _ = (int(saver.stdout.readline()) for _ in range(2))
+        due_steps, _ = (int(saver.stdout.readline()) for _ in range(2))
         time.sleep(float(random.uniform(0, 0.05)))
         saver.send_signal(signal.SIGKILL)
         saver.communicate()
         found = Checkpoints(tmp_path, 2).newest()
-        assert found is not None and found.step >= begun and (found.arrays["weights"] == found.step).all()
+        assert found is not None and found.step >= due_steps and (found.arrays["weights"] == found.step).all()
 
 
 def test_one_that_was_to_be_replaced_is_taken_back_where_the_next_never_came(tmp_path: Path) -> None:
@@ -346,43 +346,43 @@ def test_one_that_was_to_be_replaced_is_taken_back_where_the_next_never_came(tmp
 
 
 def test_checkpoints_come_by_steps_where_the_settings_say_so() -> None:
-    assert begun(range(1, 21)) == [5, 10, 15, 20]
-    assert begun(range(13, 21)) == [15, 20], "a run that goes on"
-    assert Rhythm(every_s=1e9, every_steps=5).is_due(7, at_epoch_end=True)
+    assert due_steps(range(1, 21)) == [5, 10, 15, 20]
+    assert due_steps(range(13, 21)) == [15, 20], "a run that goes on"
+    assert CheckpointInterval(every_s=1e9, every_steps=5).is_due(7, at_epoch_end=True)
 
 
 def test_one_that_is_due_while_another_is_written_comes_right_after_that() -> None:
-    assert begun(range(1, 21), busy=range(5, 12)) == [12, 15, 20]
+    assert due_steps(range(1, 21), busy=range(5, 12)) == [12, 15, 20]
 
 
-def begun(steps: Iterable[int], busy: Container[int] = ()) -> list[int]:
-    rhythm, found = Rhythm(every_s=1e9, every_steps=5), []
+def due_steps(steps: Iterable[int], busy: Container[int] = ()) -> list[int]:
+    interval, found = CheckpointInterval(every_s=1e9, every_steps=5), []
     for step in steps:
-        if rhythm.is_due(step) and step not in busy:
-            rhythm.began(step)
+        if interval.is_due(step) and step not in busy:
+            interval.began(step)
             found.append(step)
     return found
 
 
 def test_what_costs_much_is_done_seldom() -> None:
-    rhythm = Rhythm(every_s=10.0, every_steps=0)
-    rhythm.ended(Outcome(1, Path(), seconds=9.0, cost_s=3.0))
-    assert rhythm.interval_s == pytest.approx(3.0 / MAX_SHARE) and rhythm.is_stretched
-    rhythm.ended(Outcome(2, Path(), seconds=9.0, cost_s=0.01))
-    assert rhythm.interval_s == 10.0 and not rhythm.is_stretched
+    interval = CheckpointInterval(every_s=10.0, every_steps=0)
+    interval.ended(Outcome(1, Path(), seconds=9.0, cost_s=3.0))
+    assert interval.interval_s == pytest.approx(3.0 / MAX_SHARE) and interval.is_stretched
+    interval.ended(Outcome(2, Path(), seconds=9.0, cost_s=0.01))
+    assert interval.interval_s == 10.0 and not interval.is_stretched
 
 
 def test_the_end_of_an_epoch_has_one_unless_it_would_take_more_than_its_share() -> None:
-    rhythm = Rhythm(every_s=1e9, every_steps=0)
-    rhythm.began(10)
-    assert not rhythm.is_due(11) and rhythm.is_due(11, at_epoch_end=True)
-    rhythm.ended(Outcome(10, Path(), seconds=99.0, cost_s=99.0))
-    assert not rhythm.is_due(11, at_epoch_end=True)
+    interval = CheckpointInterval(every_s=1e9, every_steps=0)
+    interval.began(10)
+    assert not interval.is_due(11) and interval.is_due(11, at_epoch_end=True)
+    interval.ended(Outcome(10, Path(), seconds=99.0, cost_s=99.0))
+    assert not interval.is_due(11, at_epoch_end=True)
 
 
 def test_no_step_is_saved_twice_but_one_that_failed() -> None:
-    rhythm = Rhythm(every_s=0.0, every_steps=0)
-    rhythm.began(10)
-    assert not rhythm.is_due(10, at_epoch_end=True)
-    rhythm.ended(Outcome(10, Path(), seconds=1.0, cost_s=0.0, error="No space left on device"))
-    assert rhythm.is_due(10, at_epoch_end=True)
+    interval = CheckpointInterval(every_s=0.0, every_steps=0)
+    interval.began(10)
+    assert not interval.is_due(10, at_epoch_end=True)
+    interval.ended(Outcome(10, Path(), seconds=1.0, cost_s=0.0, error="No space left on device"))
+    assert interval.is_due(10, at_epoch_end=True)

@@ -15,7 +15,7 @@ import numpy as np
 from unstall.backends.startup import start
 from unstall.config.settings import Settings
 from unstall.training.distributed import process_env, rendezvous
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.process_env import ProcessEnv
 
 PX, TOTAL = (64, 64), 40
 SMALL: dict[str, dict[str, Any]] = {  # compiled in seconds
@@ -42,7 +42,7 @@ def main(out: Path, cases: list[str]) -> None:
         np.savez(out.with_name(f"{out.name}-{case.replace(':', '-')}.{who.worker}.npz"), **arrays)
 
 
-def taken(variant: str, settings: Settings, who: Membership) -> dict[str, Any]:
+def taken(variant: str, settings: Settings, who: ProcessEnv) -> dict[str, Any]:
     from tests.detectors.seeded import batch, set_weights
     from unstall.detectors import build
     from unstall.training.step.step import Step

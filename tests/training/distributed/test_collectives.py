@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from unstall.training.distributed.collectives import PIECE_BYTES, Company, OthersLeft
-from unstall.training.distributed.heartbeat import Lifeline
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.collectives import PIECE_BYTES, Collectives, OthersLeft
+from unstall.training.distributed.heartbeat import Heartbeat
+from unstall.training.distributed.process_env import ProcessEnv
 
 
 class Table:
@@ -37,15 +37,15 @@ class Table:
             self.values.pop(key, None)
 
 
-def together(count: int, do: Callable[[Company], Any], table: Table | None = None) -> list[Any]:
+def together(count: int, do: Callable[[Collectives], Any], table: Table | None = None) -> list[Any]:
     table = table or Table()
-    companies = [Company(Membership(worker, count, "here:1"), table) for worker in range(count)]
+    all_collectives = [Collectives(ProcessEnv(worker, count, "here:1"), table) for worker in range(count)]
     with ThreadPoolExecutor(count) as pool:
-        return [done.result(20) for done in [pool.submit(do, company) for company in companies]]
+        return [done.result(20) for done in [pool.submit(do, collectives) for collectives in all_collectives]]
 
 
 def test_one_that_is_alone_asks_nobody() -> None:
-    alone = Company(Membership())
+    alone = Collectives(ProcessEnv())
     assert alone.is_alone and alone.is_first
     assert (alone.from_first(lambda: {"x": 1}), alone.at_first(b"own"), alone.all_say(3)) == ({"x": 1}, [b"own"], [3])
 
@@ -53,12 +53,12 @@ def test_one_that_is_alone_asks_nobody() -> None:
 def test_all_have_what_the_first_made_and_nobody_else_makes_it() -> None:
     made: list[int] = []
 
-    def ask(company: Company) -> Any:
+    def ask(collectives: Collectives) -> Any:
         def make() -> dict[str, Any]:
-            made.append(company.who.worker)
-            return {"by": company.who.worker, "none": None}
+            made.append(collectives.who.worker)
+            return {"by": collectives.who.worker, "none": None}
 
-        return company.from_first(make)
+        return collectives.from_first(make)
 
     assert together(3, ask) == [{"by": 0, "none": None}] * 3 and made == [0]
 
@@ -66,8 +66,10 @@ def test_all_have_what_the_first_made_and_nobody_else_makes_it() -> None:
 def test_what_each_has_comes_to_the_first_in_their_order_however_large() -> None:
     table, large = Table(), PIECE_BYTES * 2 + 7
 
-    def give(company: Company) -> Any:
-        return company.at_first(bytes([company.who.worker]) * (large if company.who.worker == 2 else company.who.worker))
+    def give(collectives: Collectives) -> Any:
+        return collectives.at_first(
+            bytes([collectives.who.worker]) * (large if collectives.who.worker == 2 else collectives.who.worker)
+        )
 
     first, *others = together(3, give, table)
     assert [len(each) for each in first] == [0, 1, large] and set(first[2]) == {2} and others == [None, None]
@@ -75,16 +77,16 @@ def test_what_each_has_comes_to_the_first_in_their_order_however_large() -> None
 
 
 def test_questions_in_the_same_order_are_not_confused() -> None:
-    def ask(company: Company) -> Any:
-        return company.all_say(company.who.worker), company.from_first(lambda: "then"), company.all_say("x")
+    def ask(collectives: Collectives) -> Any:
+        return collectives.all_say(collectives.who.worker), collectives.from_first(lambda: "then"), collectives.all_say("x")
 
     assert together(2, ask) == [([0, 1], "then", ["x", "x"])] * 2
 
 
 def test_whoever_waits_shows_that_it_lives_and_hears_that_another_left() -> None:
     table, beats = Table(), []
-    waiting = Company(Membership(1, 2, "here:1"), table, lambda: beats.append(1))
-    leaving = Company(Membership(0, 2, "here:1"), table)
+    waiting = Collectives(ProcessEnv(1, 2, "here:1"), table, lambda: beats.append(1))
+    leaving = Collectives(ProcessEnv(0, 2, "here:1"), table)
     threading.Timer(0.1, leaving.say_left).start()
     with pytest.raises(OthersLeft, match="worker 0"):
         waiting.from_first(lambda: None)
@@ -94,11 +96,11 @@ def test_whoever_waits_shows_that_it_lives_and_hears_that_another_left() -> None
 def test_others_part_when_the_first_has_saved() -> None:
     done: list[str] = []
 
-    def part(company: Company) -> None:
-        if company.is_first:
+    def part(collectives: Collectives) -> None:
+        if collectives.is_first:
             time.sleep(0.1)
             done.append("saved")
-        company.part()
+        collectives.part()
         done.append("parted")
 
     together(3, part)
@@ -107,7 +109,9 @@ def test_others_part_when_the_first_has_saved() -> None:
 
 def test_the_first_leaves_when_the_processes_of_the_others_have_ended() -> None:
     ours, theirs = socket.socketpair()
-    first = Company(Membership(0, 2, "here:1"), Table(), lifeline=Lifeline(0, {1: ours}, lambda news: None, lambda: 1).start())
+    first = Collectives(
+        ProcessEnv(0, 2, "here:1"), Table(), heartbeat=Heartbeat(0, {1: ours}, lambda news: None, lambda: 1).start()
+    )
     ended: list[float] = []
 
     def end() -> None:  # the kernel closes the connections of a process that ends
@@ -123,10 +127,10 @@ def test_the_first_leaves_when_the_processes_of_the_others_have_ended() -> None:
 def test_the_first_does_not_wait_for_one_that_does_not_end() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
-        lifeline = Lifeline(0, {1: ours}, lambda news: None, lambda: 1).start()
-        Company(Membership(0, 2, "here:1"), Table(), lifeline=lifeline).leave_last(0.1)
-        assert not lifeline.wait_until_all_are_gone(0.0)
+        heartbeat = Heartbeat(0, {1: ours}, lambda news: None, lambda: 1).start()
+        Collectives(ProcessEnv(0, 2, "here:1"), Table(), heartbeat=heartbeat).leave_last(0.1)
+        assert not heartbeat.wait_until_all_are_gone(0.0)
 
 
 def test_one_that_is_lost_is_not_waited_for_without_end() -> None:
-    Company(Membership(1, 2, "here:1"), Table()).part(most_s=0.1)
+    Collectives(ProcessEnv(1, 2, "here:1"), Table()).part(most_s=0.1)

@@ -6,7 +6,7 @@ import pytest
 
 from unstall.base.errors import InvalidInputError
 from unstall.training.distributed import process_env
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.process_env import ProcessEnv
 
 GIVEN = {"UNSTALL_WORKER": "1", "UNSTALL_WORKERS": "4", "UNSTALL_COORDINATOR": "10.0.0.7:8476"}
 
@@ -19,13 +19,13 @@ def test_a_worker_of_whom_nobody_has_said_anything_is_alone_and_the_first() -> N
 
 def test_what_is_given_to_a_worker_is_what_it_reads() -> None:
     second = process_env.of(GIVEN)
-    assert second == Membership(1, 4, "10.0.0.7:8476") and not second.is_first
+    assert second == ProcessEnv(1, 4, "10.0.0.7:8476") and not second.is_first
     assert second.words == "worker 1 of 4"
     assert second.as_environment() == GIVEN
 
 
 def test_one_of_one_is_alone_wherever_it_was_told_to_meet() -> None:
-    assert process_env.of({**GIVEN, "UNSTALL_WORKER": "0", "UNSTALL_WORKERS": "1"}) == Membership()
+    assert process_env.of({**GIVEN, "UNSTALL_WORKER": "0", "UNSTALL_WORKERS": "1"}) == ProcessEnv()
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import pytest
 
 from unstall.base.errors import InvalidInputError
 from unstall.training.distributed.engines.local import free_port
-from unstall.training.distributed.process_env import Membership
-from unstall.training.distributed.rendezvous import AddressTaken, Awaited, Met, PeersLost, differing, meet
+from unstall.training.distributed.process_env import ProcessEnv
+from unstall.training.distributed.rendezvous import AddressTaken, PeersLost, RendezvousResult, WaitStatus, differing, meet
 
 CARD: dict[str, Any] = {"same": {"version of jax": "0.10.2"}, "wishes": 8}
 
@@ -26,11 +26,11 @@ def least(cards: list[dict[str, Any]]) -> dict[str, Any]:
 class Worker(threading.Thread):
     def __init__(self, worker: int, of: int, port: int, card: dict[str, Any] | None = None, most_wait_s: float = 10.0) -> None:
         super().__init__(daemon=True)
-        self.who = Membership(worker, of, f"127.0.0.1:{port}")
+        self.who = ProcessEnv(worker, of, f"127.0.0.1:{port}")
         self.card = card or CARD
         self.most_wait_s = most_wait_s
-        self.awaited: list[Awaited] = []
-        self.met: Met | None = None
+        self.awaited: list[WaitStatus] = []
+        self.met: RendezvousResult | None = None
         self.error: Exception | None = None
         self.start()
 

@@ -12,16 +12,16 @@ from unstall.base.exit_codes import OTHERS_LOST
 
 HEARS = textwrap.dedent("""
     import sys
-    from unstall.training.distributed.heartbeat import News
-    from unstall.training.distributed.process_env import Membership
-    from unstall.training.distributed.rendezvous import Met
-    from unstall.training.distributed.startup import Watched
+    from unstall.training.distributed.heartbeat import LostWorkers
+    from unstall.training.distributed.process_env import ProcessEnv
+    from unstall.training.distributed.rendezvous import RendezvousResult
+    from unstall.training.distributed.startup import SilenceReporter
 
-    met = Met(hosts=("a", "b", "c"), address="", seconds=0.0, at=0.0, agreed={})
-    watched = Watched(Membership(1, 3, "a:8476"), met)
+    met = RendezvousResult(hosts=("a", "b", "c"), address="", seconds=0.0, at=0.0, agreed={})
+    watched = SilenceReporter(ProcessEnv(1, 3, "a:8476"), met)
     watched.is_joining = sys.argv[1] == "joins"
-    watched(News(silent=(0,), seconds=9.0))
-    watched(News(gone=(2,)))
+    watched(LostWorkers(silent=(0,), seconds=9.0))
+    watched(LostWorkers(gone=(2,)))
 """)
 
 

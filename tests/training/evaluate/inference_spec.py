@@ -19,18 +19,18 @@ from unstall.data.synthetic.shapes import Shapes
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights.store import build_from
 from unstall.training.evaluate.evaluation import answer_of, class_map, evaluate, truth_of
-from unstall.training.evaluate.inference import Detecting, detections, found_at, pipeline_for, predict
+from unstall.training.evaluate.inference import InferenceModel, detections, found_at, pipeline_for, predict
 
 BATCH = 4  # for all: a batch of another size is compiled anew
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Detecting:
-    return Detecting(build_from(tiny_weights(tmp_path_factory.mktemp("weights") / "tiny.safetensors")))
+def model(tmp_path_factory: pytest.TempPathFactory) -> InferenceModel:
+    return InferenceModel(build_from(tiny_weights(tmp_path_factory.mktemp("weights") / "tiny.safetensors")))
 
 
 @pytest.fixture
-def detector(model: Detecting) -> Detector:
+def detector(model: InferenceModel) -> Detector:
     return model.detector
 
 
@@ -65,7 +65,7 @@ def test_what_reaches_into_the_padding_is_cut_at_the_image(detector: Detector, t
     assert found_at(batch, 0, outputs).boxes.tolist() == [[0, 0, 80, 40]]  # the second lies beside the image altogether
 
 
-def test_every_image_comes_once_and_one_that_cannot_be_read_is_named(model: Detecting, tmp_path: Path) -> None:
+def test_every_image_comes_once_and_one_that_cannot_be_read_is_named(model: InferenceModel, tmp_path: Path) -> None:
     stored = some_data(tmp_path, 7)
     (tmp_path / "002.jpg").write_bytes(b"no image")
     pipeline = pipeline_for(model.detector, stored, BATCH)
@@ -76,14 +76,14 @@ def test_every_image_comes_once_and_one_that_cannot_be_read_is_named(model: Dete
     assert sum(len(each.boxes) for each in found.values()) > 0
 
 
-def test_an_image_alone_and_among_others_gives_the_same(model: Detecting, data: DataSet) -> None:
+def test_an_image_alone_and_among_others_gives_the_same(model: InferenceModel, data: DataSet) -> None:
     together = dict(detections(model, pipeline_for(model.detector, data, BATCH)))
     alone = dict(detections(model, pipeline_for(model.detector, replace(data, examples=data.examples[:1]), BATCH)))
     np.testing.assert_allclose(alone[0].scores, together[0].scores, atol=1e-4)
     np.testing.assert_allclose(alone[0].boxes[:5], together[0].boxes[:5], atol=0.1)
 
 
-def test_the_figures_are_those_that_pycocotools_gives_for_the_same_boxes(model: Detecting, data: DataSet) -> None:
+def test_the_figures_are_those_that_pycocotools_gives_for_the_same_boxes(model: InferenceModel, data: DataSet) -> None:
     result = evaluate(model, data, NAMES, BATCH)
     to_data = class_map(model.detector, NAMES, data)
     found = dict(detections(model, pipeline_for(model.detector, data, BATCH)))
@@ -129,7 +129,7 @@ def test_areas_that_coco_says_are_those_that_count(tmp_path: Path) -> None:
     assert truth_of(stored).areas.tolist() == [321.5, 1200.0, 1200.0]
 
 
-def test_what_is_found_is_plain_data(model: Detecting, data: DataSet) -> None:
+def test_what_is_found_is_plain_data(model: InferenceModel, data: DataSet) -> None:
     result = predict(model, data, NAMES, BATCH, least_score=0.0)
     assert [image["image"] for image in result["images"]] == [each.name for each in data.examples]
     boxes = [box for image in result["images"] for box in image["boxes"]]
@@ -139,7 +139,7 @@ def test_what_is_found_is_plain_data(model: Detecting, data: DataSet) -> None:
     assert sum(len(image["boxes"]) for image in strict["images"]) == pytest.approx(len(sure), abs=2)
 
 
-def test_where_no_image_can_be_read_it_is_an_error(model: Detecting, tmp_path: Path) -> None:
+def test_where_no_image_can_be_read_it_is_an_error(model: InferenceModel, tmp_path: Path) -> None:
     stored = some_data(tmp_path, 2)
     for each in stored.examples:
         assert each.image is not None

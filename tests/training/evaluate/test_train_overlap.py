@@ -20,7 +20,7 @@ from unstall.detectors.weights.formats import safetensors_files
 from unstall.journal.run_folder import RunFolder
 from unstall.training.evaluate import train_overlap
 from unstall.training.evaluate.train_overlap import chosen
-from unstall.training.loop.datasets import TrainValData, lessons
+from unstall.training.loop.datasets import TrainValData, load_datasets
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def learned(folder: Path) -> TrainValData:
-    return lessons(Settings(data=str(folder), val_split=0.25), (64, 64), folder)
+    return load_datasets(Settings(data=str(folder), val_split=0.25), (64, 64), folder)
 
 
 def stored(learned: TrainValData, **settings: object) -> dict[str, object]:

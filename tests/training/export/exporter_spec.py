@@ -15,7 +15,7 @@ from unstall.backends import is_installed, running_backend
 from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights.store import build_from
-from unstall.training.evaluate.inference import Detecting
+from unstall.training.evaluate.inference import InferenceModel
 from unstall.training.export.exporter import export
 from unstall.training.export.targets import NEEDS, refuse_impossible, refuse_unloadable
 
@@ -75,7 +75,7 @@ def test_it_gives_the_same_boxes(target: str, detector: Detector, tmp_path: Path
         # What there is of JAX and TensorFlow may be too far apart: then it is said, and nothing is left behind.
         assert running_backend() == "jax" and "their versions are too far apart" in str(refused) and not out.exists()
         pytest.skip(str(refused))
-    expected = {key: keras.ops.convert_to_numpy(value) for key, value in Detecting(detector)(IMAGES).items()}
+    expected = {key: keras.ops.convert_to_numpy(value) for key, value in InferenceModel(detector)(IMAGES).items()}
     assert (expected["classes"] >= 0).sum() > 10
     found = {key: np.asarray(value) for key, value in run(out).items()}
     assert {key: list(value.shape) for key, value in found.items()} == told["outputs"]

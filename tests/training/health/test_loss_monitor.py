@@ -15,7 +15,7 @@ from unstall.journal.events import LossDiverged, UpdateSkipped
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
-from unstall.training.health.loss_monitor import UNREAD_STEPS, LossMonitor, Stopped
+from unstall.training.health.loss_monitor import UNREAD_STEPS, LossMonitor, TrainingStopped
 from unstall.training.loop.position import Position
 
 
@@ -61,67 +61,67 @@ def run(tmp_path: Path) -> Iterator[RunFolder]:
     probe.set_current(None)
 
 
-class Judging:
+class Harness:
     def __init__(self, run: RunFolder, batch: Batch, folder: Path) -> None:
         self.said: list[str] = []
         self.at = Position(steps_per_epoch=10_000)
-        self.judge = LossMonitor(run, some_data(folder), 0, self.at, self.said.append)
+        self.loss_monitor = LossMonitor(run, some_data(folder), 0, self.at, self.said.append)
         self._batch, self._step = batch, 0
 
     def see(self, *told: Told) -> None:
         for each in told:
             self._step += 1
-            self.judge.see(self._step, each, self._batch)  # type: ignore[arg-type]
+            self.loss_monitor.see(self._step, each, self._batch)  # type: ignore[arg-type]
 
 
 @pytest.fixture
-def judging(run: RunFolder, batch: Batch, tmp_path: Path) -> Judging:
-    return Judging(run, batch, tmp_path)
+def harness(run: RunFolder, batch: Batch, tmp_path: Path) -> Harness:
+    return Harness(run, batch, tmp_path)
 
 
-def test_the_last_steps_are_not_read_until_somebody_waits_for_them(judging: Judging) -> None:
-    judging.see(*[Told(float(step)) for step in range(1, 11)])
-    assert judging.at.now.applied == 10 - UNREAD_STEPS and judging.judge.last_loss == 10 - UNREAD_STEPS
-    judging.judge.read_all()
-    assert judging.at.now.applied == 10 and judging.at.now.means() == {"class": 2.75, "box": 2.75}
+def test_the_last_steps_are_not_read_until_somebody_waits_for_them(harness: Harness) -> None:
+    harness.see(*[Told(float(step)) for step in range(1, 11)])
+    assert harness.at.now.applied == 10 - UNREAD_STEPS and harness.loss_monitor.last_loss == 10 - UNREAD_STEPS
+    harness.loss_monitor.read_all()
+    assert harness.at.now.applied == 10 and harness.at.now.means() == {"class": 2.75, "box": 2.75}
 
 
-def test_updates_that_are_never_finite_end_it_with_the_batches_for_a_look(judging: Judging, run: RunFolder, batch: Batch) -> None:
-    judging.see(Told(1.0), NOTHING, Told(1.0))
-    with pytest.raises(Stopped) as stopped:
-        judging.see(*[NOTHING] * 10)
-    assert stopped.value.ending is NOT_FINITE
+def test_updates_that_are_never_finite_end_it_with_the_batches_for_a_look(harness: Harness, run: RunFolder, batch: Batch) -> None:
+    harness.see(Told(1.0), NOTHING, Told(1.0))
+    with pytest.raises(TrainingStopped) as stopped:
+        harness.see(*[NOTHING] * 10)
+    assert stopped.value.exit_code is NOT_FINITE
     skipped = read_folder(run.path).of(UpdateSkipped)
     assert [event.in_a_row for event in skipped] == [1, 1, 2, 3, 4, 5]
     assert [event.step for event in skipped] == [2, 4, 5, 6, 7, 8]
     assert all(event.what == "loss" and event.rows == batch.rows.tolist() and Path(event.path).exists() for event in skipped)
-    assert judging.at.now.applied == 2 and judging.at.now.skipped == 6
-    assert "Step 2: the loss is not finite, and the update is not applied." in judging.said[0]
+    assert harness.at.now.applied == 2 and harness.at.now.skipped == 6
+    assert "Step 2: the loss is not finite, and the update is not applied." in harness.said[0]
 
 
-def test_a_gradient_that_is_not_finite_is_called_so(judging: Judging, run: RunFolder) -> None:
-    judging.see(Told(1.0, float("inf"), is_applied=False))
-    judging.judge.read_all()
+def test_a_gradient_that_is_not_finite_is_called_so(harness: Harness, run: RunFolder) -> None:
+    harness.see(Told(1.0, float("inf"), is_applied=False))
+    harness.loss_monitor.read_all()
     assert [event.what for event in read_folder(run.path).of(UpdateSkipped)] == ["gradient"]
 
 
-def test_a_scale_that_was_too_high_for_float16_is_nothing_to_tell(judging: Judging, run: RunFolder) -> None:
-    judging.see(*[Told(1.0, float("inf"), is_applied=False, is_overflow=True)] * 20, Told(1.0))
-    judging.judge.read_all()
-    assert judging.at.now.skipped == 20 and not judging.said and not read_folder(run.path).of(UpdateSkipped)
+def test_a_scale_that_was_too_high_for_float16_is_nothing_to_tell(harness: Harness, run: RunFolder) -> None:
+    harness.see(*[Told(1.0, float("inf"), is_applied=False, is_overflow=True)] * 20, Told(1.0))
+    harness.loss_monitor.read_all()
+    assert harness.at.now.skipped == 20 and not harness.said and not read_folder(run.path).of(UpdateSkipped)
 
 
-def test_a_loss_that_rises_for_good_ends_it_and_says_since_when(judging: Judging, run: RunFolder) -> None:
-    judging.see(*[Told(1.0)] * 300)
-    with pytest.raises(Stopped) as stopped:
-        judging.see(*[Told(50.0)] * 200)
-    assert stopped.value.ending is DIVERGED and 300 <= stopped.value.since_step <= 302
+def test_a_loss_that_rises_for_good_ends_it_and_says_since_when(harness: Harness, run: RunFolder) -> None:
+    harness.see(*[Told(1.0)] * 300)
+    with pytest.raises(TrainingStopped) as stopped:
+        harness.see(*[Told(50.0)] * 200)
+    assert stopped.value.exit_code is DIVERGED and 300 <= stopped.value.since_step <= 302
     (event,) = read_folder(run.path).of(LossDiverged)
     assert (event.loss, event.usual_loss, event.since_step) == (50.0, 1.0, stopped.value.since_step)
 
 
-def test_while_the_loss_is_high_nothing_should_be_kept(judging: Judging) -> None:
-    judging.see(*[Told(1.0)] * 300, *[Told(50.0)] * 30)
-    assert judging.judge.is_suspicious
-    judging.see(*[Told(1.0)] * 30)
-    assert not judging.judge.is_suspicious
+def test_while_the_loss_is_high_nothing_should_be_kept(harness: Harness) -> None:
+    harness.see(*[Told(1.0)] * 300, *[Told(50.0)] * 30)
+    assert harness.loss_monitor.is_suspicious
+    harness.see(*[Told(1.0)] * 30)
+    assert not harness.loss_monitor.is_suspicious

@@ -12,7 +12,7 @@ from unstall.config.settings import Settings
 from unstall.data import formats
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
-from unstall.training.loop.datasets import TrainValData, images_to_learn_from, lessons
+from unstall.training.loop.datasets import TrainValData, images_to_learn_from, load_datasets
 
 PX = (48, 64)
 
@@ -29,12 +29,12 @@ def written(folder: Path, count: int = 20, **splits: float) -> str:
 
 
 def learned(tmp_path: Path, **settings: object) -> TrainValData:
-    return lessons(Settings(**settings), PX, tmp_path)  # type: ignore[arg-type]
+    return load_datasets(Settings(**settings), PX, tmp_path)  # type: ignore[arg-type]
 
 
-def names(lessons: TrainValData) -> tuple[set[str], set[str]]:
-    assert lessons.validation is not None
-    return {each.name for each in lessons.train.examples}, {each.name for each in lessons.validation.examples}
+def names(datasets: TrainValData) -> tuple[set[str], set[str]]:
+    assert datasets.validation is not None
+    return {each.name for each in datasets.train.examples}, {each.name for each in datasets.validation.examples}
 
 
 # --- the embedded shapes ---
@@ -56,7 +56,7 @@ def test_where_the_cache_cannot_be_written_they_are_drawn_beside_the_run(tmp_pat
     own_cache.write_text("in the way")
     run = tmp_path / "run"
     run.mkdir()
-    found = lessons(Settings(synthetic_images=16), PX, run)
+    found = load_datasets(Settings(synthetic_images=16), PX, run)
     assert len(found.train.examples) + len(found.validation.examples) == 16  # type: ignore[union-attr]
     assert [path.name for path in run.iterdir()] == ["shapes-1-16-64x48"]
 
@@ -128,7 +128,7 @@ def test_as_many_are_counted_as_are_learned_from(tmp_path: Path) -> None:
         Settings(data=tested, val_split=0.25),
         Settings(data=tested, val_split=0.0),
     ):
-        found = lessons(settings, PX, tmp_path)
+        found = load_datasets(settings, PX, tmp_path)
         assert settings.data is not None
         counted = images_to_learn_from(formats.read(Path(settings.data)), settings)
         assert counted == len(found.train.examples)

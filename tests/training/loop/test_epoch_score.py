@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from unstall.training.loop.position import Position, Scored, forget, recall, remember
+from unstall.training.loop.position import EpochScore, Position, forget, recall, remember
 
-SCORED = Scored({"AP": 0.1 + 0.2, "AP_small": None}, 1.5)
+SCORED = EpochScore({"AP": 0.1 + 0.2, "AP_small": None}, 1.5)
 
 
 def at_end(**changes: float) -> Position:

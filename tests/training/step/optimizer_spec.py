@@ -26,7 +26,7 @@ def weights(seed: int = 0) -> dict[str, np.ndarray]:
     return {name: random.normal(size=shape).astype(np.float32) for name, shape in SHAPES.items()}
 
 
-def begun(own: Rules) -> State:
+def initial_state(own: Rules) -> State:
     first = weights()
     state = {**{f"weights/{name}": value for name, value in first.items()}, **first_state(first, first, own)}
     return {name: ops.convert_to_tensor(value) for name, value in state.items()}
@@ -51,7 +51,7 @@ def test_it_is_that_of_pytorch_which_spares_norms_and_biases(optimizer: str, cli
         {"params": [theirs["bias"], theirs["gamma"]], "weight_decay": 0.0},
     ]
     other = torch.optim.SGD(groups, lr=0.1, momentum=0.8) if optimizer == "sgd" else torch.optim.AdamW(groups, lr=0.1)
-    state = begun(own)
+    state = initial_state(own)
     for step in range(STEPS):
         gradients = weights(seed=step + 1)
         state, _ = after(own, state, gradients)
@@ -68,7 +68,7 @@ def test_it_is_that_of_pytorch_which_spares_norms_and_biases(optimizer: str, cli
 @pytest.mark.parametrize("where", ["loss", "gradient"])
 def test_what_is_not_finite_changes_nothing(optimizer: str, where: str) -> None:
     own = rules(optimizer=optimizer, ema_decay=0.9)
-    state, is_applied = after(own, begun(own), weights(seed=1))
+    state, is_applied = after(own, initial_state(own), weights(seed=1))
     assert is_applied
     bad = weights(seed=2)
     if where == "gradient":
@@ -83,21 +83,21 @@ def test_what_is_not_finite_changes_nothing(optimizer: str, where: str) -> None:
 
 def test_the_average_follows_faster_at_first() -> None:
     own = rules(ema_decay=0.99)
-    state = begun(own)
+    state = initial_state(own)
     expected = weights()["kernel"].astype(np.float64)
     for step in range(STEPS):
         state, _ = after(own, state, weights(seed=step + 1))
         decay = min(0.99, (1 + step) / (10 + step))
         expected = decay * expected + (1 - decay) * state["weights/kernel"].numpy()
     np.testing.assert_allclose(state["average/kernel"].numpy(), expected, rtol=1e-5, atol=1e-6)
-    assert "average/kernel" not in begun(rules(ema_decay=0.0))
+    assert "average/kernel" not in initial_state(rules(ema_decay=0.0))
 
 
 def test_a_scaled_loss_gives_the_same_update() -> None:
     wide, narrow = rules(), rules(precision="float16")
     gradients = weights(seed=1)
     scaled = {name: value * np.float32(FIRST_SCALE) for name, value in gradients.items()}
-    (one, _), (other, _) = after(wide, begun(wide), gradients), after(narrow, begun(narrow), scaled)
+    (one, _), (other, _) = after(wide, initial_state(wide), gradients), after(narrow, initial_state(narrow), scaled)
     for name in SHAPES:
         np.testing.assert_allclose(one[f"weights/{name}"].numpy(), other[f"weights/{name}"].numpy(), rtol=1e-6)
 
@@ -105,7 +105,7 @@ def test_a_scaled_loss_gives_the_same_update() -> None:
 def test_the_scale_is_halved_by_an_overflow_and_doubled_by_a_long_calm() -> None:
     own = rules(precision="float16")
     bad = weights(seed=1) | {"bias": np.full(4, np.inf, np.float32)}
-    state, is_applied = after(own, begun(own), bad)
+    state, is_applied = after(own, initial_state(own), bad)
     assert not is_applied and float(state["loss_scale"]) == FIRST_SCALE / 2
     state["updates_at_scale"] = ops.convert_to_tensor(np.float32(GROWS_AFTER - 1))
     state, _ = after(own, state, weights(seed=2))
@@ -116,7 +116,7 @@ def test_the_scale_is_halved_by_an_overflow_and_doubled_by_a_long_calm() -> None
 
 def test_the_scale_has_its_bounds() -> None:
     own = rules(precision="float16")
-    state = begun(own)
+    state = initial_state(own)
     state["loss_scale"] = ops.convert_to_tensor(np.float32(1.0))
     state, _ = after(own, state, weights(seed=1) | {"bias": np.full(4, np.nan, np.float32)})
     assert float(state["loss_scale"]) == 1

@@ -62,7 +62,7 @@ def same_bits(these: dict[str, np.ndarray], those: dict[str, np.ndarray]) -> lis
 
 
 @cache
-def begun() -> tuple[Step, list[Numbers], dict[str, np.ndarray], dict[str, np.ndarray]]:
+def first_steps() -> tuple[Step, list[Numbers], dict[str, np.ndarray], dict[str, np.ndarray]]:
     """After 2·STEPS steps, with what it had told by then, and its arrays after STEPS and after all of them. Its norms learn."""
     step = made()
     numbers = taken(step)
@@ -132,7 +132,7 @@ def test_parts_in_a_loop_as_on_an_accelerator_give_what_they_give_one_by_one() -
 
 
 def test_a_run_that_goes_on_ends_with_the_same_bits() -> None:
-    step, numbers, half, end = begun()
+    step, numbers, half, end = first_steps()
     if IS_EVERY:  # to compile another takes long
         step = made()
         taken(step, 1)  # whatever it has learned by itself is forgotten
@@ -143,7 +143,7 @@ def test_a_run_that_goes_on_ends_with_the_same_bits() -> None:
 
 
 def test_the_norms_of_the_groups_make_up_that_of_all() -> None:
-    for numbers in begun()[1]:
+    for numbers in first_steps()[1]:
         assert next(iter(numbers.group_norms)) == "backbone, first layers" and len(numbers.group_norms) > 4
         assert all(norm > 0 for norm in numbers.group_norms.values())
         together = sum(norm**2 for norm in numbers.group_norms.values()) ** 0.5
@@ -151,7 +151,7 @@ def test_the_norms_of_the_groups_make_up_that_of_all() -> None:
 
 
 def test_arrays_are_copies() -> None:
-    step, _, _, end = begun()
+    step, _, _, end = first_steps()
     kept = {name: array.copy() for name, array in end.items()}
     taken(step, 1)
     assert same_bits(end, kept) == []
@@ -162,7 +162,7 @@ def test_arrays_are_copies() -> None:
 
 
 def test_another_state_is_refused_by_name_and_nothing_is_changed() -> None:
-    step, *_ = begun()
+    step, *_ = first_steps()
     before = step.arrays()
     name = "weights/head.classification_head.module_list.0/bias"
     for change, said in (
@@ -186,7 +186,7 @@ def test_what_is_drawn_hangs_on_the_seed_and_the_step() -> None:
 
 
 def test_an_update_that_is_not_finite_is_not_applied() -> None:
-    step, *_ = begun()
+    step, *_ = first_steps()
     healthy = step.arrays()
     name = "weights/head.classification_head.module_list.0/bias"
     sick = {**healthy, name: np.where(np.arange(healthy[name].size) % 2, 3e38, -3e38).astype(np.float32)}
@@ -215,7 +215,7 @@ def test_in_float16_an_overflow_halves_the_scale_and_is_no_fault() -> None:
 
 
 def test_the_detector_shows_the_averages_and_then_its_own_weights() -> None:
-    step, *_ = begun()
+    step, *_ = first_steps()
     arrays = step.arrays()
 
     def shown(kind: str) -> bool:
@@ -258,7 +258,7 @@ def test_keras_may_predict_meanwhile_and_the_state_is_as_before(ema_decay: float
 
 
 def test_what_learns_changes_and_what_is_frozen_has_no_state_and_stays() -> None:
-    step, _, half, end = begun()
+    step, _, half, end = first_steps()
     assert {name.partition("/")[0] for name in end} == {
         "weights", "momentum", "average", "updates", "loss_scale", "updates_at_scale", "iteration"
     }  # fmt: skip
@@ -272,7 +272,7 @@ def test_what_learns_changes_and_what_is_frozen_has_no_state_and_stays() -> None
 
 
 def test_a_batch_of_another_size_is_refused() -> None:
-    step, *_ = begun()
+    step, *_ = first_steps()
     with pytest.raises(ValueError, match=r"expected a batch of 4 images\. Received: 3"):
         step({name: value[:3] for name, value in given(0).items()})
 

@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import numpy as np, torch
-from unstall.training.step.cuda_graphs import WAITING, Replayed, agree, in_stretches, same_bits, traced
+from unstall.training.step.cuda_graphs import WAITING, GraphReplay, agree, in_stretches, same_bits, traced
 
 # 'meta' is a device, and not where NumPy's arrays are.
 def shifted(x):
@@ -49,7 +49,7 @@ assert same_bits([large, small / 0], [large, small / 0]) and not same_bits([larg
 
 # Where there is no card nothing is recorded, and the function is called.
 calls = []
-replayed = Replayed(lambda x: calls.append(1) or [x + 1])
+replayed = GraphReplay(lambda x: calls.append(1) or [x + 1])
 assert [float(replayed(torch.tensor(float(number)))[0]) for number in range(5)] == [1, 2, 3, 4, 5] and len(calls) == 5
 print("right")
 """
@@ -63,7 +63,7 @@ def test_what_is_recorded() -> None:
 
 ON_A_CARD = """
 import torch
-from unstall.training.step.cuda_graphs import WAITING, Replayed
+from unstall.training.step.cuda_graphs import WAITING, GraphReplay
 
 WAITING.add(torch.ops.aten.cumsum.default)
 weight = torch.ones(3, device="cuda")
@@ -71,7 +71,7 @@ weight = torch.ones(3, device="cuda")
 def function(x, y):
     return [(x * weight).cumsum(0) + y, y * torch.arange(3).to(x.device)]
 
-replayed = Replayed(function)
+replayed = GraphReplay(function)
 for number in range(6):
     x, y = torch.randn(3, device="cuda"), torch.full((3,), float(number), device="cuda")
     weight += 1

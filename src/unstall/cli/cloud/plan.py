@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unstall.cli import answer, json_option, num_classes_option
-from unstall.config.options import ByGroups, setting_options
+from unstall.config.options import GroupedCommand, setting_options
 
 if TYPE_CHECKING:
     from unstall.base.progress import Progress
-    from unstall.cloud.plan import Plan, Wanted
+    from unstall.cloud.plan import Plan, TrainingRequest
     from unstall.config.settings import Settings
 
 
-@click.command("plan", cls=ByGroups, help=__doc__)
+@click.command("plan", cls=GroupedCommand, help=__doc__)
 @click.option(
     "--prices", metavar="FILE", help="Another table of machines: JSON or TOML of the form of src/unstall/cloud/machines.json."
 )
@@ -75,7 +75,7 @@ def command(
 
 def _wanted(
     settings: Settings, classes: int | None, progress: Progress | None, is_spot: bool, images_per_s: float | None
-) -> tuple[Wanted, int | None]:
+) -> tuple[TrainingRequest, int | None]:
     from unstall.cloud import plan as feeding
     from unstall.cloud import plan as planning
     from unstall.detectors.weights import shapes
@@ -87,7 +87,7 @@ def _wanted(
         data = read(str(settings.data), settings.format, progress, settings.label_map)
         classes = classes or len(data.classes)
     pixels = [(each.width or 0) * (each.height or 0) for each in data.examples] if data is not None else []
-    wanted = planning.Wanted(
+    wanted = planning.TrainingRequest(
         settings=settings,
         parameters=shapes.parameters(settings.model),
         images=len(data.examples) if data is not None else settings.synthetic_images,
@@ -99,7 +99,7 @@ def _wanted(
     return wanted, classes
 
 
-def _plan(wanted: Wanted, classes: int | None, progress: Progress | None) -> Plan:
+def _plan(wanted: TrainingRequest, classes: int | None, progress: Progress | None) -> Plan:
     from unstall.planning import memory
     from unstall.planning.memory.client import told_before
     from unstall.planning.memory.devices import Device

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unstall.cli import answer, json_option
-from unstall.config.options import ByGroups, setting_options
+from unstall.config.options import GroupedCommand, setting_options
 
 if TYPE_CHECKING:
     from unstall.cloud.job import Job
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DISKS = click.Choice(["pd-ssd", "pd-standard", "hyperdisk-balanced"])
 
 
-@click.command("submit", cls=ByGroups, help=__doc__)
+@click.command("submit", cls=GroupedCommand, help=__doc__)
 @click.option(
     "--engine", type=click.Choice(["vertex", "kubeflow"]), default="vertex", show_default=True, help="Engine that runs the job."
 )
@@ -71,7 +71,7 @@ def command(
     json.refuse_unwritable(json_target)
     if target is not None:
         writing.refuse_unwritable(target)
-    job = submission.job(engine, given, config_used(config, no_config))
+    job = submission.create_job(engine, given, config_used(config, no_config))
     request = _request(engine, job, given)
     if target is not None:
         writing.write(request, target)

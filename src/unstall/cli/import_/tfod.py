@@ -27,11 +27,11 @@ def command(
     from unstall.report import json
     from unstall.report.terminal.tfod_import import show_imported
     from unstall.tfod.conversion import convert, refuse_existing, write
-    from unstall.tfod.inputs import Given
+    from unstall.tfod.inputs import PathOverrides
 
     json.refuse_unwritable(json_target)
     refuse_existing(out)
     with shown_progress() as progress:
-        converted = convert(config, Given(data, label_map, val_data, out), progress)
+        converted = convert(config, PathOverrides(data, label_map, val_data, out), progress)
     files = write(converted, out)
     answer({**converted.as_plain(), **files}, json_target, show_imported)

@@ -59,7 +59,7 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class Explained:
+class ChannelExplanation:
     """One channel: what explains its change, the most first; what two changes do only together; and what is left."""
 
     channel: str

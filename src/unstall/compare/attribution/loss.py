@@ -13,8 +13,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from unstall.compare.attribution.explanation import Explained, Explanation
-from unstall.compare.attribution.noise import Moved
+from unstall.compare.attribution.explanation import ChannelExplanation, Explanation
+from unstall.compare.attribution.noise import FigureChange
 from unstall.compare.differences.difference import LOSS, Difference
 from unstall.compare.record import facts
 
@@ -35,17 +35,17 @@ NOT_COUNTED = frozenset({"length"})  # losses are compared at the same step
 
 
 def explain(
-    differences: Sequence[Difference], before: dict[str, Any], after: dict[str, Any], moved: Moved, first: Moved
-) -> Explained:
+    differences: Sequence[Difference], before: dict[str, Any], after: dict[str, Any], moved: FigureChange, first: FigureChange
+) -> ChannelExplanation:
     broke = facts.is_broken(after) and not facts.is_broken(before)
     touching = [each for each in differences if LOSS in each.touches and each.name not in NOT_COUNTED]
     functions = [each for each in touching if each.name == "loss" and each.section == "optimizer"]
     shown = moved if moved.is_clear or not functions else first  # losses that end alike may have begun on two scales
     if not touching or not (shown.is_clear or broke):
-        return Explained(LOSS)
+        return ChannelExplanation(LOSS)
     if functions and not broke and not (moved.is_clear and _stopped_learning(moved, first)):
         note = f"({'of the first step; ' if shown is first else ''}another loss: its values are of another scale)"
-        return Explained(LOSS, (Explanation(functions[0], LOSS, shown.by, "", "measured", 1.0, note=note),))
+        return ChannelExplanation(LOSS, (Explanation(functions[0], LOSS, shown.by, "", "measured", 1.0, note=note),))
     strengths = [(_beside_others(each, touching, first.is_clear), each) for each in touching]
     whole = sum(value for value, _ in strengths)
     strengths.sort(key=lambda pair: -pair[0])
@@ -56,10 +56,10 @@ def explain(
         Explanation(each, LOSS, by, "", how, value / whole, note=_note(each, first.is_clear), is_shared=is_shared)
         for value, each in strengths if value > 0
     ]  # fmt: skip
-    return Explained(LOSS, tuple(found))
+    return ChannelExplanation(LOSS, tuple(found))
 
 
-def _stopped_learning(moved: Moved, first: Moved) -> bool:
+def _stopped_learning(moved: FigureChange, first: FigureChange) -> bool:
     """The newer run's loss rose from where it began, and the older's fell: that is so on any scale."""
     if moved.before is None or moved.after is None or first.before is None or first.after is None:
         return False

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.base.errors import UnstallError
 from unstall.base.formatting import size
-from unstall.compare.attribution.explanation import Explained, Explanation
-from unstall.compare.attribution.memory_terms import MODELLED, Beside, Terms
-from unstall.compare.attribution.noise import ON_A_CARD, Moved
+from unstall.compare.attribution.explanation import ChannelExplanation, Explanation
+from unstall.compare.attribution.memory_terms import MODELLED, RunPair, Terms
+from unstall.compare.attribution.noise import ON_A_CARD, FigureChange
 from unstall.compare.differences.difference import FREE, MEMORY, Difference
 from unstall.compare.differences.environment import SETTINGS
 from unstall.compare.record import facts
@@ -62,21 +62,25 @@ MIN_OF_THE_PEAK = 0.1  # that activations must have for the older run to show ho
 
 
 def explain(
-    differences: Sequence[Difference], before: dict[str, Any], after: dict[str, Any], moved: Moved, planned: Alone | None = None
-) -> Explained:
+    differences: Sequence[Difference],
+    before: dict[str, Any],
+    after: dict[str, Any],
+    moved: FigureChange,
+    planned: Alone | None = None,
+) -> ChannelExplanation:
     """`planned`: what the planner says that each change adds by itself, where there is one."""
     touching = [each for each in differences if MEMORY in each.touches]
     is_cut_short = facts.died_of_memory(after)
     if not touching or (not moved.is_clear and not is_cut_short):
-        return Explained(MEMORY, left_unit="B")
+        return ChannelExplanation(MEMORY, left_unit="B")
     total = None if is_cut_short else moved.by
     unsure = moved.unsure or moved.noise
     if planned and moved.what != ON_A_CARD:
         planned = {name: BEYOND_PLAN * amount for name, amount in planned.items()}
-    beside = Beside.of(before, after)
+    beside = RunPair.of(before, after)
     is_bounded = beside.knows_activations and beside.knows_what_is_new and touching[0].name in WELL_KNOWN
     if total is not None and len(touching) == 1 and not is_bounded and not planned:
-        found = Explained(MEMORY, (Explanation(touching[0], MEMORY, total, "B", "measured"),), left_unit="B")
+        found = ChannelExplanation(MEMORY, (Explanation(touching[0], MEMORY, total, "B", "measured"),), left_unit="B")
     elif planned:
         total, unsure = (None, unsure) if total is None else _settled(_joint(planned), total, moved)
         found = _by_plan(touching, planned, total)
@@ -86,25 +90,27 @@ def explain(
     return _with_unsure(told, total, unsure)
 
 
-def free(differences: Sequence[Difference], after: dict[str, Any]) -> Explained:
+def free(differences: Sequence[Difference], after: dict[str, Any]) -> ChannelExplanation:
     """Room that was taken away: told where the run was short of it."""
     if not facts.died_of_memory(after):
-        return Explained(FREE, left_unit="B")
+        return ChannelExplanation(FREE, left_unit="B")
     lost = [each for each in differences if FREE in each.touches and each.after < each.before]
-    return Explained(FREE, tuple(Explanation(each, FREE, each.after - each.before, "B", "measured", 1.0) for each in lost))
+    return ChannelExplanation(
+        FREE, tuple(Explanation(each, FREE, each.after - each.before, "B", "measured", 1.0) for each in lost)
+    )
 
 
 # --- by the planner ---
 
 
-def _by_plan(touching: list[Difference], planned: Alone, total: float | None) -> Explained:
+def _by_plan(touching: list[Difference], planned: Alone, total: float | None) -> ChannelExplanation:
     """A plan is of the step alone; measured is the process. Where both nearly agree, what was measured sets the scale."""
     joint = _joint(planned)
     scale = total / joint if total and joint and 1 / CLOSER <= total / joint <= CLOSER else 1.0
     amounts = {each.name: scale * planned.get(each.name, 0.0) for each in touching}
     found = [Explanation(each, MEMORY, amounts[each.name], "B", "planned") for each in touching if amounts[each.name]]
     together = scale * joint - sum(each.amount for each in found)
-    return _ordered(Explained(MEMORY, tuple(found), together, left_unit="B"), total or joint)
+    return _ordered(ChannelExplanation(MEMORY, tuple(found), together, left_unit="B"), total or joint)
 
 
 def _joint(planned: Alone) -> float:
@@ -112,7 +118,7 @@ def _joint(planned: Alone) -> float:
     return planned.get(ALL, sum(planned.values()))
 
 
-def _settled(planned: float, measured: float, moved: Moved) -> tuple[float, float]:
+def _settled(planned: float, measured: float, moved: FigureChange) -> tuple[float, float]:
     share = PLAN_UNSURE if moved.what == ON_A_CARD else HOST_PLAN_UNSURE
     return settled(planned, measured, moved.unsure or moved.noise, share)
 
@@ -131,8 +137,8 @@ def settled(planned: float, measured: float, noise: float, plan_unsure: float = 
 
 
 def _by_arithmetic(
-    touching: list[Difference], beside: Beside, moved: Moved, total: float | None, floor: float | None
-) -> Explained:
+    touching: list[Difference], beside: RunPair, moved: FigureChange, total: float | None, floor: float | None
+) -> ChannelExplanation:
     changes = [each for each in touching if each.name in MODELLED]
     base = beside.terms(())
     names = frozenset(each.name for each in changes)
@@ -144,7 +150,7 @@ def _by_arithmetic(
     how = "by arithmetic" if len(changes) > 1 or others or total is None else "measured"
     found = [Explanation(each, MEMORY, alone[each.name], "B", how) for each in changes if alone[each.name]]
     together = _bytes(joint, held) - sum(each.amount for each in found)
-    return _ordered(Explained(MEMORY, tuple(found), together, left_unit="B"), total or _bytes(joint, held))
+    return _ordered(ChannelExplanation(MEMORY, tuple(found), together, left_unit="B"), total or _bytes(joint, held))
 
 
 def usual_copies(base: Terms, peak: float | None, floor: float | None) -> dict[str, float]:
@@ -184,14 +190,14 @@ def _bytes(terms: Terms, copies: dict[str, float]) -> float:
 # --- what is left ---
 
 
-def _ordered(found: Explained, total: float) -> Explained:
+def _ordered(found: ChannelExplanation, total: float) -> ChannelExplanation:
     whole = abs(total) or 1.0
     kept = [replace(each, share=min(1.0, abs(each.amount) / whole)) for each in found.explanations]
     kept.sort(key=lambda each: -abs(each.amount))
     return replace(found, explanations=tuple(kept), left_unit="B")
 
 
-def _with_unsure(found: Explained, total: float | None, unsure: float) -> Explained:
+def _with_unsure(found: ChannelExplanation, total: float | None, unsure: float) -> ChannelExplanation:
     """Each amount with what it may be wrong by."""
     whole = sum(abs(each.amount) for each in found.explanations)
 
@@ -206,7 +212,7 @@ def _with_unsure(found: Explained, total: float | None, unsure: float) -> Explai
     return replace(found, explanations=tuple(replace(each, unsure=of(each)) for each in found.explanations))
 
 
-def _with_what_is_left(found: Explained, touching: list[Difference], total: float, noise: float) -> Explained:
+def _with_what_is_left(found: ChannelExplanation, touching: list[Difference], total: float, noise: float) -> ChannelExplanation:
     """Given to the one difference that nothing is known of but that it may change memory; else it is left, and said."""
     left = total - sum(each.amount for each in found.explanations) - found.together
     if abs(left) <= noise:
@@ -216,10 +222,10 @@ def _with_what_is_left(found: Explained, touching: list[Difference], total: floa
     if len(unknown) == 1:
         how = "measured" if not found.explanations else "possible"
         taken = Explanation(unknown[0], MEMORY, left, "B", how, note="" if how == "measured" else "(what nothing else explains)")
-        return _ordered(Explained(MEMORY, (*found.explanations, taken), found.together, 0.0, "B"), total)
+        return _ordered(ChannelExplanation(MEMORY, (*found.explanations, taken), found.together, 0.0, "B"), total)
     words = f"{size(abs(left))} {'more' if left > 0 else 'less'} that none of it explains"
     candidates = tuple(each.told for each in unknown)
-    return _ordered(Explained(MEMORY, found.explanations, found.together, left, "B", words, candidates), total)
+    return _ordered(ChannelExplanation(MEMORY, found.explanations, found.together, left, "B", words, candidates), total)
 
 
 # Memory of trainings by `unstall train`, planned: the older run's settings with one change of the newer at a time.
@@ -255,13 +261,13 @@ def _change(each: Difference) -> dict[str, Any]:
 
 
 def _planned(settings: dict[str, Any], changes: dict[str, dict[str, Any]], told: Callable[[Question], None] | None) -> Alone:
-    from unstall.planning.memory.client import Asking
+    from unstall.planning.memory.client import PlannerClient
     from unstall.planning.memory.planner import step_need
 
-    with Asking(told) as asking:
+    with PlannerClient(told) as client:
 
         def need(*some: dict[str, Any]) -> float:
-            return float(step_need(_with(settings, some), asking).need)
+            return float(step_need(_with(settings, some), client).need)
 
         base = need()
         alone = {name: need(change) - base for name, change in changes.items()}

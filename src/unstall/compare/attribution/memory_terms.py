@@ -31,7 +31,7 @@ Terms = dict[str, float]
 
 
 @dataclass(frozen=True)
-class Beside:
+class RunPair:
     """Two records, and which values a step of the older would have with these changes of the newer."""
 
     before: dict[str, Any]
@@ -39,7 +39,7 @@ class Beside:
     pairs: tuple[Pair, ...]
 
     @classmethod
-    def of(cls, before: dict[str, Any], after: dict[str, Any]) -> Beside:
+    def of(cls, before: dict[str, Any], after: dict[str, Any]) -> RunPair:
         return cls(before, after, tuple(beside(layers_of(before), layers_of(after))))
 
     def terms(self, changes: Iterable[str]) -> Terms:

@@ -25,7 +25,7 @@ TORCH_UNSURE_SHARE = 0.15
 PEAK_UNSURE_SHARE = 0.1
 STEPS_UNSURE_SHARE = 0.02
 QUARTERS = 3.0  # times what lies between the quarters of the steps, halved: nineteen of twenty steps
-COMPILER_CHANCE = 0.35  # of what compilers left in the process: it differs by so much from run to run
+COMPILER_NOISE = 0.35  # of what compilers left in the process: it differs by so much from run to run
 DEVICE_NOISE_SHARE = 0.01
 DEVICE_NOISE_BYTES = 8 * 2**20
 TIME_NOISE_SHARE = 0.15  # of a step: what else a machine does
@@ -39,13 +39,13 @@ MIN_OF_A_STEP = 0.05  # that its waiting for input changed by: less is nobody's 
 MIN_OF_THE_RUN_S, MIN_COMPILE_S = 1.0, 3.0  # of a whole run: what others do on the machine just then
 MIN_STEP_S = 0.0003  # a part that changed by less is nobody's concern
 LOSS_NOISE_SHARE = 0.08
-FEW_STEPS = 3
+MIN_STEPS = 3
 ON_A_CARD = "device memory"
 PARTS = ("input", "compute", "validation", "checkpoint", "compile")
 
 
 @dataclass(frozen=True)
-class Moved:
+class FigureChange:
     """A figure of both runs. `is_clear`: it moved by more than noise."""
 
     what: str
@@ -81,7 +81,7 @@ class Moved:
         }  # fmt: skip
 
 
-def memory(before: dict[str, Any], after: dict[str, Any]) -> Moved:
+def memory(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
     """On the card where there is one; else of the host. Of a run that was cut short of its need nothing was measured; that of one
     which died of memory is at least what it had come to."""
     moved = _memory(before, after)
@@ -100,35 +100,37 @@ def _comes_to_its_need(record: dict[str, Any], other: dict[str, Any]) -> bool:
     return facts.figure(record, "step_s") is not None and not (peak and floor and peak <= floor)
 
 
-def _memory(before: dict[str, Any], after: dict[str, Any]) -> Moved:
+def _memory(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
     if facts.figure(before, "device_peak_bytes") and facts.figure(after, "device_peak_bytes"):
         old, new = facts.figure(before, "device_peak_bytes"), facts.figure(after, "device_peak_bytes")
         noise = max(DEVICE_NOISE_BYTES, DEVICE_NOISE_SHARE * max(old or 0.0, new or 0.0))
-        return Moved(ON_A_CARD, old, new, noise, "B", unsure=noise)
+        return FigureChange(ON_A_CARD, old, new, noise, "B", unsure=noise)
     return _host_memory(before, after)
 
 
-def _host_memory(before: dict[str, Any], after: dict[str, Any]) -> Moved:
+def _host_memory(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
     """By what steps hold one after the other, where both runs show it, and by their highest moments; without what the compiler
     left by chance."""
     old, new = facts.figure(before, "host_peak_bytes"), facts.figure(after, "host_peak_bytes")
     noise = max(HOST_NOISE_BYTES, HOST_NOISE_SHARE * max(old or 0.0, new or 0.0))
     if old is None or new is None:
-        return Moved("host memory", old, new, noise, "B")
+        return FigureChange("host memory", old, new, noise, "B")
     by, unsure = _grown(before, after, old, new)
     if facts.figure(after, "compiler_bytes") is not None:  # told by JAX alone
         ahead = _ahead_bytes(before, after) / 2.0  # watched it holds little of it, else all
         by, unsure = by + ahead, math.hypot(max(AHEAD_UNSURE_BYTES, unsure), ahead)
     unsure = max(HOST_UNSURE_BYTES, unsure)
-    chance = _by_the_compiler(before, after)
+    compiler_noise = _by_the_compiler(before, after)
     if _layers(before) != _layers(after):  # there is more to compile, too: how much of it is chance is not known
-        chance, unsure = chance / 2, math.hypot(unsure, chance / 2)
-    taken = _of_what_was_measured(chance, by)
-    unsure = math.hypot(unsure, chance - taken)
+        compiler_noise, unsure = compiler_noise / 2, math.hypot(unsure, compiler_noise / 2)
+    taken = _of_what_was_measured(compiler_noise, by)
+    unsure = math.hypot(unsure, compiler_noise - taken)
     noise = max(noise, unsure)
     more = f"{size(abs(taken))} {'more' if taken > 0 else 'less'}"
     note = f"of the host memory {more} is what the compiler left in the process: that differs from run to run"
-    return Moved("host memory", old, new, noise, "B", by - taken, unsure, note if abs(taken) > HOST_NOISE_BYTES / 2 else "")
+    return FigureChange(
+        "host memory", old, new, noise, "B", by - taken, unsure, note if abs(taken) > HOST_NOISE_BYTES / 2 else ""
+    )
 
 
 def _grown(before: dict[str, Any], after: dict[str, Any], old: float, new: float) -> tuple[float, float]:
@@ -159,11 +161,11 @@ def _ahead_bytes(before: dict[str, Any], after: dict[str, Any]) -> float:
     return (sizes[1] - sizes[0]) * min(steps, AHEAD_STEPS) if sizes[0] and sizes[1] else 0.0
 
 
-def _of_what_was_measured(chance: float, by: float) -> float:
+def _of_what_was_measured(compiler_noise: float, by: float) -> float:
     """Chance takes away from what was measured, down to nothing; half of it is added where it hid some of a change that shows."""
-    if chance * by > 0:
-        return math.copysign(min(abs(chance), abs(by)), by)
-    return chance / 2 if abs(by) > HOST_NOISE_BYTES else 0.0
+    if compiler_noise * by > 0:
+        return math.copysign(min(abs(compiler_noise), abs(by)), by)
+    return compiler_noise / 2 if abs(by) > HOST_NOISE_BYTES else 0.0
 
 
 def _layers(record: dict[str, Any]) -> int:
@@ -179,16 +181,16 @@ def _by_the_compiler(before: dict[str, Any], after: dict[str, Any]) -> float:
     """What one compiler left more than the other; 0 where that is more than chance, too little to be told from what else goes on
     meanwhile, or not known."""
     old, new = facts.figure(before, "compiler_bytes"), facts.figure(after, "compiler_bytes")
-    if old is None or new is None or not HOST_NOISE_BYTES < abs(new - old) <= COMPILER_CHANCE * max(old, new):
+    if old is None or new is None or not HOST_NOISE_BYTES < abs(new - old) <= COMPILER_NOISE * max(old, new):
         return 0.0
     return new - old
 
 
-def step(before: dict[str, Any], after: dict[str, Any]) -> Moved:
+def step(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
     old, new = facts.figure(before, "step_s"), facts.figure(after, "step_s")
     noise = _time_noise(before, after, old, new)
     note = _crowded_note(before, after, new - old, noise) if old and new else ""  # of one that was not measured nothing is known
-    return Moved("step", old, new, noise, "s", note=note)
+    return FigureChange("step", old, new, noise, "s", note=note)
 
 
 def _crowded_note(before: dict[str, Any], after: dict[str, Any], by: float, noise: float) -> str:
@@ -204,26 +206,28 @@ def _crowded_note(before: dict[str, Any], after: dict[str, Any], by: float, nois
     )
 
 
-def speed(before: dict[str, Any], after: dict[str, Any]) -> Moved:
+def speed(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
     """Images of a second: as unsure as the step that it is made of."""
     taken = step(before, after)
     old, new = facts.figure(before, "images_per_s"), facts.figure(after, "images_per_s")
     longest = max(taken.before or 0.0, taken.after or 0.0)
     share = taken.noise / longest if longest else TIME_NOISE_SHARE
-    return Moved("images per second", old, new, share * max(old or 0.0, new or 0.0), "")
+    return FigureChange("images per second", old, new, share * max(old or 0.0, new or 0.0), "")
 
 
-def part(name: str, before: dict[str, Any], after: dict[str, Any]) -> Moved:
+def part(name: str, before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
     old, new = _part(before, name), _part(after, name)
     whole, now = facts.figure(before, "step_s"), facts.figure(after, "step_s")
     if name in OF_THE_RUN:
         crowd = max(facts.crowded(before), facts.crowded(after))
         least = MIN_COMPILE_S if name == "compile" else MIN_OF_THE_RUN_S
-        return Moved(name, old, new, max(least, max(0.4, crowd) * max(old or 0.0, new or 0.0)), "s")
+        return FigureChange(name, old, new, max(least, max(0.4, crowd) * max(old or 0.0, new or 0.0)), "s")
     if name == "input" and _is_known_by_itself(before, after):
         least = MIN_OF_A_STEP * max(whole or 0.0, now or 0.0)
-        return Moved(name, old, new, max(least, _time_noise(before, after, old, new), _chance(name, before, after)), "s")
-    return Moved(name, old, new, max(_time_noise(before, after, whole, now), _chance(name, before, after)), "s")
+        return FigureChange(
+            name, old, new, max(least, _time_noise(before, after, old, new), _random_change(name, before, after)), "s"
+        )
+    return FigureChange(name, old, new, max(_time_noise(before, after, whole, now), _random_change(name, before, after)), "s")
 
 
 def _is_known_by_itself(before: dict[str, Any], after: dict[str, Any]) -> bool:
@@ -233,7 +237,7 @@ def _is_known_by_itself(before: dict[str, Any], after: dict[str, Any]) -> bool:
     return is_told and abs(facts.crowded(after) - facts.crowded(before)) < CROWDED_MORE
 
 
-def _chance(name: str, before: dict[str, Any], after: dict[str, Any]) -> float:
+def _random_change(name: str, before: dict[str, Any], after: dict[str, Any]) -> float:
     """Of a part, which is a mean over steps: by how much it is wrong at the most, as its steps differ among each other."""
     names = (name, "other") if name == "compute" else (name,)
     return STANDARD_ERRORS * math.hypot(*(facts.part_unsure(record, each) for record in (before, after) for each in names))
@@ -279,7 +283,7 @@ def _by_the_machine(before: dict[str, Any], after: dict[str, Any], old: float | 
     return waited + (PAUSES_S / steps if steps else 0.0)
 
 
-def loss(before: dict[str, Any], after: dict[str, Any]) -> Moved:
+def loss(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
     """At the same step, the last that both runs have told of: the mean of the last quarter."""
     old, new = facts.curve(before), facts.curve(after)
     upto = min((curve[-1][0] for curve in (old, new) if curve), default=0.0)
@@ -288,38 +292,38 @@ def loss(before: dict[str, Any], after: dict[str, Any]) -> Moved:
         return _of_the_same_step(old, new)
     spread = max(ends[0][1], ends[1][1])
     noise = max(2.0 * spread, LOSS_NOISE_SHARE * max(abs(ends[0][0]), abs(ends[1][0])))
-    return Moved("loss", ends[0][0], ends[1][0], noise, "")
+    return FigureChange("loss", ends[0][0], ends[1][0], noise, "")
 
 
-def _of_the_same_step(old: list[tuple[float, float]], new: list[tuple[float, float]]) -> Moved:
+def _of_the_same_step(old: list[tuple[float, float]], new: list[tuple[float, float]]) -> FigureChange:
     """Of runs that told very few losses: the last one, where it is of the same step."""
     if not old or not new or old[-1][0] != new[-1][0]:
-        return Moved("loss", None, None, 0.0, "")
+        return FigureChange("loss", None, None, 0.0, "")
     first, last = old[-1][1], new[-1][1]
-    return Moved("loss", first, last, 2.0 * LOSS_NOISE_SHARE * max(abs(first), abs(last)), "")
+    return FigureChange("loss", first, last, 2.0 * LOSS_NOISE_SHARE * max(abs(first), abs(last)), "")
 
 
-def first_loss(before: dict[str, Any], after: dict[str, Any]) -> Moved:
+def first_loss(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
     """Before anything was learned: what then differs came in with the data, the model or the loss, not with the optimizer."""
     old, new = facts.figure(before, "loss_first"), facts.figure(after, "loss_first")
-    return Moved("first loss", old, new, 0.25 * max(abs(old or 0.0), abs(new or 0.0)), "")
+    return FigureChange("first loss", old, new, 0.25 * max(abs(old or 0.0), abs(new or 0.0)), "")
 
 
 def _end(values: list[float]) -> tuple[float, float] | None:
     """The mean of the last quarter, and how far its values lie from it."""
     last = values[-max(1, len(values) // 4) :]
-    if len(values) < FEW_STEPS or not all(math.isfinite(value) for value in last):
+    if len(values) < MIN_STEPS or not all(math.isfinite(value) for value in last):
         return None
     mean = statistics.fmean(last)
     return mean, statistics.pstdev(last) / math.sqrt(len(last)) if len(last) > 1 else 0.0
 
 
-def score(before: dict[str, Any], after: dict[str, Any]) -> Moved:
+def score(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
     old, new = facts.score(before), facts.score(after)
-    return Moved("AP", old, new, 0.01, "")
+    return FigureChange("AP", old, new, 0.01, "")
 
 
-def all_moved(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Moved]:
+def all_moved(before: dict[str, Any], after: dict[str, Any]) -> dict[str, FigureChange]:
     parts = {name: part(name, before, after) for name in PARTS}
     own = [
         memory(before, after), step(before, after), speed(before, after), loss(before, after), first_loss(before, after),

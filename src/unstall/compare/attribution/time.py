@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unstall.compare.attribution.explanation import Explained, Explanation
-from unstall.compare.attribution.memory_terms import Beside
-from unstall.compare.attribution.noise import Moved
+from unstall.compare.attribution.explanation import ChannelExplanation, Explanation
+from unstall.compare.attribution.memory_terms import RunPair
+from unstall.compare.attribution.noise import FigureChange
 from unstall.compare.differences.difference import COMPILE, COMPUTE, INPUT, VALIDATION, Difference
 
 TIME = "time"
@@ -28,7 +28,7 @@ FLAT = 0.02  # a logarithm so near to 0 says nothing
 
 
 @dataclass(frozen=True)
-class Push:
+class ExpectedEffect:
     """What a difference should do to a part: the logarithm of the factor. `is_known`: by its sign at least."""
 
     difference: Difference
@@ -37,10 +37,10 @@ class Push:
 
 
 def explain(
-    differences: Sequence[Difference], before: dict[str, Any], after: dict[str, Any], moved: dict[str, Moved]
-) -> Explained:
+    differences: Sequence[Difference], before: dict[str, Any], after: dict[str, Any], moved: dict[str, FigureChange]
+) -> ChannelExplanation:
     """By parts; where parts were not told apart, by the step as a whole."""
-    beside = Beside.of(before, after)
+    beside = RunPair.of(before, after)
     found: list[Explanation] = []
     left: list[tuple[str, float, tuple[str, ...]]] = []
     for part in _parts(moved):
@@ -56,12 +56,12 @@ def explain(
         f"{_told(rest)} per step of {part}, for which nothing that differs is known to be the cause" for part, rest, _ in left
     )
     candidates = tuple(dict.fromkeys(name for _, _, names in left for name in names))
-    return Explained(
+    return ChannelExplanation(
         TIME, tuple(found), left=sum(rest for _, rest, _ in left), left_unit="s", left_words=words, candidates=candidates
     )
 
 
-def _parts(moved: dict[str, Moved]) -> Iterable[str]:
+def _parts(moved: dict[str, FigureChange]) -> Iterable[str]:
     for part in (INPUT, COMPUTE, VALIDATION, "checkpoint", COMPILE):
         if part in moved and moved[part].is_clear:
             yield part
@@ -72,13 +72,16 @@ def _touching(differences: Sequence[Difference], part: str) -> list[Difference]:
 
 
 def _of_the_step(
-    differences: Sequence[Difference], beside: Beside, moved: dict[str, Moved], left: list[tuple[str, float, tuple[str, ...]]]
+    differences: Sequence[Difference],
+    beside: RunPair,
+    moved: dict[str, FigureChange],
+    left: list[tuple[str, float, tuple[str, ...]]],
 ) -> tuple[list[Explanation], list[tuple[str, float, tuple[str, ...]]]]:
     """Input and compute overlap, and may not be told apart: then by what touches either of them."""
     step = moved["step"]
     if not step.is_clear:
         return [], left
-    pushes: dict[Difference, Push] = {}
+    pushes: dict[Difference, ExpectedEffect] = {}
     for part in STEP_PARTS:
         for each in _touching(differences, part):
             push = _push(each, part, beside)
@@ -90,24 +93,24 @@ def _of_the_step(
     return found, [("step", rest, candidates)] if abs(rest) > step.noise else []
 
 
-def _push(each: Difference, part: str, beside: Beside) -> Push:
+def _push(each: Difference, part: str, beside: RunPair) -> ExpectedEffect:
     if each.name in BY_WORK and part in {COMPUTE, VALIDATION}:
         work, more = beside.work(()), beside.work({each.name})
         by = math.log(more / work) if work > 0 and more > 0 else 0.0
-        return Push(each, by, abs(by) > FLAT)
+        return ExpectedEffect(each, by, abs(by) > FLAT)
     was, now = _number(each.before), _number(each.after)
     if was is not None and now is not None and was != now:
         for table, sign in ((GONE_SLOWS, -1.0), (COME_SLOWS, 1.0)):
             if each.name in table and each.section == "input":
-                return Push(each, sign * math.copysign(table[each.name], now - was), True)
+                return ExpectedEffect(each, sign * math.copysign(table[each.name], now - was), True)
         if was > 0 and now > 0 and each.name in FEWER_SLOWS:
-            return Push(each, math.log(was / now), True)
+            return ExpectedEffect(each, math.log(was / now), True)
         if was > 0 and now > 0 and each.name in MORE_SLOWS:
-            return Push(each, math.log(now / was), True)
+            return ExpectedEffect(each, math.log(now / was), True)
     came = _came(each)
     if came and each.name in COME_SLOWS:
-        return Push(each, came * COME_SLOWS[each.name], True)
-    return Push(each, UNKNOWN * max(0.5, each.weight), False)
+        return ExpectedEffect(each, came * COME_SLOWS[each.name], True)
+    return ExpectedEffect(each, UNKNOWN * max(0.5, each.weight), False)
 
 
 def _came(each: Difference) -> float:
@@ -125,7 +128,7 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def _of_part(part: str, pushes: list[Push], moved: Moved) -> tuple[list[Explanation], float, tuple[str, ...]]:
+def _of_part(part: str, pushes: list[ExpectedEffect], moved: FigureChange) -> tuple[list[Explanation], float, tuple[str, ...]]:
     """What is explained, what is left, and who may have done it."""
     wanted = math.copysign(1.0, moved.by)
     known = [push for push in pushes if push.is_known and push.by * wanted > 0]
@@ -147,7 +150,7 @@ def _of_part(part: str, pushes: list[Push], moved: Moved) -> tuple[list[Explanat
     return found, left, tuple(push.difference.told for push in unknown)
 
 
-def _explanation(each: Difference, part: str, amount: float, moved: Moved, how: str) -> Explanation:
+def _explanation(each: Difference, part: str, amount: float, moved: FigureChange, how: str) -> Explanation:
     share = abs(amount / moved.by) if moved.by else 0.0
     return replace(Explanation(each, TIME, amount, "s", how), share=min(1.0, share), part=part)
 

@@ -53,7 +53,7 @@ GUESSED = (
 )  # kinds that a line of source is known to be by what it speaks of
 GUESSED_OF_CONFIGURATION = ("learning_rate", "batch", "optimizer")  # whose lines name what they set, and do nothing else
 ORIGINS = frozenset({"command", "environment", "setting"})  # that something else may be the consequence of
-FEW = 3  # small numbers stand for many things
+SMALL_NUMBER = 3  # small numbers stand for many things
 SAYS_LITTLE = frozenset({"given", "true", "false", "yes", "no", "on", "off", "none", "auto", "default"})
 SHORT_NAMES = {  # of losses, as Keras takes them
     "mse": "meansquarederror", "mae": "meanabsoluteerror", "mape": "meanabsolutepercentageerror",
@@ -155,7 +155,9 @@ def makes(change: Change, effect: Difference) -> bool:
 
 def _is_ambiguous(effect: Difference) -> bool:
     """Small numbers stand for many things: 1 → 2 alone shows nothing."""
-    return all(isinstance(value, int) and abs(value) <= FEW for value in (*_values(effect.before), *_values(effect.after)))
+    return all(
+        isinstance(value, int) and abs(value) <= SMALL_NUMBER for value in (*_values(effect.before), *_values(effect.after))
+    )
 
 
 def _values(value: Any) -> list[Any]:
@@ -190,7 +192,7 @@ def _says_enough(origin: Difference, given: Any) -> bool:
     if number is None:
         return len(_word(given)) > 1 and _word(given) not in SAYS_LITTLE
     speaks = any(kind.is_spoken_of(str(origin.detail)) for kind in KINDS.values())
-    return origin.name == "command" and not speaks and not (number == int(number) and abs(number) <= FEW)
+    return origin.name == "command" and not speaks and not (number == int(number) and abs(number) <= SMALL_NUMBER)
 
 
 def _as_number(given: Any) -> float | None:

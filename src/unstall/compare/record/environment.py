@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.compare.record.journal_summary import Taken
+from unstall.compare.record.journal_summary import JournalSummary
 from unstall.journal.events import (
     CircumstancesSeen,
     DataMeasured,
@@ -28,7 +28,7 @@ STAGE_ARGUMENTS = {
 }  # fmt: skip
 
 
-def settings(folder: RunFolder, taken: Taken) -> dict[str, Any]:
+def settings(folder: RunFolder, taken: JournalSummary) -> dict[str, Any]:
     """Of `unstall train`, as they were in the end; what was left to be chosen as it was chosen."""
     known = dict(artifacts.settings(folder))
     began = taken.last(TrainingBegan)
@@ -38,7 +38,7 @@ def settings(folder: RunFolder, taken: Taken) -> dict[str, Any]:
     return known
 
 
-def environment(taken: Taken) -> dict[str, str]:
+def environment(taken: JournalSummary) -> dict[str, str]:
     """As the program began with it, with what it has set itself."""
     seen, loaded, listed = taken.last(CircumstancesSeen), taken.last(ModulesLoaded), taken.last(DevicesListed)
     known = dict(seen.variables) if seen else dict(listed.variables) if listed else {}
@@ -48,14 +48,14 @@ def environment(taken: Taken) -> dict[str, str]:
     return dict(sorted({**known, **({"PYTHONPATH": path} if path else {})}.items()))
 
 
-def machine(taken: Taken) -> dict[str, Any]:
+def machine(taken: JournalSummary) -> dict[str, Any]:
     seen, host = taken.last(CircumstancesSeen), taken.first(HostSampled)
     if seen is not None and seen.machine:
         return dict(seen.machine)
     return {"memory_bytes": host.total_bytes, "cgroup_limit_bytes": host.cgroup_limit_bytes} if host else {}
 
 
-def devices(taken: Taken) -> list[dict[str, Any]]:
+def devices(taken: JournalSummary) -> list[dict[str, Any]]:
     """Cards as they were before the start: what was free, and who else held what."""
     told = []
     for card in taken.cards():
@@ -77,7 +77,7 @@ def devices(taken: Taken) -> list[dict[str, Any]]:
     return told
 
 
-def inputs(taken: Taken) -> dict[str, Any]:
+def inputs(taken: JournalSummary) -> dict[str, Any]:
     """What fed the training: its kind, its arguments, the stages of tf.data with how much each does at a time."""
     described = [event for event in taken.of(InputDescribed) if event.role == "train"]
     last = described[-1] if described else None
@@ -96,14 +96,14 @@ def inputs(taken: Taken) -> dict[str, Any]:
     return told
 
 
-def _measured(taken: Taken) -> list[dict[str, Any]]:
+def _measured(taken: JournalSummary) -> list[dict[str, Any]]:
     """The stages of the pipeline that ran, where TensorFlow could be asked: of a run that went on for a while."""
     known = [event for event in taken.of(PipelineMeasured) if event.stages and event.role == "train"]
     stages = [stage for stage in known[-1].stages if stage.get("stage")] if known else []  # others were added by a library
     return _told([(str(stage["stage"]), stage.get("arguments") or {}, stage.get("where")) for stage in stages])
 
 
-def _built(taken: Taken) -> list[dict[str, Any]]:
+def _built(taken: JournalSummary) -> list[dict[str, Any]]:
     """All that the program has built, in its order."""
     return _told([(event.stage, event.arguments, event.where) for event in taken.of(PipelineBuilt)])
 
@@ -126,7 +126,7 @@ def _named(stage: str, given: dict[str, Any]) -> dict[str, Any]:
 # The fingerprint of the data, as far as it was met.
 
 
-def data(taken: Taken) -> dict[str, Any]:
+def data(taken: JournalSummary) -> dict[str, Any]:
     """Of the trainer's own data set where there is one; else the newest measurement of the files, which holds most of them."""
     measured = taken.last(DataMeasured)
     if measured is not None:

@@ -31,13 +31,13 @@ LAST_KEPT = 64
 NOT_KEPT = (StepsEnded, PhaseBegan, PhaseEnded, StackSampled, ThreadsSeen, WeightsSampled, EpochEnded)
 
 
-class Taken:
+class JournalSummary:
     """The first and the last of each kind of event, in order; the course of the run in figures."""
 
     def __init__(self) -> None:
         self._first: dict[type[Event], list[Event]] = {}
         self._last: dict[type[Event], list[Event]] = {}
-        self.course = Course()
+        self.step_stats = StepStatistics()
         self.began_at: float | None = None
         self.last_at: float | None = None
 
@@ -45,7 +45,7 @@ class Taken:
         if event.at > 0:
             self.began_at = event.at if self.began_at is None else min(self.began_at, event.at)
             self.last_at = event.at if self.last_at is None else max(self.last_at, event.at)
-        self.course.take(event, event.at - (self.began_at or event.at))
+        self.step_stats.take(event, event.at - (self.began_at or event.at))
         if isinstance(event, NOT_KEPT):
             return
         first = self._first.setdefault(type(event), [])
@@ -129,7 +129,7 @@ class Mean:
         return float((max(0.0, apart) * self._groups / (self._groups - 1)) ** 0.5 / self._counts)
 
 
-class Course:
+class StepStatistics:
     def __init__(self) -> None:
         self.steps = 0
         self.later_steps = 0  # after the warm-up

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from unstall.compare.record.journal_summary import Taken
+from unstall.compare.record.journal_summary import JournalSummary
 from unstall.diagnosis.batches import AT_THE_ERROR
 from unstall.journal.events import (
     BatchesCounted,
@@ -31,7 +31,7 @@ OF_SETTINGS = {
 Array = dict[str, Any]
 
 
-def batch(taken: Taken) -> dict[str, Any]:
+def batch(taken: JournalSummary) -> dict[str, Any]:
     """The arrays of the largest batch that was seen, how many shapes there were, and how the numbers in them ranged."""
     counted = _counted(taken)
     if counted is not None:
@@ -62,7 +62,7 @@ def batch(taken: Taken) -> dict[str, Any]:
     }
 
 
-def _counted(taken: Taken) -> BatchesCounted | None:
+def _counted(taken: JournalSummary) -> BatchesCounted | None:
     """Of the last fit, that which has seen most; where none has seen a batch, what the data set said of itself."""
     fit = taken.last(FitBegan)
     events = [event for event in taken.of(BatchesCounted) if event.shapes]
@@ -70,7 +70,7 @@ def _counted(taken: Taken) -> BatchesCounted | None:
     return max(of_fit or events, key=lambda event: event.batches, default=None)
 
 
-def _stated_rows(taken: Taken) -> int | None:
+def _stated_rows(taken: JournalSummary) -> int | None:
     """How many rows a stage of tf.data makes a batch of: for a data set that leaves it open itself."""
     stages = [event for event in taken.of(PipelineBuilt) if event.stage in {"batch", "padded_batch", "ragged_batch"}]
     stated = [event.arguments.get("batch_size", event.arguments.get("argument_0")) for event in stages]
@@ -86,7 +86,7 @@ def _array(role: str, name: str, shape: list[int], dtype: str) -> Array:
     return {"role": role, "name": name, "shape": shape, "dtype": dtype, "bytes": size_bytes(shape, dtype)}
 
 
-def _from_samples(taken: Taken) -> list[Array]:
+def _from_samples(taken: JournalSummary) -> list[Array]:
     """Of arrays that were given to fit as a whole, a batch is so many rows of each."""
     described = next((event for event in reversed(taken.of(InputDescribed)) if event.role == "train"), None)
     rows = described.arguments.get("batch_size") if described is not None else None
@@ -109,7 +109,7 @@ def _rows(arrays: list[Array]) -> int | None:
     return first[0] if first and first[0] and first[0] > 0 else None
 
 
-def _values(taken: Taken) -> list[dict[str, Any]]:
+def _values(taken: JournalSummary) -> list[dict[str, Any]]:
     """min, max and mean of each array over the batches that were looked at; of boxes, how many a batch had."""
     told: dict[tuple[str, str], dict[str, Any]] = {}
     for event in taken.of(BatchSampled):
@@ -148,7 +148,7 @@ def size_bytes(shape: Sequence[int | None], dtype: str) -> int | None:
 # --- the model ---
 
 
-def model(taken: Taken, fed: dict[str, Any]) -> dict[str, Any]:
+def model(taken: JournalSummary, fed: dict[str, Any]) -> dict[str, Any]:
     told = recorded(taken)
     if told is None:
         return _from_description(taken)
@@ -172,7 +172,7 @@ def model(taken: Taken, fed: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def recorded(taken: Taken) -> ModelRecorded | None:
+def recorded(taken: JournalSummary) -> ModelRecorded | None:
     """The model of the last fit. Of one's own loop, which may train several by turns, the largest."""
     events = taken.of(ModelRecorded)
     of_fits = [event for event in events if not event.facts.get("own_loop")]
@@ -183,7 +183,7 @@ def recorded(taken: Taken) -> ModelRecorded | None:
     return replace(largest, facts={**largest.facts, "optimizer": optimizers[-1] if optimizers else {}})
 
 
-def _from_description(taken: Taken) -> dict[str, Any]:
+def _from_description(taken: JournalSummary) -> dict[str, Any]:
     """A journal of an older version tells less."""
     described = taken.last(ModelDescribed)
     if described is None:
@@ -219,7 +219,7 @@ def _tensor(told: list[Any], size: int | None) -> dict[str, Any]:
     return {"name": name, "shape": shape, "dtype": dtype, "bytes": size_bytes(_filled(shape, size), dtype)}
 
 
-def optimizer(taken: Taken, settings: dict[str, Any]) -> dict[str, Any]:
+def optimizer(taken: JournalSummary, settings: dict[str, Any]) -> dict[str, Any]:
     if settings.get("optimizer"):  # of a training of Unstall's own
         return {"class": settings["optimizer"], **{key: settings.get(name) for key, name in OF_SETTINGS.items()}}
     told, described = recorded(taken), taken.last(ModelDescribed)
@@ -233,7 +233,7 @@ def optimizer(taken: Taken, settings: dict[str, Any]) -> dict[str, Any]:
     return {**facts, **switches}
 
 
-def losses(taken: Taken) -> dict[str, Any]:
+def losses(taken: JournalSummary) -> dict[str, Any]:
     """The names of Keras's own; of one's own, the name and the place of the function."""
     told, described = recorded(taken), taken.last(ModelDescribed)
     found = (told.facts.get("losses") if told else None) or (described.facts.get("losses") if described else None) or []

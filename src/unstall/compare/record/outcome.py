@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.exit_codes import INTERRUPTED
-from unstall.compare.record.journal_summary import Taken
+from unstall.compare.record.journal_summary import JournalSummary
 from unstall.journal.events import (
-    ENDING,
+    TERMINATION_SIGNALS,
     CircumstancesSeen,
     ErrorRaised,
     ProcessEnded,
@@ -28,7 +28,7 @@ from unstall.sensors.environment import script_of
 FRESH_S = 60.0  # a journal that was written to so lately may be that of a run which goes on
 
 
-def run(folder: RunFolder, taken: Taken) -> dict[str, Any]:
+def run(folder: RunFolder, taken: JournalSummary) -> dict[str, Any]:
     started, program, ended = taken.first(RunStarted), taken.first(ProgramStarted), taken.last(ProcessEnded)
     command = started.command if started else program.argv if program else []
     where = started.folder if started else ""
@@ -53,7 +53,7 @@ def run(folder: RunFolder, taken: Taken) -> dict[str, Any]:
     }
 
 
-def _script(taken: Taken, command: list[str], folder: str) -> str:
+def _script(taken: JournalSummary, command: list[str], folder: str) -> str:
     seen, copied = taken.first(CircumstancesSeen), taken.last(SourcesCopied)
     if seen is not None and seen.script:
         return seen.script
@@ -62,7 +62,7 @@ def _script(taken: Taken, command: list[str], folder: str) -> str:
     return script_of(command, folder)
 
 
-def outcome(taken: Taken) -> str:
+def outcome(taken: JournalSummary) -> str:
     """done | failed | stuck | interrupted | running | unknown. Where nobody saw how it ended, it is not called done."""
     if taken.last_at is None:
         return "unknown"  # nothing of its journal could be read
@@ -82,7 +82,7 @@ def outcome(taken: Taken) -> str:
     return "failed"
 
 
-def _without_end(taken: Taken) -> str:
+def _without_end(taken: JournalSummary) -> str:
     if _fatal(taken) is not None:
         return "failed"
     started, program = taken.last(RunStarted), taken.last(ProgramStarted)
@@ -93,33 +93,33 @@ def _without_end(taken: Taken) -> str:
     return "stuck" if _stood_still(taken, taken.last_at or 0.0) else "interrupted"
 
 
-def _stood_still(taken: Taken, at: float) -> bool:
+def _stood_still(taken: JournalSummary, at: float) -> bool:
     """A stall that lasted to the end, and is more than a guess."""
     began, over = taken.last(StallBegan), taken.last(StallEnded)
     return began is not None and began.sure and (over is None or over.at < began.at) and began.at <= at
 
 
-def _was_interrupted(taken: Taken, ended: ProcessEnded) -> bool:
+def _was_interrupted(taken: JournalSummary, ended: ProcessEnded) -> bool:
     started, fatal = taken.last(RunStarted), _fatal(taken)
     if started is not None and started.mode == "train" and ended.exit_code == INTERRUPTED:
         return True
     if fatal is not None and fatal.kind == "KeyboardInterrupt":
         return True
     was_asked = any(event.asks_for_the_end for event in taken.of(SignalSent))
-    return ended.signal in ENDING or was_asked
+    return ended.signal in TERMINATION_SIGNALS or was_asked
 
 
-def _fatal(taken: Taken) -> ErrorRaised | None:
+def _fatal(taken: JournalSummary) -> ErrorRaised | None:
     fatal = [error for error in taken.of(ErrorRaised) if error.fatal and error.thread in {"", "MainThread"}]
     return fatal[-1] if fatal else None
 
 
-def _error(taken: Taken) -> dict[str, Any] | None:
+def _error(taken: JournalSummary) -> dict[str, Any] | None:
     fatal = _fatal(taken)
     return {"kind": fatal.kind, "message": fatal.message, "step": fatal.step, "phase": fatal.phase} if fatal else None
 
 
-def cause(folder: RunFolder, taken: Taken) -> str:
+def cause(folder: RunFolder, taken: JournalSummary) -> str:
     """The first verdict of the final story; of a run without one, the last that was reached."""
     story = folder.read_story() or {}
     verdicts = story.get("verdicts")

@@ -31,7 +31,7 @@ from unstall.base.redact.environment import masked_command
 from unstall.base.redact.text import redact_json
 from unstall.compare.record import environment, metrics, model, outcome
 from unstall.compare.record import environment as surroundings
-from unstall.compare.record.journal_summary import Taken
+from unstall.compare.record.journal_summary import JournalSummary
 from unstall.journal.provenance import read_sources, versions_of
 from unstall.journal.reader import JOURNAL_FILES, stream_folder
 from unstall.journal.run_folder import RunFolder
@@ -102,8 +102,8 @@ def _made(folder: RunFolder) -> dict[str, Any]:
     return record
 
 
-def _taken(folder: RunFolder) -> Taken:
-    taken = Taken()
+def _taken(folder: RunFolder) -> JournalSummary:
+    taken = JournalSummary()
     try:
         for event in stream_folder(folder.path):
             try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unstall.data.augment.geometry import Rect, Scene, View, surfaces
-from unstall.data.augment.rng import Chance
+from unstall.data.augment.rng import Rng
 from unstall.data.example import Flags, Floats
 
 MAX_OPTIONS = 20  # drawn for one image; after as many failures it stays whole
@@ -24,13 +24,13 @@ class IoUCrop:
     options: tuple[float, ...] = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
     trials: int = 40  # crops tried for each option
 
-    def seen(self, view: View, scene: Scene, chance: Chance) -> View:
+    def seen(self, view: View, scene: Scene, rng: Rng) -> View:
         boxes = scene.boxes[view.keep]
         for _ in range(MAX_OPTIONS if len(boxes) else 0):
-            least_iou = self.options[chance.index(len(self.options))]
+            least_iou = self.options[rng.index(len(self.options))]
             if least_iou >= 1:
                 return view
-            crops = self._crops(view.window, chance)
+            crops = self._crops(view.window, rng)
             fitting = np.flatnonzero(_overlaps(crops, boxes) >= least_iou)
             if len(fitting):
                 crop = crops[fitting[0]]
@@ -38,9 +38,9 @@ class IoUCrop:
                 return replace(view, window=Rect(*crop.tolist()), keep=keep)
         return view
 
-    def _crops(self, base: Rect, chance: Chance) -> Floats:
+    def _crops(self, base: Rect, rng: Rng) -> Floats:
         """All trials of one option at once: those of a wrong shape are left out."""
-        numbers = chance.numbers(4 * self.trials).reshape(4, self.trials)
+        numbers = rng.numbers(4 * self.trials).reshape(4, self.trials)
         width = base.width * (self.least_side + (1 - self.least_side) * numbers[0])
         height = base.height * (self.least_side + (1 - self.least_side) * numbers[1])
         left, top = base.left + (base.width - width) * numbers[2], base.top + (base.height - height) * numbers[3]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from unstall.data.augment.geometry import Area, Rect, Scene, View
-from unstall.data.augment.rng import Chance
+from unstall.data.augment.rng import Rng
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,21 +20,21 @@ class Mosaic:
     most_scale: float = 1.5
     margin: float = 0.25  # the meeting point stays as far from the edges, as a share of the side
 
-    def partners(self, chance: Chance, count: int) -> tuple[int, ...]:
+    def partners(self, rng: Rng, count: int) -> tuple[int, ...]:
         """Rows of the three further images; none where no mosaic is drawn."""
-        happens, rows = chance.happens(self.share), tuple(chance.index(count) for _ in range(3))
+        happens, rows = rng.happens(self.share), tuple(rng.index(count) for _ in range(3))
         return rows if happens else ()
 
-    def quarters(self, chance: Chance, width: int, height: int) -> tuple[Area, ...]:
+    def quarters(self, rng: Rng, width: int, height: int) -> tuple[Area, ...]:
         """Top left, top right, bottom left, bottom right."""
-        x = _within(chance.between(self.margin, 1 - self.margin), width)
-        y = _within(chance.between(self.margin, 1 - self.margin), height)
+        x = _within(rng.between(self.margin, 1 - self.margin), width)
+        y = _within(rng.between(self.margin, 1 - self.margin), height)
         return Area(0, 0, x, y), Area(x, 0, width, y), Area(0, y, x, height), Area(x, y, width, height)
 
-    def seen(self, view: View, scene: Scene, chance: Chance, quarter: int, canvas: tuple[int, int]) -> View:
+    def seen(self, view: View, scene: Scene, rng: Rng, quarter: int, canvas: tuple[int, int]) -> View:
         """The window that lays the image's inner corner on to the meeting point; `view` says whether it is mirrored there."""
         fit = min(canvas[0] / scene.width, canvas[1] / scene.height)
-        scale = fit * chance.between(self.least_scale, self.most_scale)
+        scale = fit * rng.between(self.least_scale, self.most_scale)
         across, down = scene.area_width / scale, scene.area_height / scale
         is_left, is_top = (quarter % 2 == 0) != view.is_flipped, quarter < 2
         left = scene.width - across if is_left else 0.0

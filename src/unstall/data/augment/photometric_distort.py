@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unstall.data.augment.rng import Chance
+from unstall.data.augment.rng import Rng
 
 Pixels = npt.NDArray[np.uint8]
 LEVELS = np.arange(256, dtype=np.float64)
@@ -58,12 +58,12 @@ class Photometric:
     saturation: tuple[float, float] = (0.5, 1.5)
     hue_turns: float = 0.05  # 18 degrees, either way
 
-    def drawn(self, chance: Chance) -> Colours:
+    def drawn(self, rng: Rng) -> Colours:
         """The same count of numbers whatever happens, so that what is drawn later does not depend on it."""
-        happens = [chance.happens(self.share) for _ in range(4)]
-        brightness = chance.between(-self.brightness, self.brightness)
-        contrast, saturation = chance.between(*self.contrast), chance.between(*self.saturation)
-        hue, last = chance.between(-self.hue_turns, self.hue_turns), chance.happens(0.5)
+        happens = [rng.happens(self.share) for _ in range(4)]
+        brightness = rng.between(-self.brightness, self.brightness)
+        contrast, saturation = rng.between(*self.contrast), rng.between(*self.saturation)
+        hue, last = rng.between(-self.hue_turns, self.hue_turns), rng.happens(0.5)
         return Colours(
             brightness=brightness if happens[0] else 0.0,
             contrast=contrast if happens[1] else 1.0,

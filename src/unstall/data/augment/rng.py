@@ -22,7 +22,7 @@ def _philox(seed: int, purpose: int, epoch: int, row: int) -> np.random.Philox:
     return np.random.Philox(key=key, counter=np.array([0, 0, row, epoch], np.uint64))
 
 
-class Chance:
+class Rng:
     def __init__(self, seed: int, epoch: int, row: int, purpose: int = EXAMPLE) -> None:
         self._bits = _philox(seed, purpose, epoch, row)
         self._left: list[float] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from unstall.data.augment.geometry import Rect, Scene, View
-from unstall.data.augment.rng import Chance
+from unstall.data.augment.rng import Rng
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +17,12 @@ class ScaleJitter:
     least: float = 0.1
     most: float = 2.0
 
-    def seen(self, view: View, scene: Scene, chance: Chance) -> View:
+    def seen(self, view: View, scene: Scene, rng: Rng) -> View:
         base = view.window
         fit = min(scene.area_width / base.width, scene.area_height / base.height)
-        scale = fit * chance.between(self.least, self.most)
+        scale = fit * rng.between(self.least, self.most)
         width, height = scene.area_width / scale, scene.area_height / scale
         # Where the window is larger than the image it begins with it, and the filling lies right and below, as in a letterbox.
-        left = base.left + max(0.0, base.width - width) * chance.number()
-        top = base.top + max(0.0, base.height - height) * chance.number()
+        left = base.left + max(0.0, base.width - width) * rng.number()
+        top = base.top + max(0.0, base.height - height) * rng.number()
         return replace(view, window=Rect(left, top, left + width, top + height))

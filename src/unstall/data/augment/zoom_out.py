@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from unstall.data.augment.geometry import Rect, Scene, View
-from unstall.data.augment.rng import Chance
+from unstall.data.augment.rng import Rng
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,9 +13,9 @@ class ZoomOut:
     share: float = 0.5
     most: float = 4.0
 
-    def seen(self, view: View, scene: Scene, chance: Chance) -> View:
-        happens, factor = chance.happens(self.share), chance.between(1.0, self.most)
-        across, down = chance.number(), chance.number()
+    def seen(self, view: View, scene: Scene, rng: Rng) -> View:
+        happens, factor = rng.happens(self.share), rng.between(1.0, self.most)
+        across, down = rng.number(), rng.number()
         if not happens:
             return view
         base = view.window

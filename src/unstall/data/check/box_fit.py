@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unstall.data.check.context import Checked, Table
+from unstall.data.check.context import CheckedData, Table
 from unstall.data.example import Flags, Floats
 
 HOLDS_SHARES = ("yolo", "tfrecord")  # formats whose files give boxes as shares of the image
@@ -23,7 +23,7 @@ MAX_SHARE = 2.0  # an object may reach beyond its image; none reaches to twice i
 
 
 @dataclass(frozen=True)
-class Fits:
+class BoxFit:
     """One flag for each box of the table."""
 
     finite: Flags
@@ -36,7 +36,7 @@ class Fits:
     slack_y: Floats
 
 
-def judge(checked: Checked) -> Fits:
+def judge(checked: CheckedData) -> BoxFit:
     table = checked.table
     finite = np.asarray(np.isfinite(table.boxes).all(axis=1))
     shares = np.array([example.is_normalised for example in checked.data.examples], bool)
@@ -55,7 +55,7 @@ def judge(checked: Checked) -> Fits:
         rest &= ~_of_another_size(checked, rest)
         turned = rest & _turned(checked, rest, slack_x, slack_y)
         swapped = rest & ~turned & _swapped(table, rest & ~turned, slack_x, slack_y)
-    return Fits(finite, normalised, in_pixels, swapped, turned, rest & ~swapped & ~turned, slack_x, slack_y)
+    return BoxFit(finite, normalised, in_pixels, swapped, turned, rest & ~swapped & ~turned, slack_x, slack_y)
 
 
 def within(boxes: Floats, width: Floats, height: Floats, slack_x: Floats, slack_y: Floats) -> Flags:
@@ -94,7 +94,7 @@ def _in_pixels(table: Table) -> Flags:
     return np.asarray((raw > MAX_SHARE).any(axis=1) & lies_inside)
 
 
-def _of_another_size(checked: Checked, usable: Flags) -> Flags:
+def _of_another_size(checked: CheckedData, usable: Flags) -> Flags:
     """The annotation gives another size than the image has, and the boxes fit that: they are not outside, the size is wrong."""
     table, examples = checked.table, checked.data.examples
     said = np.full((len(examples), 2), np.nan)
@@ -110,7 +110,7 @@ def _of_another_size(checked: Checked, usable: Flags) -> Flags:
     return np.asarray(of_rows(table, within(table.boxes, width, height, slack, slack), usable) & np.isfinite(width))
 
 
-def _turned(checked: Checked, usable: Flags, slack_x: Floats, slack_y: Floats) -> Flags:
+def _turned(checked: CheckedData, usable: Flags, slack_x: Floats, slack_y: Floats) -> Flags:
     """EXIF turns the image on its side, and its boxes fit only then. Where the annotation's size says so, the table knows."""
     table = checked.table
     on_side = np.zeros(len(checked.data.examples), bool)

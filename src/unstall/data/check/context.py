@@ -13,7 +13,7 @@ import numpy as np
 from unstall.data.example import DataSet, Example, Finding, Flags, Floats, Integers, Origin
 
 if TYPE_CHECKING:
-    from unstall.data.check.box_fit import Fits
+    from unstall.data.check.box_fit import BoxFit
 
 
 class Severity(enum.Enum):
@@ -58,7 +58,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedData:
     data: DataSet
     images: Mapping[int, ImageFacts]  # by row; empty where images were not looked at
 
@@ -81,7 +81,7 @@ class Checked:
         )
 
     @cached_property
-    def fits(self) -> Fits:
+    def fits(self) -> BoxFit:
         """Which boxes fit their images, and what would make the others fit."""
         from unstall.data.check.box_fit import judge
 

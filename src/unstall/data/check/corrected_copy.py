@@ -18,8 +18,8 @@ import numpy as np
 
 from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
-from unstall.data.check.context import Checked, ImageFacts
-from unstall.data.check.fixes import Mending
+from unstall.data.check.context import CheckedData, ImageFacts
+from unstall.data.check.fixes import Fix
 from unstall.data.check.images import look_at_bytes
 from unstall.data.check.runner import Report, examine, finding_as_plain, problem_module, problem_names
 from unstall.data.example import DataSet, Example, Finding, ImageSource
@@ -30,7 +30,7 @@ MAX_ROUNDS = 8  # each mends one thing of an example; none has more wrong with i
 
 
 @dataclass
-class Mended:
+class CorrectedData:
     """The corrected data set, what was changed, and what was left as it was."""
 
     data: DataSet
@@ -56,90 +56,90 @@ def refuse_unsafe(source: Path, target: Path) -> None:
         )
 
 
-def mend(report: Report, scratch: Path) -> Mended:
+def correct(report: Report, scratch: Path) -> CorrectedData:
     """`scratch` takes images that are encoded anew; it must live until the copy has been written."""
-    checked, mended = report.checked, Mended(report.checked.data)
+    checked, corrected = report.checked, CorrectedData(report.checked.data)
     found = report.found
     for turn in range(MAX_ROUNDS):
         proposals = _one_for_each_example(checked, found)
         if not proposals:
             break
-        mended.changes += [(mending.finding, mending.what) for mending in proposals]
+        corrected.changes += [(fix.finding, fix.what) for fix in proposals]
         checked = _applied(checked, proposals, scratch, turn)
         found = examine(checked, problem_names())
-    mended.data = checked.data
-    mended.left = {problem: findings for problem, findings in report.found.items() if not _can_mend(problem)}
-    changed = {finding.problem for finding, _ in mended.changes}
+    corrected.data = checked.data
+    corrected.left = {problem: findings for problem, findings in report.found.items() if not _can_fix(problem)}
+    changed = {finding.problem for finding, _ in corrected.changes}
     reported = {finding.problem for finding in report.checked.data.findings}  # by the reader: no longer there to be examined
-    mended.left |= {problem: report.found[problem] for problem in reported - changed if problem in report.found}
+    corrected.left |= {problem: report.found[problem] for problem in reported - changed if problem in report.found}
     for problem, findings in found.items():
-        mended.left.setdefault(problem, findings)
-    return mended
+        corrected.left.setdefault(problem, findings)
+    return corrected
 
 
-def _can_mend(problem: str) -> bool:
-    return hasattr(problem_module(problem), "mend")
+def _can_fix(problem: str) -> bool:
+    return hasattr(problem_module(problem), "propose_fixes")
 
 
-def _one_for_each_example(checked: Checked, found: dict[str, list[Finding]]) -> list[Mending]:
+def _one_for_each_example(checked: CheckedData, found: dict[str, list[Finding]]) -> list[Fix]:
     """Those of whole images first. Several boxes of an image may be mended at once, by the same problem."""
-    proposed: list[Mending] = []
+    proposed: list[Fix] = []
     for problem, findings in found.items():
-        if _can_mend(problem):
-            propose: Callable[[Checked, list[Finding]], list[Mending]] = problem_module(problem).mend
+        if _can_fix(problem):
+            propose: Callable[[CheckedData, list[Finding]], list[Fix]] = problem_module(problem).propose_fixes
             proposed += propose(checked, findings)
     proposed.sort(key=_of_one_box)
     taken: dict[int, str] = {}
     result = []
-    for mending in proposed:
-        if mending.row is None or taken.setdefault(mending.row, mending.finding.problem) == mending.finding.problem:
-            result.append(mending)
+    for fix in proposed:
+        if fix.row is None or taken.setdefault(fix.row, fix.finding.problem) == fix.finding.problem:
+            result.append(fix)
     return result
 
 
-def _of_one_box(mending: Mending) -> int:
-    return 0 if mending.leaves_out_image else 1 if mending.box is None and mending.leaves_out_box is None else 2
+def _of_one_box(fix: Fix) -> int:
+    return 0 if fix.leaves_out_image else 1 if fix.box is None and fix.leaves_out_box is None else 2
 
 
-def _applied(checked: Checked, proposals: list[Mending], scratch: Path, turn: int) -> Checked:
-    by_row: dict[int, list[Mending]] = {}
-    for mending in proposals:
-        if mending.row is not None:
-            by_row.setdefault(mending.row, []).append(mending)
+def _applied(checked: CheckedData, proposals: list[Fix], scratch: Path, turn: int) -> CheckedData:
+    by_row: dict[int, list[Fix]] = {}
+    for fix in proposals:
+        if fix.row is not None:
+            by_row.setdefault(fix.row, []).append(fix)
     examples: list[Example] = []
     facts: dict[int, ImageFacts] = {}
     for row, example in enumerate(checked.data.examples):
-        mendings = by_row.get(row, [])
-        if any(mending.leaves_out_image for mending in mendings):
+        fixes = by_row.get(row, [])
+        if any(fix.leaves_out_image for fix in fixes):
             continue
         known = checked.images.get(row)
-        for mending in mendings:
-            example = _changed(example, mending)  # noqa: PLW2901
-            if mending.image is not None:
-                known = look_at_bytes(mending.image)
+        for fix in fixes:
+            example = _changed(example, fix)  # noqa: PLW2901
+            if fix.image is not None:
+                known = look_at_bytes(fix.image)
                 path = scratch / f"{turn}_{row}{Path(example.name).suffix}"
-                path.write_bytes(mending.image)
+                path.write_bytes(fix.image)
                 example = replace(example, image=ImageSource(path))  # noqa: PLW2901
-        gone = [mending.leaves_out_box for mending in mendings if mending.leaves_out_box is not None]
+        gone = [fix.leaves_out_box for fix in fixes if fix.leaves_out_box is not None]
         if known is not None:
             facts[len(examples)] = known
         examples.append(_without(example, gone) if gone else example)
     # What the reader found belongs to the files of the original.
-    return Checked(replace(checked.data, examples=examples, findings=()), facts)
+    return CheckedData(replace(checked.data, examples=examples, findings=()), facts)
 
 
-def _changed(example: Example, mending: Mending) -> Example:
-    if mending.boxes is not None:
-        example = replace(example, boxes=mending.boxes, areas=None)
-    if mending.box is not None:
+def _changed(example: Example, fix: Fix) -> Example:
+    if fix.boxes is not None:
+        example = replace(example, boxes=fix.boxes, areas=None)
+    if fix.box is not None:
         boxes, areas = example.boxes.copy(), None if example.areas is None else example.areas.copy()
-        boxes[mending.box[0]] = mending.box[1]
+        boxes[fix.box[0]] = fix.box[1]
         if areas is not None:
-            areas[mending.box[0]] = np.nan
+            areas[fix.box[0]] = np.nan
         example = replace(example, boxes=boxes, areas=areas)
-    if mending.size is not None:
-        example = replace(example, width=mending.size[0], height=mending.size[1])
-    return replace(example, name=mending.name) if mending.name is not None else example
+    if fix.size is not None:
+        example = replace(example, width=fix.size[0], height=fix.size[1])
+    return replace(example, name=fix.name) if fix.name is not None else example
 
 
 def _without(example: Example, gone: list[int]) -> Example:
@@ -162,26 +162,26 @@ def _without(example: Example, gone: list[int]) -> Example:
 # --- the list of what was changed ---
 
 
-def changes_as_plain(mended: Mended, target: Path) -> dict[str, Any]:
+def changes_as_plain(corrected: CorrectedData, target: Path) -> dict[str, Any]:
     return {
         "copy": str(target),
         "changes": [
-            {"problem": finding.problem, "change": what, **finding_as_plain(finding)} for finding, what in mended.changes
+            {"problem": finding.problem, "change": what, **finding_as_plain(finding)} for finding, what in corrected.changes
         ],
         "left_as_it_was": [
             {"problem": problem, "count": len(findings), "findings": [finding_as_plain(finding) for finding in findings]}
-            for problem, findings in mended.left.items()
+            for problem, findings in corrected.left.items()
         ],
     }
 
 
-def changes_as_text(mended: Mended) -> str:
-    lines = [f"{len(mended.changes):,} changes", ""]
-    lines += [f"{finding.origin} [{finding.problem}] {what}. {finding.message}" for finding, what in mended.changes]
-    if mended.left:
+def changes_as_text(corrected: CorrectedData) -> str:
+    lines = [f"{len(corrected.changes):,} changes", ""]
+    lines += [f"{finding.origin} [{finding.problem}] {what}. {finding.message}" for finding, what in corrected.changes]
+    if corrected.left:
         lines += ["", "Left as it was:", ""]
         lines += [
-            f"{finding.origin} [{finding.problem}] {finding.message}" for all_of in mended.left.values() for finding in all_of
+            f"{finding.origin} [{finding.problem}] {finding.message}" for all_of in corrected.left.values() for finding in all_of
         ]
     return "\n".join(lines) + "\n"
 
@@ -193,13 +193,13 @@ def write_copy(report: Report, target: Path, progress: Progress | None = None) -
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".mending-") as scratch:
-            mended = mend(report, Path(scratch))
+            corrected = correct(report, Path(scratch))
             target.mkdir(exist_ok=True)
-            lost = format_module(original.format).write(mended.data, target, progress=progress)
-        told = changes_as_plain(mended, target)
+            lost = format_module(original.format).write(corrected.data, target, progress=progress)
+        told = changes_as_plain(corrected, target)
         told["not_held_by_the_format"] = dict(lost)
         (target / "changes.json").write_text(json.dumps(finite(told), indent=2, default=str) + "\n", encoding="utf-8")
-        (target / "changes.txt").write_text(changes_as_text(mended), encoding="utf-8", errors="replace")
+        (target / "changes.txt").write_text(changes_as_text(corrected), encoding="utf-8", errors="replace")
     except OSError as error:
         raise InvalidInputError(f"Cannot write the corrected copy to '{target}': {error.strerror or error}.") from None
     return told

@@ -180,7 +180,7 @@ def _count(value: object) -> int:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DefectPicture:
     image: Any  # as Pillow has it
     name: str  # of the example
     message: str  # of its first finding
@@ -203,7 +203,7 @@ def row_of(report: Report, problem: str, listed: int) -> dict[str, Any]:
     }
 
 
-def drawn(report: Report, problem: str, most: int, side: int) -> Iterator[Drawn]:
+def drawn(report: Report, problem: str, most: int, side: int) -> Iterator[DefectPicture]:
     """The first images that it was found in, each with all the boxes that it was found at."""
     from unstall.data.tools.visualization import with_boxes
 
@@ -216,7 +216,7 @@ def drawn(report: Report, problem: str, most: int, side: int) -> Iterator[Drawn]
             messages.setdefault(finding.example, finding.message)
     for name, boxes in marked.items():
         example = checked.data.examples[checked.rows[name]]
-        yield Drawn(with_boxes(example, checked.data.classes, side, boxes, has_frame=True), name, messages[name])
+        yield DefectPicture(with_boxes(example, checked.data.classes, side, boxes, has_frame=True), name, messages[name])
 
 
 def place(finding: dict[str, Any]) -> str:

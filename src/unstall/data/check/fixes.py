@@ -1,4 +1,4 @@
-"""One change that puts a defect right. A problem proposes it, `mend.py` carries it out on a copy."""
+"""One change that puts a defect right. A problem proposes it, `corrected_copy.py` carries it out on a copy."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unstall.data.check.context import Checked
+from unstall.data.check.context import CheckedData
 from unstall.data.example import UNKNOWN_CLASS, Finding, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mending:
+class Fix:
     finding: Finding
     what: str  # for the list of changes: 'the corners were swapped'
     row: int | None  # of the example; None where the writing alone puts it right
@@ -25,40 +25,40 @@ class Mending:
     name: str | None = None
 
 
-def leave_out_images(checked: Checked, found: Iterable[Finding], why: str) -> list[Mending]:
+def leave_out_images(checked: CheckedData, found: Iterable[Finding], why: str) -> list[Fix]:
     return [
-        Mending(finding, f"the image is left out: {why}", checked.rows[finding.example], leaves_out_image=True)
+        Fix(finding, f"the image is left out: {why}", checked.rows[finding.example], leaves_out_image=True)
         for finding in found
         if finding.example in checked.rows
     ]
 
 
-def leave_out_without_image(checked: Checked, found: Iterable[Finding], why: str) -> list[Mending]:
+def leave_out_without_image(checked: CheckedData, found: Iterable[Finding], why: str) -> list[Fix]:
     """Those of the findings whose image was not opened."""
     absent = {example.name for example in checked.data.examples if example.image is None}
     return leave_out_images(checked, [finding for finding in found if finding.example in absent], why)
 
 
-def put_right_by_writing(found: Iterable[Finding], what: str) -> list[Mending]:
+def put_right_by_writing(found: Iterable[Finding], what: str) -> list[Fix]:
     """What cannot come back in a copy that is written anew."""
-    return [Mending(finding, what, None) for finding in found]
+    return [Fix(finding, what, None) for finding in found]
 
 
-def leave_out_unknown_classes(checked: Checked, found: list[Finding], why: str) -> list[Mending]:
+def leave_out_unknown_classes(checked: CheckedData, found: list[Finding], why: str) -> list[Fix]:
     """Every box without a known class, whichever the findings name: a reader knows the line, not always the box."""
     unknown = np.flatnonzero(checked.table.classes == UNKNOWN_CLASS)
     return leave_out_boxes(checked, [checked.box_finding(found[0].problem, index, found[0].message) for index in unknown], why)
 
 
-def leave_out_boxes(checked: Checked, found: Iterable[Finding], why: str) -> list[Mending]:
+def leave_out_boxes(checked: CheckedData, found: Iterable[Finding], why: str) -> list[Fix]:
     return [
-        Mending(finding, f"the box is left out: {why}", checked.rows[finding.example], leaves_out_box=finding.box)
+        Fix(finding, f"the box is left out: {why}", checked.rows[finding.example], leaves_out_box=finding.box)
         for finding in found
         if finding.example in checked.rows and finding.box is not None
     ]
 
 
-def box_of(checked: Checked, finding: Finding) -> Floats | None:
+def box_of(checked: CheckedData, finding: Finding) -> Floats | None:
     """The box that a finding is about."""
     if finding.box is None or finding.example not in checked.rows:
         return None
@@ -66,7 +66,7 @@ def box_of(checked: Checked, finding: Finding) -> Floats | None:
     return box
 
 
-def clip(checked: Checked, found: Iterable[Finding]) -> list[Mending]:
+def clip(checked: CheckedData, found: Iterable[Finding]) -> list[Fix]:
     """Each box cut at the edges of its image."""
     result = []
     for finding in found:
@@ -78,5 +78,5 @@ def clip(checked: Checked, found: Iterable[Finding]) -> list[Mending]:
         left, top, right, bottom = (float(value) for value in box)
         cut = (max(left, 0.0), max(top, 0.0), min(right, width), min(bottom, height))
         if finding.box is not None and cut[0] < cut[2] and cut[1] < cut[3]:
-            result.append(Mending(finding, "the box is cut at the edges of its image", row, box=(finding.box, cut)))
+            result.append(Fix(finding, "the box is cut at the edges of its image", row, box=(finding.box, cut)))
     return result

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from unstall.data.check.context import Checked
-from unstall.data.check.fixes import Mending
+from unstall.data.check.context import CheckedData
+from unstall.data.check.fixes import Fix
 from unstall.data.check.images import exif_of
 from unstall.data.example import Finding
 from unstall.data.io.image import jpeg
@@ -20,11 +20,11 @@ _ORIENTATION = 0x0112
 _ON_SIDE = 5  # EXIF orientations from here on change width and height
 
 
-def as_rgb(checked: Checked, found: Iterable[Finding], what: str) -> list[Mending]:
+def as_rgb(checked: CheckedData, found: Iterable[Finding], what: str) -> list[Fix]:
     return [_anew(checked, finding, _opened(checked, finding).convert("RGB"), what) for finding in found]
 
 
-def as_8_bit(checked: Checked, found: Iterable[Finding]) -> list[Mending]:
+def as_8_bit(checked: CheckedData, found: Iterable[Finding]) -> list[Fix]:
     result = []
     for finding in found:
         image = _opened(checked, finding)
@@ -34,41 +34,41 @@ def as_8_bit(checked: Checked, found: Iterable[Finding]) -> list[Mending]:
     return result
 
 
-def upright(checked: Checked, finding: Finding, row: int) -> Mending:
+def upright(checked: CheckedData, finding: Finding, row: int) -> Fix:
     """The image turned as its EXIF says, and the note dropped: the boxes belong to this one."""
     from PIL import ImageOps
 
     image = ImageOps.exif_transpose(_opened(checked, finding))
-    mending = _anew(checked, finding, image, "the image itself is turned, and the note in its EXIF dropped: its boxes fit that")
+    fix = _anew(checked, finding, image, "the image itself is turned, and the note in its EXIF dropped: its boxes fit that")
     facts = checked.images[row]
     size = (facts.height, facts.width) if facts.orientation >= _ON_SIDE else (facts.width, facts.height)
-    return Mending(finding, mending.what, row, image=mending.image, name=mending.name, size=size)
+    return Fix(finding, fix.what, row, image=fix.image, name=fix.name, size=size)
 
 
-def without_turn(checked: Checked, finding: Finding, row: int) -> Mending | None:
+def without_turn(checked: CheckedData, finding: Finding, row: int) -> Fix | None:
     """The note dropped and the image left as it is, to the byte where it is a JPEG: the boxes belong to that."""
     source = checked.data.examples[row].image
     data = source.read() if source is not None else b""
     what = "the note in its EXIF is dropped and the image left as it is stored: its boxes fit that"
     part = exif_of(data)
     if checked.images[row].kind == "jpeg" and part is not None:
-        return Mending(finding, what, row, image=data[: part[0]] + data[part[1] :])
+        return Fix(finding, what, row, image=data[: part[0]] + data[part[1] :])
     return _anew(checked, finding, _opened(checked, finding), what)
 
 
-def with_end_mark(checked: Checked, found: Iterable[Finding]) -> list[Mending]:
+def with_end_mark(checked: CheckedData, found: Iterable[Finding]) -> list[Fix]:
     """The same bytes, and the mark."""
     what = "the end mark FF D9 is added"
-    return [Mending(finding, what, checked.rows[finding.example], image=_whole_bytes(checked, finding)) for finding in found]
+    return [Fix(finding, what, checked.rows[finding.example], image=_whole_bytes(checked, finding)) for finding in found]
 
 
-def _opened(checked: Checked, finding: Finding) -> Any:
+def _opened(checked: CheckedData, finding: Finding) -> Any:
     from PIL import Image
 
     return Image.open(io.BytesIO(_whole_bytes(checked, finding)))
 
 
-def _whole_bytes(checked: Checked, finding: Finding) -> bytes:
+def _whole_bytes(checked: CheckedData, finding: Finding) -> bytes:
     """With the end mark, where that alone was missing: Pillow refuses such a JPEG."""
     row = checked.rows[finding.example]
     source = checked.data.examples[row].image
@@ -83,7 +83,7 @@ def _from_array(array: Any) -> Any:
     return Image.fromarray(array)
 
 
-def _anew(checked: Checked, finding: Finding, image: Any, what: str) -> Mending:
+def _anew(checked: CheckedData, finding: Finding, image: Any, what: str) -> Fix:
     row = checked.rows[finding.example]
     out = io.BytesIO()
     stays_png = checked.images[row].kind in {"png", "tiff"}
@@ -94,9 +94,9 @@ def _anew(checked: Checked, finding: Finding, image: Any, what: str) -> Mending:
             out, "JPEG", quality=QUALITY, subsampling=0
         )
     path = PurePosixPath(finding.example)
-    endings = (".png",) if stays_png else (".jpg", ".jpeg")
-    name = None if path.suffix.lower() in endings or not path.suffix else str(path.with_suffix(endings[0]))
-    return Mending(finding, what, row, image=out.getvalue(), name=name)
+    suffixes = (".png",) if stays_png else (".jpg", ".jpeg")
+    name = None if path.suffix.lower() in suffixes or not path.suffix else str(path.with_suffix(suffixes[0]))
+    return Fix(finding, what, row, image=out.getvalue(), name=name)
 
 
 def _without_notes(image: Any) -> Any:

@@ -34,8 +34,10 @@ def page(name: str) -> str:
     """Markdown."""
     module = problem_module(name)
     parts = sections(module)
-    mended = "`unstall data check --fix` can mend it." if hasattr(module, "mend") else "It is not mended by `--fix`."
-    lines = [f"# {name}", "", parts.pop(""), "", f"Severity: **{module.SEVERITY.value}**. {mended}", ""]
+    corrected = (
+        "`unstall data check --fix` can correct it." if hasattr(module, "propose_fixes") else "It is not corrected by `--fix`."
+    )
+    lines = [f"# {name}", "", parts.pop(""), "", f"Severity: **{module.SEVERITY.value}**. {corrected}", ""]
     for heading, body in parts.items():
         lines += [f"## {heading}", "", body, ""]
     return "\n".join([*lines, *limits_table(module, limits_of(module))])
@@ -48,7 +50,7 @@ def page_as_plain(name: str) -> dict[str, Any]:
         "problem": name,
         "summary": parts.pop(""),
         "severity": module.SEVERITY.value,
-        "is_mended": hasattr(module, "mend"),
+        "is_mended": hasattr(module, "propose_fixes"),
         "sections": parts,
         "limits": {key: value for key, value in limits_of(module).items() if key != "SEVERITY"},
     }

@@ -13,7 +13,7 @@ from typing import Any
 
 from unstall.base.progress import Progress
 from unstall.data.check import problems
-from unstall.data.check.context import Checked, Severity
+from unstall.data.check.context import CheckedData, Severity
 from unstall.data.check.images import look_at_all
 from unstall.data.example import DataSet, Finding
 
@@ -39,7 +39,7 @@ def severity_of(problem: str) -> Severity:
 class Report:
     """What was found, the gravest first."""
 
-    checked: Checked
+    checked: CheckedData
     found: dict[str, list[Finding]]  # by problem; only those that were found
     seconds: float
 
@@ -66,11 +66,11 @@ def check(data: DataSet, with_images: bool = True, progress: Progress | None = N
         images = look_at_all(data.examples, advance)
     elif data.examples and all(example.image is None for example in data.examples):  # annotations alone, as was asked
         data = replace(data, findings=tuple(finding for finding in data.findings if finding.problem != "image_missing"))
-    checked = Checked(data, images)
+    checked = CheckedData(data, images)
     return Report(checked, examine(checked, problem_names(), progress), time.perf_counter() - began)
 
 
-def examine(checked: Checked, names: Sequence[str], progress: Progress | None = None) -> dict[str, list[Finding]]:
+def examine(checked: CheckedData, names: Sequence[str], progress: Progress | None = None) -> dict[str, list[Finding]]:
     found = {}
     for number, name in enumerate(names):
         findings = problem_module(name).examine(checked)

@@ -47,12 +47,12 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress, with_progress
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
 from unstall.data.io.coco_ids import Id, Places, as_number
-from unstall.data.io.coco_json import MAX_JSON_BYTES, Category, Decoded, Further, decode, is_something
+from unstall.data.io.coco_json import MAX_JSON_BYTES, Category, CocoExtras, DecodedInstances, decode, is_something
 from unstall.data.io.coco_segmentation import NO_BOX
 from unstall.data.io.columns import Columns, with_header_size
 from unstall.data.io.folder import Folder
 from unstall.data.io.reader import SPLITS, Names, Notes, Unparsable, find_in, quoted, read_bytes, split_name
-from unstall.data.io.writer import Writing, annotated_size
+from unstall.data.io.writer import DataSetWriter, annotated_size
 
 SIGNS = "a JSON file with images, annotations and categories, in the folder, in annotations/ or in a folder for each split"
 NOT_INSTANCES = ("captions", "person_keypoints", "panoptic", "stuff", "image_info")
@@ -170,7 +170,7 @@ class _Reader:
             self.folder.root,
         )
 
-    def _rows(self, decoded: Decoded, file: str) -> dict[Id, int]:
+    def _rows(self, decoded: DecodedInstances, file: str) -> dict[Id, int]:
         rows: dict[Id, int] = {}
         for row, image in enumerate(decoded.images):
             if image.id in rows:
@@ -182,7 +182,7 @@ class _Reader:
                 rows[image.id] = row
         return rows
 
-    def _class_indexes(self, decoded: Decoded, file: str) -> dict[Id, int]:
+    def _class_indexes(self, decoded: DecodedInstances, file: str) -> dict[Id, int]:
         """Category id to index. The classes of a further file are those of the first where their names are the same."""
         indexes: dict[Id, int] = {}
         origin = Origin(file, field="categories")
@@ -206,7 +206,7 @@ class _Reader:
         self.notes.add_background(names, origin)
         return indexes
 
-    def _columns(self, decoded: Decoded, rows: dict[Id, int], indexes: dict[Id, int], file: str) -> Columns:
+    def _columns(self, decoded: DecodedInstances, rows: dict[Id, int], indexes: dict[Id, int], file: str) -> Columns:
         annotations, count = decoded.annotations, len(decoded.annotations)
         row_of, class_of = Places(rows.items()), Places(indexes.items())
         row = np.fromiter((row_of.get(entry.image_id, -1) for entry in annotations), np.int32, count)
@@ -233,7 +233,7 @@ class _Reader:
         flags = (crowd, difficult, truncated)
         return Columns(row, boxes, classes, flags, lines, len(decoded.images), areas, outlines, keypoints)
 
-    def _add_examples(self, decoded: Decoded, columns: Columns, file: str) -> None:
+    def _add_examples(self, decoded: DecodedInstances, columns: Columns, file: str) -> None:
         tag = _tag(file)
         split = split_name(tag) if self.is_one_of_several or split_name(tag) in SPLITS.values() else ""
         bases = self._image_folders(file, tag)
@@ -306,8 +306,8 @@ def _whole_number(value: int | float | str | None) -> int | None:
 
 def write(data: DataSet, path: Path, link: bool = False, progress: Progress | None = None) -> dict[str, int]:
     """What was left out, and how many of each."""
-    writing = Writing(data, path, link, progress, holds_outlines=True)
-    further = Further(_files(data.path)[0]) if data.format == "coco" and any(map(_has_further, data.examples)) else None
+    writing = DataSetWriter(data, path, link, progress, holds_outlines=True)
+    further = CocoExtras(_files(data.path)[0]) if data.format == "coco" and any(map(_has_further, data.examples)) else None
     numbers = list(data.class_numbers)
     if len(set(numbers)) < len(numbers):
         numbers = list(range(1, len(numbers) + 1))
@@ -344,7 +344,7 @@ class _SplitFile:
         self._images.write(b'{"images": [')
         self._image_count = self._box_count = 0
 
-    def add(self, example: Example, name: str, numbers: list[int], writing: Writing, further: Further | None) -> None:
+    def add(self, example: Example, name: str, numbers: list[int], writing: DataSetWriter, further: CocoExtras | None) -> None:
         self._image_count += 1
         size = annotated_size(example)
         entry = {

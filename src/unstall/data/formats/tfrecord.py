@@ -48,11 +48,11 @@ from unstall.data.io.columns import example as make_example
 from unstall.data.io.folder import Folder
 from unstall.data.io.image.headers import header_of_bytes
 from unstall.data.io.reader import SPLITS, Names, Notes, Unparsable, split_name
-from unstall.data.io.record_features import BOX_KEYS, Classes, Keys, RecordKeysWrong
-from unstall.data.io.writer import Writing, annotated_size, label_numbers
+from unstall.data.io.record_features import BOX_KEYS, Classes, KeyCounter, RecordKeysWrong
+from unstall.data.io.writer import DataSetWriter, annotated_size, label_numbers
 
 SIGNS = "record files (*.tfrecord, *.record, …-00000-of-00010), in the folder or in a folder for each split"
-ENDINGS = (".tfrecord", ".tfrecords", ".record", ".records")
+SUFFIXES = (".tfrecord", ".tfrecords", ".record", ".records")
 SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})(\..*)?")
 MAX_SHARDS = 99_999
 
@@ -95,7 +95,7 @@ def _files(path: Path) -> tuple[Path, list[str]]:
 
 
 def _is_named(name: str) -> bool:
-    return (name.lower().endswith(ENDINGS) or bool(SHARD.fullmatch(name))) and not _is_log(name)
+    return (name.lower().endswith(SUFFIXES) or bool(SHARD.fullmatch(name))) and not _is_log(name)
 
 
 def _is_log(name: str) -> bool:
@@ -154,13 +154,13 @@ class _Reader:
         return DataSet(path, "tfrecord", names, numbers, examples, tuple(self.notes.findings), tuple(files))
 
     def read_file(self, file: str) -> None:
-        keys = Keys(file)
+        keys = KeyCounter(file)
         path, split, count = self.folder.root / file, _split_of(file), 0
         try:
             for record in tfrecord_file.read(path):
                 count += 1
                 origin = Origin(file, field=f"record {record.index}")
-                if isinstance(record, tfrecord_file.Broken):
+                if isinstance(record, tfrecord_file.BrokenRecord):
                     self.notes.add(record.problem, record.message, origin)
                     continue
                 try:
@@ -179,7 +179,7 @@ class _Reader:
             self.notes.add("annotation_empty", "The file holds no record.", Origin(file))
         keys.note(self.notes)
 
-    def _add_example(self, record: tfrecord_file.Record, file: str, path: Path, split: str, keys: Keys) -> None:
+    def _add_example(self, record: tfrecord_file.Record, file: str, path: Path, split: str, keys: KeyCounter) -> None:
         found = keys.read(record.index, tf_example.features(record.data))
         name = self._names.unique(found.name or f"{file}#{record.index}", split)
         source = None
@@ -221,13 +221,13 @@ class _Reader:
             match = SHARD.fullmatch(file)
             if match:
                 there.setdefault((match[1], match[4] or "", int(match[3])), set()).add(int(match[2]))
-        for (name, ending, count), numbers in there.items():
+        for (name, suffix, count), numbers in there.items():
             missing = [number for number in range(min(count, MAX_SHARDS)) if number not in numbers]
             if missing and len(self._record_files) > 1:
                 message = (
-                    f"{len(missing)} of {count} files are not there, the first is {name}-{missing[0]:05d}-of-{count:05d}{ending}."
+                    f"{len(missing)} of {count} files are not there, the first is {name}-{missing[0]:05d}-of-{count:05d}{suffix}."
                 )
-                self.notes.add("record_truncated", message, Origin(f"{name}-*-of-{count:05d}{ending}"))
+                self.notes.add("record_truncated", message, Origin(f"{name}-*-of-{count:05d}{suffix}"))
 
     def _note_mixed_encodings(self) -> None:
         """A loader that decodes one kind fails at the first of another."""
@@ -242,7 +242,7 @@ class _Reader:
 
 def write(data: DataSet, path: Path, link: bool = False, progress: Progress | None = None) -> dict[str, int]:
     """What was left out, and how many of each. Images are copied into the records: there is nothing to link."""
-    writing = Writing(data, path, link, progress)
+    writing = DataSetWriter(data, path, link, progress)
     numbers = label_numbers(data)
     writing.lose_changed_numbers(numbers)
     path.mkdir(parents=True, exist_ok=True)
@@ -264,7 +264,9 @@ def image_bytes(example: Example) -> bytes | None:
         return None
 
 
-def write_record(out: BinaryIO, writing: Writing, example: Example, name: str, image: bytes | None, numbers: list[int]) -> None:
+def write_record(
+    out: BinaryIO, writing: DataSetWriter, example: Example, name: str, image: bytes | None, numbers: list[int]
+) -> None:
     """One example, or the count of what is lost with it."""
     size = annotated_size(example)
     if image is None or size is None:

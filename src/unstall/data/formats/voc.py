@@ -50,7 +50,7 @@ from unstall.data.io.columns import example as make_example
 from unstall.data.io.columns import with_header_size
 from unstall.data.io.folder import Folder
 from unstall.data.io.reader import (
-    IMAGE_ENDINGS,
+    IMAGE_SUFFIXES,
     SPLITS,
     Names,
     Notes,
@@ -64,7 +64,7 @@ from unstall.data.io.reader import (
     split_name,
 )
 from unstall.data.io.voc_xml import MAX_XML_BYTES, Element, NamedImages
-from unstall.data.io.writer import Writing, annotated_size, tidy
+from unstall.data.io.writer import DataSetWriter, annotated_size, tidy
 from unstall.storage.prefetch import expecting
 
 SIGNS = "XML files with <annotation>, in Annotations/, beside the images or in a folder for each split"
@@ -242,7 +242,7 @@ class _Reader:
 
     def _note_images_left(self, part: _Part, used: set[str]) -> None:
         for place in part.image_folders:
-            for name in self.folder.files(place, IMAGE_ENDINGS):
+            for name in self.folder.files(place, IMAGE_SUFFIXES):
                 image = posixpath.join(place, name)
                 if image not in used and name.rpartition(".")[0] not in used:
                     self.notes.add("annotation_missing", f"The image {quoted(image)} has no annotation.", Origin(image), image)
@@ -333,7 +333,7 @@ def _is_set(text: str) -> bool:
 
 def write(data: DataSet, path: Path, link: bool = False, progress: Progress | None = None) -> dict[str, int]:
     """What was left out, and how many of each."""
-    writing = Writing(data, path, link, progress)
+    writing = DataSetWriter(data, path, link, progress)
     writing.lose_changed_numbers(range(1, len(data.classes) + 1))
     for inner in ("Annotations", "JPEGImages", "ImageSets/Main"):
         (path / inner).mkdir(parents=True, exist_ok=True)

@@ -43,10 +43,10 @@ from unstall.base.progress import Progress, with_progress
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
 from unstall.data.io import class_lists
 from unstall.data.io.columns import example as make_example
-from unstall.data.io.folder import Folder, Resolved
+from unstall.data.io.folder import Folder, FoundPath
 from unstall.data.io.image.headers import header
 from unstall.data.io.reader import (
-    IMAGE_ENDINGS,
+    IMAGE_SUFFIXES,
     SPLITS,
     Names,
     Notes,
@@ -59,7 +59,7 @@ from unstall.data.io.reader import (
     read_text,
     split_name,
 )
-from unstall.data.io.writer import Writing, image_size
+from unstall.data.io.writer import DataSetWriter, image_size
 from unstall.data.io.yolo_files import (
     Label,
     Settings,
@@ -135,7 +135,7 @@ def _label_folders(folder: Folder) -> list[str]:
 
 
 def _has_labels_beside_images(folder: Folder) -> bool:
-    images = {image.rpartition(".")[0] for image in folder.walk("", IMAGE_ENDINGS)}
+    images = {image.rpartition(".")[0] for image in folder.walk("", IMAGE_SUFFIXES)}
     return any(text.rpartition(".")[0] in images for text in folder.walk("", [".txt"]))
 
 
@@ -219,8 +219,8 @@ class _Reader:
     def read_images(self, settings: Settings) -> None:
         found = list(self._images_of(settings)) if settings.splits else []
         if not found:
-            images = self.folder.walk("", IMAGE_ENDINGS)
-            found = [(_name_of(image), _split_of(image), Resolved(image, "found")) for image in images]
+            images = self.folder.walk("", IMAGE_SUFFIXES)
+            found = [(_name_of(image), _split_of(image), FoundPath(image, "found")) for image in images]
         without: dict[str, list[Example]] = {}  # split to its images without a label file
         counts: dict[str, int] = {}
         with expecting(self.folder.root, asked(self.folder, [resolved.path for _, _, resolved in found])):
@@ -238,7 +238,7 @@ class _Reader:
                 self.notes.add("annotation_missing", message, example.origin, example.name)
         self._note_labels_left()
 
-    def _images_of(self, settings: Settings) -> Iterator[tuple[str, str, Resolved]]:
+    def _images_of(self, settings: Settings) -> Iterator[tuple[str, str, FoundPath]]:
         """The name, split and path of each image that data.yaml leads to."""
         base = self.folder.inside("", settings.base) or ""
         base = base if self.folder.has_folder(base) else ""
@@ -248,7 +248,7 @@ class _Reader:
             for place in places:
                 yield from self._images_in(base, place, split, key)
 
-    def _images_in(self, base: str, place: str, split: str, key: str) -> Iterator[tuple[str, str, Resolved]]:
+    def _images_in(self, base: str, place: str, split: str, key: str) -> Iterator[tuple[str, str, FoundPath]]:
         inside = self.folder.inside(base, place)
         if not self._is_there(inside):
             # Roboflow writes ../train/images for train/images; Ultralytics takes that, too.
@@ -261,8 +261,8 @@ class _Reader:
         if inside is not None and inside.lower().endswith(".txt") and self.folder.find("", inside).how == "found":
             yield from self._listed_images(inside, base, split)
         elif inside is not None and self.folder.has_folder(inside):
-            for image in self.folder.walk(inside if inside != "." else "", IMAGE_ENDINGS):
-                yield posixpath.relpath(image, inside), split, Resolved(image, "found")
+            for image in self.folder.walk(inside if inside != "." else "", IMAGE_SUFFIXES):
+                yield posixpath.relpath(image, inside), split, FoundPath(image, "found")
         elif key in SPLITS and split != "test":  # which exports name though they have none; and no training asks for it
             problem, said = (
                 ("path_climbs_out", "leads out of the data set") if inside is None else ("image_missing", "is not there")
@@ -273,7 +273,7 @@ class _Reader:
     def _is_there(self, inside: str | None) -> bool:
         return inside is not None and (self.folder.has_folder(inside) or self.folder.find("", inside).how == "found")
 
-    def _listed_images(self, file: str, base: str, split: str) -> Iterator[tuple[str, str, Resolved]]:
+    def _listed_images(self, file: str, base: str, split: str) -> Iterator[tuple[str, str, FoundPath]]:
         self._files.append(file)
         try:
             lines = lines_of(read_text(self.folder.root / file))
@@ -290,7 +290,7 @@ class _Reader:
                 self.notes.add_unresolved(resolved, text, Origin(file, number), text)
             yield resolved.path if resolved.how == "foreign" else text.removeprefix("./"), split, resolved
 
-    def _add_example(self, name: str, split: str, resolved: Resolved) -> bool:
+    def _add_example(self, name: str, split: str, resolved: FoundPath) -> bool:
         """Whether it has a label file."""
         inside = resolved.path or self.folder.inside("", name) or ""
         file = found_label_file(self.folder, inside) if inside else ""
@@ -368,7 +368,7 @@ def _name_of(image: str) -> str:
 
 def write(data: DataSet, path: Path, link: bool = False, progress: Progress | None = None) -> dict[str, int]:
     """What was left out, and how many of each."""
-    writing = Writing(data, path, link, progress)
+    writing = DataSetWriter(data, path, link, progress)
     writing.lose_changed_numbers(range(len(data.classes)))
     path.mkdir(parents=True, exist_ok=True)
     folders = _image_folders(data)

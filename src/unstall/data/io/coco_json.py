@@ -83,7 +83,7 @@ class _LooseInstances(msgspec.Struct):
     categories: list[Any] = []
 
 
-class Decoded(msgspec.Struct):
+class DecodedInstances(msgspec.Struct):
     """What could be read, and what could not: field, message. The indexes are those of the file."""
 
     images: Sequence[Image]
@@ -98,7 +98,7 @@ _whole = msgspec.json.Decoder(Instances)
 _raw = msgspec.json.Decoder(_RawInstances)
 
 
-def decode(data: bytes) -> Decoded:
+def decode(data: bytes) -> DecodedInstances:
     data = data.removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
         raise Unparsable("The file is empty. Expected a JSON object with images, annotations and categories.")
@@ -111,10 +111,10 @@ def decode(data: bytes) -> Decoded:
     except RecursionError:
         raise Unparsable(TOO_DEEP) from None
     indexes = range(len(read.annotations))
-    return _with_boxes(Decoded(read.images, range(len(read.images)), read.annotations, indexes, read.categories, []))
+    return _with_boxes(DecodedInstances(read.images, range(len(read.images)), read.annotations, indexes, read.categories, []))
 
 
-def _with_boxes(decoded: Decoded) -> Decoded:
+def _with_boxes(decoded: DecodedInstances) -> DecodedInstances:
     """An object without a box has that of its outline; one without either is left out."""
     without = [at for at, entry in enumerate(decoded.annotations) if entry.bbox is None]
     for at in without:
@@ -143,7 +143,7 @@ def _instead(annotation: Annotation) -> str:
     return "an outline that is none" if is_something(annotation.segmentation) else "neither"
 
 
-def _entry_by_entry(data: bytes) -> Decoded:
+def _entry_by_entry(data: bytes) -> DecodedInstances:
     try:
         raw = _raw.decode(data)
     except msgspec.ValidationError as error:
@@ -155,7 +155,7 @@ def _entry_by_entry(data: bytes) -> Decoded:
     return _decoded(raw, lambda kind: msgspec.json.Decoder(kind).decode)
 
 
-def _with_python(data: bytes) -> Decoded:
+def _with_python(data: bytes) -> DecodedInstances:
     """Python's own decoder takes NaN and Infinity, which Python's own encoder writes; and it names the line of an error."""
     try:
         value = json.loads(as_text(data))
@@ -188,12 +188,12 @@ def is_something(raw: msgspec.Raw) -> bool:
     return bytes(raw).strip(b"[]{},. 0\t\r\n") not in {b"", b"null"}
 
 
-def _decoded(raw: _RawInstances | _LooseInstances, decoder: Callable[[Any], Callable[[Any], Any]]) -> Decoded:
+def _decoded(raw: _RawInstances | _LooseInstances, decoder: Callable[[Any], Callable[[Any], Any]]) -> DecodedInstances:
     wrong: list[tuple[str, str]] = []
     images, image_indexes = _entries(raw.images, decoder(Image), "images", wrong)
     annotations, annotation_indexes = _entries(raw.annotations, decoder(Annotation), "annotations", wrong)
     categories, _ = _entries(raw.categories, decoder(Category), "categories", wrong)
-    return _with_boxes(Decoded(images, image_indexes, annotations, annotation_indexes, categories, wrong))
+    return _with_boxes(DecodedInstances(images, image_indexes, annotations, annotation_indexes, categories, wrong))
 
 
 def _entries(
@@ -248,7 +248,7 @@ NOT_FINITE = (b"NaN", b"Infinity")  # as Python writes them: no JSON
 Raws = dict[str, msgspec.Raw]
 
 
-class Further:
+class CocoExtras:
     """Of the files of one data set, one file at a time."""
 
     def __init__(self, root: Path) -> None:

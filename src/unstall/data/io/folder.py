@@ -26,7 +26,7 @@ LONGEST_END = 8  # folders of a path of another machine that may be those of the
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class FoundPath:
     path: str  # relative to the folder, with its true upper and lower case; empty where nothing was found
     how: How
 
@@ -45,17 +45,17 @@ class Folder:
         self._prefix = f"{at.rstrip('/')}/"
         self._listings: dict[str, _Listing | None] = {}
 
-    def find(self, base: str, text: str) -> Resolved:
+    def find(self, base: str, text: str) -> FoundPath:
         """A plain file named by an annotation; `base` is the folder, relative to the root, that the name is relative to."""
         inside = self.inside(base, text)
         if inside is None:
-            return Resolved("", "climbs")
+            return FoundPath("", "climbs")
         folder, _, name = inside.rpartition("/")
         listing = self._listing(folder)
         if listing is not None and name in listing.files:
-            return Resolved(inside, "found")
+            return FoundPath(inside, "found")
         other = self._without_case(inside)
-        return Resolved(other, "case") if other else Resolved("", MISSING)
+        return FoundPath(other, "case") if other else FoundPath("", MISSING)
 
     def find_end(self, base: str, text: str) -> str:
         """The file inside that a path of another machine means: the longest end of it that is there."""
@@ -90,10 +90,10 @@ class Folder:
     def has_folder(self, path: str) -> bool:
         return self._listing(posixpath.normpath(path) if path else "") is not None
 
-    def files(self, path: str = "", endings: Iterable[str] = ()) -> list[str]:
+    def files(self, path: str = "", suffixes: Iterable[str] = ()) -> list[str]:
         """Names of the plain files in it, sorted; only those with one of these endings, whatever their case."""
         listing = self._listing(path)
-        wanted = tuple(endings)
+        wanted = tuple(suffixes)
         names = listing.files if listing else frozenset()
         return sorted(name for name in names if not wanted or name.lower().endswith(wanted))
 
@@ -101,18 +101,18 @@ class Folder:
         listing = self._listing(path)
         return sorted(listing.folders) if listing else []
 
-    def walk(self, path: str = "", endings: Iterable[str] = ()) -> Iterator[str]:
+    def walk(self, path: str = "", suffixes: Iterable[str] = ()) -> Iterator[str]:
         """Plain files in it and in the folders within, relative to the root. Each folder once: no link leads in circles."""
         waiting = [(path, 0)]
         seen: set[object] = set()
-        endings = tuple(endings)
+        suffixes = tuple(suffixes)
         while waiting:
             current, depth = waiting.pop()
             one = self._identity(current)
             if one is None or one in seen or depth > DEEPEST:
                 continue
             seen.add(one)
-            for name in self.files(current, endings):
+            for name in self.files(current, suffixes):
                 yield posixpath.join(current, name)
             waiting += [(posixpath.join(current, name), depth + 1) for name in reversed(self.folders(current))]
 

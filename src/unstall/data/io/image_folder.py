@@ -9,7 +9,7 @@ import numpy as np
 
 from unstall.base.errors import InvalidInputError
 from unstall.data.example import DataSet, Example, ImageSource, Origin, no_boxes
-from unstall.data.io.reader import IMAGE_ENDINGS
+from unstall.data.io.reader import IMAGE_SUFFIXES
 from unstall.storage import located
 from unstall.storage.bucket_path import is_in_bucket
 
@@ -32,10 +32,10 @@ def _images(path: Path) -> Iterator[Path]:
         raise InvalidInputError(
             f"'{path}': expected an image or a folder of images. There is {'something else' if path.exists() else 'nothing'}."
         )
-    named = (each for each in path.rglob("*") if each.suffix.lower() in IMAGE_ENDINGS)
+    named = (each for each in path.rglob("*") if each.suffix.lower() in IMAGE_SUFFIXES)
     found = sorted(each for each in named if is_in_bucket(each) or each.is_file())
     if not found:
-        raise InvalidInputError(f"'{path}' has no images. Looked for files that end in {', '.join(sorted(IMAGE_ENDINGS))}.")
+        raise InvalidInputError(f"'{path}' has no images. Looked for files that end in {', '.join(sorted(IMAGE_SUFFIXES))}.")
     yield from found
 
 

@@ -36,11 +36,11 @@ SIGNS: tuple[tuple[str, tuple[bytes, ...], str], ...] = (  # ending, what all mu
 
 def hint(path: Path) -> str:
     """Begins with a space; empty where nothing is known."""
-    from unstall.data.io.reader import IMAGE_ENDINGS  # with NumPy, which the names of formats are asked for without
+    from unstall.data.io.reader import IMAGE_SUFFIXES  # with NumPy, which the names of formats are asked for without
 
     listed = [path] if path.is_file() else [each for each in islice(path.rglob("*"), MAX_LISTED) if each.is_file()]
-    for ending, signs, said in SIGNS:
-        files = [file for file in listed if file.suffix.lower() == ending][:MAX_FILES]
+    for suffix, signs, said in SIGNS:
+        files = [file for file in listed if file.suffix.lower() == suffix][:MAX_FILES]
         if any(all(sign in _first(file) for sign in signs) for file in files):
             return f" {said}"
     if any(BOX_LINE.match(_first(file)) for file in [file for file in listed if file.suffix.lower() == ".csv"][:MAX_FILES]):
@@ -48,7 +48,7 @@ def hint(path: Path) -> str:
     archive = next((file for file in listed if file.suffix.lower() in ARCHIVES), None)
     if archive is not None:
         return f" {ARCHIVE.format(archive.name)}"
-    has_images = any(file.suffix.lower() in IMAGE_ENDINGS for file in listed)
+    has_images = any(file.suffix.lower() in IMAGE_SUFFIXES for file in listed)
     return f" {NO_BOXES}" if has_images and not any(file.suffix.lower() in ANNOTATIONS for file in listed) else ""
 
 

@@ -54,19 +54,19 @@ class _Token:
     kind: str  # 'text', 'word' or the mark itself
     value: str
     line: int
-    is_apart: bool = False  # a comma or semicolon stands before it
+    follows_separator: bool = False  # a comma or semicolon stands before it
 
 
 def parse(text: str) -> list[Field]:
     """The fields of the file, in its order. A list gives as many fields of the same name."""
-    reading = _Reading(list(_tokens(text)))
+    reading = _Parser(list(_tokens(text)))
     fields: list[Field] = []
     while reading.next is not None:
         fields += reading.field(0)
     return fields
 
 
-class _Reading:
+class _Parser:
     def __init__(self, tokens: list[_Token]) -> None:
         self._tokens = tokens
         self._at = 0
@@ -121,7 +121,7 @@ class _Reading:
         return Scalar(token.value, token.line)
 
     def _further_texts(self) -> Iterator[str]:
-        while self.next is not None and self.next.kind == "text" and not self.next.is_apart:
+        while self.next is not None and self.next.kind == "text" and not self.next.follows_separator:
             yield self.next.value
             self._at += 1
 
@@ -149,7 +149,7 @@ class _Reading:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    at, line, is_apart = 0, 1, False
+    at, line, follows_separator = 0, 1, False
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     while at < len(text):
         match = TOKEN.match(text, at)
@@ -157,12 +157,12 @@ def _tokens(text: str) -> Iterator[_Token]:
             raise Unparsable(f"Expected a field or a block. Received: {quoted(text[at : at + 20])}.", line=line)
         kind, value = str(match.lastgroup), match[0]
         if kind == "text":
-            yield _Token(kind, _unescaped(value[1:-1]), line, is_apart)
+            yield _Token(kind, _unescaped(value[1:-1]), line, follows_separator)
         elif kind == "mark":
             yield _Token(value, value, line)
         elif kind == "word":
             yield _Token(kind, value, line)
-        is_apart = kind == "skipped" and (is_apart or (value[0] != "#" and not value.isspace()))
+        follows_separator = kind == "skipped" and (follows_separator or (value[0] != "#" and not value.isspace()))
         line += value.count("\n")
         at = match.end()
 

@@ -14,10 +14,10 @@ from urllib.parse import unquote
 
 from unstall.base.errors import InvalidInputError
 from unstall.data.example import Finding, Origin
-from unstall.data.io.folder import MISSING, Folder, Resolved
+from unstall.data.io.folder import MISSING, Folder, FoundPath
 from unstall.storage.bucket_path import BucketPath
 
-IMAGE_ENDINGS = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
+IMAGE_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 SPLITS = {"train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
 MAX_SHOWN = 60  # characters of a value in a message
 MAX_TEXT_BYTES = 64 << 20  # of an annotation of one image, a class list or a split file; real ones have a few kilobytes
@@ -65,7 +65,7 @@ class Notes:
                 self.add("label_map_duplicates", f"The class {quoted(name)} is listed twice.", origin)
             seen.add(name)
 
-    def add_unresolved(self, resolved: Resolved, text: str, origin: Origin, example: str) -> None:
+    def add_unresolved(self, resolved: FoundPath, text: str, origin: Origin, example: str) -> None:
         """What is wrong with the path of an image, if anything."""
         if resolved.how == "climbs":
             message = f"{quoted(text)} leads out of the data set. Expected a path inside it; the file was not opened."
@@ -170,17 +170,17 @@ class Names:
         name = wanted
         if name in self._given and split:
             name = f"{split}/{wanted}"
-        stem, dot, ending = wanted.rpartition(".")
+        stem, dot, suffix = wanted.rpartition(".")
         while name in self._given:
             self._counts[wanted] = self._counts.get(wanted, 1) + 1
-            name = f"{stem}#{self._counts[wanted]}{dot}{ending}"
+            name = f"{stem}#{self._counts[wanted]}{dot}{suffix}"
         self._given.add(name)
         return name
 
 
-def find_in(folder: Folder, bases: Iterable[str], text: str) -> Resolved:
+def find_in(folder: Folder, bases: Iterable[str], text: str) -> FoundPath:
     """The first of these places that holds the file; by its exact name rather than by another case."""
-    best = Resolved("", MISSING)
+    best = FoundPath("", MISSING)
     bases = list(bases)
     for base in bases:
         resolved = folder.find(base, text)
@@ -191,9 +191,9 @@ def find_in(folder: Folder, bases: Iterable[str], text: str) -> Resolved:
     if best.how in {"climbs", "missing"} and "%" in text and unquote(text) != text:  # written as for a web page: a%20b.jpg
         plain = find_in(folder, bases, unquote(text, errors="surrogateescape"))
         if plain.how in {"found", "foreign"}:
-            return Resolved(plain.path, "foreign")
+            return FoundPath(plain.path, "foreign")
     if best.how == "climbs" or (best.how == "missing" and "\\" in text):
         ends = [folder.find_end(base, text) for base in bases]
         longest = max(ends, key=lambda end: end.count("/"), default="")
-        return Resolved(longest, "foreign") if longest else best
+        return FoundPath(longest, "foreign") if longest else best
     return best

@@ -40,7 +40,7 @@ class RecordKeysWrong(Exception):
 
 
 @dataclass(frozen=True)
-class Found:
+class RecordFields:
     encoded: bytes
     format: str
     width: int
@@ -53,7 +53,7 @@ class Found:
     truncated: Sequence[bool]
 
 
-class Keys:
+class KeyCounter:
     """Counts over one file what its records lack."""
 
     def __init__(self, file: str) -> None:
@@ -63,13 +63,13 @@ class Keys:
         self._without_boxes: Counter[str] = Counter()
         self._records = 0
 
-    def read(self, index: int, features: Mapping[str, tuple[str, Values]]) -> Found:
+    def read(self, index: int, features: Mapping[str, tuple[str, Values]]) -> RecordFields:
         self._records += 1
         features = {key: value for key, value in features.items() if value[0]}  # a feature without a kind holds nothing
         self._check(index, features)
         boxes, count = self._boxes(features)
         crowd = _flags(features, "image/object/is_crowd", count), _flags(features, "image/object/group_of", count)
-        return Found(
+        return RecordFields(
             encoded=_first(features, "image/encoded", b""),
             format=_text(_first(features, "image/format", b"")).lower(),
             width=_first(features, "image/width", 0),

@@ -24,7 +24,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenRecord:
     """A place where a file is not as it must be; after some of them nothing more can be read."""
 
     index: int
@@ -47,7 +47,7 @@ def is_record_file(path: Path) -> bool:
     return len(head) == HEAD_BYTES and masked_crc(head[:8]) == struct.unpack("<I", head[8:])[0]
 
 
-def read(path: Path) -> Iterator[Record | Broken]:
+def read(path: Path) -> Iterator[Record | BrokenRecord]:
     """Every record that is whole. One with a wrong checksum is passed over; where its length is wrong, the file ends."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
@@ -56,27 +56,31 @@ def read(path: Path) -> Iterator[Record | Broken]:
         while offset < size:
             head = file.read(HEAD_BYTES)
             if head.startswith(GZIP) and index == 0:
-                yield Broken(0, "annotation_unparsable", "Compressed with gzip. Expected plain records; unpack it with gunzip.")
+                yield BrokenRecord(
+                    0, "annotation_unparsable", "Compressed with gzip. Expected plain records; unpack it with gunzip."
+                )
                 return
             if len(head) < HEAD_BYTES:
-                yield Broken(index, "record_truncated", f"The file ends within the length of record {index}.")
+                yield BrokenRecord(index, "record_truncated", f"The file ends within the length of record {index}.")
                 return
             length, crc = struct.unpack("<QI", head)
             if masked_crc(head[:8]) != crc:
                 message = f"The length of record {index} has a wrong checksum; neither it nor what follows can be read."
-                yield Broken(index, "record_crc_wrong", message)
+                yield BrokenRecord(index, "record_crc_wrong", message)
                 return
             left = size - offset - HEAD_BYTES - 4
             if length > left or length > MAX_RECORD_BYTES:
                 message = f"Record {index} should have {length:,} bytes; the file has {max(0, left):,} for it."
-                yield Broken(index, "record_truncated", message)
+                yield BrokenRecord(index, "record_truncated", message)
                 return
             data = file.read(length)
             (crc,) = struct.unpack("<I", file.read(4))
             if masked_crc(data) == crc:
                 yield Record(index, offset + HEAD_BYTES, data)
             else:
-                yield Broken(index, "record_crc_wrong", f"The data of record {index} have a wrong checksum; it is left out.")
+                yield BrokenRecord(
+                    index, "record_crc_wrong", f"The data of record {index} have a wrong checksum; it is left out."
+                )
             index, offset = index + 1, offset + HEAD_BYTES + length + 4
 
 

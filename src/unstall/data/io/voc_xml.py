@@ -12,8 +12,8 @@ from pathlib import PurePosixPath
 from xml.parsers import expat
 
 from unstall.data.example import Origin
-from unstall.data.io.folder import Folder, Resolved
-from unstall.data.io.reader import IMAGE_ENDINGS, Notes, Unparsable, find_in, quoted
+from unstall.data.io.folder import Folder, FoundPath
+from unstall.data.io.reader import IMAGE_SUFFIXES, Notes, Unparsable, find_in, quoted
 
 MAX_XML_BYTES = 16 << 20  # 100,000 boxes in one image; real annotations have a few kilobytes
 DEEPEST = 32  # elements within elements
@@ -108,7 +108,7 @@ class _Builder:
 
 
 MISMATCH = "annotation_image_mismatch"
-IMAGE_ORDER = (".jpg", ".jpeg", ".png", *sorted(IMAGE_ENDINGS - {".jpg", ".jpeg", ".png"}))
+IMAGE_ORDER = (".jpg", ".jpeg", ".png", *sorted(IMAGE_SUFFIXES - {".jpg", ".jpeg", ".png"}))
 
 
 class NamedImages:
@@ -118,12 +118,12 @@ class NamedImages:
         self._folder, self._notes = folder, notes
         self._named_by: dict[str, list[tuple[Origin, str]]] = {}  # each image to the annotations that name it, and their examples
 
-    def of(self, places: Sequence[str], file: str, key: str, root: Element) -> tuple[Resolved, str]:
+    def of(self, places: Sequence[str], file: str, key: str, root: Element) -> tuple[FoundPath, str]:
         """The image, and the name of the example: as the annotation gives it, where that is right."""
         said = root.text_of("filename")
         named = root.find("filename")
         origin = Origin(file, named.line if named else None, "filename")
-        first = find_in(self._folder, places, said) if said else Resolved("", "missing")
+        first = find_in(self._folder, places, said) if said else FoundPath("", "missing")
         if first.how == "found":
             return self._found(first, said, places, key, origin)
         if first.how == "foreign":
@@ -137,7 +137,7 @@ class NamedImages:
             return own, PurePosixPath(own.path).name
         if first.how != "climbs":
             self._notes.add_unresolved(first, said or key, origin, said or key)
-        return (first, said) if first.how == "case" else (Resolved("", "missing"), said or key)
+        return (first, said) if first.how == "case" else (FoundPath("", "missing"), said or key)
 
     def note_shared(self) -> None:
         """When all were read: an image that several annotations name is that of one of them at most."""
@@ -148,7 +148,7 @@ class NamedImages:
                     message = f"{quoted(path)} is the image of {quoted(other)}, too. Expected an image of its own."
                     self._notes.add(MISMATCH, message, origin, example)
 
-    def _found(self, first: Resolved, said: str, places: Sequence[str], key: str, origin: Origin) -> tuple[Resolved, str]:
+    def _found(self, first: FoundPath, said: str, places: Sequence[str], key: str, origin: Origin) -> tuple[FoundPath, str]:
         """An annotation that was copied or renamed still names the other image: then the one that is named like it is its own."""
         own = self._named_like(key, places) if _stem(first.path) != _stem(origin.file) else None
         if own is None:
@@ -159,10 +159,10 @@ class NamedImages:
         self._notes.add(MISMATCH, f"{message} {quoted(name)} is taken for its image.", origin, name)
         return own, name
 
-    def _named_like(self, key: str, places: Sequence[str]) -> Resolved | None:
+    def _named_like(self, key: str, places: Sequence[str]) -> FoundPath | None:
         stem = posixpath.basename(key)
-        for ending in (*IMAGE_ORDER, *(ending.upper() for ending in IMAGE_ORDER)):
-            for name in dict.fromkeys((key + ending, stem + ending)):
+        for suffix in (*IMAGE_ORDER, *(suffix.upper() for suffix in IMAGE_ORDER)):
+            for name in dict.fromkeys((key + suffix, stem + suffix)):
                 found = find_in(self._folder, places, name)
                 if found.how == "found":
                     return found

@@ -15,17 +15,17 @@ import numpy as np
 from unstall.base.progress import Progress, with_progress
 from unstall.data.example import DataSet, Example, Flags, ImageSource
 from unstall.data.io.image.headers import header
-from unstall.data.io.reader import IMAGE_ENDINGS
+from unstall.data.io.reader import IMAGE_SUFFIXES
 from unstall.storage.bucket_path import is_in_bucket
 
 MAX_NAME_CHARACTERS = 120  # of one part of a path: at most 255 bytes fit, and four bytes make a character
-ENDINGS = {"jpeg": ".jpg", "png": ".png", "gif": ".gif", "bmp": ".bmp", "webp": ".webp", "tiff": ".tif"}
+SUFFIXES = {"jpeg": ".jpg", "png": ".png", "gif": ".gif", "bmp": ".bmp", "webp": ".webp", "tiff": ".tif"}
 # No part of a name in any format or file system: controls, what Windows refuses, half a character.
 UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\\ud800-\udfff]')
 
 
 @dataclass
-class Writing:
+class DataSetWriter:
     """One data set on its way to a folder."""
 
     data: DataSet
@@ -120,10 +120,10 @@ def safe_path(example: Example) -> PurePosixPath:
     parts = [part for part in example.name.replace("\\", "/").split("/") if part not in {"", ".", ".."}]
     parts = [UNSAFE.sub("_", part)[-MAX_NAME_CHARACTERS:] for part in parts[-8:]] or ["image"]
     path = PurePosixPath(*parts)
-    if path.suffix.lower() in IMAGE_ENDINGS and path.stem not in {".", ".."}:
+    if path.suffix.lower() in IMAGE_SUFFIXES and path.stem not in {".", ".."}:
         return path
     kind = header(example.image).kind if example.image else ""
-    return path.with_name(path.name + ENDINGS.get(kind, ".jpg"))
+    return path.with_name(path.name + SUFFIXES.get(kind, ".jpg"))
 
 
 def image_size(example: Example) -> tuple[int, int] | None:

@@ -19,7 +19,7 @@ MIN_BATCHES = 3  # that were taken in between
 WAITED_SHARE = 0.01  # of the time; a training that waits longer is hungry
 BEHIND_SHARE = 0.5  # of what is to be made ahead: more of it not yet begun, and the training will wait soon
 BETTER = 1.03  # times as many examples as before
-IDLE_HANDS = 1.2  # one can go, and the others are not busy all the time
+IDLE_THREADS = 1.2  # one can go, and the others are not busy all the time
 IDLE_PERIODS = 3  # in a row
 RECENT = 5  # batches
 GAP_S, GAP_TIMES = 3.0, 10.0  # between two batches, and times as long as usual: nobody trained meanwhile, or all was stopped
@@ -27,7 +27,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 10.0, 600.0  # after trials that were in vain, 
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ThroughputSample:
     """Counted from the beginning on."""
 
     at: float
@@ -42,7 +42,7 @@ class ThreadAutotuner:
     def __init__(self, most: int, at: float) -> None:
         self.most = most
         self.count = min(most, FIRST)
-        self._last, self._looked_at = Seen(at), at
+        self._last, self._looked_at = ThroughputSample(at), at
         self._recent_s: deque[float] = deque(maxlen=RECENT)  # between two looks
         self._idle_periods = 0
         self._tried: tuple[int, float] | None = None  # hands before a trial, and examples a second that they made
@@ -51,7 +51,7 @@ class ThreadAutotuner:
         self._pause_s = FIRST_PAUSE_S
         self._paused_until = at
 
-    def look(self, seen: Seen) -> int:
+    def look(self, seen: ThroughputSample) -> int:
         """How many there should be from now on."""
         if self._is_gap(seen.at - self._looked_at):
             self._begin_anew(seen)
@@ -73,7 +73,7 @@ class ThreadAutotuner:
         self._recent_s.append(seconds)
         return seconds > GAP_S and seconds > GAP_TIMES * usual
 
-    def _begin_anew(self, seen: Seen) -> None:
+    def _begin_anew(self, seen: ThroughputSample) -> None:
         """A period with a gap in it says nothing, and a trial that it was in is not judged."""
         self._last = seen
         if self._tried is not None:
@@ -117,9 +117,9 @@ class ThreadAutotuner:
 
     # --- while it does not ---
 
-    def _rest(self, idle_hands: float) -> None:
+    def _rest(self, idle_threads: float) -> None:
         self._tried = None  # it helped, or was not needed: then some will be idle
         self._way, self._in_vain, self._pause_s = 1, 0, FIRST_PAUSE_S
-        self._idle_periods = self._idle_periods + 1 if idle_hands > IDLE_HANDS else 0
+        self._idle_periods = self._idle_periods + 1 if idle_threads > IDLE_THREADS else 0
         if self._idle_periods >= IDLE_PERIODS and self.count > 1:
             self.count, self._idle_periods = self.count - 1, 0

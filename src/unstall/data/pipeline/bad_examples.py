@@ -23,7 +23,7 @@ class BadExample(Exception):
     """Of one row: what is wrong with it."""
 
 
-class Skipped:
+class SkippedExamples:
     """Shared by all workers. A row that is in here is not tried again: it would fail, or hang, once in every epoch."""
 
     def __init__(self, data: DataSet, most_share: float, never: Collection[int] = ()) -> None:

@@ -15,7 +15,7 @@ from unstall.data.example import Flags, Integers
 from unstall.data.pipeline.decoder import Pixels
 from unstall.data.pipeline.sampler import EMPTY
 from unstall.data.pipeline.settings import Settings
-from unstall.data.pipeline.tile import Filled, Tile
+from unstall.data.pipeline.tile import BatchSlot, Tile
 
 Floats32 = npt.NDArray[np.float32]
 
@@ -39,7 +39,9 @@ class Batch:
     step: int
 
     @classmethod
-    def gathered(cls, images: Pixels, filled: Sequence[Filled], settings: Settings, epoch: int, step: int) -> tuple[Batch, int]:
+    def gathered(
+        cls, images: Pixels, filled: Sequence[BatchSlot], settings: Settings, epoch: int, step: int
+    ) -> tuple[Batch, int]:
         """The batch of what was drawn, and how many boxes there was no room for.
 
         The boxes of all examples are mapped at once: array by array it costs as much as for a single one.

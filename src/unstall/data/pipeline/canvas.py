@@ -97,6 +97,6 @@ class Canvases:
         images = owner[begin : begin + count].reshape(self._batch_size, *self._blank.shape)
         return images, [Canvas(images[place], self._blank, drawn, place) for place in range(self._batch_size)]
 
-    def apart(self) -> Canvas:
+    def take_separate(self) -> Canvas:
         """A place of the same kind that is part of no batch."""
         return Canvas(np.empty_like(self._blank), self._blank, [whole(self._blank)], 0)

@@ -17,7 +17,7 @@ from unstall.data.pipeline.throughput import Tally
 MAX_SCRATCH_BYTES = 64 * 2**20  # kept by a worker from one image to the next
 
 
-class Hand:
+class ThreadContext:
     """What one worker has at hand: the row it is at, where it writes its times, and memory to read and decode into."""
 
     def __init__(self) -> None:
@@ -49,13 +49,13 @@ class Scratch:
         return self._kept[:count]
 
 
-class Loaded:
+class ImageLoader:
     """One example's image; its file is read when something is first asked that no cache knows."""
 
-    def __init__(self, example: Example, row: int, cache: Cache, hand: Hand, fetcher: Fetcher | None = None) -> None:
+    def __init__(self, example: Example, row: int, cache: Cache, context: ThreadContext, fetcher: Fetcher | None = None) -> None:
         if example.image is None:
             raise BadExample("its image is not there")
-        self._row, self._source, self._cache, self._hand, self._fetcher = row, example.image, cache, hand, fetcher
+        self._row, self._source, self._cache, self._context, self._fetcher = row, example.image, cache, context, fetcher
         self._said = example.width, example.height
         self._encoded: memoryview | None = None
 
@@ -67,19 +67,19 @@ class Loaded:
 
     def pixels(self, facts: Facts, reduction: int, into: Pixels | None) -> Pixels:
         """The whole image at 1/reduction: `into` itself where that is given and could be decoded into."""
-        hand = self._hand
+        context = self._context
         kept = self._cache.get(self._row, self._source, reduction)
         if kept is not None and kept.shape == decoded_shape(facts, reduction):
-            hand.tally.cache_hits += 1
+            context.tally.cache_hits += 1
             return kept
-        buffer = hand.for_pixels(decoded_shape(facts, reduction)) if into is None else into
+        buffer = context.for_pixels(decoded_shape(facts, reduction)) if into is None else into
         try:
             encoded = self._bytes()
             began = perf_counter()
             pixels = decode(encoded, facts, reduction, buffer)
         except UNREADABLE as error:
             raise bad(error) from error
-        hand.tally.decode_s += perf_counter() - began
+        context.tally.decode_s += perf_counter() - began
         self._cache.offer(self._row, self._source, reduction, pixels)
         return into if into is not None and np.may_share_memory(pixels, into) else pixels
 
@@ -87,9 +87,9 @@ class Loaded:
         if self._encoded is None:
             began = perf_counter()
             fetched = None if self._fetcher is None else self._fetcher.take(self._source)
-            self._encoded = read(self._source, self._hand.for_bytes) if fetched is None else fetched
-            self._hand.tally.read_s += perf_counter() - began
-            self._hand.tally.read_bytes += len(self._encoded)
+            self._encoded = read(self._source, self._context.for_bytes) if fetched is None else fetched
+            self._context.tally.read_s += perf_counter() - began
+            self._context.tally.read_bytes += len(self._encoded)
         return self._encoded
 
 

@@ -14,10 +14,10 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from unstall.data.example import DataSet
-from unstall.data.pipeline.bad_examples import Skipped
+from unstall.data.pipeline.bad_examples import SkippedExamples
 from unstall.data.pipeline.batch import batch_bytes
 from unstall.data.pipeline.cache import open_cache
-from unstall.data.pipeline.mapper import Maker
+from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import Order
 from unstall.data.pipeline.settings import Settings
 from unstall.data.pipeline.threads_engine import Batches
@@ -32,11 +32,11 @@ class Pipeline:
     def __init__(self, data: DataSet, settings: Settings, never: Collection[int] = ()) -> None:
         """In training, others take the places of the rows in `never`: the rest of the order stays as it would be with them."""
         self.data, self.settings = data, settings
-        self.skipped = Skipped(data, settings.max_bad_fraction, never)
+        self.skipped = SkippedExamples(data, settings.max_bad_fraction, never)
         whole = settings.batch_size * settings.workers
         self._order = Order(len(data.examples), whole, settings.seed, settings.for_training, settings.worker, settings.workers)
         self._cache = open_cache(settings.cache_bytes, settings.cache_dir)
-        self._maker = Maker(data, settings, self.skipped, self._cache)
+        self._maker = ExampleMapper(data, settings, self.skipped, self._cache)
 
     @property
     def steps_per_epoch(self) -> int:

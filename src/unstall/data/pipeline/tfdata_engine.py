@@ -21,7 +21,7 @@ from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.data.pipeline.batch import Batch, Layout, Part, batch_bytes
 from unstall.data.pipeline.settings import Settings
 from unstall.data.pipeline.threads_engine import Batches
-from unstall.data.pipeline.throughput import Measured
+from unstall.data.pipeline.throughput import InputMeasurement
 
 HELD_BY_TENSORFLOW = 2  # batches, at most: prefetched, or being handed over
 
@@ -112,7 +112,7 @@ class TensorFlowBatches:
         if self._opened is not None:
             self._opened.moved(seconds)
 
-    def measured(self) -> Measured:
+    def measured(self) -> InputMeasurement:
         if self._opened is None:
             raise UnstallError("Nothing is measured before the first batch.")
         return self._opened.measured()

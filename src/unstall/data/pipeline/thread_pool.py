@@ -18,17 +18,17 @@ from typing import NamedTuple
 
 from unstall.base.errors import BucketError, UnstallError
 from unstall.data.example import DataSet, Integers
-from unstall.data.pipeline.autotune import Seen, ThreadAutotuner
-from unstall.data.pipeline.bad_examples import Skipped
+from unstall.data.pipeline.autotune import ThreadAutotuner, ThroughputSample
+from unstall.data.pipeline.bad_examples import SkippedExamples
 from unstall.data.pipeline.batch import Batch
 from unstall.data.pipeline.canvas import Canvas, Canvases
 from unstall.data.pipeline.decoder import Pixels
-from unstall.data.pipeline.image_loader import Hand
-from unstall.data.pipeline.mapper import Maker
+from unstall.data.pipeline.image_loader import ThreadContext
+from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import EMPTY
 from unstall.data.pipeline.settings import Settings
 from unstall.data.pipeline.throughput import Tally, total
-from unstall.data.pipeline.tile import Filled
+from unstall.data.pipeline.tile import BatchSlot
 from unstall.journal.events import WorkerReplaced
 from unstall.probe.core import probe
 
@@ -37,14 +37,14 @@ LOOK_EVERY_S = 1.0  # after workers that hang, while the consumer waits
 END_S = 2.0  # to wait, at the end, for what workers are at
 
 
-class Making:
+class PendingBatch:
     """A batch on its way. It takes its memory when its first example is begun: while the consumer waits for batches, only those
     being made have any, and the array that was let go last, which is still in the processor's cache, is drawn into next."""
 
     def __init__(self, canvases: Canvases, epoch: int, step: int, rows: Integers) -> None:
         self.epoch, self.step, self.rows = epoch, step, rows
         self.left = len(rows)
-        self.filled: list[Filled] = [Filled(EMPTY, ())] * len(rows)
+        self.filled: list[BatchSlot] = [BatchSlot(EMPTY, ())] * len(rows)
         self._pool = canvases
         self._taken: tuple[Pixels, list[Canvas]] | None = None
         self._patches: dict[int, Pixels] = {}
@@ -54,7 +54,7 @@ class Making:
 
     def patch(self, place: int) -> Canvas:
         """To make its image again on, apart from the array that a lost worker may still write to."""
-        canvas = self._pool.apart()
+        canvas = self._pool.take_separate()
         self._patches[place] = canvas.pixels
         return canvas
 
@@ -75,33 +75,33 @@ class Making:
 
 
 class Job(NamedTuple):
-    making: Making
+    pending: PendingBatch
     place: int
     row: int
     patch: Canvas | None = None  # instead of the batch's own memory
 
     @property
     def canvas(self) -> Canvas:
-        return self.making.canvas(self.place) if self.patch is None else self.patch
+        return self.pending.canvas(self.place) if self.patch is None else self.patch
 
 
 class Worker(threading.Thread):
     """Holds the crew and never the iterator, so that an iterator that is let go ends its crew."""
 
-    def __init__(self, number: int, crew: InputThreadPool) -> None:
+    def __init__(self, number: int, thread_pool: InputThreadPool) -> None:
         super().__init__(name=f"unstall-input-{number}", daemon=True)
-        self.hand = Hand()
+        self.context = ThreadContext()
         self.job: Job | None = None
         self.awaited_s = 0.0  # how long the consumer has waited while it was at its job
         self.error: BaseException | None = None
-        self._crew = crew
+        self._thread_pool = thread_pool
 
     def run(self) -> None:
         try:
             filled = None
-            while (given := self._crew.next_job(self, filled)) is not None:
+            while (given := self._thread_pool.next_job(self, filled)) is not None:
                 job, canvas = given
-                filled = self._crew.maker.fill(canvas, job.making.epoch, job.row, self.hand)
+                filled = self._thread_pool.maker.fill(canvas, job.pending.epoch, job.row, self.context)
                 del (
                     given,
                     job,
@@ -114,7 +114,7 @@ class Worker(threading.Thread):
 
 
 class InputThreadPool:
-    def __init__(self, count: int, maker: Maker, data: DataSet, skipped: Skipped, most_example_s: float) -> None:
+    def __init__(self, count: int, maker: ExampleMapper, data: DataSet, skipped: SkippedExamples, most_example_s: float) -> None:
         self.maker = maker
         self.replaced = 0
         self._data, self._skipped, self._most_example_s = data, skipped, most_example_s
@@ -125,36 +125,36 @@ class InputThreadPool:
         self._tallies: list[Tally] = []
         self._of_those_gone = Tally()
         self._numbers = iter(range(sys.maxsize))
-        self._hands = ThreadAutotuner(count, time.monotonic())
+        self._autotuner = ThreadAutotuner(count, time.monotonic())
         self._made, self._taken, self._waited_s, self._idle_s = 0, 0, 0.0, 0.0
         self._most_jobs = 0  # that there were at once
         self._workers: list[Worker] = []
-        self._fill_up(self._hands.count)
-        _crews.add(self)
+        self._fill_up(self._autotuner.count)
+        _thread_pools.add(self)
 
     @property
     def at_work(self) -> int:
-        return self._hands.count
+        return self._autotuner.count
 
     @property
     def tally(self) -> Tally:
         with self._changed:
             return total([self._of_those_gone, *self._tallies])
 
-    def begin(self, making: Making) -> None:
-        jobs = [Job(making, place, row) for place, row in enumerate(making.rows.tolist())]
+    def begin(self, pending: PendingBatch) -> None:
+        jobs = [Job(pending, place, row) for place, row in enumerate(pending.rows.tolist())]
         with self._changed:
             self._jobs.extend(jobs)
             self._most_jobs = max(self._most_jobs, len(self._jobs))
             self._changed.notify_all()
 
-    def wait_for(self, making: Making) -> None:
+    def wait_for(self, pending: PendingBatch) -> None:
         """Until the batch is made, or an error says why it will not be."""
         pause_s = min(LOOK_EVERY_S, self._most_example_s / 4 + 0.01)
         began = looked = time.monotonic()
         with self._changed:
             self._skipped.stop_if_too_many()
-            while making.left:
+            while pending.left:
                 if self._is_closed:
                     raise UnstallError("The pipeline was closed while a batch was waited for.")
                 self._changed.wait(pause_s)
@@ -165,7 +165,7 @@ class InputThreadPool:
                 self._skipped.stop_if_too_many()
             self._taken += 1
             self._waited_s += looked - began
-            self._look_at_hands()
+            self._autotune()
 
     def close(self, wait_s: float = 0.0) -> None:
         """No further example is begun; waits for those being made, so long."""
@@ -175,7 +175,7 @@ class InputThreadPool:
             self._is_closed = True
             self._jobs.clear()
             for worker in self._workers:
-                worker.hand.is_given_up = True
+                worker.context.is_given_up = True
             self._changed.notify_all()
         until = time.monotonic() + wait_s
         for worker in self._workers:
@@ -184,10 +184,10 @@ class InputThreadPool:
 
     # --- called by the workers ---
 
-    def next_job(self, worker: Worker, filled: Filled | None) -> tuple[Job, Canvas] | None:
+    def next_job(self, worker: Worker, filled: BatchSlot | None) -> tuple[Job, Canvas] | None:
         """Takes what the worker has made; gives it the next job, or None to end."""
         with self._changed:
-            if worker.hand.is_given_up:
+            if worker.context.is_given_up:
                 return None
             self._take(worker, filled)
             if self._leaves(worker):
@@ -203,30 +203,30 @@ class InputThreadPool:
             worker.job = self._jobs.popleft()
             return worker.job, worker.job.canvas  # here, as memory is taken by one at a time
 
-    def _take(self, worker: Worker, filled: Filled | None) -> None:
+    def _take(self, worker: Worker, filled: BatchSlot | None) -> None:
         job, worker.job = worker.job, None
         if job is not None and filled is not None:
-            job.making.filled[job.place] = filled
-            job.making.left -= 1
+            job.pending.filled[job.place] = filled
+            job.pending.left -= 1
             self._made += 1
-            if not job.making.left:
+            if not job.pending.left:
                 self._changed.notify_all()
 
     def _leaves(self, worker: Worker) -> bool:
         """If there are more than help: one that has nothing in hand is sent home."""
-        if len(self._workers) <= self._hands.count:
+        if len(self._workers) <= self._autotuner.count:
             return False
         self._workers.remove(worker)
-        self._tallies = [tally for tally in self._tallies if tally is not worker.hand.tally]
-        self._of_those_gone += worker.hand.tally
+        self._tallies = [tally for tally in self._tallies if tally is not worker.context.tally]
+        self._of_those_gone += worker.context.tally
         return True
 
     # --- called while the consumer waits, with the lock held ---
 
-    def _look_at_hands(self) -> None:
+    def _autotune(self) -> None:
         behind = len(self._jobs) / self._most_jobs if self._most_jobs else 0.0
-        seen = Seen(time.monotonic(), self._taken, self._made, self._waited_s, self._idle_s, behind)
-        self._fill_up(self._hands.look(seen))
+        seen = ThroughputSample(time.monotonic(), self._taken, self._made, self._waited_s, self._idle_s, behind)
+        self._fill_up(self._autotuner.look(seen))
 
     def _fill_up(self, count: int) -> None:
         while len(self._workers) < count:
@@ -234,7 +234,7 @@ class InputThreadPool:
 
     def _new_worker(self) -> Worker:
         worker = Worker(next(self._numbers), self)
-        self._tallies.append(worker.hand.tally)
+        self._tallies.append(worker.context.tally)
         worker.start()
         return worker
 
@@ -253,9 +253,9 @@ class InputThreadPool:
 
     def _replace(self, index: int, job: Job, why: str) -> None:
         worker = self._workers[index]
-        worker.hand.is_given_up = True
+        worker.context.is_given_up = True
         self.replaced += 1
-        row = worker.hand.row if worker.hand.row != EMPTY else job.row
+        row = worker.context.row if worker.context.row != EMPTY else job.row
         self._tell(worker, row, why)
         self._skipped.add(row, f"its worker {why}")
         if self.replaced > MAX_REPLACED:
@@ -263,7 +263,7 @@ class InputThreadPool:
                 f"{self.replaced} workers hung or died, so it is not single examples: is the storage there? "
                 f"The last was at {self._data.examples[row].name!r} and {why}."
             )
-        self._jobs.appendleft(job._replace(patch=job.making.patch(job.place)))
+        self._jobs.appendleft(job._replace(patch=job.pending.patch(job.place)))
         self._workers[index] = self._new_worker()
 
     def _tell(self, worker: Worker, row: int, why: str) -> None:
@@ -284,11 +284,11 @@ class InputThreadPool:
             )
 
 
-_crews: weakref.WeakSet[InputThreadPool] = weakref.WeakSet()
+_thread_pools: weakref.WeakSet[InputThreadPool] = weakref.WeakSet()
 
 
 @atexit.register
 def _end_all() -> None:
     """A thread that comes back from native code into an interpreter that is gone can end the process with an abort."""
-    for crew in list(_crews):
-        crew.close(END_S)
+    for thread_pool in list(_thread_pools):
+        thread_pool.close(END_S)

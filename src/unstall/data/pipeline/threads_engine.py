@@ -12,16 +12,16 @@ import numpy as np
 
 from unstall.base.errors import UnstallError
 from unstall.data.example import DataSet
-from unstall.data.pipeline.bad_examples import Skipped
+from unstall.data.pipeline.bad_examples import SkippedExamples
 from unstall.data.pipeline.batch import Batch, batch_bytes
 from unstall.data.pipeline.bucket_fetcher import fetcher_for
 from unstall.data.pipeline.cache import Cache
 from unstall.data.pipeline.canvas import Canvases
-from unstall.data.pipeline.mapper import Maker
+from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import Order
 from unstall.data.pipeline.settings import Settings
-from unstall.data.pipeline.thread_pool import END_S, InputThreadPool, Making
-from unstall.data.pipeline.throughput import Measured, Teller
+from unstall.data.pipeline.thread_pool import END_S, InputThreadPool, PendingBatch
+from unstall.data.pipeline.throughput import InputMeasurement, ThroughputReporter
 
 MAX_AHEAD = 256  # batches, however small: bytes bound them, but thousands more would be work for nothing when a run is ended
 HELD = 6  # batches that a consumer may hold at once: those of steps whose numbers are still to come, and the one in hand
@@ -34,8 +34,8 @@ class Batches:
         self,
         data: DataSet,
         settings: Settings,
-        maker: Maker,
-        skipped: Skipped,
+        maker: ExampleMapper,
+        skipped: SkippedExamples,
         cache: Cache,
         order: Order,
         start: tuple[int, int, int | None],
@@ -54,11 +54,11 @@ class Batches:
         self._began = time.monotonic()
         self._batches, self._wait_s, self._batch_s, self._transfer_s = 0, 0.0, 0.0, 0.0
         self._boxes_left_out = 0
-        self._teller = Teller()
-        self._making: deque[Making] = deque()
+        self._reporter = ThroughputReporter()
+        self._pending: deque[PendingBatch] = deque()
         self._fetcher = maker.fetcher = fetcher_for(data, cache)
-        self._crew = InputThreadPool(settings.thread_count, maker, data, skipped, settings.most_example_s)
-        self._let_go = weakref.finalize(self, self._crew.close)
+        self._thread_pool = InputThreadPool(settings.thread_count, maker, data, skipped, settings.most_example_s)
+        self._let_go = weakref.finalize(self, self._thread_pool.close)
         for _ in range(self._most_ahead):
             self._begin_next()
 
@@ -70,29 +70,29 @@ class Batches:
             raise UnstallError(
                 "These batches belong to the process that asked for them. Expected: batches() called after the fork."
             )
-        if not self._making:
+        if not self._pending:
             self.close()
             raise StopIteration
         began = time.monotonic()
         try:
-            self._crew.wait_for(self._making[0])
+            self._thread_pool.wait_for(self._pending[0])
         except UnstallError as error:
             self.error = error
             self.close()
             raise
         made = time.monotonic()
-        making = self._making.popleft()
+        pending = self._pending.popleft()
         if self._fetcher is not None:
-            self._fetcher.forget(making.rows.tolist())
-        batch, left_out = making.finished(self._settings)
+            self._fetcher.forget(pending.rows.tolist())
+        batch, left_out = pending.finished(self._settings)
         self._boxes_left_out += left_out
         self._begin_next()
         self._at = batch.epoch, batch.step
         self._batches += 1
         self._wait_s += made - began
         self._batch_s += time.monotonic() - made
-        if self._teller.is_due:
-            self._teller.tell(*self._at, self.measured())
+        if self._reporter.is_due:
+            self._reporter.tell(*self._at, self.measured())
         return batch
 
     def __enter__(self) -> Batches:
@@ -105,23 +105,23 @@ class Batches:
         """Ends the threads. Further batches are not given."""
         if self._let_go.detach() is not None and os.getpid() == self._pid:
             measured = self.measured()
-            self._making.clear()
-            self._crew.close(END_S)
+            self._pending.clear()
+            self._thread_pool.close(END_S)
             if self._fetcher is not None:
                 self._fetcher.close()
-            self._teller.tell(*self._at, measured)
+            self._reporter.tell(*self._at, measured)
 
     def moved(self, seconds: float) -> None:
         """Told by whoever moves batches to the device: how long it took."""
         self._transfer_s += seconds
 
-    def measured(self) -> Measured:
+    def measured(self) -> InputMeasurement:
         """What has been done up to now; as text, a summary for a person."""
-        tally = self._crew.tally
-        return Measured(
+        tally = self._thread_pool.tally
+        return InputMeasurement(
             engine=self._settings.engine,
             workers=self._settings.thread_count,
-            at_work=self._crew.at_work,
+            at_work=self._thread_pool.at_work,
             seconds=time.monotonic() - self._began,
             batches=self._batches,
             examples=tally.examples,
@@ -132,22 +132,22 @@ class Batches:
             transfer_s=self._transfer_s,
             wait_s=self._wait_s,
             read_bytes=tally.read_bytes,
-            ready_batches=sum(1 for making in list(self._making) if not making.left),
+            ready_batches=sum(1 for pending in list(self._pending) if not pending.left),
             most_ready_batches=self._most_ahead,
-            held_bytes=len(self._making) * batch_bytes(self._settings),
+            held_bytes=len(self._pending) * batch_bytes(self._settings),
             cache_bytes=self._cache.bytes,
             cache_hits=tally.cache_hits,
             boxes_left_out=tally.boxes_left_out + self._boxes_left_out,
             skipped=len(self._skipped),
-            replaced_workers=self._crew.replaced,
+            replaced_workers=self._thread_pool.replaced,
         )
 
     def _begin_next(self) -> None:
         following = next(self._steps, None)
         if following is None:
             return
-        making = Making(self._canvases, *following, self._order.rows(*following))
-        self._making.append(making)
+        pending = PendingBatch(self._canvases, *following, self._order.rows(*following))
+        self._pending.append(pending)
         if self._fetcher is not None:
-            self._fetcher.expect(making.rows.tolist())
-        self._crew.begin(making)
+            self._fetcher.expect(pending.rows.tolist())
+        self._thread_pool.begin(pending)

@@ -31,7 +31,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class InputMeasurement:
     """Since the iterator was made. Times of the workers are summed over all of them."""
 
     engine: str
@@ -79,7 +79,7 @@ def total(tallies: Sequence[Tally]) -> Tally:
     return sum(tallies, start=Tally())
 
 
-class Teller:
+class ThroughputReporter:
     """Writes what was measured into the journal, where somebody watches: every few seconds and at the end."""
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class Teller:
     def is_due(self) -> bool:
         return time.monotonic() >= self._due and probe.current() is not None
 
-    def tell(self, epoch: int, step: int, measured: Measured) -> None:
+    def tell(self, epoch: int, step: int, measured: InputMeasurement) -> None:
         now = time.monotonic()
         self._due = now + (TELL_EVERY_S if now - self._began < LATER_AFTER_S else TELL_LATER_EVERY_S)
         current = probe.current()

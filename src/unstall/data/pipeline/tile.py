@@ -39,7 +39,7 @@ class Tile:
     keep: Flags | None  # None: all of them
 
 
-class Filled(NamedTuple):
+class BatchSlot(NamedTuple):
     """What stands in one place of a batch."""
 
     row: int  # EMPTY: nothing

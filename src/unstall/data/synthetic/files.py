@@ -16,7 +16,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.data.example import DataSet, Example, ImageSource, Origin
 from unstall.data.formats import format_module
-from unstall.data.synthetic.shapes import Drawn, Shapes
+from unstall.data.synthetic.shapes import Shapes, ShapesExample
 
 QUALITY = 92
 SPLITS: Mapping[str, float] = {"train": 0.8, "val": 0.2}
@@ -51,8 +51,8 @@ class Draft:
         assert source is not None, "every example of a draft has its image"
         return source.read()
 
-    def encode_anew(self, row: int, data: bytes, ending: str = ".jpg") -> None:
-        name = Path(self.examples[row].name).with_suffix(ending).name
+    def encode_anew(self, row: int, data: bytes, suffix: str = ".jpg") -> None:
+        name = Path(self.examples[row].name).with_suffix(suffix).name
         path = self.folder / name
         path.write_bytes(data)
         self.change(row, image=ImageSource(path), name=name)
@@ -117,7 +117,7 @@ def drafted(shapes: Shapes, folder: Path, splits: Mapping[str, float], progress:
     return Draft(shapes, folder, examples, list(shapes.classes), np.random.default_rng([shapes.seed, 1 << 40]))
 
 
-def _encoded(drawn: Drawn, folder: Path, index: int, split: str) -> Example:
+def _encoded(drawn: ShapesExample, folder: Path, index: int, split: str) -> Example:
     import simplejpeg
 
     name = f"shapes_{index:06d}.jpg"

@@ -27,7 +27,7 @@ TRIES = 20  # to place a shape before it is left out
 COLOUR_DISTANCE = 70.0  # of a shape from the ground it lies on, in RGB
 
 
-class Drawn(NamedTuple):
+class ShapesExample(NamedTuple):
     """What a trainer takes: RGB, boxes in pixels (left, top, right, bottom), classes from 0."""
 
     image: Image
@@ -63,15 +63,15 @@ class Shapes:
     def __len__(self) -> int:
         return self.count
 
-    def __iter__(self) -> Iterator[Drawn]:
+    def __iter__(self) -> Iterator[ShapesExample]:
         return (self[index] for index in range(self.count))
 
-    def __getitem__(self, index: int) -> Drawn:
+    def __getitem__(self, index: int) -> ShapesExample:
         if not 0 <= index < self.count:
             raise IndexError(f"Expected an index from 0 to {self.count - 1}. Received: {index}.")
         return self._draw(np.random.default_rng([self.seed, index]))
 
-    def _draw(self, random: np.random.Generator) -> Drawn:
+    def _draw(self, random: np.random.Generator) -> ShapesExample:
         image = _ground(random, self.width, self.height)
         wanted = 0 if random.random() < self.empty_share else int(random.integers(1, self.most + 1))
         owner = np.zeros((self.height, self.width), np.int32)  # which shape each pixel shows; 0: none
@@ -86,7 +86,7 @@ class Shapes:
             areas.append(int(np.count_nonzero(mask)))
             owner[mask > 0] = len(classes)
             _paint(random, image, mask)
-        return Drawn(image, _extents(owner, len(classes)), np.array(classes, np.int32))
+        return ShapesExample(image, _extents(owner, len(classes)), np.array(classes, np.int32))
 
     def _placed(self, random: np.random.Generator, number: int, owner: Integers, areas: list[int]) -> Mask | None:
         """A mask that leaves enough of every shape below it to be seen, and lies whole in the image."""

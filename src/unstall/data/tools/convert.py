@@ -13,13 +13,13 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.data import formats
 from unstall.data.example import DataSet
-from unstall.data.io.reader import IMAGE_ENDINGS
+from unstall.data.io.reader import IMAGE_SUFFIXES
 from unstall.storage import is_bucket
 from unstall.storage.transfer import whole_at
 
 
 @dataclass(frozen=True)
-class Written:
+class ConversionResult:
     """What was read, what was written, and what was lost on the way."""
 
     data: DataSet
@@ -49,7 +49,7 @@ def convert(
     labels: Path | None = None,
     link: bool = False,
     progress: Progress | None = None,
-) -> Written:
+) -> ConversionResult:
     refuse_taken(target)  # before reading, which may take minutes
     formats.format_module(to)
     data = formats.read(source, format, progress, labels)
@@ -59,7 +59,7 @@ def convert(
     return write_aside(data, target, to, link, progress)
 
 
-def write_aside(data: DataSet, target: Path, to: str, link: bool = False, progress: Progress | None = None) -> Written:
+def write_aside(data: DataSet, target: Path, to: str, link: bool = False, progress: Progress | None = None) -> ConversionResult:
     """Written beside its place and moved there when it is whole: a folder of that name is complete, or not there."""
     refuse_taken(target)
     if is_bucket(target):  # which has no way to rename: what is there grows file by file, from a whole copy
@@ -67,7 +67,7 @@ def write_aside(data: DataSet, target: Path, to: str, link: bool = False, progre
             return replace(write_aside(data, local, to, False, progress), path=target)
     with whole_folder(target) as aside:
         lost = formats.format_module(to).write(data, aside, link=link, progress=progress)
-    return Written(data, to, target, lost)
+    return ConversionResult(data, to, target, lost)
 
 
 @contextmanager
@@ -102,7 +102,7 @@ def _left_out(data: DataSet) -> int:
     """Images that no annotation is of, in a format where they are then no examples: they are not written."""
     names = {example.name for example in data.examples}
     missing = [finding for finding in data.findings if finding.problem == "annotation_missing" and finding.example not in names]
-    return sum(Path(finding.origin.file).suffix.lower() in IMAGE_ENDINGS for finding in missing)
+    return sum(Path(finding.origin.file).suffix.lower() in IMAGE_SUFFIXES for finding in missing)
 
 
 def _counts(data: DataSet) -> dict[str, int]:

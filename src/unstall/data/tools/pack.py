@@ -20,8 +20,8 @@ from unstall.data import formats
 from unstall.data.example import DataSet, Example
 from unstall.data.formats.tfrecord import image_bytes, write_record
 from unstall.data.io import label_map
-from unstall.data.io.writer import Writing, label_numbers
-from unstall.data.tools.convert import Written, refuse_taken, whole_folder
+from unstall.data.io.writer import DataSetWriter, label_numbers
+from unstall.data.tools.convert import ConversionResult, refuse_taken, whole_folder
 from unstall.storage.bucket import ahead
 from unstall.storage.bucket_path import is_in_bucket
 
@@ -32,8 +32,8 @@ LABELS = "label_map.pbtxt"
 
 
 @dataclass(frozen=True)
-class Packed:
-    written: Written
+class PackResult:
+    written: ConversionResult
     shards: int
     bytes: int
 
@@ -48,12 +48,12 @@ def pack(
     format: str | None = None,
     labels: Path | None = None,
     progress: Progress | None = None,
-) -> Packed:
+) -> PackResult:
     refuse_taken(target)
     data = formats.read(source, format, progress, labels)
     if not data.examples:
         raise InvalidInputError(f"There is no example in '{source}': nothing to pack.")
-    writing = Writing(data, target, progress=progress)
+    writing = DataSetWriter(data, target, progress=progress)
     numbers = label_numbers(data)
     writing.lose_changed_numbers(numbers)
     size = 0
@@ -65,7 +65,7 @@ def pack(
             (place / shard).write_bytes(raw)
             size += len(raw)
         label_map.write(place / LABELS, data.classes, numbers)
-    return Packed(Written(data, "tfrecord", target, dict(writing.lost)), len(plan), size)
+    return PackResult(ConversionResult(data, "tfrecord", target, dict(writing.lost)), len(plan), size)
 
 
 def planned(data: DataSet, shard_bytes: int) -> Iterator[tuple[str, list[Example]]]:
@@ -85,7 +85,7 @@ def _mean_bytes(examples: Sequence[Example]) -> float:
     return sum(sizes) / len(sizes) if sizes else 1.0
 
 
-def _shard(examples: Sequence[Example], names: dict[int, str], writing: Writing, numbers: list[int]) -> bytes:
+def _shard(examples: Sequence[Example], names: dict[int, str], writing: DataSetWriter, numbers: list[int]) -> bytes:
     out = io.BytesIO()
     for example, image in zip(examples, ahead(image_bytes, examples, READ_AT_ONCE), strict=True):
         write_record(out, writing, example, names[id(example)], image, numbers)

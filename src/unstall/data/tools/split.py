@@ -42,7 +42,7 @@ def assign(classes: list[list[int]], shares: list[float], seed: int) -> list[int
     for image in order:
         for number in sorted(set(classes[image])):
             members.setdefault(number, []).append(image)
-    dealing = _Dealing(classes, shares, {number: len(images) for number, images in members.items()})
+    dealing = _SplitBalancer(classes, shares, {number: len(images) for number, images in members.items()})
     for number in sorted(members, key=lambda number: (len(members[number]), number)):
         for image in members[number]:
             dealing.place(image, number)
@@ -60,7 +60,7 @@ def _fill_empty(chosen: list[int], splits: int, order: list[int]) -> None:
             chosen[next(image for image in order if chosen[image] == fullest)] = split
 
 
-class _Dealing:
+class _SplitBalancer:
     """What each split still lacks: of each class, and of images altogether."""
 
     def __init__(self, classes: list[list[int]], shares: list[float], counts: dict[int, int]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unstall.data.check.context import Checked
+from unstall.data.check.context import CheckedData
 from unstall.data.example import DataSet, Flags, Floats
 from unstall.data.tools.anchor_fit import ANCHORS, fit
 
@@ -19,7 +19,7 @@ FARTHEST = 5.0  # an outlier's logarithm lies so many times the middle half's wi
 
 def stats(data: DataSet, detectors: tuple[str, ...] | None = None) -> dict[str, Any]:
     """Plain data. `detectors`: whose anchors are tried; None is all that are known."""
-    checked = Checked(data, {})
+    checked = CheckedData(data, {})
     table = checked.table
     sides = table.boxes[:, 2:] - table.boxes[:, :2]
     proper = np.isfinite(table.boxes).all(axis=1) & (sides > 0).all(axis=1) & np.isfinite(table.width)
@@ -60,7 +60,7 @@ def spread(values: Floats) -> dict[str, float] | None:
     return {"mean": round(float(values.mean()), 4), **named}
 
 
-def _classes(checked: Checked, proper: Flags) -> list[dict[str, Any]]:
+def _classes(checked: CheckedData, proper: Flags) -> list[dict[str, Any]]:
     table, names = checked.table, checked.data.classes
     valid = (table.classes >= 0) & (table.classes < len(names))
     boxes = np.bincount(table.classes[valid], minlength=len(names))
@@ -89,7 +89,7 @@ def _by_size(areas: Floats) -> dict[str, dict[str, float]]:
     }
 
 
-def _outliers(checked: Checked, proper: Flags) -> list[dict[str, Any]]:
+def _outliers(checked: CheckedData, proper: Flags) -> list[dict[str, Any]]:
     """The boxes, and images by their boxes, that lie farthest from what is usual here."""
     table = checked.table
     sides = np.where(proper[:, None], table.boxes[:, 2:] - table.boxes[:, :2], 1.0)

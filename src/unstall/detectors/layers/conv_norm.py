@@ -36,7 +36,7 @@ def precision(name: Precision) -> Iterator[None]:
         keras.config.set_dtype_policy(before)
 
 
-class Keyed:
+class KeyedLayer:
     """Stands before the class of a layer that has variables. The layer's name has the dots of its key; the paths of its variables
     have hyphens for them, as not every backend takes a dot there."""
 
@@ -46,7 +46,7 @@ class Keyed:
         return variable
 
 
-class Conv(Keyed, keras.layers.Conv2D):  # type: ignore[misc]
+class Conv(KeyedLayer, keras.layers.Conv2D):  # type: ignore[misc]
     """With as much padding before as behind, where Keras's `same` pads an image of even size behind only."""
 
     def __init__(
@@ -126,7 +126,7 @@ class StemConv(Conv):
         return ops.conv(x, kernel, 1, "valid", "channels_last") if own is None else own
 
 
-class DepthwiseConv(Keyed, keras.layers.DepthwiseConv2D):  # type: ignore[misc]
+class DepthwiseConv(KeyedLayer, keras.layers.DepthwiseConv2D):  # type: ignore[misc]
     """The same, each channel by itself."""
 
     def __init__(self, size: int, *, stride: int = 1, dilation: int = 1, **more: Any) -> None:
@@ -193,7 +193,7 @@ def by_anchor(outputs: Tensor, values: int) -> Tensor:
     return ops.reshape(outputs, (-1, height * width * (channels // values), values))
 
 
-class BatchNorm(Keyed, keras.layers.BatchNormalization):  # type: ignore[misc]
+class BatchNorm(KeyedLayer, keras.layers.BatchNormalization):  # type: ignore[misc]
     """Frozen (`trainable=False`) it is a factor and a summand. Momentum is Keras's: 1 less PyTorch's.
 
     Computes in float32 whatever comes in; what goes out is as narrow as what came. Keras's own goes over the values three times.
@@ -251,7 +251,7 @@ class BatchNorm(Keyed, keras.layers.BatchNormalization):  # type: ignore[misc]
             told.moments.append((self, mean, variance))
 
 
-class GroupNorm(Keyed, keras.layers.GroupNormalization):  # type: ignore[misc]
+class GroupNorm(KeyedLayer, keras.layers.GroupNormalization):  # type: ignore[misc]
     """As PyTorch's, in float32 inside."""
 
     def __init__(self, groups: int, *, name: str, epsilon: float = 1e-5) -> None:
@@ -297,14 +297,14 @@ def one_pass_moments(
 # --- computing again instead of keeping ---
 
 
-class Told(NamedTuple):
+class NormStatistics(NamedTuple):
     """What norms say while a layer is computed that will be computed again."""
 
     moments: list[tuple[BatchNorm, Tensor, Tensor]]
     abouts: dict[int, Tensor]  # of each norm, its running mean before it learned: computed again, it is to round the same
 
 
-_told: ContextVar[Told | None] = ContextVar("statistics of norms", default=None)
+_told: ContextVar[NormStatistics | None] = ContextVar("statistics of norms", default=None)
 
 
 def computed_again(layer: keras.layers.Layer, x: Tensor, then: Callable[[Tensor], Tensor] = lambda y: y) -> Tensor:
@@ -316,7 +316,7 @@ def computed_again(layer: keras.layers.Layer, x: Tensor, then: Callable[[Tensor]
     norms: list[BatchNorm] = []
 
     def compute(x: Tensor) -> tuple[Tensor, ...]:
-        told = Told([], abouts)
+        told = NormStatistics([], abouts)
         token = _told.set(told)
         try:
             y = then(layer(x, training=True))

@@ -15,7 +15,7 @@ from keras import ops
 from unstall.detectors.layers.boxes import Tensor
 
 
-class Drawn(keras.initializers.Initializer):  # type: ignore[misc]
+class RandomInitializer(keras.initializers.Initializer):  # type: ignore[misc]
     """Each variable has numbers of its own, even where one of these serves several."""
 
     def __init__(self, spread: Callable[[Sequence[int]], float], is_uniform: bool = False) -> None:
@@ -30,11 +30,11 @@ class Drawn(keras.initializers.Initializer):  # type: ignore[misc]
         return ops.convert_to_tensor(values * np.float32(self.spread(shape)), dtype=dtype)
 
 
-def normal(deviation: float) -> Drawn:
-    return Drawn(lambda shape: deviation)
+def normal(deviation: float) -> RandomInitializer:
+    return RandomInitializer(lambda shape: deviation)
 
 
-def scaled(scale: float, by: Literal["in", "out", "both"], is_uniform: bool = False) -> Drawn:
+def scaled(scale: float, by: Literal["in", "out", "both"], is_uniform: bool = False) -> RandomInitializer:
     """With a variance of `scale` over the number of values that go into an output, that an input goes into, or their mean."""
 
     def spread(shape: Sequence[int]) -> float:
@@ -43,13 +43,13 @@ def scaled(scale: float, by: Literal["in", "out", "both"], is_uniform: bool = Fa
         count = {"in": going_in, "out": going_out, "both": (going_in + going_out) / 2}[by]
         return math.sqrt((3 if is_uniform else 1) * scale / count)
 
-    return Drawn(spread, is_uniform)
+    return RandomInitializer(spread, is_uniform)
 
 
-def he_normal() -> Drawn:
+def he_normal() -> RandomInitializer:
     """By the channels that come out, as torchvision begins."""
     return scaled(2.0, "out")
 
 
-def glorot_uniform() -> Drawn:
+def glorot_uniform() -> RandomInitializer:
     return scaled(1.0, "both", is_uniform=True)

@@ -14,7 +14,7 @@ from keras import ops
 
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import BatchNorm, Conv, DepthwiseConv, computed_again
-from unstall.detectors.layers.initializers import Drawn, he_normal
+from unstall.detectors.layers.initializers import RandomInitializer, he_normal
 from unstall.detectors.layers.resnet import Norms
 
 Activation = Literal["relu", "relu6", "hard_silu"]
@@ -68,7 +68,7 @@ class ConvNorm(keras.layers.Layer):  # type: ignore[misc]
 
     def __init__(
         self, filters: int | None, size: int, norms: Norms, activation: Activation | None, name: str,
-        stride: int = 1, start: Drawn | None = None,
+        stride: int = 1, start: RandomInitializer | None = None,
     ) -> None:  # fmt: skip
         super().__init__(name=name)
         more: dict[str, Any] = {"stride": stride, "use_bias": False, "name": f"{name}.0"}
@@ -89,7 +89,7 @@ class ConvNorm(keras.layers.Layer):  # type: ignore[misc]
 class SqueezeExcite(keras.layers.Layer):  # type: ignore[misc]
     """Weighs each channel by what all of them are on average."""
 
-    def __init__(self, channels: int, name: str, start: Drawn | None = None) -> None:
+    def __init__(self, channels: int, name: str, start: RandomInitializer | None = None) -> None:
         super().__init__(name=name)
         squeezed = divisible(channels // SQUEEZE_SHARE)
         self.fc1 = Conv(squeezed, 1, kernel_initializer=start or he_normal(), name=f"{name}.fc1")
@@ -108,7 +108,7 @@ class InvertedResidual(keras.layers.Layer):  # type: ignore[misc]
     """
 
     def __init__(
-        self, block: Block, channels: int, norms: Norms, name: str, start: Drawn | None = None,
+        self, block: Block, channels: int, norms: Norms, name: str, start: RandomInitializer | None = None,
         keys: Callable[[int], str] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(name=name)
@@ -145,7 +145,7 @@ class MobileNetV3(keras.layers.Layer):  # type: ignore[misc]
 
     def __init__(
         self, norms: Norms, reduced_tail: bool = False, outputs: Sequence[int] = (13, 16), name: str = "backbone.body",
-        splits: bool = False, start: Drawn | None = None, remat: bool = False,
+        splits: bool = False, start: RandomInitializer | None = None, remat: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(name=name)
         self.outputs_of, self.splits, self.remat = tuple(outputs), splits, remat

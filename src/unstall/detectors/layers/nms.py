@@ -77,15 +77,15 @@ def best(boxes: Tensor, scores: Tensor, classes: Tensor, most: int) -> Detection
 # few are tried first, and all only where they do not decide. The result is the same, to the last box.
 
 
-FEW = 5  # times as many candidates as detections are tried first
+FIRST_FACTOR = 5  # times as many candidates as detections are tried first
 
 
 def suppressed_by_class(
-    boxes: Tensor, scores: Tensor, most_iou: float, most_candidates: int, most: int, few: int = FEW
+    boxes: Tensor, scores: Tensor, most_iou: float, most_candidates: int, most: int, first_factor: int = FIRST_FACTOR
 ) -> Detections:
     """(batch, n, 4) boxes and (batch, n, classes) scores, where 0 is none. Of each class `most_candidates` are looked at."""
     anchors, classes = scores.shape[1], scores.shape[2]
-    tried = min(few * most, anchors * classes)
+    tried = min(first_factor * most, anchors * classes)
     flat, anchor, of_class = _best_pairs(scores, tried)
     among = _at(boxes, anchor)
     counts = flat > 0

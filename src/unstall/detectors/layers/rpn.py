@@ -12,7 +12,7 @@ from unstall.backends.ops.top_k import top_k
 from unstall.data.anchors import Anchors
 from unstall.detectors.layers import boxes as box
 from unstall.detectors.layers.boxes import Tensor
-from unstall.detectors.layers.conv_norm import BatchNorm, Conv, Keyed
+from unstall.detectors.layers.conv_norm import BatchNorm, Conv, KeyedLayer
 from unstall.detectors.layers.initializers import he_normal, normal, scaled
 from unstall.detectors.layers.nms import kept
 from unstall.detectors.layers.resnet import Norms
@@ -47,7 +47,7 @@ class RegionProposer(keras.layers.Layer):  # type: ignore[misc]
         return {"objects": objects, "anchor_codes": codes}
 
 
-class Dense(Keyed, keras.layers.Dense):  # type: ignore[misc]
+class Dense(KeyedLayer, keras.layers.Dense):  # type: ignore[misc]
     """`flattened_from` is the shape that its inputs had before they were put in a row. Published weights have them in the order
     channel, row, column; here they come in the order row, column, channel."""
 

@@ -17,19 +17,19 @@ class Sample(NamedTuple):
     is_used: Tensor  # (batch, count)
 
 
-def sample(is_object: Tensor, is_background: Tensor, count: int, object_share: float, chance: Tensor) -> Sample:
+def sample(is_object: Tensor, is_background: Tensor, count: int, object_share: float, random_numbers: Tensor) -> Sample:
     """`count` of the candidates (batch, n): objects up to their share, background for the rest, each drawn without return.
 
-    Those with the largest `chance` are drawn, of a random number from 0 to 1 for each (`chance.uniform`). Where `count` and the
+    Those with the largest `random_numbers` are drawn, from 0 to 1 for each (`rng.uniform`). Where `count` and the
     share of the objects are larger than all candidates, all of them are: nothing is left to chance then, which is how losses are
     compared with another program's.
     """
     candidates = is_object.shape[1]
     count, most_objects = min(count, candidates), min(int(count * object_share), candidates)
-    object_chance, object_place = ops.top_k(ops.where(is_object, chance, -1.0), most_objects)
-    background_chance, background_place = ops.top_k(ops.where(is_background, chance, -1.0), count)
+    object_number, object_place = ops.top_k(ops.where(is_object, random_numbers, -1.0), most_objects)
+    background_number, background_place = ops.top_k(ops.where(is_background, random_numbers, -1.0), count)
     objects, backgrounds = (
-        ops.sum(ops.cast(found >= 0, "int32"), axis=1, keepdims=True) for found in (object_chance, background_chance)
+        ops.sum(ops.cast(found >= 0, "int32"), axis=1, keepdims=True) for found in (object_number, background_number)
     )
     number = ops.arange(count, dtype="int32")[None, :]
     drawn = ops.cast(ops.concatenate([object_place, background_place], axis=1), "int32")

@@ -15,7 +15,7 @@ from keras import ops
 from unstall.backends.devices import is_compiled_for_card
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import Conv, computed_again, max_pool
-from unstall.detectors.layers.initializers import Drawn, glorot_uniform, he_normal
+from unstall.detectors.layers.initializers import RandomInitializer, glorot_uniform, he_normal
 from unstall.detectors.layers.resnet import Norms
 
 VGG16 = (2, 2, 3, 3, 3)  # convolutions of the five stages
@@ -38,7 +38,7 @@ class Convs(keras.layers.Layer):  # type: ignore[misc]
 
     def __init__(
         self, steps: Sequence[Step], row: str, first: int = 0, norms: Norms | None = None,
-        start: Drawn | None = None,
+        start: RandomInitializer | None = None,
     ) -> None:  # fmt: skip
         super().__init__(name=f"{row}.{first}")
         self.convs, self.norms = [], []

@@ -32,7 +32,7 @@ VGG_NOTE = (
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedWeights:
     checkpoint: Checkpoint
     fit: Fit
     description: Description
@@ -73,14 +73,14 @@ class Imported:
 
 def import_file(
     path: Path | str, variant: str | None = None, classes: int | None = None, norm_epsilon: float | None = None
-) -> Imported:
+) -> ImportedWeights:
     """`classes` without background; other than in the file, the head begins fresh."""
     return import_checkpoint(read(path), variant, classes, norm_epsilon)
 
 
 def import_checkpoint(
     checkpoint: Checkpoint, variant: str | None = None, classes: int | None = None, norm_epsilon: float | None = None
-) -> Imported:
+) -> ImportedWeights:
     tensors = checkpoint.tensors
     if variant is not None and variant not in shapes.known():
         raise InvalidInputError(f"There is no variant '{variant}'. Variants: {', '.join(shapes.known())}.")
@@ -102,7 +102,7 @@ def import_checkpoint(
         holds="backbone" if not fit.is_whole else "headless" if fit.new else "detector",
     )
     others = tuple(name for name, each in fits.items() if name != chosen and each.is_backbone and each.is_of_this)
-    return Imported(checkpoint, fit, description, count, others)
+    return ImportedWeights(checkpoint, fit, description, count, others)
 
 
 def _held_against(tensors: Tensors, variant: str) -> Fit:
@@ -156,7 +156,7 @@ def _epsilon(variant: str, tensors: Tensors, fit: Fit, own_classes: int | None) 
     return 0.0 if variant in WITHOUT_EPSILON and is_frozen and is_coco and not fit.is_backbone else None
 
 
-def named(imported: Imported, names_file: str) -> Imported:
+def named(imported: ImportedWeights, names_file: str) -> ImportedWeights:
     """With the names of the classes, from a file that has one in each line."""
     try:
         lines = located(names_file).read_text(encoding="utf-8").splitlines()
@@ -170,7 +170,7 @@ def named(imported: Imported, names_file: str) -> Imported:
     return replace(imported, description=replace(imported.description, class_names=names))
 
 
-def write(imported: Imported, path: Path | str) -> None:
+def write(imported: ImportedWeights, path: Path | str) -> None:
     try:
         with whole_at(located(path)) as local:
             safetensors_files.write(local, imported.arrays(), imported.description.as_metadata())

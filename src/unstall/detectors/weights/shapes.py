@@ -18,7 +18,7 @@ FILE = Path(__file__).with_name("shapes.json")
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownVariant:
     """A variant as it is published."""
 
     classes: int
@@ -26,10 +26,10 @@ class Known:
 
 
 @cache
-def known() -> dict[str, Known]:
+def known() -> dict[str, KnownVariant]:
     stored: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return {
-        variant: Known(entry["classes"], {key: tuple(shape) for key, shape in entry["tensors"].items()})
+        variant: KnownVariant(entry["classes"], {key: tuple(shape) for key, shape in entry["tensors"].items()})
         for variant, entry in stored.items()
     }
 

@@ -26,7 +26,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredTensor:
     shape: tuple[int, ...]
     kind: str  # a key of SIZES
     read: Callable[[], Array]
@@ -40,11 +40,11 @@ class Stored:
         return self.count * SIZES[self.kind]
 
     @classmethod
-    def of(cls, array: Array) -> Stored:
+    def of(cls, array: Array) -> StoredTensor:
         return cls(array.shape, array.dtype.name, lambda: array)
 
 
-Tensors = Mapping[str, Stored]
+Tensors = Mapping[str, StoredTensor]
 
 
 def from_bytes(raw: bytes | memoryview, kind: str, is_little: bool = True) -> Array:

@@ -33,7 +33,7 @@ from collections import Counter
 from unstall.diagnosis.stalls import current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers import cluster
-from unstall.diagnosis.workers.activity import Doing, Place, places_of
+from unstall.diagnosis.workers.activity import Activity, Place, places_of
 from unstall.diagnosis.workers.members import Member, RunGroup, named
 from unstall.journal.events import ClusterSeen, Event, MembershipSeen
 from unstall.journal.reader import Journal
@@ -73,22 +73,22 @@ def _waits(journal: Journal) -> bool:
     return stall is not None and stall.seconds >= WAIT_S and any(cluster.joining(still.thread) for still in stall.still())
 
 
-def examine_workers(crew: RunGroup) -> Verdict:
-    placed = places_of(crew)
-    joining = [(m, p) for m, p in placed if p.doing is Doing.JOINS and m.journal.now - p.at >= WAIT_S]
-    for member in crew.members:
+def examine_workers(run_group: RunGroup) -> Verdict:
+    placed = places_of(run_group)
+    joining = [(m, p) for m, p in placed if p.doing is Activity.JOINS and m.journal.now - p.at >= WAIT_S]
+    for member in run_group.members:
         single = examine(member.journal)
         if isinstance(single, Found):
             return single
-    told = [(member, member.membership) for member in crew.members if member.membership is not None]
+    told = [(member, member.rank_seen) for member in run_group.members if member.rank_seen is not None]
     if not any(each.coordinator or each.addresses for _, each in told):
         return Unknown("the addresses that the workers were given")
     if not joining:
         return Clear("no worker waits for the others to come")
-    return _of_lists(crew, told) or _not_there(joining) or Clear("the addresses lead to the workers, as far as can be seen")
+    return _of_lists(run_group, told) or _not_there(joining) or Clear("the addresses lead to the workers, as far as can be seen")
 
 
-def _of_lists(crew: RunGroup, told: list[tuple[Member, MembershipSeen]]) -> Found | None:
+def _of_lists(run_group: RunGroup, told: list[tuple[Member, MembershipSeen]]) -> Found | None:
     lists = {(each.coordinator, *each.addresses): member for member, each in told}
     events = tuple(each for _, each in told)
     if len(lists) > 1:
@@ -97,9 +97,9 @@ def _of_lists(crew: RunGroup, told: list[tuple[Member, MembershipSeen]]) -> Foun
         odd = _odd(told)
         return _found(f"The workers look for each other at different places: {said}.", claim, len(lists), events, odd)
     address = next(address for address in next(iter(lists)) if address)
-    if is_loopback(address) and len(crew.machines) > 1:
-        hosts = sorted({member.host for member in crew.members if member.host})
-        claim = f"the address is {address}, and the workers are on {len(crew.machines)} machines ({', '.join(hosts[:4])})"
+    if is_loopback(address) and len(run_group.machines) > 1:
+        hosts = sorted({member.host for member in run_group.members if member.host})
+        claim = f"the address is {address}, and the workers are on {len(run_group.machines)} machines ({', '.join(hosts[:4])})"
         return _found(f"Each worker looks for the others on its own machine: {claim}.", claim, address, events, [])
     return None
 
@@ -118,7 +118,7 @@ def _not_there(joining: list[tuple[Member, Place]]) -> Found | None:
 
 def _own_address(member: Member) -> str:
     """Under which the others look for it; empty where they need not."""
-    told = member.membership
+    told = member.rank_seen
     if told is None or told.worker is None:
         return ""
     if told.addresses:

@@ -26,7 +26,7 @@ hand the message to a thread of its own.
 from __future__ import annotations
 
 from unstall.diagnosis.causes.generator_blocked import called, cures, waiting
-from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, idle_stall
+from unstall.diagnosis.stalls import LOOKED_AT, Stall, StuckThread, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import Frame, ThreadStack
@@ -63,7 +63,7 @@ def is_meant(awaits: str | None) -> bool:
     return awaits in _MEANT
 
 
-def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame]) -> Found:
+def _found(journal: Journal, stall: Stall, still: StuckThread, frames: list[Frame]) -> Found:
     folder = program_folder(journal)
     place = where(frames[0], folder)
     count = len(still.samples)
@@ -80,7 +80,7 @@ def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame]) ->
     )
 
 
-def _cures(still: Still) -> tuple[str, ...]:
+def _cures(still: StuckThread) -> tuple[str, ...]:
     if (still.awaits or "").startswith(("/dev/pts/", "/dev/tty")):
         return ("answer it at its terminal", "or leave input() out of a training that nobody sits beside")
     return (

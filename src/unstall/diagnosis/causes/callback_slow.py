@@ -39,17 +39,17 @@ from unstall.journal.stack_frames import main_thread, program_folder, where
 SLOW_SHARE = 0.4  # of the time, for one callback
 MAX_OF_IT = 0.6  # from here on it is certain
 MIN_SLOW_S = 8.0  # what costs less in all is not worth a word
-FEWEST_CALLS = 3  # that were timed
+MIN_CALLS = 3  # that were timed
 WORKS_SHARE = 0.5  # of a callback's time on the CPU: it works
 CROWDED_SHARE = 0.05  # the least that one who works gets of a crowded machine's CPU; a sleep that is over waits for a core, too
-FEWEST_SEEN = 3  # stack samples that show that a callback works, or what it waits for; more of them than show a sleep
+MIN_SEEN = 3  # stack samples that show that a callback works, or what it waits for; more of them than show a sleep
 SEEN_TOGETHER_S = 2.0  # a look at stacks and one at the kernel's account belong together
 
 _WHEN = {"on_train_batch_end": "after each batch", "on_epoch_begin": "before each epoch", "on_epoch_end": "after each epoch"}
 
 
 @dataclass(frozen=True)
-class Slow:
+class CallbackTime:
     """A callback's time, over all its calls since callbacks are timed."""
 
     name: str
@@ -64,7 +64,7 @@ class Slow:
 
 
 @dataclass(frozen=True)
-class Seen:
+class CallbackSample:
     """A look at the stacks that met the program's own code in a callback."""
 
     sample: StackSampled
@@ -80,7 +80,7 @@ def examine(journal: Journal) -> Verdict:
     if timed is None or timed.seconds <= 0:
         return Clear("callbacks take little of the time")
     slow = max((_of(row, timed) for row in timed.callbacks), key=lambda each: each.seconds, default=None)
-    if slow is None or slow.seconds < MIN_SLOW_S or slow.share < SLOW_SHARE or slow.timed < FEWEST_CALLS:
+    if slow is None or slow.seconds < MIN_SLOW_S or slow.share < SLOW_SHARE or slow.timed < MIN_CALLS:
         return Clear("no callback takes a large part of the time")
     seen = _seen(journal, timed, slow)
     works, awaits = _works(slow, seen), _awaited(seen)
@@ -91,12 +91,12 @@ def examine(journal: Journal) -> Verdict:
     return Unknown(f"what the callback {slow.name} waits for: no stacks were sampled")
 
 
-def _of(row: dict[str, Any], timed: CallbacksTimed) -> Slow:
+def _of(row: dict[str, Any], timed: CallbacksTimed) -> CallbackTime:
     """All its calls, as long as those that were timed on average; without the longest of them, which may be a chance."""
     count = int(row["timed"])
     each_s = (row["seconds"] - row["longest_s"]) / (count - 1) if count > 1 else 0.0
     calls = timed.calls.get(row["hook"], count)
-    return Slow(
+    return CallbackTime(
         name=str(row["name"]),
         place=row["where"],
         hook=str(row["hook"]),
@@ -109,7 +109,7 @@ def _of(row: dict[str, Any], timed: CallbacksTimed) -> Slow:
     )
 
 
-def _seen(journal: Journal, timed: CallbacksTimed, slow: Slow) -> list[Seen]:
+def _seen(journal: Journal, timed: CallbacksTimed, slow: CallbackTime) -> list[CallbackSample]:
     """What stacks have shown of its method since callbacks are timed."""
     looks = journal.of(ThreadsSeen)
     result = []
@@ -121,33 +121,33 @@ def _seen(journal: Journal, timed: CallbacksTimed, slow: Slow) -> list[Seen]:
         near = [look for look in looks if 0 <= look.at - sample.at < SEEN_TOGETHER_S and look.pid == sample.pid]
         told = find(near[0], thread["id"]) if near else None
         call = str(told["call"]) if told and told.get("call") else None
-        result.append(Seen(sample, frames, waits_for(thread, call), thread["active"] or call == "running"))
+        result.append(CallbackSample(sample, frames, waits_for(thread, call), thread["active"] or call == "running"))
     return result
 
 
-def _is_of(slow: Slow, frame: Frame) -> bool:
+def _is_of(slow: CallbackTime, frame: Frame) -> bool:
     """Whether it is the callback's method that the framework has called here: on_epoch_end, or Draw.on_epoch_end."""
     names = (slow.hook, slow.hook.replace("on_train_", "on_"), "<lambda>")
     file = slow.place.rpartition(":")[0] if slow.place else frame["file"]
     return frame["function"].rpartition(".")[2] in names and frame["file"] == file
 
 
-def _works(slow: Slow, seen: list[Seen]) -> bool:
+def _works(slow: CallbackTime, seen: list[CallbackSample]) -> bool:
     """On a crowded machine it gets little of the CPU, and yet it is no rest that it takes."""
     count = sum(each.works for each in seen)
-    is_seen = count >= FEWEST_SEEN and count > len(seen) / 2
+    is_seen = count >= MIN_SEEN and count > len(seen) / 2
     return slow.cpu_share >= (CROWDED_SHARE if is_seen else WORKS_SHARE)
 
 
-def _awaited(seen: list[Seen]) -> str | None:
+def _awaited(seen: list[CallbackSample]) -> str | None:
     """What most looks show it waiting for; None where they show no such thing, or a sleep."""
     told = Counter(each.awaits for each in seen if each.awaits is not None)
     waits = {words: count for words, count in told.items() if not is_meant(words)}
     sleeps = told.total() - sum(waits.values())
-    return max(waits, key=lambda words: waits[words]) if sum(waits.values()) >= max(FEWEST_SEEN, sleeps + 1) else None
+    return max(waits, key=lambda words: waits[words]) if sum(waits.values()) >= max(MIN_SEEN, sleeps + 1) else None
 
 
-def _found(journal: Journal, timed: CallbacksTimed, slow: Slow, seen: list[Seen], does: str) -> Found:
+def _found(journal: Journal, timed: CallbacksTimed, slow: CallbackTime, seen: list[CallbackSample], does: str) -> Found:
     folder = program_folder(journal)
     whose = "Your" if slow.place else "The"
     when = _WHEN.get(slow.hook, "each time")
@@ -168,7 +168,7 @@ def _found(journal: Journal, timed: CallbacksTimed, slow: Slow, seen: list[Seen]
     )
 
 
-def _lines(seen: list[Seen], folder: str) -> tuple[Evidence, ...]:
+def _lines(seen: list[CallbackSample], folder: str) -> tuple[Evidence, ...]:
     """The line that it was met at most often."""
     places = Counter(where(each.frames[0], folder) for each in seen)
     if not places:

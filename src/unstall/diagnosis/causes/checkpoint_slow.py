@@ -30,7 +30,7 @@ from unstall.journal.stack_frames import main_thread, program_folder, user_frame
 
 SAVING_SHARE = 0.4  # of the time since training began
 MAX_OF_IT = 0.6  # from here on it is certain
-FEWEST_SAVES = 3
+MIN_SAVES = 3
 MIN_SAVING_S = 8.0  # what costs less in all is not worth a word
 
 
@@ -44,7 +44,7 @@ def examine(journal: Journal) -> Verdict:
     began = groups[0].at - groups[0].seconds
     until = _end(journal, groups)
     saves = [save for save in journal.of(CheckpointSaved) if began <= save.at <= until]
-    if len(saves) < FEWEST_SAVES:
+    if len(saves) < MIN_SAVES:
         return Clear(f"{len(saves)} checkpoints were saved in the training")
     spent, elapsed = sum(save.seconds for save in saves), until - began
     if elapsed <= 0 or spent < MIN_SAVING_S or spent < SAVING_SHARE * elapsed:

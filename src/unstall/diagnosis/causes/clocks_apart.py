@@ -32,7 +32,7 @@ from unstall.diagnosis.workers.members import Member, RunGroup
 from unstall.journal.events import MembershipSeen
 from unstall.journal.reader import Journal
 
-APART_S = 2.0  # a machine that keeps time by a server is within a tenth of a second
+MAX_OFFSET_S = 2.0  # a machine that keeps time by a server is within a tenth of a second
 TIMES_ERROR = 5.0  # so many times as far as it is known
 SAME_CLOCK_S = 0.5  # two readings of one machine's clock, taken at different times
 
@@ -48,22 +48,22 @@ def examine(journal: Journal) -> Verdict:
     return Unknown("the runs of the other workers, to be read together: unstall diagnose RUN RUN…")
 
 
-def examine_workers(crew: RunGroup) -> Verdict:
+def examine_workers(run_group: RunGroup) -> Verdict:
     """Against the first worker; where it is the one that is off, against all the others alike."""
-    first, *others = crew.members
+    first, *others = run_group.members
     known = [(other, told) for other in others if (told := offset(first.journal, other.journal)) is not None and told.is_locked]
     known = [(other, told) for other, told in known if not _is_one_clock(first, other)]
     if not known:
         if all(_is_one_clock(first, other) for other in others):
             return Clear("all workers have one clock")
         return Unknown("steps that workers of several machines have made in lock-step")
-    apart = [(other, told) for other, told in known if _is_apart(told)]
-    if not apart:
+    offsets = [(other, told) for other, told in known if _is_apart(told)]
+    if not offsets:
         most = max(abs(told.seconds) for _, told in known)
         return Clear(f"the clocks are within {most:.1f} s of each other")
-    if len(apart) == len(others) > 1 and _are_alike(apart):
-        return _found(crew, [(first, told) for _, told in apart], others[0], is_first=True)
-    return _found(crew, apart, first, is_first=False)
+    if len(offsets) == len(others) > 1 and _are_alike(offsets):
+        return _found(run_group, [(first, told) for _, told in offsets], others[0], is_first=True)
+    return _found(run_group, offsets, first, is_first=False)
 
 
 def _is_one_clock(one: Member, other: Member) -> bool:
@@ -75,21 +75,21 @@ def _is_one_clock(one: Member, other: Member) -> bool:
 
 
 def _is_apart(told: Offset) -> bool:
-    return abs(told.seconds) >= max(APART_S, TIMES_ERROR * told.error_s)
+    return abs(told.seconds) >= max(MAX_OFFSET_S, TIMES_ERROR * told.error_s)
 
 
-def _are_alike(apart: list[tuple[Member, Offset]]) -> bool:
-    seconds = [told.seconds for _, told in apart]
-    return max(seconds) - min(seconds) < APART_S
+def _are_alike(offsets: list[tuple[Member, Offset]]) -> bool:
+    seconds = [told.seconds for _, told in offsets]
+    return max(seconds) - min(seconds) < MAX_OFFSET_S
 
 
-def _found(crew: RunGroup, apart: list[tuple[Member, Offset]], against: Member, is_first: bool) -> Found:
+def _found(run_group: RunGroup, offsets: list[tuple[Member, Offset]], against: Member, is_first: bool) -> Found:
     """`is_first`: all the others agree, so that the first is off, the other way."""
-    member, told = max(apart, key=lambda each: abs(each[1].seconds))
+    member, told = max(offsets, key=lambda each: abs(each[1].seconds))
     seconds = -told.seconds if is_first else told.seconds
     way = "ahead of" if seconds > 0 else "behind"
     host = f" ({member.host})" if member.host else ""
-    rest = "the others" if is_first or len(crew.members) > 2 else against.name
+    rest = "the others" if is_first or len(run_group.members) > 2 else against.name
     claim = f"{told.steps} steps that ended on both at the same moment were written down {abs(told.seconds):.1f} s apart"
     if not told.steps:
         claim = f"when they met, the times that they told each other were {abs(told.seconds):.1f} s apart"
@@ -97,10 +97,10 @@ def _found(crew: RunGroup, apart: list[tuple[Member, Offset]], against: Member, 
         Certainty.CERTAIN,
         f"The clock of {member.name}{host} is {abs(seconds):.1f} s {way} that of {rest} (± {told.error_s:.1f} s).",
         (
-            Evidence(claim, told.seconds, APART_S, told.events),
+            Evidence(claim, told.seconds, MAX_OFFSET_S, told.events),
             Evidence(f"this difference is known within {told.error_s:.2f} s", told.error_s, None, told.events),
         ),
         _DO,
         effect=Effect.SPOILS,
-        details={"workers": [] if is_first else [other.worker for other, _ in apart], "seconds": seconds},
+        details={"workers": [] if is_first else [other.worker for other, _ in offsets], "seconds": seconds},
     )

@@ -31,11 +31,11 @@ from __future__ import annotations
 import re
 
 from unstall.diagnosis.fatal_error import telling_line, user_line
-from unstall.diagnosis.stalls import Stall, Still, idle_stall
+from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers import cluster as clusters
-from unstall.diagnosis.workers.activity import GONE, Doing, Place, places_of
+from unstall.diagnosis.workers.activity import GONE, Activity, Place, places_of
 from unstall.diagnosis.workers.members import Member, RunGroup, named, numbered
 from unstall.journal.events import ErrorRaised, StackSampled, ThreadStack
 from unstall.journal.reader import Journal
@@ -85,7 +85,7 @@ def _from_error(journal: Journal, error: ErrorRaised) -> Found:
     )
 
 
-def _absent(stall: Stall, inside: set[int]) -> list[Still]:
+def _absent(stall: Stall, inside: set[int]) -> list[StuckThread]:
     """Main threads of the other processes, which are somewhere else. They may sleep and look in turns: that too is not moving."""
     everywhere = stall.still(strict=False)
     return [
@@ -103,7 +103,7 @@ def _serves(thread: ThreadStack) -> bool:
     return any(part in frame["file"] for frame in thread["frames"] for part in _SERVING)
 
 
-def _found(journal: Journal, stall: Stall, still: Still, name: str, absent: list[Still]) -> Found:
+def _found(journal: Journal, stall: Stall, still: StuckThread, name: str, absent: list[StuckThread]) -> Found:
     folder = program_folder(journal)
     users = user_frames(still.thread)
     place = where(users[0], folder)
@@ -147,34 +147,38 @@ MAX_NAMED = 3
 Placed = list[tuple[Member, Place]]
 
 
-def examine_workers(crew: RunGroup) -> Verdict:
-    placed = places_of(crew)
-    inside = [(member, place) for member, place in placed if place.doing is Doing.COLLECTIVE]
+def examine_workers(run_group: RunGroup) -> Verdict:
+    placed = places_of(run_group)
+    inside = [(member, place) for member, place in placed if place.doing is Activity.COLLECTIVE]
     if not inside:
-        single = [examine(member.journal) for member in crew.members]
+        single = [examine(member.journal) for member in run_group.members]
         unknown = next((verdict for verdict in single if isinstance(verdict, Unknown)), None)
         return unknown or Clear("no worker waits in a collective operation")
-    busy = [(m, p) for m, p in placed if p.doing in {Doing.WORKS, Doing.EVALUATES, Doing.TRAINS, Doing.STARTS, Doing.JOINS}]
+    busy = [
+        (m, p)
+        for m, p in placed
+        if p.doing in {Activity.WORKS, Activity.EVALUATES, Activity.TRAINS, Activity.STARTS, Activity.JOINS}
+    ]
     if busy:
         return Clear("; ".join(f"{member.name} {place.words}, and may come yet" for member, place in busy[:MAX_NAMED]))
-    unseen = [member for member, place in placed if place.doing is Doing.UNSEEN]
+    unseen = [member for member, place in placed if place.doing is Activity.UNSEEN]
     if unseen:
         return Unknown(f"the stacks of {named(unseen)}", "see its own run for what was missing")
-    absent = [(member, place) for member, place in placed if place.doing in {Doing.STANDS, Doing.ENDED}]
+    absent = [(member, place) for member, place in placed if place.doing in {Activity.STANDS, Activity.ENDED}]
     if absent:
-        return _absent_worker(crew, inside, absent)
+        return _absent_worker(run_group, inside, absent)
     if any(place.doing in GONE for _, place in placed):
         return Clear("a worker has left: that is worker_missing")
-    return _all_inside(crew, inside)
+    return _all_inside(run_group, inside)
 
 
-def _absent_worker(crew: RunGroup, inside: Placed, absent: Placed) -> Found:
+def _absent_worker(run_group: RunGroup, inside: Placed, absent: Placed) -> Found:
     place = absent[0][1]
     tale = ", ".join(f"{other.name} {where_.words}" for other, where_ in absent[:MAX_NAMED])
     step = f" of step {inside[0][1].step:,}" if inside[0][1].step is not None else ""
     return Found(
         Certainty.CERTAIN,
-        f"{_waiting(inside)}{step}, which {_all(crew)} must take part in. {tale[0].upper()}{tale[1:]} instead.",
+        f"{_waiting(inside)}{step}, which {_all(run_group)} must take part in. {tale[0].upper()}{tale[1:]} instead.",
         (*_shown(absent), *_shown(inside)),
         _DO,
         place.where or inside[0][1].where,
@@ -182,11 +186,14 @@ def _absent_worker(crew: RunGroup, inside: Placed, absent: Placed) -> Found:
     )
 
 
-def _all_inside(crew: RunGroup, inside: Placed) -> Found:
+def _all_inside(run_group: RunGroup, inside: Placed) -> Found:
     lines = {place.where for _, place in inside}
     numbers = {place.step for _, place in inside}
-    if crew.not_read:
-        certainty, why = Certainty.LIKELY, f"None of them is elsewhere; of {numbered(crew.not_read)} there is no run to look at"
+    if run_group.not_read:
+        certainty, why = (
+            Certainty.LIKELY,
+            f"None of them is elsewhere; of {numbered(run_group.not_read)} there is no run to look at",
+        )
     elif len(operations := _operations(inside)) > 1:
         certainty, why = Certainty.CERTAIN, f"They wait in different operations ({', '.join(operations)}), so that none can end"
     elif len(lines) > 1:
@@ -197,11 +204,11 @@ def _all_inside(crew: RunGroup, inside: Placed) -> Found:
         certainty, why = Certainty.LIKELY, "All have come to it, at the same line, and it does not end"
     return Found(
         certainty,
-        f"{_waiting(inside)}, which {_all(crew)} must take part in. {why}.",
+        f"{_waiting(inside)}, which {_all(run_group)} must take part in. {why}.",
         _shown(inside),
         (*_DO, "see whether the machines still reach each other: network, firewall, a cable") if len(lines) == 1 else _DO,
         inside[0][1].where,
-        details={"workers": list(crew.not_read)},
+        details={"workers": list(run_group.not_read)},
     )
 
 
@@ -217,8 +224,8 @@ def _operations(inside: Placed) -> list[str]:
     return sorted(called)
 
 
-def _all(crew: RunGroup) -> str:
-    return "both" if crew.of == 2 else f"all {crew.of:,}"
+def _all(run_group: RunGroup) -> str:
+    return "both" if run_group.of == 2 else f"all {run_group.of:,}"
 
 
 def _waiting(inside: Placed) -> str:

@@ -45,7 +45,7 @@ from unstall.journal.stack_frames import program_folder, python_frames, user_fra
 
 LONG_S = 30.0  # seen compiling for so long …
 MIN_CPU_S = 30.0  # … and working as long: a busy machine makes everything slow
-FEWEST_SAMPLES = 3
+MIN_SAMPLES = 3
 LONGEST_GAP_S = 40.0  # between two samples of one compilation
 LONG_TRACE_S = 10.0  # what took so long to trace is long to compile
 MIN_SHARE = 0.3  # of the time since, when it is over: below, it has been made up for
@@ -110,7 +110,7 @@ def _longest(journal: Journal, samples: list[StackSampled]) -> list[Look] | None
             current.append(look)
             if len(current) == 1:
                 runs.append(current)
-    runs = [run for run in runs if len(run) >= FEWEST_SAMPLES]
+    runs = [run for run in runs if len(run) >= MIN_SAMPLES]
     return max(runs, key=lambda run: run[-1].sample.at - run[0].sample.at, default=None)
 
 

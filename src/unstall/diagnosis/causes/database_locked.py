@@ -30,7 +30,7 @@ from typing import Any
 
 from unstall.diagnosis.causes.generator_blocked import called, input_frames
 from unstall.diagnosis.fatal_error import fatal_error, first_line, texts, user_line
-from unstall.diagnosis.stalls import Stall, Still, idle_stall
+from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import DatabasesSeen, ErrorRaised
@@ -65,19 +65,19 @@ def examine(journal: Journal) -> Verdict:
     return Clear("no thread waits for a SQLite file")
 
 
-def _matters(still: Still) -> bool:
+def _matters(still: StuckThread) -> bool:
     """Whether the training can be waiting for this thread."""
     return still.thread["name"] == "MainThread" or bool(input_frames(still.thread))
 
 
-def _is_inside(still: Still) -> bool:
+def _is_inside(still: StuckThread) -> bool:
     """In SQLite, and asleep there: one that reads or sorts works."""
     native = [frame for frame in still.thread["frames"] if is_native(frame)]
     in_sqlite = any("sqlite3" in frame["function"] or "libsqlite" in frame["module"] for frame in native)
     return in_sqlite and waits_for(still.thread, still.call) == _SLEEP
 
 
-def _asks(stall: Stall, still: Still) -> bool:
+def _asks(stall: Stall, still: StuckThread) -> bool:
     """Whether it sleeps at a line that asks a data base for something."""
     if waits_for(still.thread, still.call) != _SLEEP:
         return False
@@ -87,7 +87,7 @@ def _asks(stall: Stall, still: Still) -> bool:
     return by_library or (source is not None and bool(_ASKS.search(source.text)))
 
 
-def _found(journal: Journal, stall: Stall, still: Still, seen: DatabasesSeen | None, is_inside: bool) -> Found:
+def _found(journal: Journal, stall: Stall, still: StuckThread, seen: DatabasesSeen | None, is_inside: bool) -> Found:
     folder = program_folder(journal)
     frames = user_frames(still.thread)
     place = where(frames[0], folder) if frames else None

@@ -25,7 +25,7 @@ before the framework is imported. Or let the workers use NumPy only. For a Keras
 from __future__ import annotations
 
 from unstall.diagnosis.locks import is_taking_a_lock
-from unstall.diagnosis.stalls import Stall, Still, idle_stall
+from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import ChildSeen, Frame, ThreadStack
 from unstall.journal.reader import Journal
@@ -63,7 +63,7 @@ def examine(journal: Journal) -> Verdict:
     return Clear("no forked child waits for a thread that it does not have")
 
 
-def forked_child(stall: Stall, still: Still) -> ChildSeen | None:
+def forked_child(stall: Stall, still: StuckThread) -> ChildSeen | None:
     """The child of another process of this program that was forked, not started anew."""
     child = next((each for each in stall.relatives if each.pid == still.pid), None)
     if child is None or any("forkserver" in part for frame in still.thread["frames"] for part in [frame["file"]]):
@@ -72,7 +72,7 @@ def forked_child(stall: Stall, still: Still) -> ChildSeen | None:
     return child if child.forked or (child.forked is None and by_stack) else None
 
 
-def stuck_in(stall: Stall, still: Still) -> str | None:
+def stuck_in(stall: Stall, still: StuckThread) -> str | None:
     """What the child waits in, in words: a framework, or a lock. None if it rests or waits for something outside."""
     if still.call is not None and still.call != "futex":
         return None
@@ -91,7 +91,7 @@ def stuck_in(stall: Stall, still: Still) -> str | None:
     return "native code" if python and not library and still.call == "futex" else None
 
 
-def has_native_threads(stall: Stall, still: Still) -> bool:
+def has_native_threads(stall: Stall, still: StuckThread) -> bool:
     """Whether the child has started threads of its own that run no Python: then it may wait for those."""
     seen = next((event for event in stall.threads if event.pid == still.pid), None)
     python = {thread["id"] for sample in still.samples for thread in sample.threads}
@@ -123,14 +123,14 @@ def _awaited(waits_in: str) -> str:
     return f"threads{'' if waits_in == 'native code' else f' of {waits_in}'} that were not forked with it"
 
 
-def _origin(still: Still, child: ChildSeen) -> Evidence:
+def _origin(still: StuckThread, child: ChildSeen) -> Evidence:
     if child.forked:
         claim = f"process {still.pid} runs in a copy of the memory of process {child.parent_pid}"
         return Evidence(claim, child.pid, None, (child,))
     return Evidence(f"the stack of process {still.pid} holds multiprocessing's fork", child.pid, None, still.samples)
 
 
-def _found(stall: Stall, still: Still, child: ChildSeen, waits_in: str, folder: str) -> Found:
+def _found(stall: Stall, still: StuckThread, child: ChildSeen, waits_in: str, folder: str) -> Found:
     users = user_frames(still.thread)
     place = where(users[0], folder) if users else None
     fork = forked_at(still.thread)

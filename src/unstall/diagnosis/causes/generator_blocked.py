@@ -26,7 +26,7 @@ training: download or cache the files first.
 from __future__ import annotations
 
 from unstall.diagnosis.dead_threads import beside
-from unstall.diagnosis.stalls import LOOKED_AT, Stall, Still, idle_stall
+from unstall.diagnosis.stalls import LOOKED_AT, Stall, StuckThread, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import FitBegan, Frame, FrameworkLoaded, LibrariesSeen, ThreadStack
@@ -96,7 +96,7 @@ def input_frames(thread: ThreadStack) -> list[Frame]:
     return frames_called_by(_MACHINERY, thread, but=CALLBACKS)
 
 
-def loop_frames(journal: Journal, stall: Stall, still: Still) -> list[Frame]:
+def loop_frames(journal: Journal, stall: Stall, still: StuckThread) -> list[Frame]:
     """The user's frames of a main thread that waits, in its own loop, for what it would train on next."""
     frames = user_frames(still.thread)
     words = waits_for(still.thread, still.call)
@@ -132,7 +132,7 @@ def _beside_training(journal: Journal, stall: Stall, frames: list[Frame]) -> boo
     return False
 
 
-def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame], what: str, who: str) -> Found:
+def _found(journal: Journal, stall: Stall, still: StuckThread, frames: list[Frame], what: str, who: str) -> Found:
     folder = program_folder(journal)
     place = where(frames[0], folder)
     since = f" since step {stall.began.step}" if stall.began.step >= 0 else ""
@@ -164,12 +164,12 @@ def _found(journal: Journal, stall: Stall, still: Still, frames: list[Frame], wh
     )
 
 
-def cures(still: Still) -> tuple[str, ...]:
+def cures(still: StuckThread) -> tuple[str, ...]:
     cure = _CURES.get(waits_for(still.thread, still.call) or "")
     return (cure,) if cure else ()
 
 
-def waiting(still: Still) -> str:
+def waiting(still: StuckThread) -> str:
     words = waits_for(still.thread, still.call)
     if still.awaits and words:
         return f"waits for {words} ({still.awaits})"

@@ -25,18 +25,18 @@ of a plain recurrent layer, and normalisation between the layers.
 
 from __future__ import annotations
 
-from unstall.diagnosis.batches import Fed, fed
+from unstall.diagnosis.batches import BatchArray, batch_arrays
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
 from unstall.diagnosis.learning_curve import (
     LARGEST_USUAL,
-    Course,
     Leap,
+    LearningCurve,
     Trouble,
     long_step,
     short_name,
     told,
     trouble,
-    watched_course,
+    watched_curve,
 )
 from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
@@ -56,8 +56,8 @@ LARGE_TARGETS = 100.0  # root mean square of what is to be predicted: the first 
 
 
 def examine(journal: Journal) -> Verdict:
-    run = watched_course(journal)
-    if not isinstance(run, Course):
+    run = watched_curve(journal)
+    if not isinstance(run, LearningCurve):
         return run
     if not run.samples:
         return Unknown("samples of the weights", "")
@@ -72,14 +72,14 @@ def examine(journal: Journal) -> Verdict:
     return _found(run, bad, leap, grown)
 
 
-def _grown_forward(run: Course) -> float | None:
+def _grown_forward(run: LearningCurve) -> float | None:
     """The first loss, if it is astronomic before any update."""
     first, level = run.first_loss, run.level
     known = first is not None and level is not None and level > 0 and run.readings[0].last == 0
     return first if known and first is not None and level is not None and first > ASTRONOMIC * level else None
 
 
-def _found(run: Course, bad: Trouble, leap: Leap | None, grown: float | None) -> Found:
+def _found(run: LearningCurve, bad: Trouble, leap: Leap | None, grown: float | None) -> Found:
     evidence = [Evidence(in_words(bad), bad.loss, bad.reference, bad.events)]
     said = ""
     if leap is not None:
@@ -111,18 +111,18 @@ def _found(run: Course, bad: Trouble, leap: Leap | None, grown: float | None) ->
     )
 
 
-def _is_usual(run: Course, leap: Leap) -> bool:
+def _is_usual(run: LearningCurve, leap: Leap) -> bool:
     """A rate may be beyond the usual, where the step would have been too long at a usual one as well."""
     return leap.rate is not None and leap.rate * run.gain() <= LARGEST_USUAL.get(run.optimizer, 0.0)
 
 
-def _large_targets(run: Course) -> Fed | None:
+def _large_targets(run: LearningCurve) -> BatchArray | None:
     """What a regression is to predict, where that is far from 1. Numbers of classes are no targets in this sense."""
     if any("crossentropy" in str(loss.get("name", "")).lower().replace("_", "") for loss in run.model.get("losses") or []):
         return None
-    return next((each for each in fed(run, "y") if each.rms is not None and each.rms >= LARGE_TARGETS), None)
+    return next((each for each in batch_arrays(run, "y") if each.rms is not None and each.rms >= LARGE_TARGETS), None)
 
 
-def _place(run: Course) -> str | None:
+def _place(run: LearningCurve) -> str | None:
     place: str | None = run.model.get("applied_at") or run.model.get("compiled_at") or run.fit.where
     return place

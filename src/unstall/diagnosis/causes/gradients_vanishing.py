@@ -28,7 +28,7 @@ import math
 from typing import Any
 
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.learning_curve import Course, Trouble, short_name, told, trouble, watched_course
+from unstall.diagnosis.learning_curve import LearningCurve, Trouble, short_name, told, trouble, watched_curve
 from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
@@ -43,8 +43,8 @@ _DYING = ("relu", "relu6")
 
 
 def examine(journal: Journal) -> Verdict:
-    run = watched_course(journal)
-    if not isinstance(run, Course):
+    run = watched_curve(journal)
+    if not isinstance(run, LearningCurve):
         return run
     if not run.samples:
         return Unknown("samples of the weights", "")
@@ -62,7 +62,7 @@ def examine(journal: Journal) -> Verdict:
     return _found(run, bad, later[-1], sizes)
 
 
-def _gradients(run: Course, samples: list[WeightsSampled]) -> list[tuple[dict[str, Any], float]] | None:
+def _gradients(run: LearningCurve, samples: list[WeightsSampled]) -> list[tuple[dict[str, Any], float]] | None:
     """Of each layer, in order, the largest gradient seen, or what it is at most where no change can be seen."""
     rate = run.rates[-1] if run.rates else None
     found: dict[str, tuple[dict[str, Any], float]] = {}
@@ -84,7 +84,7 @@ def _vanish(sizes: list[tuple[dict[str, Any], float]]) -> bool:
     return sum(early <= late for early, late in pairs) >= IN_ORDER * len(pairs)
 
 
-def _is_dead(run: Course, sample: WeightsSampled) -> bool:
+def _is_dead(run: LearningCurve, sample: WeightsSampled) -> bool:
     """ReLU layers whose gradient is exactly 0: they died, it did not fade."""
     layers = {layer["name"]: layer["activation"] for layer in run.model.get("layers") or []}
     first = run.kernels(sample)[0]
@@ -92,7 +92,7 @@ def _is_dead(run: Course, sample: WeightsSampled) -> bool:
     return activation in _DYING and (first.get("gradient", first.get("step")) or 0.0) == 0.0
 
 
-def _found(run: Course, bad: Trouble, sample: WeightsSampled, sizes: list[tuple[dict[str, Any], float]]) -> Found:
+def _found(run: LearningCurve, bad: Trouble, sample: WeightsSampled, sizes: list[tuple[dict[str, Any], float]]) -> Found:
     (first, weak), (last, strong) = sizes[0], max(sizes[-2:], key=lambda pair: pair[1])
     said = f"the gradient of {short_name(first)} is {told(weak)}, that of {short_name(last)} {told(strong)}"
     if weak > 0:

@@ -25,8 +25,8 @@ every epoch only once: resize pictures beforehand, `cache()` what was decoded. O
 
 from __future__ import annotations
 
-from unstall.diagnosis.input_starvation import STARVED_SHARE, Starved, starved
-from unstall.diagnosis.pipelines import Worked
+from unstall.diagnosis.input_starvation import STARVED_SHARE, InputStarvation, starved
+from unstall.diagnosis.pipelines import StageWork
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import Event, FitBegan, InputDescribed, ProcessEnded, SampleFailed
 from unstall.journal.reader import Journal
@@ -53,13 +53,13 @@ def examine(journal: Journal) -> Verdict:
     )
 
 
-def _is_not_seen_yet(journal: Journal, looked: Starved) -> bool:
+def _is_not_seen_yet(journal: Journal, looked: InputStarvation) -> bool:
     """Which stage it is takes some samples to see: a verdict that names it is worth a few seconds."""
     is_seen = looked.python is not None or looked.hardest is not None or journal.last(ProcessEnded) is not None
     return not is_seen and journal.last(SampleFailed) is None and looked.wait is not None and looked.wait.seconds < SEEN_AFTER_S
 
 
-def told(looked: Starved) -> str:
+def told(looked: InputStarvation) -> str:
     """The wait in one sentence."""
     if looked.wait is None:
         return f"The training is found waiting for its input {looked.share:.0%} of the time."
@@ -67,7 +67,7 @@ def told(looked: Starved) -> str:
     return f"Each step waits {ms(wait.each_s)} of its {ms(wait.step_s)} for its batch ({wait.share:.0%})."
 
 
-def waiting(looked: Starved) -> Evidence:
+def waiting(looked: InputStarvation) -> Evidence:
     if looked.wait is None:
         assert looked.python is not None
         count, of = len(looked.python.samples), looked.python.looked
@@ -81,7 +81,7 @@ def ms(seconds: float) -> str:
     return f"{seconds:.2g} s" if seconds >= 1 else f"{seconds * 1000:.3g} ms"
 
 
-def _stage(journal: Journal, looked: Starved) -> tuple[str, str | None, tuple[Evidence, ...]]:
+def _stage(journal: Journal, looked: InputStarvation) -> tuple[str, str | None, tuple[Evidence, ...]]:
     """Which stage it is: a sentence, the user's line, the evidence."""
     hardest = looked.hardest
     if looked.python is not None and (hardest is None or hardest[0].is_python):
@@ -103,7 +103,7 @@ def _stage(journal: Journal, looked: Starved) -> tuple[str, str | None, tuple[Ev
     return "Which part of the input is slow was not seen.", place, ()
 
 
-def _of_pipeline(looked: Starved, stage: Worked, share: float) -> tuple[str, str | None, tuple[Evidence, ...]]:
+def _of_pipeline(looked: InputStarvation, stage: StageWork, share: float) -> tuple[str, str | None, tuple[Evidence, ...]]:
     assert looked.pipeline is not None
     at = f" at {stage.where}" if stage.where else ""
     side = f", {stage.at_a_time} at a time" if stage.at_a_time > 1 else ""
@@ -116,7 +116,7 @@ def _of_pipeline(looked: Starved, stage: Worked, share: float) -> tuple[str, str
     return f"{words} {stage.words}{at}.", stage.where, tuple(evidence)
 
 
-def _cures(looked: Starved) -> tuple[str, ...]:
+def _cures(looked: InputStarvation) -> tuple[str, ...]:
     hardest = looked.hardest
     if hardest is None or hardest[0].is_python:
         return (

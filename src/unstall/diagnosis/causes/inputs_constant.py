@@ -23,9 +23,9 @@ Look at what is fed: `x.min()`, `x.max()`. Make pixels floats before they are di
 
 from __future__ import annotations
 
-from unstall.diagnosis.batches import Fed, fed
+from unstall.diagnosis.batches import BatchArray, batch_arrays
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.learning_curve import Course, told, trouble, watched_course
+from unstall.diagnosis.learning_curve import LearningCurve, told, trouble, watched_curve
 from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
@@ -43,10 +43,10 @@ MIN_LOOKED_AT = 1000  # numbers: fewer may be the same by chance, or be a flag
 
 
 def examine(journal: Journal) -> Verdict:
-    run = watched_course(journal)
-    if not isinstance(run, Course):
+    run = watched_curve(journal)
+    if not isinstance(run, LearningCurve):
         return run
-    inputs = [each for each in fed(run, "x") if each.least is not None]
+    inputs = [each for each in batch_arrays(run, "x") if each.least is not None]
     if not inputs:
         return Unknown("a look at the inputs", "")
     if any(each.least != each.most for each in inputs) or _looked_at(inputs) < MIN_LOOKED_AT:
@@ -74,7 +74,7 @@ def examine(journal: Journal) -> Verdict:
     )
 
 
-def _looked_at(inputs: list[Fed]) -> int:
+def _looked_at(inputs: list[BatchArray]) -> int:
     return sum(
         int(facts.get("looked_at", 0))
         for each in inputs
@@ -84,7 +84,7 @@ def _looked_at(inputs: list[Fed]) -> int:
     )
 
 
-def _size(inputs: list[Fed]) -> int:
+def _size(inputs: list[BatchArray]) -> int:
     """Of all the arrays, as far as their shapes say."""
     total = 0
     for each in inputs:

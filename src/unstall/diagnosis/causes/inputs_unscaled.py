@@ -27,9 +27,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.diagnosis.batches import Fed, fed
+from unstall.diagnosis.batches import BatchArray, batch_arrays
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.learning_curve import USUAL, Course, Trouble, told, trouble, watched_course
+from unstall.diagnosis.learning_curve import USUAL, LearningCurve, Trouble, told, trouble, watched_curve
 from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
@@ -60,10 +60,10 @@ _FIRST = frozenset({
 
 
 def examine(journal: Journal) -> Verdict:
-    run = watched_course(journal)
-    if not isinstance(run, Course):
+    run = watched_curve(journal)
+    if not isinstance(run, LearningCurve):
         return run
-    inputs = [each for each in fed(run, "x") if each.rms is not None]
+    inputs = [each for each in batch_arrays(run, "x") if each.rms is not None]
     if not inputs or not run.samples:
         return Unknown("a look at the inputs and the weights", "")
     large = [each for each in inputs if (each.rms or 0.0) > LARGE]
@@ -85,7 +85,7 @@ def _goes_straight_in(entry: list[str] | None) -> bool:
     return bool(entry) and entry is not None and all(name in _PASSING for name in entry[:-1]) and entry[-1] in _FIRST
 
 
-def _first_output(run: Course, inputs: Fed) -> tuple[dict[str, Any] | None, float]:
+def _first_output(run: LearningCurve, inputs: BatchArray) -> tuple[dict[str, Any] | None, float]:
     """(the first kernel, the size of what it makes of the inputs at the start)"""
     kernels = run.kernels(run.samples[0])
     if not kernels:
@@ -97,7 +97,7 @@ def _first_output(run: Course, inputs: Fed) -> tuple[dict[str, Any] | None, floa
     return first, float((inputs.rms or 0.0) * first["start"] * many**0.5)
 
 
-def _found(run: Course, bad: Trouble, inputs: Fed, first: dict[str, Any], made: float) -> Found:
+def _found(run: LearningCurve, bad: Trouble, inputs: BatchArray, first: dict[str, Any], made: float) -> Found:
     size = f"from {told(inputs.least)} to {told(inputs.most)} (root mean square {told(inputs.rms)})"
     return Found(
         certainty=Certainty.CERTAIN if bad.kind == "not finite" else Certainty.LIKELY,

@@ -27,9 +27,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.batches import Fed, fed, held, labels_of, refused_numbers
+from unstall.diagnosis.batches import BatchArray, batch_arrays, held, labels_of, refused_numbers
 from unstall.diagnosis.fatal_error import said, user_line
-from unstall.diagnosis.learning_curve import Course, course, not_finite_now, told
+from unstall.diagnosis.learning_curve import LearningCurve, current_curve, not_finite_now, told
 from unstall.diagnosis.pipelines import last_function
 from unstall.diagnosis.probe_facts import current_fit, not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
@@ -57,7 +57,7 @@ def examine(journal: Journal) -> Verdict:
     crash = _refused(journal) or _crash(journal)
     if crash is not None:
         return crash
-    run = course(journal)
+    run = current_curve(journal)
     if run is None:
         return Clear("no training was seen")
     broken = _not_finite(run) or _inside_out(run)
@@ -115,8 +115,8 @@ def _refused(journal: Journal) -> Found | None:
     )
 
 
-def _not_finite(run: Course) -> Found | None:
-    bad = next((labels for labels in fed(run, "y") if labels.not_finite), None)
+def _not_finite(run: LearningCurve) -> Found | None:
+    bad = next((labels for labels in batch_arrays(run, "y") if labels.not_finite), None)
     if bad is None or not not_finite_now(run):
         return None
     row = f", row {bad.bad_row:,} first" if bad.bad_row is not None else ""
@@ -134,18 +134,18 @@ def _not_finite(run: Course) -> Found | None:
     )
 
 
-def _inside_out(run: Course) -> Found | None:
+def _inside_out(run: LearningCurve) -> Found | None:
     if not not_finite_now(run):
         return None
-    for labels in fed(run, "y"):
-        few = (1 - PROPER_BOXES) * labels.boxes
-        if 0 < labels.boxes_inside_out <= few:  # read as corners
+    for labels in batch_arrays(run, "y"):
+        max_wrong = (1 - PROPER_BOXES) * labels.boxes
+        if 0 < labels.boxes_inside_out <= max_wrong:  # read as corners
             read_as, bad, what = (
                 "read as corners",
                 labels.boxes_inside_out,
                 "their right edge left of the left one, or the bottom above the top",
             )
-        elif 0 < labels.boxes_negative <= few < labels.boxes_inside_out:  # read as a place and a size
+        elif 0 < labels.boxes_negative <= max_wrong < labels.boxes_inside_out:  # read as a place and a size
             read_as, bad, what = "read as a place and a size", labels.boxes_negative, "a width or a height below 0"
         else:
             continue
@@ -160,7 +160,7 @@ def _inside_out(run: Course) -> Found | None:
     return None
 
 
-def _out_of_range(run: Course, loss: dict[str, Any], output: dict[str, Any], labels: Fed) -> Found | None:
+def _out_of_range(run: LearningCurve, loss: dict[str, Any], output: dict[str, Any], labels: BatchArray) -> Found | None:
     name, units = loss["name"], output.get("units")
     if name == "sparsecategoricalcrossentropy" and units and units > 1 and labels.whole:
         ignored = loss.get("ignore_class")
@@ -172,7 +172,7 @@ def _out_of_range(run: Course, loss: dict[str, Any], output: dict[str, Any], lab
     return None
 
 
-def _wrong_classes(run: Course, labels: Fed, least: int, most: int, units: int) -> Found:
+def _wrong_classes(run: LearningCurve, labels: BatchArray, least: int, most: int, units: int) -> Found:
     wrong = f"class {least}" if least < 0 else f"class {most}"
     from_one = " They seem to be numbered from 1." if least == 1 and most == units else ""
     return _found(
@@ -186,7 +186,7 @@ def _wrong_classes(run: Course, labels: Fed, least: int, most: int, units: int) 
     )  # fmt: skip
 
 
-def _not_shares(run: Course, labels: Fed, output: dict[str, Any]) -> Found | None:
+def _not_shares(run: LearningCurve, labels: BatchArray, output: dict[str, Any]) -> Found | None:
     least, most = labels.least, labels.most
     if least is None or most is None or (least >= -TOLERANCE and most <= 1 + TOLERANCE):
         return None
@@ -205,7 +205,7 @@ def _not_shares(run: Course, labels: Fed, output: dict[str, Any]) -> Found | Non
     )
 
 
-def _found(run: Course, labels: Fed, summary: str, evidence: Evidence, do: tuple[str, ...]) -> Found:
+def _found(run: LearningCurve, labels: BatchArray, summary: str, evidence: Evidence, do: tuple[str, ...]) -> Found:
     return Found(
         certainty=Certainty.CERTAIN,
         summary=summary,

@@ -28,14 +28,14 @@ from __future__ import annotations
 from unstall.diagnosis.learning_curve import (
     LARGEST_USUAL,
     OWN_SIZE,
-    Course,
     Leap,
+    LearningCurve,
     Trouble,
     long_step,
     short_name,
     told,
     trouble,
-    watched_course,
+    watched_curve,
 )
 from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
@@ -53,8 +53,8 @@ EXPLAINS = (
 
 
 def examine(journal: Journal) -> Verdict:
-    run = watched_course(journal)
-    if not isinstance(run, Course):
+    run = watched_curve(journal)
+    if not isinstance(run, LearningCurve):
         return run
     if not run.samples:
         return Unknown("samples of the weights", "")
@@ -67,7 +67,7 @@ def examine(journal: Journal) -> Verdict:
     return _found(run, bad, blamed[1])
 
 
-def _found(run: Course, bad: Trouble, leap: Leap) -> Found:
+def _found(run: LearningCurve, bad: Trouble, leap: Leap) -> Found:
     rate = told(leap.rate)
     usual = LARGEST_USUAL[run.optimizer]
     moved = f"step {leap.sample.step - 1:,} changed {short_name(leap.weight)} by {told(leap.ratio)} times its own size"

@@ -25,7 +25,7 @@ Start with 0.001 for Adam or 0.01 for SGD. Give decays in steps, not epochs: `de
 
 from __future__ import annotations
 
-from unstall.diagnosis.learning_curve import MIN_READINGS, MIN_SECONDS, USUAL, Course, nothing_moves, told, watched_course
+from unstall.diagnosis.learning_curve import MIN_READINGS, MIN_SECONDS, USUAL, LearningCurve, nothing_moves, told, watched_curve
 from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
@@ -43,8 +43,8 @@ STEPS_PLANNED = 10  # times the steps so far, where it is not known how many the
 
 
 def examine(journal: Journal) -> Verdict:
-    run = watched_course(journal)
-    if not isinstance(run, Course):
+    run = watched_curve(journal)
+    if not isinstance(run, LearningCurve):
         return run
     if not run.rates:
         return Unknown("the learning rate, or samples of the weights", "")
@@ -67,14 +67,14 @@ def examine(journal: Journal) -> Verdict:
     return _found(run, rate, usual, *moved)
 
 
-def _has_sunk(run: Course, rate: float) -> bool:
+def _has_sunk(run: LearningCurve, rate: float) -> bool:
     """Bit by bit, and nobody has planned it: a schedule comes down to 0 on purpose, and some epochs after that are no fault."""
     is_planned = rate == 0 or bool(run.model.get("schedule"))
     far_down = rate < OF_START * run.rates[0] and run.samples[-1].facts["window"] >= UNMOVED_STEPS
     return not is_planned and far_down and nothing_moves(run)
 
 
-def _sunk(run: Course, rate: float) -> Found:
+def _sunk(run: LearningCurve, rate: float) -> Found:
     newest = run.samples[-1]
     fell = f"the learning rate has fallen from {told(run.rates[0])} to {told(rate)}"
     still = f"no weight that was looked at has changed by one bit in {newest.facts['window']:,} steps"
@@ -94,7 +94,7 @@ def _sunk(run: Course, rate: float) -> Found:
     )
 
 
-def _moves(run: Course) -> tuple[WeightsSampled, float, int] | None:
+def _moves(run: LearningCurve) -> tuple[WeightsSampled, float, int] | None:
     """(a sample, the share of their size that the weights move over all steps, how many steps those are)"""
     planned = (run.fit.epochs or 0) * (run.fit.steps_per_epoch or 0) or STEPS_PLANNED * run.steps
     pairs = [
@@ -117,7 +117,7 @@ def _moves(run: Course) -> tuple[WeightsSampled, float, int] | None:
     return largest[0], share, planned
 
 
-def _found(run: Course, rate: float, usual: float, sample: WeightsSampled, share: float, planned: int) -> Found:
+def _found(run: LearningCurve, rate: float, usual: float, sample: WeightsSampled, share: float, planned: int) -> Found:
     fell = run.rates[0] > 10 * rate
     how = f"has fallen from {told(run.rates[0])} to {told(rate)}" if fell else f"is {told(rate)}"
     stands = f"the loss stands at {told(run.late_loss)}, and began at {told(run.early_loss)}"

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from unstall.diagnosis.causes.generator_blocked import input_frames
 from unstall.diagnosis.dead_threads import dead_threads
-from unstall.diagnosis.locks import Holding, Waiter, cycle, holders, taken_twice, waiters
+from unstall.diagnosis.locks import HeldLock, Waiter, cycle, holders, taken_twice, waiters
 from unstall.diagnosis.stalls import Stall, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
@@ -74,15 +74,15 @@ def _ring(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
     ring = ring[start:] + ring[:start]
     held = [_held(waiter, ring[number - 1]) for number, waiter in enumerate(ring)]
     tales = [
-        f"{_name(waiter)} holds {holding.lock.name} and waits for {_wanted(waiter)} at {where(waiter.frame, folder)}"
-        for waiter, holding in zip(ring, held, strict=True)
+        f"{_name(waiter)} holds {held_lock.lock.name} and waits for {_wanted(waiter)} at {where(waiter.frame, folder)}"
+        for waiter, held_lock in zip(ring, held, strict=True)
     ]
     evidence = [
-        _evidence(f"{tale}; it stands {_standing(waiter, holding, folder)} ({_count(waiter)})", waiter)
-        for tale, waiter, holding in zip(tales, ring, held, strict=True)
+        _evidence(f"{tale}; it stands {_standing(waiter, held_lock, folder)} ({_count(waiter)})", waiter)
+        for tale, waiter, held_lock in zip(tales, ring, held, strict=True)
     ]
     return Found(
-        Certainty.CERTAIN if all(holding.is_sure for holding in held) else Certainty.LIKELY,
+        Certainty.CERTAIN if all(held_lock.is_sure for held_lock in held) else Certainty.LIKELY,
         f"{len(ring)} threads wait for each other's locks and none can go on. " + "; ".join(tales) + ".",
         (*evidence, *_state(stall)),
         ("take these locks in the same order everywhere", "or guard both things with one lock"),
@@ -90,9 +90,9 @@ def _ring(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
     )
 
 
-def _standing(waiter: Waiter, holding: Holding, folder: str) -> str:
+def _standing(waiter: Waiter, held_lock: HeldLock, folder: str) -> str:
     """inside `with self.lock` of line 12, or: at a.py:20, inside … where a caller of the line took it"""
-    return holding.words if holding.frame is waiter.frame else f"at {where(holding.frame, folder)}, {holding.words}"
+    return held_lock.words if held_lock.frame is waiter.frame else f"at {where(held_lock.frame, folder)}, {held_lock.words}"
 
 
 def _twice(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
@@ -108,13 +108,13 @@ def _twice(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
             Certainty.LIKELY if others or not held.is_sure else Certainty.CERTAIN,
             f"{_name(waiter)} takes {name} at {place} although it holds it already: it {at}. A plain Lock cannot be taken twice.",
             (_evidence(f"it stands at {place} and {at} ({_count(waiter)})", waiter), *_state(stall)),
-            (f"make {name} a threading.RLock", _apart(held, is_caller)),
+            (f"make {name} a threading.RLock", _advise_separately(held, is_caller)),
             place,
         )
     return None
 
 
-def _apart(held: Holding, is_caller: bool) -> str:
+def _advise_separately(held: HeldLock, is_caller: bool) -> str:
     """How the two takings are kept apart, in the words of the program's own source."""
     after = f"the `with {held.lock.name}`" if held.taken_by == "with" else f"`{held.lock.name}.release()`"
     return f"or call that function only after {after}" if is_caller else "or take it once"
@@ -123,26 +123,26 @@ def _apart(held: Holding, is_caller: bool) -> str:
 def _held_by_a_waiting_thread(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
     """One waits for a lock, and who holds it waits for another thread's work: most likely for that of the first."""
     for waiter in sorted(waiting, key=_distance_from_training):
-        for holding in holders(stall, waiter.still.samples[-1], waiter.wants, but=waiter.still.thread["id"]):
-            other = next((still for still in stall.still() if still.thread["id"] == holding.thread["id"]), None)
+        for held_lock in holders(stall, waiter.still.samples[-1], waiter.wants, but=waiter.still.thread["id"]):
+            other = next((still for still in stall.still() if still.thread["id"] == held_lock.thread["id"]), None)
             words = waits_for(other.thread, other.call) if other else None
             if words in _FOR_ANOTHER_THREAD:
-                return _held_up(stall, waiter, holding, str(words), folder)
+                return _held_up(stall, waiter, held_lock, str(words), folder)
     return None
 
 
-def _held_up(stall: Stall, waiter: Waiter, holding: Holding, words: str, folder: str) -> Found:
-    place, at = where(waiter.frame, folder), where(holding.frame, folder)
-    holder = holding.thread["name"] or "another thread"
+def _held_up(stall: Stall, waiter: Waiter, held_lock: HeldLock, words: str, folder: str) -> Found:
+    place, at = where(waiter.frame, folder), where(held_lock.frame, folder)
+    holder = held_lock.thread["name"] or "another thread"
     return Found(
         Certainty.LIKELY,
-        f"{_name(waiter)} waits for {holding.lock.name} at {place}. {holder} holds it at {at} and itself waits for {words}.",
+        f"{_name(waiter)} waits for {held_lock.lock.name} at {place}. {holder} holds it at {at} and itself waits for {words}.",
         (
             _evidence(f"it stands at {place} ({_count(waiter)})", waiter),
-            _evidence(f"{holder} stands at {at}, {holding.words}", waiter),
+            _evidence(f"{holder} stands at {at}, {held_lock.words}", waiter),
             *_state(stall),
         ),
-        (f"do not wait for {words} while holding {holding.lock.name}",),
+        (f"do not wait for {words} while holding {held_lock.lock.name}",),
         place,
     )
 
@@ -198,9 +198,9 @@ def _wanted(waiter: Waiter) -> str:
     return " or ".join(lock.name for lock in waiter.wants) or "a lock"
 
 
-def _held(waiter: Waiter, wanted_by: Waiter) -> Holding:
+def _held(waiter: Waiter, wanted_by: Waiter) -> HeldLock:
     """In a ring there is one: it is what makes it a ring."""
-    return next(holding for holding in waiter.holds if any(holding.lock.is_same(lock) for lock in wanted_by.wants))
+    return next(held_lock for held_lock in waiter.holds if any(held_lock.lock.is_same(lock) for lock in wanted_by.wants))
 
 
 def _count(waiter: Waiter) -> str:

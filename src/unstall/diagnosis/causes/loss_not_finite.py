@@ -28,9 +28,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.batches import Fed, fed, held, refused_numbers
+from unstall.diagnosis.batches import BatchArray, batch_arrays, held, refused_numbers
 from unstall.diagnosis.fatal_error import said, user_line
-from unstall.diagnosis.learning_curve import Course, course, not_finite_now, ruined_weights, short_name, told
+from unstall.diagnosis.learning_curve import LearningCurve, current_curve, not_finite_now, ruined_weights, short_name, told
 from unstall.diagnosis.pipelines import last_function
 from unstall.diagnosis.probe_facts import listed, not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
@@ -80,12 +80,12 @@ def examine(journal: Journal) -> Verdict:
     crash = _crash(journal) or _refused(journal)
     if crash is not None:
         return crash
-    run = course(journal)
+    run = current_curve(journal)
     if run is None:
         return Clear("no training was seen")
     if not not_finite_now(run):
         return Clear("the loss is finite")
-    bad_inputs = [each for each in fed(run, "x") if each.not_finite]
+    bad_inputs = [each for each in batch_arrays(run, "x") if each.not_finite]
     why, line, do = _why(run, bad_inputs)
     if run.model.get("loss_scaled") and not ruined_weights(run) and not bad_inputs:
         steps = run.samples[-1].facts["window"]
@@ -165,7 +165,7 @@ def _named_array(facts: dict[str, Any]) -> str:
     return f"`{facts['name']}`, which the operation was given" if facts["role"] == "argument" else f"`{facts['name']}`"
 
 
-def _when(run: Course) -> str:
+def _when(run: LearningCurve) -> str:
     ruined = ruined_weights(run)
     if run.broke is None:
         names = listed([short_name(weight) for weight in ruined])
@@ -178,7 +178,7 @@ def _when(run: Course) -> str:
     return f"The loss is {what} {since} step {seen['step']:,}{before}"
 
 
-def _why(run: Course, bad_inputs: list[Fed]) -> tuple[str, str | None, tuple[str, ...]]:
+def _why(run: LearningCurve, bad_inputs: list[BatchArray]) -> tuple[str, str | None, tuple[str, ...]]:
     """(in words, the user's line, what to do)"""
     stop = "stop at the first bad operation: " + _STOPS.get(run.fit.backend, _STOPS["tensorflow"])
     if bad_inputs:
@@ -191,7 +191,7 @@ def _why(run: Course, bad_inputs: list[Fed]) -> tuple[str, str | None, tuple[str
             run.fit.where,
             _CLEAN,
         )
-    has_looked = bool(fed(run, "x"))
+    has_looked = bool(batch_arrays(run, "x"))
     inputs = "The inputs that were looked at are finite" if has_looked else "The inputs were not looked at"
     places = run.model.get("risky") or []
     if places:
@@ -211,7 +211,7 @@ def _why(run: Course, bad_inputs: list[Fed]) -> tuple[str, str | None, tuple[str
     )
 
 
-def _evidence(run: Course, bad_inputs: list[Fed], when: str) -> tuple[Evidence, ...]:
+def _evidence(run: LearningCurve, bad_inputs: list[BatchArray], when: str) -> tuple[Evidence, ...]:
     event = run.broke if run.broke is not None else run.samples[-1]
     evidence = [Evidence(when[0].lower() + when[1:], None, None, (event,))]
     for bad in bad_inputs:

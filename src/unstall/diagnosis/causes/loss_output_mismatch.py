@@ -29,9 +29,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.batches import Fed, labels_of
+from unstall.diagnosis.batches import BatchArray, labels_of
 from unstall.diagnosis.fatal_error import telling_line
-from unstall.diagnosis.learning_curve import Course, course, told
+from unstall.diagnosis.learning_curve import LearningCurve, current_curve, told
 from unstall.diagnosis.probe_facts import facts, not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, Event
@@ -84,7 +84,7 @@ def examine(journal: Journal) -> Verdict:
     crash = _crash(journal)
     if crash is not None:
         return crash
-    run = course(journal)
+    run = current_curve(journal)
     if run is None:
         return Clear("no training was seen")
     called = _as_called(run)
@@ -103,7 +103,7 @@ def examine(journal: Journal) -> Verdict:
     return Clear("loss and outputs belong together, as far as they are known")
 
 
-def _structure(run: Course, output: Facts, loss: Facts) -> Said | None:
+def _structure(run: LearningCurve, output: Facts, loss: Facts) -> Said | None:
     """What is wrong whatever the data."""
     return (
         _one_unit(output, loss)
@@ -113,7 +113,7 @@ def _structure(run: Course, output: Facts, loss: Facts) -> Said | None:
     )
 
 
-def _as_called(run: Course) -> Found | None:
+def _as_called(run: LearningCurve) -> Found | None:
     """Where Keras does not know the graph: what the loss was really given, in one's own loop or model class."""
     if run.model.get("outputs"):
         return None
@@ -183,18 +183,18 @@ def _no_probabilities(output: Facts, loss: Facts) -> Said | None:
     )
 
 
-def _applied_twice(run: Course, output: Facts, loss: Facts) -> Said | None:
+def _applied_twice(run: LearningCurve, output: Facts, loss: Facts) -> Said | None:
     name, activation = loss["name"], output["activation"]
     if name not in _ENTROPIES or not loss.get("from_logits") or activation not in ("sigmoid", "softmax"):
         return None
-    mended = run.fit.backend == "tensorflow"
+    is_wrapped = run.fit.backend == "tensorflow"
     more = (
         "Keras on TensorFlow notices and puts it right by itself; the other backends do not."
-        if mended
+        if is_wrapped
         else "No prediction can be sure that way."
     )
     return (
-        Certainty.LIKELY if mended else Certainty.CERTAIN,
+        Certainty.LIKELY if is_wrapped else Certainty.CERTAIN,
         f"The model ends in a {activation}, and {_ENTROPIES[name]} with from_logits=True applies another one. {more}",
         ("take from_logits=True away", "or take the activation off the last layer"),
     )
@@ -221,7 +221,7 @@ def _of_the_other_kind(output: Facts, loss: Facts) -> Said | None:
     return None
 
 
-def _against_labels(output: Facts, loss: Facts, labels: Fed | None) -> Said | None:
+def _against_labels(output: Facts, loss: Facts, labels: BatchArray | None) -> Said | None:
     if labels is None or labels.least is None or labels.most is None:
         return None
     classes = bool(labels.whole) and labels.least >= 0 and labels.most < MAX_CLASSES
@@ -232,7 +232,7 @@ def _against_labels(output: Facts, loss: Facts, labels: Fed | None) -> Said | No
     )
 
 
-def _one_against_many(output: Facts, loss: Facts, labels: Fed, classes: bool) -> Said | None:
+def _one_against_many(output: Facts, loss: Facts, labels: BatchArray, classes: bool) -> Said | None:
     units, name = output["units"], loss["name"]
     one = len(labels.shape) == output.get("rank") and labels.shape[-1] == 1
     if name not in _DISTANCES or not units or units <= 1 or not one:
@@ -273,7 +273,7 @@ def _out_of_reach(output: Facts, loss: Facts, least: float, most: float, size: f
     )
 
 
-def _found(run: Course, output: Facts, loss: Facts, labels: Fed | None, said: Said) -> Found:
+def _found(run: LearningCurve, output: Facts, loss: Facts, labels: BatchArray | None, said: Said) -> Found:
     certainty, summary, do = said
     described = run.model_event
     assert described is not None

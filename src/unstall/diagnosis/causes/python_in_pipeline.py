@@ -24,8 +24,8 @@ training.
 from __future__ import annotations
 
 from unstall.diagnosis.causes.input_starved import told, waiting
-from unstall.diagnosis.input_starvation import WORKS_CORES, PythonInput, Starved, starved
-from unstall.diagnosis.pipelines import Worked
+from unstall.diagnosis.input_starvation import WORKS_CORES, InputStarvation, PythonInput, starved
+from unstall.diagnosis.pipelines import StageWork
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import FitBegan, InputDescribed, SampleFailed
 from unstall.journal.reader import Journal
@@ -61,7 +61,7 @@ def examine(journal: Journal) -> Verdict:
     return _found(journal, looked, python)
 
 
-def _found(journal: Journal, looked: Starved, python: PythonInput) -> Found:
+def _found(journal: Journal, looked: InputStarvation, python: PythonInput) -> Found:
     count = len(python.samples)
     evidence = [
         waiting(looked),
@@ -90,7 +90,7 @@ def _found(journal: Journal, looked: Starved, python: PythonInput) -> Found:
     )
 
 
-def _by_the_stage(looked: Starved, stage: Worked) -> Found:
+def _by_the_stage(looked: InputStarvation, stage: StageWork) -> Found:
     """No sample met the function, but TensorFlow measured the stage that calls it."""
     assert looked.pipeline is not None
     at = f" at {stage.where}" if stage.where else ""
@@ -109,7 +109,7 @@ def _by_the_stage(looked: Starved, stage: Worked) -> Found:
     )
 
 
-def _workers(journal: Journal, looked: Starved, python: PythonInput) -> str:
+def _workers(journal: Journal, looked: InputStarvation, python: PythonInput) -> str:
     """That more workers do not help, where there are some."""
     described = next((event for event in reversed(journal.of(InputDescribed)) if event.role == "train"), None)
     asked = described.arguments.get("workers") if described is not None else None

@@ -147,7 +147,7 @@ def _found(journal: Journal, error: ErrorRaised, text: str, said: re.Match[str],
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _RecordFile:
     """A file that was seen to be the damaged one, and how it was seen."""
 
     path: str
@@ -155,22 +155,24 @@ class _Seen:
     met: FileMet | None = None
 
 
-def _file(journal: Journal, error: ErrorRaised, kind: str) -> _Seen | None:
+def _file(journal: Journal, error: ErrorRaised, kind: str) -> _RecordFile | None:
     """None where it may be any: that a variable holds a path, or that a file is open, does not make it the one."""
     for text in texts(error):
         named = _QUOTED.search(text) or _ABSOLUTE.search(text)
         if named:
-            return _Seen(named["path"])
+            return _RecordFile(named["path"])
     met = [file for file in journal.of(FileMet) if abs(file.at - error.at) < MET_S and re.search(f"{kind}$", file.path)]
     read = [file for file in met if file.how == "read"]
     if read:
-        return _Seen(read[-1].path, f"the library that raised the error was reading {read[-1].path}", read[-1])
+        return _RecordFile(read[-1].path, f"the library that raised the error was reading {read[-1].path}", read[-1])
     given = [file for file in met if file.in_line]
     if len({file.path for file in given}) == 1:
-        return _Seen(given[-1].path, f"the line that failed was given {given[-1].path} (`{given[-1].how}`)", given[-1])
+        return _RecordFile(given[-1].path, f"the line that failed was given {given[-1].path} (`{given[-1].how}`)", given[-1])
     opened = [file for file in met if file.how == "open"]
     if len({file.path for file in opened}) == 1 and not given:
-        return _Seen(opened[0].path, f"{opened[0].path} was open when the error came, and no other file of its kind", opened[0])
+        return _RecordFile(
+            opened[0].path, f"{opened[0].path} was open when the error came, and no other file of its kind", opened[0]
+        )
     return None
 
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unstall.diagnosis.pipelines import Pipeline, Worked, pipelines
+from unstall.diagnosis.pipelines import Pipeline, StageWork, pipelines
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import FrameworkLoaded, PipelineMeasured, ProbeFailed, ProcessEnded, StepsEnded
 from unstall.journal.reader import Journal
@@ -40,13 +40,13 @@ STILL_FILLING_S = 45.0  # the last measurement is not older than this
 class Fill:
     """A buffer that was seen filling. `seconds` is how long for, at least."""
 
-    shuffle: Worked
+    shuffle: StageWork
     target: int
     seconds: float
     is_over: bool
     began: float
     events: tuple[PipelineMeasured, ...]
-    source: Worked | None  # the stage before it that worked longest
+    source: StageWork | None  # the stage before it that worked longest
 
     @property
     def total_s(self) -> float:
@@ -95,7 +95,7 @@ def _fill(journal: Journal, pipeline: Pipeline) -> Fill | None:
     return Fill(shuffle, target, last.seconds, is_over, pipeline.began, tuple(filling), source)
 
 
-def _filling(pipeline: Pipeline, event: PipelineMeasured) -> tuple[Worked, int] | None:
+def _filling(pipeline: Pipeline, event: PipelineMeasured) -> tuple[StageWork, int] | None:
     """The shuffle that fills, and how many elements it wants; None if batches come out, or it is full."""
     if not event.nodes or event.nodes[-1]["elements"]:
         return None
@@ -106,7 +106,7 @@ def _filling(pipeline: Pipeline, event: PipelineMeasured) -> tuple[Worked, int] 
     return None
 
 
-def _target(shuffle: Worked) -> int | None:
+def _target(shuffle: StageWork) -> int | None:
     """The size of the buffer, or of the data where that is smaller."""
     size = shuffle.arguments.get("buffer_size", shuffle.arguments.get("argument_0"))
     try:

@@ -44,7 +44,7 @@ MIN_ELEMENTS = 16
 
 
 @dataclass(frozen=True)
-class Filling:
+class ShuffleBuffer:
     """The largest buffer that is being filled."""
 
     stage: PipelineBuilt
@@ -87,7 +87,7 @@ def examine(journal: Journal) -> Verdict:
     return _found(journal, filling, kill if killed else None, died)
 
 
-def _filling(journal: Journal, stage: PipelineBuilt) -> Filling | None:
+def _filling(journal: Journal, stage: PipelineBuilt) -> ShuffleBuffer | None:
     """The stage while it fills: no training step has ended since it was made."""
     kept = _kept(stage)
     if kept < MIN_ELEMENTS or any(steps.at > stage.at for steps in journal.of(StepsEnded) if steps.phase == "train"):
@@ -95,7 +95,7 @@ def _filling(journal: Journal, stage: PipelineBuilt) -> Filling | None:
     hosts = journal.of(HostSampled)
     before = next((host for host in reversed(hosts) if host.at <= stage.at), hosts[0])
     since = tuple(host for host in hosts if host.at >= before.at)
-    return Filling(stage, kept, stage.arguments.get("element_bytes"), before, since[-1], since)
+    return ShuffleBuffer(stage, kept, stage.arguments.get("element_bytes"), before, since[-1], since)
 
 
 def _kept(stage: PipelineBuilt) -> int:
@@ -110,7 +110,7 @@ def _kept(stage: PipelineBuilt) -> int:
     return min(buffer, elements) if elements >= 0 else buffer
 
 
-def _is_too_large(filling: Filling, died: bool) -> bool:
+def _is_too_large(filling: ShuffleBuffer, died: bool) -> bool:
     free, planned, grown = filling.free_bytes, filling.planned_bytes, filling.grown_bytes
     if free <= 0:
         return False
@@ -121,7 +121,7 @@ def _is_too_large(filling: Filling, died: bool) -> bool:
     return planned > free and grown >= GROWN_SHARE * free
 
 
-def _found(journal: Journal, filling: Filling, kill: MemoryKill | None, died: bool) -> Found:
+def _found(journal: Journal, filling: ShuffleBuffer, kill: MemoryKill | None, died: bool) -> Found:
     place = short(journal, filling.stage.where)
     at = f" at {place}" if place else ""
     planned, free = filling.planned_bytes, filling.free_bytes
@@ -141,14 +141,14 @@ def _found(journal: Journal, filling: Filling, kill: MemoryKill | None, died: bo
     )
 
 
-def _fitting(filling: Filling) -> str:
+def _fitting(filling: ShuffleBuffer) -> str:
     if filling.element_bytes is None:
         return "a few hundred elements"
     fits = int(filling.free_bytes * 0.5 / filling.element_bytes)
     return f"{fits:,} elements take half of what is free" if fits else "one element takes more than half of what was free"
 
 
-def _evidence(filling: Filling, kill: MemoryKill | None) -> list[Evidence]:
+def _evidence(filling: ShuffleBuffer, kill: MemoryKill | None) -> list[Evidence]:
     seconds = filling.latest.at - filling.before.at
     found: list[Evidence] = []
     if filling.element_bytes is not None:

@@ -25,8 +25,8 @@ files (TFRecord shards of 100 MB rather than single pictures), and fetch ahead.
 from __future__ import annotations
 
 from unstall.diagnosis.causes.input_starved import told, waiting
-from unstall.diagnosis.input_starvation import RESTS_CORES, PythonInput, Starved, starved
-from unstall.diagnosis.pipelines import Worked
+from unstall.diagnosis.input_starvation import RESTS_CORES, InputStarvation, PythonInput, starved
+from unstall.diagnosis.pipelines import StageWork
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import FitBegan, SampleFailed
 from unstall.journal.reader import Journal
@@ -64,7 +64,7 @@ def examine(journal: Journal) -> Verdict:
     return _found(looked, None, hardest[0] if hardest is not None else None, disk)
 
 
-def _from_disk(looked: Starved) -> tuple[Evidence, ...]:
+def _from_disk(looked: InputStarvation) -> tuple[Evidence, ...]:
     """That threads wait for a disk, and what comes from it."""
     rate = sum(host.disk_read_bytes_s for host in looked.hosts) / max(1, len(looked.hosts))
     if looked.disk_wait_share < DISK_WAIT_SHARE or rate < READS_S:
@@ -80,11 +80,11 @@ def _from_disk(looked: Starved) -> tuple[Evidence, ...]:
     )
 
 
-def _may_read(stage: Worked) -> bool:
+def _may_read(stage: StageWork) -> bool:
     return stage.kind in {"reader", "interleave", "flat_map"} or "reading" in stage.does
 
 
-def _found(looked: Starved, python: PythonInput | None, stage: Worked | None, disk: tuple[Evidence, ...]) -> Found:
+def _found(looked: InputStarvation, python: PythonInput | None, stage: StageWork | None, disk: tuple[Evidence, ...]) -> Found:
     evidence = [waiting(looked), *disk]
     if python is not None:
         does = f"waits for {python.awaits}" if python.awaits else "stands"

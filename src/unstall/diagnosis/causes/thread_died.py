@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from unstall.diagnosis.causes.generator_blocked import input_frames
 from unstall.diagnosis.dead_threads import FOR_A_THREAD, DeadThread, dead_threads, waited_for
-from unstall.diagnosis.stalls import Stall, Still, idle_stall
+from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.reader import Journal
@@ -54,12 +54,12 @@ def examine(journal: Journal) -> Verdict:
     return Clear("nothing waits for what a thread that ended would have done, as far as is seen")
 
 
-def _matters(still: Still) -> bool:
+def _matters(still: StuckThread) -> bool:
     """Whether the training can be waiting for this thread."""
     return still.is_main and (still.thread["name"] == "MainThread" or bool(input_frames(still.thread)))
 
 
-def _found(stall: Stall, still: Still, dead: DeadThread, name: str, folder: str) -> Found:
+def _found(stall: Stall, still: StuckThread, dead: DeadThread, name: str, folder: str) -> Found:
     place = where(user_frames(still.thread)[0], folder)
     words, count = waits_for(still.thread, still.call), len(still.samples)
     evidence = [
@@ -81,7 +81,7 @@ def _found(stall: Stall, still: Still, dead: DeadThread, name: str, folder: str)
     )
 
 
-def _others(still: Still) -> bool:
+def _others(still: StuckThread) -> bool:
     """Whether another thread of the program lives that may do the same work."""
     threads = still.samples[-1].threads
     return any(

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.stalls import Stall, Still, idle_stall
+from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import Frame, ThreadStack
 from unstall.journal.reader import Journal
@@ -61,7 +61,7 @@ def examine(journal: Journal) -> Verdict:
 # --- TensorFlow's inter-op threads ---
 
 
-def _tensorflow(stall: Stall, still: list[Still], folder: str) -> Found | None:
+def _tensorflow(stall: Stall, still: list[StuckThread], folder: str) -> Found | None:
     nested = [each for each in still if nested_call(each.thread)]
     if not nested:
         return None
@@ -117,7 +117,7 @@ def nested_call(thread: ThreadStack) -> bool:
     return runs and _in_graph(thread)
 
 
-def _innermost(nested: list[Still]) -> Still:
+def _innermost(nested: list[StuckThread]) -> StuckThread:
     """Of several, one on TensorFlow's own compute thread: those that tf.data runs may only wait for it."""
     return next((each for each in nested if each.kernel_name.startswith("tf_Compute")), nested[-1])
 
@@ -125,7 +125,7 @@ def _innermost(nested: list[Still]) -> Still:
 # --- pools of Python's own ---
 
 
-def _python(stall: Stall, still: list[Still], folder: str) -> Found | None:
+def _python(stall: Stall, still: list[StuckThread], folder: str) -> Found | None:
     pools: dict[str, list[ThreadStack]] = {}
     for thread in stall.samples[-1].threads:
         if _has(thread, _POOL_THREAD):

@@ -27,7 +27,7 @@ from __future__ import annotations
 from typing import Any
 
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.learning_curve import Course, Trouble, short_name, trouble, watched_course
+from unstall.diagnosis.learning_curve import LearningCurve, Trouble, short_name, trouble, watched_curve
 from unstall.diagnosis.probe_facts import listed, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
@@ -42,8 +42,8 @@ _DYING = ("relu", "relu6")
 
 
 def examine(journal: Journal) -> Verdict:
-    run = watched_course(journal)
-    if not isinstance(run, Course):
+    run = watched_curve(journal)
+    if not isinstance(run, LearningCurve):
         return run
     windows = [sample for sample in run.samples if sample.facts["window"] >= MIN_WINDOW]
     if not run.samples or not run.model.get("layers"):
@@ -59,7 +59,7 @@ def examine(journal: Journal) -> Verdict:
     return _found(run, bad, windows, dead)
 
 
-def _dead(run: Course, windows: list[WeightsSampled]) -> list[dict[str, Any]]:
+def _dead(run: LearningCurve, windows: list[WeightsSampled]) -> list[dict[str, Any]]:
     """The kernels of layers with ReLU whose units have not changed in any of the windows."""
     dying = {layer["name"] for layer in run.model["layers"] if layer["activation"] in _DYING}
     found = []
@@ -78,7 +78,7 @@ def _others_move(window: WeightsSampled, dead: list[dict[str, Any]]) -> bool:
     )
 
 
-def _found(run: Course, bad: Trouble, windows: list[WeightsSampled], dead: list[dict[str, Any]]) -> Found:
+def _found(run: LearningCurve, bad: Trouble, windows: list[WeightsSampled], dead: list[dict[str, Any]]) -> Found:
     count = sum(weight["still"] for weight in dead)
     units = sum(weight["units"] for weight in dead)
     steps = sum(window.facts["window"] for window in windows[-MIN_WINDOWS:])

@@ -50,9 +50,9 @@ def examine(journal: Journal) -> Verdict:
     return Unknown("the runs of the other workers, to be read together: unstall diagnose RUN RUN…")
 
 
-def examine_workers(crew: RunGroup) -> Verdict:
-    alike = Counter(program_of(member) for member in crew.members).most_common(1)[0][0]
-    members = [member for member in crew.members if program_of(member) == alike]
+def examine_workers(run_group: RunGroup) -> Verdict:
+    alike = Counter(program_of(member) for member in run_group.members).most_common(1)[0][0]
+    members = [member for member in run_group.members if program_of(member) == alike]
     if sum(bool(member.sources or member.versions) for member in members) < 2:
         return Unknown("the versions and sources of at least two workers")
     sources = _differences(members, lambda member: _python_files(member.sources))

@@ -30,10 +30,10 @@ from __future__ import annotations
 import re
 
 from unstall.diagnosis.fatal_error import telling_line, user_line
-from unstall.diagnosis.stalls import Stall, Still, sampled_stall
+from unstall.diagnosis.stalls import Stall, StuckThread, sampled_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers import cluster as clusters
-from unstall.diagnosis.workers.activity import GONE, Doing, Place, places_of, silent_s
+from unstall.diagnosis.workers.activity import GONE, Activity, Place, places_of, silent_s
 from unstall.diagnosis.workers.members import Member, RunGroup, named, numbered
 from unstall.journal.events import ClusterSeen, ErrorRaised, ProcessEnded, RunStarted, SignalSent
 from unstall.journal.reader import Journal
@@ -79,7 +79,7 @@ def examine(journal: Journal) -> Verdict:
     return _from_stall(journal, stall, *waiting[0])
 
 
-def _from_stall(journal: Journal, stall: Stall, still: Still, name: str) -> Found:
+def _from_stall(journal: Journal, stall: Stall, still: StuckThread, name: str) -> Found:
     folder = program_folder(journal)
     users = user_frames(still.thread)
     place = where(users[0], folder)
@@ -132,23 +132,23 @@ def _from_error(journal: Journal, error: ErrorRaised) -> Found:
 # --- of several workers ---
 
 
-def examine_workers(crew: RunGroup) -> Verdict:
-    placed = places_of(crew)
-    return _left(crew, placed) or _fallen_silent(crew, placed) or _not_come(crew, placed)
+def examine_workers(run_group: RunGroup) -> Verdict:
+    placed = places_of(run_group)
+    return _left(run_group, placed) or _fallen_silent(run_group, placed) or _not_come(run_group, placed)
 
 
 def _is_about_others(member: Member) -> bool:
     return any(event.fatal and _ERRORS.search(event.message) for event in member.journal.of(ErrorRaised))
 
 
-def _left(crew: RunGroup, placed: list[tuple[Member, Place]]) -> Found | None:
+def _left(run_group: RunGroup, placed: list[tuple[Member, Place]]) -> Found | None:
     """Who failed or was killed by itself, while others wait for it or ended of that."""
-    held = [(m, p) for m, p in placed if p.waits or (p.doing is Doing.LEFT and _is_about_others(m))]
-    gone = [(m, p) for m, p in placed if p.doing is Doing.LEFT and not _is_about_others(m) and not _were_all_ended(m, held)]
+    held = [(m, p) for m, p in placed if p.waits or (p.doing is Activity.LEFT and _is_about_others(m))]
+    gone = [(m, p) for m, p in placed if p.doing is Activity.LEFT and not _is_about_others(m) and not _were_all_ended(m, held)]
     if not gone or not held:
         return None
     member, place = min(gone, key=lambda each: each[1].at)
-    return _found_crew(crew, [member], f"{_called(member)} {place.words}", place, held, Certainty.CERTAIN)
+    return _found_workers(run_group, [member], f"{_called(member)} {place.words}", place, held, Certainty.CERTAIN)
 
 
 def _were_all_ended(member: Member, held: list[tuple[Member, Place]]) -> bool:
@@ -164,42 +164,42 @@ def _asked_at(member: Member) -> float:
     return sent.at if sent is not None else by_us if by_us is not None else float("nan")
 
 
-def _fallen_silent(crew: RunGroup, placed: list[tuple[Member, Place]]) -> Found | None:
+def _fallen_silent(run_group: RunGroup, placed: list[tuple[Member, Place]]) -> Found | None:
     held = [(member, place) for member, place in placed if place.waits]
-    quiet = [(m, p) for m, p in placed if p.doing not in GONE and not p.waits and silent_s(crew, m) >= SILENT_S]
+    quiet = [(m, p) for m, p in placed if p.doing not in GONE and not p.waits and silent_s(run_group, m) >= SILENT_S]
     if not held or not quiet:
         return None
     member, place = quiet[0]
     step = f" since step {place.step:,}" if place.step is not None else ""
-    words = f"{_called(member)} has told nothing for {silent_s(crew, member):.0f} s{step}, while others have"
-    return _found_crew(crew, [each for each, _ in quiet], words, place, held, Certainty.LIKELY)
+    words = f"{_called(member)} has told nothing for {silent_s(run_group, member):.0f} s{step}, while others have"
+    return _found_workers(run_group, [each for each, _ in quiet], words, place, held, Certainty.LIKELY)
 
 
-def _not_come(crew: RunGroup, placed: list[tuple[Member, Place]]) -> Verdict:
-    held = [(member, place) for member, place in placed if place.doing is Doing.JOINS]
+def _not_come(run_group: RunGroup, placed: list[tuple[Member, Place]]) -> Verdict:
+    held = [(member, place) for member, place in placed if place.doing is Activity.JOINS]
     if not held:
-        return _of_each(crew, "no worker waits for another to come")
+        return _of_each(run_group, "no worker waits for another to come")
     waited = max(member.journal.now - place.at for member, place in held)
     if waited < WAIT_S:
         return Clear(f"they have waited for each other for {waited:.0f} s only")
     sure = Certainty.CERTAIN if waited >= SURE_AFTER_S else Certainty.LIKELY
-    elsewhere = [(member, place) for member, place in placed if place.doing is Doing.STANDS]
+    elsewhere = [(member, place) for member, place in placed if place.doing is Activity.STANDS]
     if elsewhere:
         member, place = elsewhere[0]
-        return _found_crew(crew, [member], f"{_called(member)} has not come: it {place.words}", place, held, sure)
-    starting = [member for member, place in placed if place.doing not in {Doing.JOINS, *GONE}]
+        return _found_workers(run_group, [member], f"{_called(member)} has not come: it {place.words}", place, held, sure)
+    starting = [member for member, place in placed if place.doing not in {Activity.JOINS, *GONE}]
     if starting:
         return Clear(f"{named(starting)} is there, and on its way")
-    if crew.not_read:
-        words = f"Of {numbered(crew.not_read)} there is no run: not started, or without Unstall, or its run lies elsewhere"
-        return _found_crew(crew, [], words, held[0][1], held, sure)
+    if run_group.not_read:
+        words = f"Of {numbered(run_group.not_read)} there is no run: not started, or without Unstall, or its run lies elsewhere"
+        return _found_workers(run_group, [], words, held[0][1], held, sure)
     words = f"All {len(held)} are at the call that joins them, and it has not returned"
-    return _found_crew(crew, [], words, held[0][1], held, Certainty.LIKELY)
+    return _found_workers(run_group, [], words, held[0][1], held, Certainty.LIKELY)
 
 
-def _of_each(crew: RunGroup, why: str) -> Verdict:
+def _of_each(run_group: RunGroup, why: str) -> Verdict:
     """Unknown where a worker stands still and nobody could see where."""
-    single = [examine(member.journal) for member in crew.members]
+    single = [examine(member.journal) for member in run_group.members]
     return next((verdict for verdict in single if isinstance(verdict, Unknown)), Clear(why))
 
 
@@ -213,17 +213,17 @@ def _are(held: list[tuple[Member, Place]]) -> str:
     return verb if all(place.waits for _, place in held) else f"{verb}, or ended with an error about others"
 
 
-def _found_crew(
-    crew: RunGroup, missing: list[Member], words: str, place: Place, held: list[tuple[Member, Place]], certainty: Certainty
+def _found_workers(
+    run_group: RunGroup, missing: list[Member], words: str, place: Place, held: list[tuple[Member, Place]], certainty: Certainty
 ) -> Found:
     waits = ", ".join(f"{member.name} {waiting.words}" for member, waiting in held[:3])
     evidence = [Evidence(words, place.where, None, place.events)] if missing else []
     evidence += [Evidence(f"{member.name} {waiting.words}", waiting.where, None, waiting.events) for member, waiting in held[:6]]
     return Found(
         certainty,
-        f"{words}. {len(held)} of {crew.of} workers {_are(held)}: {waits}.",
+        f"{words}. {len(held)} of {run_group.of} workers {_are(held)}: {waits}.",
         tuple(evidence),
         _DO,
         place.where or held[0][1].where,
-        details={"workers": [member.worker for member in missing] or list(crew.not_read)},
+        details={"workers": [member.worker for member in missing] or list(run_group.not_read)},
     )

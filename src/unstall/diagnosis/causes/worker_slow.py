@@ -38,7 +38,7 @@ from statistics import median
 
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers.members import RunGroup
-from unstall.diagnosis.workers.step_times import Before, Pace, own_of, pace_of, stopped_share
+from unstall.diagnosis.workers.step_times import StepTimes, UsualTimes, own_of, step_times_of, stopped_share
 from unstall.journal.events import Event, MembershipSeen, WorkerFaltered, WorkerRecovered
 from unstall.journal.reader import Journal
 
@@ -46,7 +46,7 @@ SAME_PACE = 0.1  # the steps of workers in lock-step differ in length by no more
 MIN_SHARE = 0.2  # of a step, that the slow one must need more than the others: less is how machines differ
 MIN_MORE_S = 0.005  # the same in seconds: what is shorter is not worth a look
 TIMES_OTHERS = 2.0  # so many times the own time of the others
-SELDOM = 0.2  # of the looks at the slow one, at most, show it in a collective operation
+MAX_COLLECTIVE_SHARE = 0.2  # of the looks at the slow one, at most, show it in a collective operation
 MOSTLY = 0.6  # of the looks at each of the others, at least
 CORES_FULL = 0.9  # of its cores the slow one uses at least
 CORES_FREE = 0.5  # of theirs the others use at most
@@ -63,8 +63,8 @@ _DO_INPUT = "give this worker the input that the others have: its disk, its thre
 
 
 @dataclass(frozen=True)
-class _Slow:
-    pace: Pace
+class _Slowdown:
+    pace: StepTimes
     more_s: float | None  # a step; None: not known how much
     why: str
     evidence: tuple[Evidence, ...]
@@ -98,12 +98,12 @@ def _told(journal: Journal, told: WorkerFaltered) -> Verdict:
     )
 
 
-def examine_workers(crew: RunGroup) -> Verdict:
-    paces = [pace for member in crew.members if (pace := pace_of(member)) is not None]
-    if not paces or len(paces) < len(crew.members):
+def examine_workers(run_group: RunGroup) -> Verdict:
+    paces = [pace for member in run_group.members if (pace := step_times_of(member)) is not None]
+    if not paces or len(paces) < len(run_group.members):
         return Unknown("enough steps of every worker")
     if len(paces) == 1:
-        return _examine_one(crew, paces[0])
+        return _examine_one(run_group, paces[0])
     usual = median(pace.step_s for pace in paces)
     same = SAME_PACE_SHORT if all(pace.before is not None for pace in paces) else SAME_PACE
     if any(abs(pace.step_s - usual) > same * usual for pace in paces):
@@ -118,18 +118,18 @@ def examine_workers(crew: RunGroup) -> Verdict:
     )
     if slow is None:
         return Clear("no worker needs more time of its own than the others")
-    return _found(crew, slow, usual)
+    return _found(run_group, slow, usual)
 
 
-def _examine_one(crew: RunGroup, pace: Pace) -> Verdict:
+def _examine_one(run_group: RunGroup, pace: StepTimes) -> Verdict:
     """The others are on other machines: of this one it can be said whether what has changed for it is why steps are longer."""
     if pace.before is None:
         return Unknown("the runs of the other workers, to be read together: unstall diagnose RUN RUN…")
     slow = _by_hindrance([pace]) or _by_longer_input(pace, pace.before)
-    return _found(crew, slow, pace.step_s) if slow is not None else Clear("nothing of its own has made its steps longer")
+    return _found(run_group, slow, pace.step_s) if slow is not None else Clear("nothing of its own has made its steps longer")
 
 
-def _by_hindrance(paces: list[Pace]) -> _Slow | None:
+def _by_hindrance(paces: list[StepTimes]) -> _Slowdown | None:
     """Since steps became longer it wants to run and is not let, and the others are not kept from it like that."""
     rises = [(pace, rise) for pace in paces if (rise := _hindered_more(pace)) is not None]
     if not rises or len(rises) < len(paces):
@@ -158,21 +158,21 @@ def _by_hindrance(paces: list[Pace]) -> _Slow | None:
         for pace, rise in rises
         if pace is not slow
     ]
-    return _Slow(slow, None, why, (more, *limits, *rest[:3]), do, before.since)
+    return _Slowdown(slow, None, why, (more, *limits, *rest[:3]), do, before.since)
 
 
-def _hindered_more(pace: Pace) -> float | None:
+def _hindered_more(pace: StepTimes) -> float | None:
     if pace.before is None or pace.hindered is None or pace.before.hindered is None:
         return None
     return pace.hindered - pace.before.hindered
 
 
-def _longer(pace: Pace, before: Before) -> Evidence:
+def _longer(pace: StepTimes, before: UsualTimes) -> Evidence:
     claim = f"a step takes {_ms(pace.step_s)}, before it took {_ms(before.step_s)}"
     return Evidence(claim, pace.step_s, before.step_s, pace.groups[-3:])
 
 
-def _by_longer_input(pace: Pace, before: Before) -> _Slow | None:
+def _by_longer_input(pace: StepTimes, before: UsualTimes) -> _Slowdown | None:
     if pace.input_s is None or before.input_s is None:
         return None
     more = pace.input_s - before.input_s
@@ -181,10 +181,10 @@ def _by_longer_input(pace: Pace, before: Before) -> _Slow | None:
     why = f"its input takes {_ms(pace.input_s)} a step, before {_ms(before.input_s)}"
     claim = f"{pace.member.name} spends {_ms(pace.input_s)} a step on its input"
     evidence = (_longer(pace, before), Evidence(claim, pace.input_s, before.input_s, pace.groups[-3:]))
-    return _Slow(pace, more, why, evidence, _DO_INPUT, before.since)
+    return _Slowdown(pace, more, why, evidence, _DO_INPUT, before.since)
 
 
-def _by_input(paces: list[Pace], step_s: float) -> _Slow | None:
+def _by_input(paces: list[StepTimes], step_s: float) -> _Slowdown | None:
     if any(pace.input_s is None for pace in paces):
         return None
     slow, usual = _most(paces, lambda pace: pace.input_s or 0.0)
@@ -194,17 +194,21 @@ def _by_input(paces: list[Pace], step_s: float) -> _Slow | None:
     return _slow_by(paces, slow, own, usual, "its input", _DO_INPUT, lambda pace: pace.input_s or 0.0)
 
 
-def _by_between(paces: list[Pace], step_s: float) -> _Slow | None:
+def _by_between(paces: list[StepTimes], step_s: float) -> _Slowdown | None:
     """Where stacks show that it does not wait for the others there: an all-reduce in a callback lies between two steps, too."""
     slow, usual = _most(paces, lambda pace: pace.between_s)
-    if not _stands_out(slow.between_s, usual, step_s) or slow.collective_share is None or slow.collective_share > SELDOM:
+    if (
+        not _stands_out(slow.between_s, usual, step_s)
+        or slow.collective_share is None
+        or slow.collective_share > MAX_COLLECTIVE_SHARE
+    ):
         return None
     do = "let this worker do between its steps what the others do, or do the rest beside the training"
     what = "what it does between the steps"
     return _slow_by(paces, slow, slow.between_s, usual, what, do, lambda pace: pace.between_s)
 
 
-def _most(paces: list[Pace], own: Callable[[Pace], float]) -> tuple[Pace, float]:
+def _most(paces: list[StepTimes], own: Callable[[StepTimes], float]) -> tuple[StepTimes, float]:
     """The one that needs the most, and what is usual among the others."""
     slow = max(paces, key=own)
     return slow, median(own(pace) for pace in paces if pace is not slow)
@@ -215,8 +219,8 @@ def _stands_out(own_s: float, usual_s: float, step_s: float) -> bool:
 
 
 def _slow_by(
-    paces: list[Pace], slow: Pace, own_s: float, usual_s: float, what: str, do: str, own: Callable[[Pace], float]
-) -> _Slow:
+    paces: list[StepTimes], slow: StepTimes, own_s: float, usual_s: float, what: str, do: str, own: Callable[[StepTimes], float]
+) -> _Slowdown:
     others = [pace for pace in paces if pace is not slow]
     claims = [
         Evidence(f"{pace.member.name} spends {_ms(own(pace))} a step on {what}", own(pace), usual_s, pace.groups[-3:])
@@ -225,12 +229,12 @@ def _slow_by(
     why = f"{what} takes {_ms(own_s)} a step, that of the others {_ms(usual_s)}"
     more = own_s - usual_s
     since = _since(slow, usual_s + more / 2)
-    waits_are_seen = all((pace.collective_share or 0.0) > SELDOM for pace in others)
+    waits_are_seen = all((pace.collective_share or 0.0) > MAX_COLLECTIVE_SHARE for pace in others)
     certainty = Certainty.CERTAIN if waits_are_seen else Certainty.LIKELY
-    return _Slow(slow, more, why, (*claims, *_machine(slow, others)), do, since, certainty)
+    return _Slowdown(slow, more, why, (*claims, *_machine(slow, others)), do, since, certainty)
 
 
-def _since(slow: Pace, limit_s: float) -> float | None:
+def _since(slow: StepTimes, limit_s: float) -> float | None:
     """Of the steps that are looked at, the first from which on all were so slow; None: from the beginning of these."""
     since = None
     for group in reversed(slow.groups):
@@ -240,13 +244,13 @@ def _since(slow: Pace, limit_s: float) -> float | None:
     return None
 
 
-def _by_stacks(paces: list[Pace]) -> _Slow | None:
+def _by_stacks(paces: list[StepTimes]) -> _Slowdown | None:
     if any(pace.collective_share is None for pace in paces):
         return None
     shares = [(pace, pace.collective_share or 0.0) for pace in paces]
     slow, least = min(shares, key=lambda each: each[1])
     others = [(pace, share) for pace, share in shares if pace is not slow]
-    if least > SELDOM or any(share < MOSTLY for _, share in others):
+    if least > MAX_COLLECTIVE_SHARE or any(share < MOSTLY for _, share in others):
         return None
     claims = [
         Evidence(
@@ -258,10 +262,10 @@ def _by_stacks(paces: list[Pace]) -> _Slow | None:
     machine = _machine(slow, [pace for pace, _ in others])
     why = "the others wait in collective operations most of the time, and it is the one they wait for"
     do = "see what this worker computes or does that the others do not, and what else its machine does"
-    return _Slow(slow, None, why, (*claims, *machine), do)
+    return _Slowdown(slow, None, why, (*claims, *machine), do)
 
 
-def _by_cores(paces: list[Pace]) -> _Slow | None:
+def _by_cores(paces: list[StepTimes]) -> _Slowdown | None:
     if any(pace.cpu_share is None for pace in paces):
         return None
     slow = max(paces, key=_need_of_cores)
@@ -269,31 +273,31 @@ def _by_cores(paces: list[Pace]) -> _Slow | None:
     if _need_of_cores(slow) < CORES_FULL or any(_need_of_cores(pace) > CORES_FREE for pace in others):
         return None
     is_short = (slow.queued_cores or 0.0) >= QUEUED_CORES and all((pace.queued_cores or 0.0) < QUEUED_CORES for pace in others)
-    if not is_short or (slow.collective_share or 0.0) > SELDOM:
+    if not is_short or (slow.collective_share or 0.0) > MAX_COLLECTIVE_SHARE:
         return None  # who waits for the others may spin, and uses a core for that
     why = "it uses all the cores that it has and wants more, and the others have some to spare"
     do = "give this worker as many cores as the others, and see what else runs on its machine"
-    return _Slow(slow, None, why, tuple(_machine(slow, others)), do)
+    return _Slowdown(slow, None, why, tuple(_machine(slow, others)), do)
 
 
-def _by_memory(paces: list[Pace]) -> _Slow | None:
+def _by_memory(paces: list[StepTimes]) -> _Slowdown | None:
     slow = max(paces, key=lambda pace: pace.swap_bytes_s or 0.0)
     others = [pace for pace in paces if pace is not slow]
     swaps = slow.swap_bytes_s or 0.0
     if swaps < SWAPS_BYTES_S or any((pace.swap_bytes_s or 0.0) > 0.1 * swaps for pace in others):
         return None
-    if (slow.collective_share or 0.0) > SELDOM:
+    if (slow.collective_share or 0.0) > MAX_COLLECTIVE_SHARE:
         return None
     why = f"its machine swaps {swaps / 1e6:.0f} MB a second, and those of the others hardly do"
     do = "give this worker as much memory as the others, or end what else uses it on its machine"
-    return _Slow(slow, None, why, tuple(_machine(slow, others)), do)
+    return _Slowdown(slow, None, why, tuple(_machine(slow, others)), do)
 
 
-def _need_of_cores(pace: Pace) -> float:
+def _need_of_cores(pace: StepTimes) -> float:
     return pace.cpu_share or 0.0
 
 
-def _machine(slow: Pace, others: list[Pace]) -> list[Evidence]:
+def _machine(slow: StepTimes, others: list[StepTimes]) -> list[Evidence]:
     """What its own machine tells, where that of the others is otherwise."""
     told: list[tuple[str, float, float, tuple[Event, ...]]] = []
     rest = [pace for pace in others if pace.cpu_share is not None]
@@ -310,7 +314,7 @@ def _machine(slow: Pace, others: list[Pace]) -> list[Evidence]:
     return [Evidence(claim, value, limit, events[-3:]) for claim, value, limit, events in told if events]
 
 
-def _found(crew: RunGroup, slow: _Slow, step_s: float) -> Found:
+def _found(run_group: RunGroup, slow: _Slowdown, step_s: float) -> Found:
     member = slow.pace.member
     host = f" ({member.host})" if member.host else ""
     times = ""
@@ -321,7 +325,7 @@ def _found(crew: RunGroup, slow: _Slow, step_s: float) -> Found:
     since = f" It has been so for {newest - slow.since:.0f} s." if slow.since is not None else ""
     return Found(
         slow.certainty,
-        f"{member.name[0].upper()}{member.name[1:]}{host} holds the other {_count(crew)}: {slow.why}.{times}{since}",
+        f"{member.name[0].upper()}{member.name[1:]}{host} holds the other {_count(run_group)}: {slow.why}.{times}{since}",
         slow.evidence,
         (slow.do,),
         effect=Effect.SLOWS,
@@ -329,8 +333,8 @@ def _found(crew: RunGroup, slow: _Slow, step_s: float) -> Found:
     )
 
 
-def _count(crew: RunGroup) -> str:
-    return f"{crew.of - 1:,} workers" if crew.of > 2 else "worker"
+def _count(run_group: RunGroup) -> str:
+    return f"{run_group.of - 1:,} workers" if run_group.of > 2 else "worker"
 
 
 def _ms(seconds: float) -> str:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from unstall.diagnosis.error_messages import innermost
 from unstall.diagnosis.fatal_error import user_line
-from unstall.diagnosis.stalls import Stall, Still, current_stall
+from unstall.diagnosis.stalls import Stall, StuckThread, current_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.workers import cluster
 from unstall.diagnosis.workers.clock_offset import offset
@@ -29,7 +29,7 @@ from unstall.journal.stack_frames import main_thread, program_folder, user_frame
 ALONE_PHASES = frozenset({"validate", "predict", "save"})  # what one worker rightly does while the others wait
 
 
-class Doing(StrEnum):
+class Activity(StrEnum):
     JOINS = "joins"  # waits for the others to come
     COLLECTIVE = "collective"  # waits in an operation that all must take part in
     STANDS = "stands"  # somewhere else, and does not move
@@ -42,13 +42,13 @@ class Doing(StrEnum):
     LEFT = "left"  # failed or was killed
 
 
-WAITS = frozenset({Doing.JOINS, Doing.COLLECTIVE})
-GONE = frozenset({Doing.ENDED, Doing.LEFT})
+WAITS = frozenset({Activity.JOINS, Activity.COLLECTIVE})
+GONE = frozenset({Activity.ENDED, Activity.LEFT})
 
 
 @dataclass(frozen=True)
 class Place:
-    doing: Doing
+    doing: Activity
     step: int | None  # the one that it is in
     phase: str
     words: str  # what it does, after its name: 'waits in a collective of JAX at train.py:36'
@@ -61,13 +61,13 @@ class Place:
         return self.doing in WAITS
 
 
-def places_of(crew: RunGroup) -> list[tuple[Member, Place]]:
-    return [(member, place_of(member)) for member in crew.members]
+def places_of(run_group: RunGroup) -> list[tuple[Member, Place]]:
+    return [(member, place_of(member)) for member in run_group.members]
 
 
-def silent_s(crew: RunGroup, member: Member) -> float:
+def silent_s(run_group: RunGroup, member: Member) -> float:
     """For how long it has told nothing, while another of them did. A clock that is ahead or behind is allowed for."""
-    others = [(other, offset(member.journal, other.journal)) for other in crew.others(member)]
+    others = [(other, offset(member.journal, other.journal)) for other in run_group.others(member)]
     ends = [other.journal.now - (known.seconds if known and known.is_locked else 0.0) for other, known in others]
     return max(0.0, max(ends, default=0.0) - member.journal.now)
 
@@ -96,16 +96,22 @@ def _ended(journal: Journal, stall: Stall | None) -> Place | None:
     after = f" after step {step:,}" if step is not None else ""
     code, signal = (ended.exit_code, ended.signal) if isinstance(ended, ProcessEnded) else (0, None)
     if signal is not None:
-        return Place(Doing.LEFT, step, "", f"was killed by signal {signal}{after}", ended.at, None, (ended,))
+        return Place(Activity.LEFT, step, "", f"was killed by signal {signal}{after}", ended.at, None, (ended,))
     if code or error is not None:
         place = _error_place(journal, error)
         said = f": {innermost(error.kind, error.message).line}" if error else ""
         at = f" at {place}" if place else ""
         how = f" with exit code {code}" if code else ""
         return Place(
-            Doing.LEFT, step, "", f"ended{how}{after}{at}{said}", ended.at, place, (ended,) if error is None else (error, ended)
+            Activity.LEFT,
+            step,
+            "",
+            f"ended{how}{after}{at}{said}",
+            ended.at,
+            place,
+            (ended,) if error is None else (error, ended),
         )
-    return Place(Doing.ENDED, step, "", f"ended in order{after}", ended.at, None, (ended,))
+    return Place(Activity.ENDED, step, "", f"ended in order{after}", ended.at, None, (ended,))
 
 
 def _error_place(journal: Journal, error: ErrorRaised | None) -> str | None:
@@ -121,18 +127,18 @@ def _in_stall(journal: Journal, stall: Stall) -> Place:
         joins = cluster.joining(still.thread)
         if joins:
             at = where(user_frames(still.thread)[0], folder)
-            return Place(Doing.JOINS, step, began.phase, f"joins {joins} at {at}", began.since, at, still.samples)
+            return Place(Activity.JOINS, step, began.phase, f"joins {joins} at {at}", began.since, at, still.samples)
     everywhere = [still for still in stall.still() if user_frames(still.thread)]
     for still in everywhere:
         collective = cluster.in_collective(stall, still)
         if collective:
             at = where(user_frames(still.thread)[0], folder)
             words = f"waits in a collective of {collective} at {at}"
-            return Place(Doing.COLLECTIVE, step, began.phase, words, began.since, at, still.samples)
+            return Place(Activity.COLLECTIVE, step, began.phase, words, began.since, at, still.samples)
     return _elsewhere(journal, stall, step, everywhere)
 
 
-def _elsewhere(journal: Journal, stall: Stall, step: int | None, standing: list[Still]) -> Place:
+def _elsewhere(journal: Journal, stall: Stall, step: int | None, standing: list[StuckThread]) -> Place:
     """Standing is only who stands at one line in all samples, and by the kernel's account, where there is no pulse."""
     began, folder = stall.began, program_folder(journal)
     main = next((still for still in standing if still.is_main and still.thread["name"] == "MainThread"), None)
@@ -140,16 +146,16 @@ def _elsewhere(journal: Journal, stall: Stall, step: int | None, standing: list[
     thread = main.thread if main else main_thread(sample) if sample else None
     if sample is None or thread is None:
         words = "makes no progress, and nobody could see where it is"
-        return Place(Doing.UNSEEN, step, began.phase, words, began.since, None, (began,))
+        return Place(Activity.UNSEEN, step, began.phase, words, began.since, None, (began,))
     users = user_frames(thread)
     at = where(users[0], folder) if users else None
     place = f" at {at}" if at else ""
     if stall.is_busy or main is None:
         how = "works" if stall.is_busy else "moves"
-        return Place(Doing.WORKS, step, began.phase, how + place, began.since, at, (sample, *stall.hosts[-1:]))
+        return Place(Activity.WORKS, step, began.phase, how + place, began.since, at, (sample, *stall.hosts[-1:]))
     words = waits_for(thread, main.call) or ""
     told = f"waits for {words}{place}" if words else f"stands still{place}"
-    return Place(Doing.STANDS, step, began.phase, told, began.since, at, main.samples)
+    return Place(Activity.STANDS, step, began.phase, told, began.since, at, main.samples)
 
 
 def _moving(journal: Journal) -> Place:
@@ -157,13 +163,13 @@ def _moving(journal: Journal) -> Place:
     phase = _phase(journal)
     if phase is not None and phase.phase in ALONE_PHASES:
         what = "saves" if phase.phase == "save" else "evaluates"
-        return Place(Doing.EVALUATES, step, phase.phase, what, phase.at, None, (phase,))
+        return Place(Activity.EVALUATES, step, phase.phase, what, phase.at, None, (phase,))
     if step is None:
         began = journal.first(RunStarted)
         events: tuple[Event, ...] = tuple(event for event in (began, *journal.all()[-1:]) if event is not None)
-        return Place(Doing.STARTS, None, "", "tells of no step yet", began.at if began else journal.now, None, events)
+        return Place(Activity.STARTS, None, "", "tells of no step yet", began.at if began else journal.now, None, events)
     assert last is not None
-    return Place(Doing.TRAINS, step, "train", f"trains, {step:,} steps done", last.at, None, (last,))
+    return Place(Activity.TRAINS, step, "train", f"trains, {step:,} steps done", last.at, None, (last,))
 
 
 def _phase(journal: Journal) -> PhaseBegan | None:

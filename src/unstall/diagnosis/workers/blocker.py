@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from unstall.base import exit_codes
 from unstall.diagnosis.workers.activity import ALONE_PHASES
-from unstall.diagnosis.workers.snapshot import Sighting
+from unstall.diagnosis.workers.snapshot import WorkerSnapshot
 
 STOPPED_STATES = ("T", "t")  # of a process, as the kernel calls them: by a signal, or by a debugger
 # Frames in which a worker waits for the others: for the numbers of a step, for a message, for them to come.
@@ -45,21 +45,21 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Named:
+class Suspect:
     worker: int
     how: str  # stopped | stands still
     why: str  # what tells it apart from the others, in words
 
 
-def stopped(looks: Sequence[Look]) -> Named | None:
+def stopped(looks: Sequence[Look]) -> Suspect | None:
     """One that a signal has stopped: it shows at once, and nothing but a signal lets it go on."""
     for look in looks:
         if look.state in STOPPED_STATES:
-            return Named(look.worker, "stopped", "its process is stopped, by a signal or a debugger")
+            return Suspect(look.worker, "stopped", "its process is stopped, by a signal or a debugger")
     return None
 
 
-def held_up_by(looks: Sequence[Look]) -> Named | None:
+def held_up_by(looks: Sequence[Look]) -> Suspect | None:
     """The one that the others wait for, of workers that all stand still; None: nothing tells them apart. One that computes, or
     waits for a core, does not stand still: it may be compiling."""
     if len(looks) < 2 or any(look.is_busy for look in looks):
@@ -67,7 +67,7 @@ def held_up_by(looks: Sequence[Look]) -> Named | None:
     for is_odd, why in _SIGNS:
         odd = [look for look in looks if is_odd(look, looks)]
         if len(odd) == 1:
-            return Named(odd[0].worker, "stands still", why)
+            return Suspect(odd[0].worker, "stands still", why)
     return stopped(looks)
 
 
@@ -136,82 +136,82 @@ def _blame(end: End) -> tuple[int, float, int]:
 SILENT_S = 10.0  # the watcher of a program that stands still, and of one that moves, writes more often
 LOOKED_AT_S = 12.0  # after so long in a stall a watcher has taken the stacks and said what it knows
 MAX_SHARE = 0.5  # of the workers, that can hold the rest: if more look like it, nothing can be said
-FEW_SHARE = 0.02  # the same for what is told by silence alone, which many watchers on busy machines may keep; at least one
+MAX_SILENT_SHARE = 0.02  # the same for what is told by silence alone, which many watchers on busy machines may keep; at least one
 
 
 @dataclass(frozen=True)
-class Holder:
-    sighting: Sighting
+class Blocker:
+    snapshot: WorkerSnapshot
     kind: str  # left | ended | elsewhere (its watcher names a cause) | silent | still (its watcher names none) | behind
     words: str
 
 
 @dataclass(frozen=True)
-class Holding:
-    holders: tuple[Holder, ...]
+class Blockage:
+    holders: tuple[Blocker, ...]
     held: int  # workers that wait
 
 
-def who_holds(workers: Sequence[Sighting], now: float) -> Holding | None:
+def find_blockage(workers: Sequence[WorkerSnapshot], now: float) -> Blockage | None:
     """None while nobody waits, and where it cannot be told. `now` is by the clock of `heard_at`."""
     going = [worker for worker in workers if not worker.ended]
     stalled = [worker for worker in going if worker.stall is not None]
     waiting = [worker for worker in stalled if worker.waits_for_others]
     if not waiting or len(workers) < 2:
         return None
-    few = max(1.0, FEW_SHARE * len(workers))
+    max_silent = max(1.0, MAX_SILENT_SHARE * len(workers))
     ways = (
         (_gone(workers), MAX_SHARE * len(workers)),
         (_elsewhere(stalled), MAX_SHARE * len(workers)),
-        (_silent(going, now), few),
-        (_still(stalled), few),
-        (_behind(stalled), few),
+        (_silent(going, now), max_silent),
+        (_still(stalled), max_silent),
+        (_behind(stalled), max_silent),
     )
     for holders, most in ways:
         if holders and len(holders) <= most:
-            return Holding(tuple(holders), len(waiting))
+            return Blockage(tuple(holders), len(waiting))
     return None
 
 
-def _gone(workers: Sequence[Sighting]) -> list[Holder]:
+def _gone(workers: Sequence[WorkerSnapshot]) -> list[Blocker]:
     bad = sorted((worker for worker in workers if worker.ended in {"failed", "killed"}), key=lambda worker: worker.ended_at)
     if bad:
-        return [Holder(worker, "left", f"{_after(worker)}{worker.ended}") for worker in bad]
+        return [Blocker(worker, "left", f"{_after(worker)}{worker.ended}") for worker in bad]
     done = [worker for worker in workers if worker.ended == "done"]
-    return [Holder(worker, "ended", f"{_after(worker)}ended in order") for worker in done]
+    return [Blocker(worker, "ended", f"{_after(worker)}ended in order") for worker in done]
 
 
-def _after(worker: Sighting) -> str:
+def _after(worker: WorkerSnapshot) -> str:
     return f"after step {worker.step:,} it has " if worker.step is not None else "it has "
 
 
-def _silent(going: Sequence[Sighting], now: float) -> list[Holder]:
+def _silent(going: Sequence[WorkerSnapshot], now: float) -> list[Blocker]:
     quiet = [worker for worker in going if now - worker.heard_at >= SILENT_S + worker.late_s and not worker.waits_for_others]
-    return [Holder(worker, "silent", f"nothing was heard of it for {now - worker.heard_at:.0f} s") for worker in quiet]
+    return [Blocker(worker, "silent", f"nothing was heard of it for {now - worker.heard_at:.0f} s") for worker in quiet]
 
 
-def _elsewhere(stalled: Sequence[Sighting]) -> list[Holder]:
+def _elsewhere(stalled: Sequence[WorkerSnapshot]) -> list[Blocker]:
     """Those whose watcher has named another cause than waiting."""
     named = [
         (worker, *next(iter(worker.verdicts.items()))) for worker in stalled if worker.verdicts and not worker.waits_for_others
     ]
-    return [Holder(worker, "elsewhere", f"{cause}{f' at {place}' if place else ''}") for worker, cause, place in named]
+    return [Blocker(worker, "elsewhere", f"{cause}{f' at {place}' if place else ''}") for worker, cause, place in named]
 
 
-def _still(stalled: Sequence[Sighting]) -> list[Holder]:
+def _still(stalled: Sequence[WorkerSnapshot]) -> list[Blocker]:
     """Those whose watcher has named nothing, in the time that it takes to look."""
     unnamed = [worker for worker in stalled if not worker.verdicts and worker.stall is not None]
     looked_at = [worker for worker in unnamed if worker.stall and worker.last_at - worker.stall.since >= LOOKED_AT_S]
     words = "it stands still{}, and not in a collective operation"
-    return [Holder(worker, "still", words.format(_in_phase(worker))) for worker in looked_at]
+    return [Blocker(worker, "still", words.format(_in_phase(worker))) for worker in looked_at]
 
 
-def _in_phase(worker: Sighting) -> str:
+def _in_phase(worker: WorkerSnapshot) -> str:
     phase = worker.stall.phase if worker.stall else ""
     return " while it saves" if phase == "save" else " while it evaluates" if phase in ALONE_PHASES else ""
 
 
-def _behind(stalled: Sequence[Sighting]) -> list[Holder]:
+def _behind(stalled: Sequence[WorkerSnapshot]) -> list[Blocker]:
     """Those that stand in an earlier step than all the others, when each has said that it waits."""
     if not all(worker.waits_for_others for worker in stalled):
         return []
@@ -220,7 +220,7 @@ def _behind(stalled: Sequence[Sighting]) -> list[Holder]:
         return []
     least = min(steps.values())
     return [
-        Holder(worker, "behind", f"it is in step {least:,}, the others are further")
+        Blocker(worker, "behind", f"it is in step {least:,}, the others are further")
         for worker in stalled
         if steps[id(worker)] == least
     ]

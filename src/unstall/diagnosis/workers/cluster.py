@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from unstall.diagnosis.stalls import Stall, Still
+from unstall.diagnosis.stalls import Stall, StuckThread
 from unstall.journal.events import ClusterSeen, Frame, MembershipSeen, ThreadStack
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import is_native, is_user_file
@@ -79,7 +79,7 @@ def _is(frame: Frame, file: str, function: str) -> bool:
     return file in frame["file"] and (not function or frame["function"].rsplit(".", 1)[-1] == function)
 
 
-def in_collective(stall: Stall, still: Still) -> str | None:
+def in_collective(stall: Stall, still: StuckThread) -> str | None:
     """Whose collective operation this thread waits in, or None."""
     if joining(still.thread):
         return None

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from unstall.base.errors import BucketError
-from unstall.diagnosis.workers.activity import Doing, place_of
-from unstall.diagnosis.workers.blocker import Holder, Holding, who_holds
+from unstall.diagnosis.workers.activity import Activity, place_of
+from unstall.diagnosis.workers.blocker import Blockage, Blocker, find_blockage
 from unstall.diagnosis.workers.members import RunGroup
 from unstall.diagnosis.workers.reader import members_of
-from unstall.diagnosis.workers.snapshot import KINDS, Sighting
+from unstall.diagnosis.workers.snapshot import KINDS, WorkerSnapshot
 from unstall.journal.events import Event
 from unstall.journal.reader import Tail
 from unstall.journal.run_folder import RunFolder
@@ -37,13 +37,13 @@ class _File:
 
 @dataclass(slots=True)
 class _Worker:
-    sighting: Sighting
+    snapshot: WorkerSnapshot
     path: str
     changed_ns: int = 0
     files: dict[str, _File] = field(default_factory=dict)
 
 
-class Roster:
+class WorkersFollower:
     def __init__(self, folder: Path, late_s: float = 0.0) -> None:
         """`late_s`: by which journals in the folder may be behind those that are written."""
         self.folder, self._late_s = folder, late_s
@@ -52,19 +52,19 @@ class Roster:
         self._looks = 0
 
     @property
-    def sightings(self) -> list[Sighting]:
-        return [worker.sighting for worker in self._workers.values()]
+    def snapshots(self) -> list[WorkerSnapshot]:
+        return [worker.snapshot for worker in self._workers.values()]
 
     @property
     def have_all_ended(self) -> bool:
         """A folder beside them that holds no journal is no worker."""
-        workers = [worker.sighting for worker in self._workers.values() if worker.files]
-        return bool(workers) and all(sighting.ended for sighting in workers)
+        workers = [worker.snapshot for worker in self._workers.values() if worker.files]
+        return bool(workers) and all(snapshot.ended for snapshot in workers)
 
     def excuse(self, seconds: float) -> None:
         """While nobody could look, nobody was silent."""
-        for sighting in self.sightings:
-            sighting.heard_at += seconds
+        for snapshot in self.snapshots:
+            snapshot.heard_at += seconds
 
     def look(self, now: float | None = None) -> None:
         """Reads what was added since the last look."""
@@ -73,28 +73,28 @@ class Roster:
         for name, path in self._folders():
             worker = self._workers.get(name)
             if worker is None:
-                worker = self._workers[name] = _Worker(Sighting(name, heard_at=now, late_s=self._late_s), path)
+                worker = self._workers[name] = _Worker(WorkerSnapshot(name, heard_at=now, late_s=self._late_s), path)
             self._find_files(worker)
             added = [event for file in worker.files.values() for event in self._read(worker, file, now)]
             added.sort(key=lambda event: event.at)
-            worker.sighting.take(added, now)
+            worker.snapshot.take(added, now)
 
-    def crews(self) -> list[list[Sighting]]:
+    def run_groups(self) -> list[list[WorkerSnapshot]]:
         """By cluster, each with at least two; of runs at one address one after the other, the newest."""
-        groups: dict[tuple[str, int | None], dict[object, Sighting]] = {}
-        for sighting in self.sightings:
-            if sighting.of is not None and sighting.of > 1:
-                of_cluster = groups.setdefault((sighting.cluster, sighting.of), {})
-                before = of_cluster.get(sighting.worker)
-                if before is None or before.began_at < sighting.began_at:
-                    of_cluster[sighting.worker] = sighting
+        groups: dict[tuple[str, int | None], dict[object, WorkerSnapshot]] = {}
+        for snapshot in self.snapshots:
+            if snapshot.of is not None and snapshot.of > 1:
+                of_cluster = groups.setdefault((snapshot.cluster, snapshot.of), {})
+                before = of_cluster.get(snapshot.worker)
+                if before is None or before.began_at < snapshot.began_at:
+                    of_cluster[snapshot.worker] = snapshot
         return [list(group.values()) for group in groups.values() if len(group) > 1]
 
-    def holding(self, now: float | None = None) -> list[tuple[list[Sighting], Holding]]:
+    def blockage(self, now: float | None = None) -> list[tuple[list[WorkerSnapshot], Blockage]]:
         """Each cluster in which one is waited for, with who it is."""
         now = time.monotonic() if now is None else now
-        found = [(crew, who_holds(crew, now)) for crew in self.crews()]
-        return [(crew, holding) for crew, holding in found if holding is not None]
+        found = [(run_group, find_blockage(run_group, now)) for run_group in self.run_groups()]
+        return [(run_group, blockage) for run_group, blockage in found if blockage is not None]
 
     def _folders(self) -> list[tuple[str, str]]:
         try:
@@ -127,7 +127,7 @@ class Roster:
             return []
         if size == file.size:
             return []
-        worker.sighting.heard_at = now  # also by what is passed over
+        worker.snapshot.heard_at = now  # also by what is passed over
         head: list[Event] = []
         if not file.size and size > HEAD_BYTES + TAIL_BYTES:
             head = file.tail.read(HEAD_BYTES)
@@ -144,48 +144,50 @@ MAX_HOLDERS, MAX_WAITING = 8, 8
 LOOKED_AT = frozenset({"elsewhere", "still"})  # kinds of holders that stacks can confirm
 
 
-def few_of(crew: Sequence[Sighting], holding: Holding | None, folder: Path) -> RunGroup:
+def read_suspects(run_group: Sequence[WorkerSnapshot], blockage: Blockage | None, folder: Path) -> RunGroup:
     """The crew with a few of its members read; of the rest it is known that they are there."""
-    holders = [holder.sighting for holder in holding.holders[:MAX_HOLDERS]] if holding else []
-    rest = [sighting for sighting in crew if all(sighting is not each for each in holders)]
-    stalled = sorted(rest, key=lambda sighting: (sighting.stall is None, sighting.worker or 0))
-    chosen = sorted([*holders, *stalled[:MAX_WAITING]], key=lambda sighting: sighting.worker or 0)
-    members = [member for sighting in chosen for member in members_of(RunFolder(folder / sighting.run))]
-    return RunGroup(tuple(members), frozenset(sighting.worker for sighting in crew if sighting.worker is not None))
+    holders = [holder.snapshot for holder in blockage.holders[:MAX_HOLDERS]] if blockage else []
+    rest = [snapshot for snapshot in run_group if all(snapshot is not each for each in holders)]
+    stalled = sorted(rest, key=lambda snapshot: (snapshot.stall is None, snapshot.worker or 0))
+    chosen = sorted([*holders, *stalled[:MAX_WAITING]], key=lambda snapshot: snapshot.worker or 0)
+    members = [member for snapshot in chosen for member in members_of(RunFolder(folder / snapshot.run))]
+    return RunGroup(tuple(members), frozenset(snapshot.worker for snapshot in run_group if snapshot.worker is not None))
 
 
-def looked_at(holding: Holding, folder: Path) -> Holding | None:
+def confirm_blockage(blockage: Blockage, folder: Path) -> Blockage | None:
     """What is left of it when the stacks of those that are said to stand elsewhere have been read; None: nothing."""
-    kept = [holder for holder in holding.holders[:MAX_HOLDERS] if holder.kind not in LOOKED_AT or _stands(holder, folder)]
-    return replace(holding, holders=tuple(kept)) if kept else None
+    kept = [holder for holder in blockage.holders[:MAX_HOLDERS] if holder.kind not in LOOKED_AT or _stands(holder, folder)]
+    return replace(blockage, holders=tuple(kept)) if kept else None
 
 
-def _stands(holder: Holder, folder: Path) -> bool:
-    seen = members_of(RunFolder(folder / holder.sighting.run))
+def _stands(holder: Blocker, folder: Path) -> bool:
+    seen = members_of(RunFolder(folder / holder.snapshot.run))
     doing = {place_of(member).doing for member in seen}
-    return Doing.STANDS in doing or (Doing.UNSEEN in doing and holder.kind == "elsewhere")
+    return Activity.STANDS in doing or (Activity.UNSEEN in doing and holder.kind == "elsewhere")
 
 
-def crews_of_many(folder: Path) -> tuple[list[RunGroup], list[str]]:
+def find_run_groups(folder: Path) -> tuple[list[RunGroup], list[str]]:
     """As they are now, and the names of the runs that belong to none. A crew that is not large is read whole. Silence is judged
     by when the files were written, as this is the first look at them."""
-    roster = Roster(folder)
-    roster.look()
+    follower = WorkersFollower(folder)
+    follower.look()
     now = time.time()
-    for sighting in roster.sightings:
-        sighting.heard_at = _written_at(folder / sighting.run)
-    groups = roster.crews()
-    crews = [
-        _whole(group, folder) if len(group) <= READ_WHOLE_UP_TO else few_of(group, who_holds(group, now), folder)
+    for snapshot in follower.snapshots:
+        snapshot.heard_at = _written_at(folder / snapshot.run)
+    groups = follower.run_groups()
+    run_groups = [
+        _whole(group, folder) if len(group) <= READ_WHOLE_UP_TO else read_suspects(group, find_blockage(group, now), folder)
         for group in groups
     ]
-    together = {sighting.run for group in groups for sighting in group}
-    return crews, sorted(sighting.run for sighting in roster.sightings if sighting.run not in together and sighting.last_at)
+    together = {snapshot.run for group in groups for snapshot in group}
+    return run_groups, sorted(
+        snapshot.run for snapshot in follower.snapshots if snapshot.run not in together and snapshot.last_at
+    )
 
 
-def _whole(group: Sequence[Sighting], folder: Path) -> RunGroup:
-    ordered = sorted(group, key=lambda sighting: sighting.worker or 0)
-    return RunGroup(tuple(member for sighting in ordered for member in members_of(RunFolder(folder / sighting.run))))
+def _whole(group: Sequence[WorkerSnapshot], folder: Path) -> RunGroup:
+    ordered = sorted(group, key=lambda snapshot: snapshot.worker or 0)
+    return RunGroup(tuple(member for snapshot in ordered for member in members_of(RunFolder(folder / snapshot.run))))
 
 
 def _written_at(run: Path) -> float:
@@ -197,36 +199,36 @@ def _written_at(run: Path) -> float:
 
 LOOK_EVERY_S = 1.0
 
-Tell = Callable[[RunGroup, Holding], None]  # called when somebody new holds the others
-See = Callable[[Roster], None]  # called after each look
+Tell = Callable[[RunGroup, Blockage], None]  # called when somebody new holds the others
+See = Callable[[WorkersFollower], None]  # called after each look
 
 
-class Following:
-    def __init__(self, roster: Roster, tell: Tell, see: See) -> None:
-        self._roster, self._tell, self._see = roster, tell, see
+class BlockageFollower:
+    def __init__(self, follower: WorkersFollower, tell: Tell, see: See) -> None:
+        self._follower, self._tell, self._see = follower, tell, see
         self._told: set[frozenset[str]] = set()
 
     def have_all_ended(self) -> bool:
         """After a look, in which it is told who holds the others."""
-        roster, folder = self._roster, self._roster.folder
-        roster.look()
-        self._see(roster)
-        standing = roster.holding()
-        for crew, holding in standing:
-            sure = None if names(holding) in self._told else looked_at(holding, folder)
+        follower, folder = self._follower, self._follower.folder
+        follower.look()
+        self._see(follower)
+        standing = follower.blockage()
+        for run_group, blockage in standing:
+            sure = None if names(blockage) in self._told else confirm_blockage(blockage, folder)
             if sure is not None:
-                self._told.add(names(holding))
-                self._tell(few_of(crew, sure, folder), sure)
-        self._told &= {names(holding) for _, holding in standing}
-        return roster.have_all_ended
+                self._told.add(names(blockage))
+                self._tell(read_suspects(run_group, sure, folder), sure)
+        self._told &= {names(blockage) for _, blockage in standing}
+        return follower.have_all_ended
 
 
 def follow(folder: Path, tell: Tell, see: See) -> None:
     """Until every worker has ended."""
-    following = Following(Roster(folder), tell, see)
+    watching = BlockageFollower(WorkersFollower(folder), tell, see)
     while True:
         began = time.monotonic()
-        if following.have_all_ended():
+        if watching.have_all_ended():
             return
         time.sleep(max(0.05, LOOK_EVERY_S - (time.monotonic() - began)))
 
@@ -237,13 +239,13 @@ def follow_bucket(place: str, tell: Tell, see: See, say: Callable[[str], None]) 
     from unstall.storage.download import LOOK_EVERY_S as EVERY_S
 
     mirror = mirror_of(place)
-    roster = Roster(mirror.folder, LATE_S)
-    following = Following(roster, tell, see)
+    follower = WorkersFollower(mirror.folder, LATE_S)
+    watching = BlockageFollower(follower, tell, see)
     is_away, is_waiting, seen_at = False, False, time.monotonic()
     while True:
         began = time.monotonic()
         try:
-            if not mirror.look() and not roster.sightings and not is_waiting:
+            if not mirror.look() and not follower.snapshots and not is_waiting:
                 say(f"no run lies in {place} yet: it is looked for again and again. Ctrl-C ends it.")
                 is_waiting = True
         except BucketError as error:
@@ -253,12 +255,12 @@ def follow_bucket(place: str, tell: Tell, see: See, say: Callable[[str], None]) 
         else:
             if is_away:
                 say(f"{place} is there again.")
-            roster.excuse(max(0.0, time.monotonic() - seen_at - EVERY_S))
+            follower.excuse(max(0.0, time.monotonic() - seen_at - EVERY_S))
             is_away, seen_at = False, time.monotonic()
-            if following.have_all_ended():
+            if watching.have_all_ended():
                 return
         time.sleep(max(0.05, EVERY_S - (time.monotonic() - began)))
 
 
-def names(holding: Holding) -> frozenset[str]:
-    return frozenset(holder.sighting.run for holder in holding.holders)
+def names(blockage: Blockage) -> frozenset[str]:
+    return frozenset(holder.snapshot.run for holder in blockage.holders)

@@ -17,17 +17,17 @@ class Member:
 
     run: str
     journal: Journal
-    membership: MembershipSeen | None = None
+    rank_seen: MembershipSeen | None = None
     versions: Mapping[str, str] = field(default_factory=dict)  # of Python, frameworks and drivers
     sources: Mapping[str, str] = field(default_factory=dict)  # the program's own files by name: their hash
 
     @property
     def worker(self) -> int | None:
-        return self.membership.worker if self.membership else None
+        return self.rank_seen.worker if self.rank_seen else None
 
     @property
     def of(self) -> int | None:
-        return self.membership.of if self.membership else None
+        return self.rank_seen.of if self.rank_seen else None
 
     @property
     def machine(self) -> MachineSeen | None:
@@ -43,19 +43,19 @@ class Member:
         """worker 1; a process that has no number by the job that it was given, or by its run."""
         if self.worker is not None:
             return f"worker {self.worker}"
-        return self.membership.job if self.membership and self.membership.job else self.run
+        return self.rank_seen.job if self.rank_seen and self.rank_seen.job else self.run
 
     @property
     def began_at(self) -> float:
         started = self.journal.first(RunStarted)
-        return started.at if started else self.membership.at if self.membership else self.journal.now
+        return started.at if started else self.rank_seen.at if self.rank_seen else self.journal.now
 
     @property
     def cluster(self) -> tuple[str, ...]:
         """By which those that belong together are known."""
-        if self.membership is None:
+        if self.rank_seen is None:
             return ()
-        return (self.membership.coordinator, *self.membership.addresses)
+        return (self.rank_seen.coordinator, *self.rank_seen.addresses)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class RunGroup:
 
     @property
     def coordinator(self) -> str:
-        told = [member.membership for member in self.members if member.membership is not None]
+        told = [member.rank_seen for member in self.members if member.rank_seen is not None]
         return next((each.coordinator or ", ".join(each.addresses) for each in told if each.coordinator or each.addresses), "")
 
     @property
@@ -115,7 +115,7 @@ OVERLAP_SLACK_S = 600.0  # clocks may be apart, and one may have ended before an
 
 
 @dataclass(frozen=True)
-class Apart:
+class UngroupedRun:
     """A run that belongs to none of the others, and why."""
 
     member: Member
@@ -123,24 +123,24 @@ class Apart:
 
 
 @dataclass(frozen=True)
-class Together:
-    crews: tuple[RunGroup, ...]
-    apart: tuple[Apart, ...]
+class GroupedRuns:
+    run_groups: tuple[RunGroup, ...]
+    ungrouped: tuple[UngroupedRun, ...]
 
 
-def put_together(members: Iterable[Member]) -> Together:
-    alone: list[Apart] = []
+def put_together(members: Iterable[Member]) -> GroupedRuns:
+    alone: list[UngroupedRun] = []
     groups: dict[tuple[object, ...], list[list[Member]]] = {}
     for member in sorted(members, key=lambda member: member.began_at):
-        if member.membership is None:
-            alone.append(Apart(member, "it tells of no other workers"))
+        if member.rank_seen is None:
+            alone.append(UngroupedRun(member, "it tells of no other workers"))
             continue
         of_cluster = groups.setdefault((member.cluster, member.of), [])
         _join(of_cluster, member)
     found = _with_other_addresses([group for of_cluster in groups.values() for group in of_cluster])
-    crews = [RunGroup(tuple(sorted(group, key=_order))) for group in found if len(group) > 1]
-    alone += [Apart(group[0], _why_alone(group[0])) for group in found if len(group) == 1]
-    return Together(tuple(sorted(crews, key=lambda crew: crew.members[0].began_at)), tuple(alone))
+    run_groups = [RunGroup(tuple(sorted(group, key=_order))) for group in found if len(group) > 1]
+    alone += [UngroupedRun(group[0], _why_alone(group[0])) for group in found if len(group) == 1]
+    return GroupedRuns(tuple(sorted(run_groups, key=lambda run_group: run_group.members[0].began_at)), tuple(alone))
 
 
 def _join(groups: list[list[Member]], member: Member) -> None:
@@ -194,7 +194,7 @@ def program_of(member: Member) -> str:
 
 
 def _why_alone(member: Member) -> str:
-    told = member.membership
+    told = member.rank_seen
     assert told is not None
     address = told.coordinator or ", ".join(told.addresses[:3])
     place = f" at {address}" if address else ""

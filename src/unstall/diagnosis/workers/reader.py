@@ -84,7 +84,7 @@ def members_of(run: RunFolder) -> list[Member]:
         own = [_member(each, each.path.relative_to(run.path.parent).as_posix()) for each in beside]
         return [_member(run, run.name), *own]
     by_pid = _inside(run)
-    workers = {told.worker for events in by_pid.values() if (told := _membership(events)) is not None}
+    workers = {told.worker for events in by_pid.values() if (told := _rank_seen(events)) is not None}
     if len(workers) < 2:
         return [_member(run, run.name)]
     return _of_one_watcher(run, by_pid)
@@ -114,7 +114,7 @@ def _of_one_watcher(run: RunFolder, by_pid: dict[int, list[Event]]) -> list[Memb
     watched = [event for path in sorted(run.path.glob(WATCHER_FILES)) for event in Tail(path).read()]
     members = []
     for pid, events in by_pid.items():
-        told = _membership(events)
+        told = _rank_seen(events)
         if told is not None:
             own = of_the_newest_worker([*_of_process(watched, pid, set(by_pid)), *events])
             members.append(Member(f"{run.name}/{pid}", Journal(own), told, versions, sources))
@@ -130,7 +130,7 @@ def _inside(run: RunFolder) -> dict[int, list[Event]]:
     return found
 
 
-def _membership(events: Iterable[Event]) -> MembershipSeen | None:
+def _rank_seen(events: Iterable[Event]) -> MembershipSeen | None:
     told = [event for event in events if isinstance(event, MembershipSeen)]
     return told[-1] if told else None
 

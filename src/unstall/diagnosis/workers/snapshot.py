@@ -26,7 +26,7 @@ WAITING_VERDICTS = frozenset({"collective_stuck", "worker_missing"})  # of a wor
 
 
 @dataclass(slots=True)
-class Sighting:
+class WorkerSnapshot:
     run: str
     worker: int | None = None
     of: int | None = None
@@ -104,27 +104,27 @@ class Sighting:
         self.ended, self.ended_at = how, event.at
 
 
-_TAKEN: dict[type[Event], Callable[[Sighting, Any], None]] = {
-    RunStarted: Sighting._started,
-    MembershipSeen: Sighting._member,
-    MachineSeen: Sighting._machine,
-    StepsEnded: Sighting._steps,
-    PhaseBegan: Sighting._phase_began,
-    PhaseEnded: Sighting._phase_ended,
-    StallBegan: Sighting._stalled,
-    StallEnded: Sighting._moved,
-    VerdictReached: Sighting._verdict,
-    ErrorRaised: Sighting._error,
-    ProcessEnded: Sighting._ended,
-    HostSampled: lambda sighting, event: None,  # only that it was heard of
+_TAKEN: dict[type[Event], Callable[[WorkerSnapshot, Any], None]] = {
+    RunStarted: WorkerSnapshot._started,
+    MembershipSeen: WorkerSnapshot._member,
+    MachineSeen: WorkerSnapshot._machine,
+    StepsEnded: WorkerSnapshot._steps,
+    PhaseBegan: WorkerSnapshot._phase_began,
+    PhaseEnded: WorkerSnapshot._phase_ended,
+    StallBegan: WorkerSnapshot._stalled,
+    StallEnded: WorkerSnapshot._moved,
+    VerdictReached: WorkerSnapshot._verdict,
+    ErrorRaised: WorkerSnapshot._error,
+    ProcessEnded: WorkerSnapshot._ended,
+    HostSampled: lambda snapshot, event: None,  # only that it was heard of
 }
 KINDS = frozenset(kind.__name__.encode() for kind in _TAKEN)
 
 
-def crew_of(sighting: Sighting) -> dict[str, Any] | None:
+def describe_worker(snapshot: WorkerSnapshot) -> dict[str, Any] | None:
     """What a row says of it, before it is put together with others."""
-    if sighting.of is None or sighting.of < 2:
+    if snapshot.of is None or snapshot.of < 2:
         return None
     return {
-        "worker": sighting.worker, "of": sighting.of, "cluster": sighting.cluster, "group": None, "holds": None, "held_by": None,
+        "worker": snapshot.worker, "of": snapshot.of, "cluster": snapshot.cluster, "group": None, "holds": None, "held_by": None,
     }  # fmt: skip

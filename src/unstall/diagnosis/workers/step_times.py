@@ -25,7 +25,7 @@ USUAL_SHARE = 0.25  # of the groups that are looked back at are shorter than wha
 
 
 @dataclass(frozen=True)
-class Pace:
+class StepTimes:
     """Seconds are medians for one step."""
 
     member: Member
@@ -39,7 +39,7 @@ class Pace:
     collective_share: float | None  # of the stacks that were seen, how many waited in a collective operation
     samples: tuple[StackSampled, ...]
     hosts: tuple[HostSampled, ...]
-    before: Before | None  # None: steps are as long as ever, and the figures are of the newest groups
+    before: UsualTimes | None  # None: steps are as long as ever, and the figures are of the newest groups
 
     @property
     def hindered(self) -> float | None:
@@ -48,7 +48,7 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Before:
+class UsualTimes:
     """What was usual before steps became longer."""
 
     step_s: float
@@ -67,7 +67,7 @@ def own_of(group: StepsEnded) -> float:
     return max(waited, (group.seconds - group.busy_s) / _count(group))
 
 
-def pace_of(member: Member) -> Pace | None:
+def step_times_of(member: Member) -> StepTimes | None:
     """None where it has not told enough steps yet."""
     journal = member.journal
     groups = settled_groups(journal)
@@ -79,7 +79,7 @@ def pace_of(member: Member) -> Pace | None:
     seen = journal.since(StackSampled, max(groups[0].at, newest[-1].at - SAMPLES_S) if longer is None else since)
     samples = tuple(sample for sample in seen if sample.main and sample.at <= newest[-1].at)
     hosts = tuple(host for host in _hosts(journal, since) if host.at <= newest[-1].at)
-    return Pace(
+    return StepTimes(
         member=member,
         groups=tuple(groups),
         step_s=median(length_of(group) for group in newest),
@@ -122,10 +122,10 @@ def _count(group: StepsEnded) -> int:
     return max(1, group.last - group.first + 1)
 
 
-def _before(journal: Journal, groups: list[StepsEnded], longer: int) -> Before:
+def _before(journal: Journal, groups: list[StepsEnded], longer: int) -> UsualTimes:
     earlier, since = groups[:longer], groups[longer].at - groups[longer].seconds
     hosts = [host for host in _hosts(journal, groups[0].at) if host.at <= since]
-    return Before(median(length_of(group) for group in earlier), _input(earlier, MIN_SLOWER_GROUPS), tuple(hosts), since)
+    return UsualTimes(median(length_of(group) for group in earlier), _input(earlier, MIN_SLOWER_GROUPS), tuple(hosts), since)
 
 
 def _hosts(journal: Journal, since: float) -> list[HostSampled]:

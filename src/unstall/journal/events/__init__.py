@@ -101,7 +101,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-ENDING = frozenset({signals.SIGTERM, signals.SIGINT, signals.SIGHUP, signals.SIGQUIT})  # signals that ask a program to end
+TERMINATION_SIGNALS = frozenset(
+    {signals.SIGTERM, signals.SIGINT, signals.SIGHUP, signals.SIGQUIT}
+)  # signals that ask a program to end
 
 
 # --- the run and its processes -----------------------------------------------------------------------------------
@@ -160,7 +162,7 @@ class SignalSent(Event):
 
     @property
     def asks_for_the_end(self) -> bool:
-        return self.signal in ENDING
+        return self.signal in TERMINATION_SIGNALS
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 MAX_S = 1800.0  # for one answer; the largest detector is compiled in minutes
 
 
-class NotAnswered(UnstallError):
+class PlannerError(UnstallError):
     """The process that was to say what a step needs ended without an answer."""
 
 
-class Asking:
-    """`with Asking() as asking: asking(question)`. What was asked before, in any run, is not asked again.
+class PlannerClient:
+    """`with PlannerClient() as client: client(question)`. What was asked before, in any run, is not asked again.
 
     One process serves questions of one backend and one device; measured ones have each their own, as a peak is never taken back.
     """
@@ -69,25 +69,25 @@ class Asking:
             line = ""
         if line is None:
             self._end()
-            raise NotAnswered(f"The process that was to say what a step needs took longer than {MAX_S / 60:.0f} minutes.")
+            raise PlannerError(f"The process that was to say what a step needs took longer than {MAX_S / 60:.0f} minutes.")
         if not line:
             raise self._failed()
         told = json.loads(line)
         if "error" in told:
-            raise NotAnswered(told["error"])
+            raise PlannerError(told["error"])
         return Answer.from_plain(told)
 
     def _comes(self, stdout: IO[str]) -> bool:
         """It answers with one line, or ends; whichever comes first can be read."""
         return bool(select.select([stdout], [], [], MAX_S)[0])
 
-    def _failed(self) -> NotAnswered:
+    def _failed(self) -> PlannerError:
         assert self._process is not None
         self._process.wait()
         code = self._process.returncode
         self._process = None
         how = f"killed by signal {-code}, for want of host memory perhaps" if code < 0 else f"exit code {code}"
-        return NotAnswered(f"The process that was to say what a step needs ended without an answer: {how}.{self._last_line()}")
+        return PlannerError(f"The process that was to say what a step needs ended without an answer: {how}.{self._last_line()}")
 
     def _last_line(self) -> str:
         """Of what it wrote on its standard error, that names an error; remarks may follow it."""
@@ -106,7 +106,7 @@ class Asking:
             self._process.wait()
             self._process = None
 
-    def __enter__(self) -> Asking:
+    def __enter__(self) -> PlannerClient:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

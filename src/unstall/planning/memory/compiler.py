@@ -109,10 +109,10 @@ def compiled(detector: Detector, settings: Settings, phase: Phase, card: Mapping
 def _training(detector: Detector, settings: Settings, place: Any) -> Any:
     """The step that `unstall train` takes."""
     from unstall.training.step.step import Step
-    from unstall.training.step.train_step_jax import JaxStepping
+    from unstall.training.step.train_step_jax import JaxTrainStep
 
     stepping = Step(detector, settings, total_steps=1).stepping
-    assert isinstance(stepping, JaxStepping)
+    assert isinstance(stepping, JaxTrainStep)
     batch = _batch(detector, settings.batch_size, settings.max_boxes_per_image, place)
     return stepping.lowered(batch, place).compile()
 
@@ -121,9 +121,9 @@ def _evaluation(detector: Detector, settings: Settings, place: Any) -> Any:
     """Everything behind the outputs included, as `unstall evaluate` runs it."""
     import jax
 
-    from unstall.training.evaluate.inference import Detecting
+    from unstall.training.evaluate.inference import InferenceModel
 
-    detecting = Detecting(detector)
+    detecting = InferenceModel(detector)
 
     def detect(trained: Any, other: Any, images: Any) -> Any:
         found, _ = detecting.stateless_call(trained, other, images, training=False)

@@ -28,7 +28,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Tried:
+class FitAttempt:
     """A way to run, and what it would need."""
 
     what: str  # a key of COSTS
@@ -43,14 +43,14 @@ class Tried:
 Need = Callable[[Choice], int]
 
 
-def choose(wanted: Choice, batch_size: int, need: Need, limit: int, has_bfloat16: bool) -> tuple[Tried, ...]:
+def choose(wanted: Choice, batch_size: int, need: Need, limit: int, has_bfloat16: bool) -> tuple[FitAttempt, ...]:
     """What was tried, in order; the last one fits, or nothing does."""
-    tried: list[Tried] = []
+    tried: list[FitAttempt] = []
     for what, choice in ways(wanted, batch_size, has_bfloat16):
         if what == "micro-batch":
             choice = _largest_divisor(choice, batch_size, need, limit)  # noqa: PLW2901 one of many, found by looking
         bytes_ = need(choice)
-        tried.append(Tried(what, choice, bytes_, bytes_ <= limit))
+        tried.append(FitAttempt(what, choice, bytes_, bytes_ <= limit))
         if tried[-1].fits:
             break
     return tuple(tried)

@@ -52,9 +52,9 @@ def _train(detector: Detector, settings: Settings, batch: dict[str, np.ndarray])
 
 
 def _detect(detector: Detector, images: object) -> None:
-    from unstall.training.evaluate.inference import Detecting
+    from unstall.training.evaluate.inference import InferenceModel
 
-    detecting = Detecting(detector)
+    detecting = InferenceModel(detector)
     for _ in range(2):
         detecting.predict_on_batch(images)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unstall.planning.memory.devices import Device
-from unstall.planning.memory.fit_policy import Choice, Tried
+from unstall.planning.memory.fit_policy import Choice, FitAttempt
 from unstall.planning.memory.host import HostNeed
 from unstall.planning.memory.messages import Answer, Way
 
@@ -24,7 +24,7 @@ class MemoryPlan:
     usable_bytes: int  # of the device, by this backend
     usable_why: str
     wanted: Choice
-    tried: tuple[Tried, ...]  # in order; the last one is what the figures below are of
+    tried: tuple[FitAttempt, ...]  # in order; the last one is what the figures below are of
     batch_size: int
     training: Answer
     evaluation: Answer  # beside it the state of the training stays where it is

@@ -13,7 +13,7 @@ from unstall import backends
 from unstall.backends import allocators
 from unstall.config.settings import Settings, changed
 from unstall.planning.memory import compiler
-from unstall.planning.memory.client import Asking, NotAnswered
+from unstall.planning.memory.client import PlannerClient, PlannerError
 from unstall.planning.memory.devices import Device, here
 from unstall.planning.memory.fit_policy import Choice, choose
 from unstall.planning.memory.host import host_need
@@ -74,9 +74,9 @@ def plan(
     settings = settings.of_one_worker()
     backend = backends.preferred(None if settings.backend == "auto" else settings.backend)
     device = device or here(backend)
-    with Asking(before) as asking:
+    with PlannerClient(before) as client:
         best, *others = sources_for(backend, device)
-        planner = _Planner(settings, classes, backend, device, best, asking)
+        planner = _Planner(settings, classes, backend, device, best, client)
         if is_quick and best.way != "estimated":
             estimate = replace(planner, source=_estimate(""))
             clear = CLEAR if device.kind == "cuda" else CLEAR_ON_CORES
@@ -85,18 +85,18 @@ def plan(
         for source in others:
             try:
                 return planner.planned(finds_largest, largest_pixels)
-            except NotAnswered as error:
+            except PlannerError as error:
                 note = f"{source.note or 'the next best figures'}. Those {HOW[planner.source.way]} could not be had: {error}"
                 planner = replace(planner, source=replace(source, note=note))
         return planner.planned(finds_largest, largest_pixels)
 
 
-def step_need(settings: Settings, asking: Asking, device: Device | None = None, classes: int | None = None) -> Answer:
+def step_need(settings: Settings, client: PlannerClient, device: Device | None = None, classes: int | None = None) -> Answer:
     """What a step of just these settings needs, whether or not it fits: for runs that are compared."""
     settings = settings.of_one_worker()
     backend = backends.preferred(None if settings.backend == "auto" else settings.backend)
     device = device or here(backend)
-    planner = _Planner(settings, classes, backend, device, source_for(backend, device), asking, must_fit=False)
+    planner = _Planner(settings, classes, backend, device, source_for(backend, device), client, must_fit=False)
     return planner.answer(planner.wanted)
 
 
@@ -139,7 +139,7 @@ class _Planner:
     backend: str
     device: Device
     source: Source
-    asking: Asking
+    client: PlannerClient
     must_fit: bool = True  # else what is needed is asked for, however much it is
 
     @property
@@ -202,7 +202,7 @@ class _Planner:
             return on_the_line(settings, ask)
         try:
             return itself(settings, ask)
-        except NotAnswered:
+        except PlannerError:
             answer = on_the_line(settings, ask)
             return answer if answer.room > self.limit else replace(answer, need=answer.need + self.limit)
 
@@ -211,7 +211,7 @@ class _Planner:
         card = dict(self.device.card) if self.source.way in {"compiled", "compiled on the card", "estimated"} else {}
         if self.is_squeezed:
             card[compiler.GIVEN] = self.limit // GIVEN_STEP * GIVEN_STEP
-        return self.asking(question(settings, self.classes, phase, backend, self.source.way, card))
+        return self.client(question(settings, self.classes, phase, backend, self.source.way, card))
 
     def _evaluation(self, choice: Choice, training: Answer) -> tuple[int, Answer]:
         """Of as many images at once as are trained, or of half as many and so on, until it fits beside the training's state."""

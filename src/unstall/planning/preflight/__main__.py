@@ -31,7 +31,7 @@ def main() -> None:
     def tell(line: dict[str, Any]) -> None:
         os.write(pipe, json.dumps(line, default=str).encode() + b"\n")
 
-    context = Context(from_plain(asked["settings"]), Path(asked["folder"]), asked["is_quick"], Told(tell))
+    context = Context(from_plain(asked["settings"]), Path(asked["folder"]), asked["is_quick"], ProgressReporter(tell))
     known: dict[str, str] = asked["known"]
     for name in asked["checks"]:
         tell({"began": name})
@@ -41,7 +41,7 @@ def main() -> None:
         tell(answer)
 
 
-class Told:
+class ProgressReporter:
     """Progress, now and then."""
 
     def __init__(self, tell: Any) -> None:

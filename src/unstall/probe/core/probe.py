@@ -32,7 +32,7 @@ from unstall.probe.core.step_counter import StepCounter
 from unstall.probe.input.tf_timestamp import InputStamp
 
 EACH_STEP_UP_TO = 34  # further probes see each of the first steps, and later ones now and then
-SELDOM_S = 0.05
+PROBE_INTERVAL_S = 0.05
 ASIDE = ("validate", "predict", "save")  # phases that stand between steps, and are timed by themselves
 
 
@@ -62,7 +62,7 @@ class Probe:
         self.on_batch: Optional[Callable[[Any], None]] = None  # sees each batch that passes through Python
         self.on_each_step: list[Callable[[Any, int], None]] = []  # called as (model, steps done)
         self.on_step: list[Callable[[Any, int], Optional[bool]]] = []  # the same, seldom; True: the next step too, please
-        self._seldom_due = 0.0
+        self._probes_due = 0.0
         self.wants_next_step = False
         self.on_fit: list[Callable[[Any], None]] = []
         self.on_fit_end: list[Callable[[], None]] = []
@@ -240,8 +240,8 @@ class Probe:
         done = self.train.done
         for each in self.on_each_step:
             self.shield.call("each step", each, model, done)
-        if now >= self._seldom_due or done <= EACH_STEP_UP_TO or self.wants_next_step:
-            self._seldom_due = now + SELDOM_S
+        if now >= self._probes_due or done <= EACH_STEP_UP_TO or self.wants_next_step:
+            self._probes_due = now + PROBE_INTERVAL_S
             self._call_step_probes(model, done)
 
     def steps_rested(self, count: int) -> None:

@@ -217,9 +217,9 @@ def learning_rate(subject: Subject) -> dict[str, Any]:
     for name, factor in (("tenth", 0.1), ("same", 1.0), ("tenfold", 10.0)):
         subject.restore()
         optimizer.learning_rate = own * factor
-        course = subject.train(subject.batches)
-        losses[name] = _tail(course)
-        losses["first_loss"] = course[0]
+        step_losses = subject.train(subject.batches)
+        losses[name] = _tail(step_losses)
+        losses["first_loss"] = step_losses[0]
     optimizer.learning_rate = own
     return losses
 

@@ -45,7 +45,7 @@ class Holder:
         self.length = length
 
 
-class Holdings:
+class ContainerGrowth:
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
         self._due = 0.0
@@ -143,11 +143,11 @@ def own_bytes() -> int:
     return (int(fields[1]) - int(fields[2])) * _PAGE
 
 
-def holdings_of(probe: Probe) -> Holdings:
+def holdings_of(probe: Probe) -> ContainerGrowth:
     """The one record of a probe; made, and called after each step from then on, when a framework is first seen."""
-    holdings: Optional[Holdings] = probe.extras.get("holdings")
+    holdings: Optional[ContainerGrowth] = probe.extras.get("holdings")
     if holdings is None:
-        holdings = probe.extras["holdings"] = Holdings(probe)
+        holdings = probe.extras["holdings"] = ContainerGrowth(probe)
         probe.on_step.append(holdings.step_ended)
     return holdings
 

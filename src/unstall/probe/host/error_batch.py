@@ -31,7 +31,7 @@ def tell(probe: Probe, traceback: Optional[TracebackType]) -> None:
     facts = batch_facts_of(probe)
     described: list[dict[str, Any]] = []
     seen: set[int] = set()
-    for role, name, value in [*facts.in_hand(), *_variables(traceback)]:
+    for role, name, value in [*facts.current_arrays(), *_variables(traceback)]:
         if id(value) in seen or len(described) >= MAX_ARRAYS or time.monotonic() > until:
             continue
         seen.add(id(value))

@@ -13,7 +13,7 @@ from typing import Any, Optional
 from urllib.parse import urlsplit
 
 from unstall.journal.events import MembershipSeen
-from unstall.journal.rank import Told, told_by
+from unstall.journal.rank import RankInfo, told_by
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 
@@ -29,7 +29,7 @@ def install(probe: Probe) -> None:
     probe.on_fit.append(tell_again)
 
 
-def tell(probe: Probe, told: Optional[Told]) -> None:
+def tell(probe: Probe, told: Optional[RankInfo]) -> None:
     """Once, and again when it is other than before. What was said to the framework counts more than variables."""
     before = probe.extras.get(_TOLD)
     if told is None or told == before or (before is not None and "." in before.told_by and "." not in told.told_by):
@@ -91,7 +91,7 @@ def _joining_jax(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., A
 def _tell_jax(probe: Probe, coordinator: Any, of: Any, worker: Any) -> None:
     coordinator = coordinator or os.environ.get("JAX_COORDINATOR_ADDRESS")
     if isinstance(coordinator, str) and isinstance(of, int) and isinstance(worker, int) and of > 1:
-        tell(probe, Told("jax.distributed", worker, of, coordinator))
+        tell(probe, RankInfo("jax.distributed", worker, of, coordinator))
 
 
 def _joining_torch(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -112,10 +112,10 @@ def _tell_torch(probe: Probe, given: dict[str, Any]) -> None:
     worker = worker if isinstance(worker, int) and worker >= 0 else known.worker if known else None
     of = of if isinstance(of, int) and of > 0 else known.of if known else None
     if worker is not None and of is not None and of > 1:
-        tell(probe, Told("torch.distributed", worker, of, _torch_address(given.get("init_method"), known)))
+        tell(probe, RankInfo("torch.distributed", worker, of, _torch_address(given.get("init_method"), known)))
 
 
-def _torch_address(method: Any, known: Optional[Told]) -> str:
+def _torch_address(method: Any, known: Optional[RankInfo]) -> str:
     if isinstance(method, str) and method.startswith("tcp://"):
         return urlsplit(method).netloc
     if known is not None and known.coordinator:

@@ -179,7 +179,7 @@ class BatchFacts:
 
     # --- at an error ---
 
-    def in_hand(self) -> list[batch_stats.Part]:
+    def current_arrays(self) -> list[batch_stats.Part]:
         """The batch of the step that goes on; where none passed through Python, the arrays that fit was given."""
         if self._newest is not None:
             return batch_stats.parts(self._newest)

@@ -18,14 +18,14 @@ MAX_EVENTS = 24
 MAX_LOOKS = 400
 MAX_ENTRIES = 2000  # of a list, spread over it
 MAX_FOLDERS = 24
-MAX_ENDINGS = 4
-FEW_FILES = 24
+MAX_SUFFIXES = 4
+MAX_LISTED_FILES = 24
 LONGEST_PATH = 1000
 _KEY = "data met"
 _NOT_DATA = (".py", ".pyc", ".so", ".log", ".keras", ".weights.h5", ".ckpt", ".index")
 
 
-class DataSeen:
+class DataFileWatch:
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
         self._looks = 0
@@ -48,9 +48,9 @@ class DataSeen:
 
 
 def meet(probe: Probe, value: Any, how: str) -> None:
-    seen: Optional[DataSeen] = probe.extras.get(_KEY)
+    seen: Optional[DataFileWatch] = probe.extras.get(_KEY)
     if seen is None:
-        seen = probe.extras[_KEY] = DataSeen(probe)
+        seen = probe.extras[_KEY] = DataFileWatch(probe)
     probe.shield.call("data met", seen.meet, value, how)
 
 
@@ -93,11 +93,11 @@ def as_path(value: Any) -> Optional[str]:
 def summed_up(paths: list[str]) -> list[str]:
     """The files themselves where they are few; else patterns, by folder and ending: a folder may hold other things, too."""
     whole = list(dict.fromkeys(os.path.abspath(path) for path in paths))
-    if len(whole) <= FEW_FILES:
+    if len(whole) <= MAX_LISTED_FILES:
         return whole
     kinds = list(dict.fromkeys((os.path.dirname(path), os.path.splitext(path)[1]) for path in whole))
     if len(kinds) <= MAX_FOLDERS:
-        return [f"{glob.escape(folder)}/*{glob.escape(ending)}" for folder, ending in kinds]
+        return [f"{glob.escape(folder)}/*{glob.escape(suffix)}" for folder, suffix in kinds]
     common = os.path.commonpath([folder for folder, _ in kinds])
-    endings = list(dict.fromkeys(ending for _, ending in kinds))[:MAX_ENDINGS]
-    return [f"{glob.escape(common)}/**/*{glob.escape(ending)}" for ending in endings] if common.count("/") > 1 else []
+    suffixes = list(dict.fromkeys(suffix for _, suffix in kinds))[:MAX_SUFFIXES]
+    return [f"{glob.escape(common)}/**/*{glob.escape(suffix)}" for suffix in suffixes] if common.count("/") > 1 else []

@@ -55,7 +55,7 @@ def install(module: ModuleType, probe: Probe) -> None:
     wrap(getattr(module, "OwnedIterator", None), "__init__", make)
 
 
-class _Followed:
+class _FollowedIterator:
     def __init__(self, number: int, iterator: Any, stages: list[dict[str, Any]], role: str) -> None:
         self.number = number
         self.iterator = weakref.ref(iterator)
@@ -69,7 +69,7 @@ class _Measurer:
     def __init__(self, probe: Probe, tells: bool) -> None:
         """`tells`: whether this version of TensorFlow tells what it has measured."""
         self._probe, self._tells = probe, tells
-        self._followed: list[_Followed] = []
+        self._followed: list[_FollowedIterator] = []
         self._count = 0
         self._events = 0
         self._lock = threading.Lock()
@@ -87,7 +87,7 @@ class _Measurer:
         if not self._tells:
             return
         with self._lock:
-            self._followed = [*self._followed, _Followed(self._count, iterator, stages, role)][-MAX_ITERATORS:]
+            self._followed = [*self._followed, _FollowedIterator(self._count, iterator, stages, role)][-MAX_ITERATORS:]
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="unstall-pipeline", daemon=True)
             self._thread.start()
@@ -115,7 +115,7 @@ class _Measurer:
                     due = min(due, each.began + FIRST_AFTER_S)
             self._wake.wait(max(1.0, due - now))
 
-    def _measure(self, followed: _Followed) -> None:
+    def _measure(self, followed: _FollowedIterator) -> None:
         iterator = followed.iterator()
         if iterator is None:
             with self._lock:

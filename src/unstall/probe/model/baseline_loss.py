@@ -19,7 +19,7 @@ from unstall.probe.loop.custom_training import loop_of
 from unstall.probe.model.gradients import behind
 
 MAX_LABELS = 20_000
-FEWEST_LABELS = 200
+MIN_LABELS = 200
 MAX_BATCHES = 50
 MAX_CLASSES = 1000
 _ENTROPIES = {"binarycrossentropy": "binary", "sparsecategoricalcrossentropy": "classes", "categoricalcrossentropy": "classes"}
@@ -58,12 +58,12 @@ class Labels:
             self._are_classes = False
 
     def entropy(self) -> Optional[float]:
-        if not self._are_classes or self.count < FEWEST_LABELS:
+        if not self._are_classes or self.count < MIN_LABELS:
             return None
         return -sum(times / self.count * math.log(times / self.count) for times in self._classes.values())
 
     def variance(self) -> Optional[float]:
-        if self.count < FEWEST_LABELS:
+        if self.count < MIN_LABELS:
             return None
         return max(0.0, self._squares / self.count - (self._sum / self.count) ** 2)
 
@@ -72,7 +72,7 @@ def _is_one_hot(values: Any) -> bool:
     return bool(((values == 0) | (values == 1)).all() and (values.sum(axis=1) == 1).all())
 
 
-class Guessing:
+class BaselineLoss:
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
         self.labels = Labels()
@@ -165,10 +165,10 @@ class Guessing:
             self._probe.emit(LoopSeen(at=time.time(), facts=facts))
 
 
-def guessing_of(probe: Probe) -> Guessing:
-    guessing: Optional[Guessing] = probe.extras.get("guessing")
+def guessing_of(probe: Probe) -> BaselineLoss:
+    guessing: Optional[BaselineLoss] = probe.extras.get("guessing")
     if guessing is None:
-        guessing = probe.extras["guessing"] = Guessing(probe)
+        guessing = probe.extras["guessing"] = BaselineLoss(probe)
         probe.on_fit.append(guessing.fit_began)
         probe.on_fit_end.append(guessing.fit_ended)
         probe.on_other_pass.append(guessing.other_pass_began)
@@ -178,7 +178,7 @@ def guessing_of(probe: Probe) -> Guessing:
     return guessing
 
 
-def _see_loss(guessing: Guessing, loss: Any) -> None:
+def _see_loss(guessing: BaselineLoss, loss: Any) -> None:
     """What a step that is being traced computes its loss with."""
     if not hasattr(loss, "op"):
         return

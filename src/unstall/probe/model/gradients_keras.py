@@ -34,8 +34,8 @@ def install(module: ModuleType, probe: Probe) -> None:
 
     def is_due() -> bool:
         done = probe.train.done
-        is_seldom = probe.fit_depth > 0 and not loop.is_open and done > EACH_UP_TO and not torch_watch.is_looking
-        return not is_seldom or done % LATER_EVERY == 0
+        is_sampled = probe.fit_depth > 0 and not loop.is_open and done > EACH_UP_TO and not torch_watch.is_looking
+        return not is_sampled or done % LATER_EVERY == 0
 
     def make_apply(original: Callable[..., Any]) -> Callable[..., Any]:
         def apply(optimizer: Any, grads: Any, trainable_variables: Any = None) -> Any:

@@ -35,7 +35,7 @@ def _switch_on() -> None:
     from unstall.probe import trigger
 
     if not trigger.is_worker_process():
-        trigger.Waiting(run, _safely).arm()
+        trigger.ImportTrigger(run, _safely).arm()
 
 
 def _make_importable(package: str) -> None:

@@ -23,22 +23,22 @@ RED, GREEN = "%23c4261b", "%23187a3e"
 
 
 @dataclass(frozen=True)
-class Dress:
+class PageAssets:
     style: str
     script: str
     policy: str
 
 
-def of_run() -> Dress:
+def of_run() -> PageAssets:
     """A page that is a file: it can load nothing at all."""
     return _made(("run.css",), OF_A_RUN)
 
 
-def of_run_on_board() -> Dress:
+def of_run_on_board() -> PageAssets:
     return _made(("run.css", "board/bar.css"), OF_A_RUN + FOLLOWING, is_served=True)
 
 
-def of_list() -> Dress:
+def of_list() -> PageAssets:
     return _made(("run.css", "board/bar.css", "board/list.css"), OF_THE_LIST, is_served=True)
 
 
@@ -53,13 +53,13 @@ def icon(is_alarming: bool) -> str:
 
 
 @cache
-def _made(styles: tuple[str, ...], scripts: tuple[str, ...], is_served: bool = False) -> Dress:
+def _made(styles: tuple[str, ...], scripts: tuple[str, ...], is_served: bool = False) -> PageAssets:
     """A page that is served may ask its own server, for itself again."""
     style = "".join(_read(name) for name in styles)
     script = '"use strict";\n(() => {\n' + "\n".join(_read(name) for name in scripts) + "})();\n"
     served = "connect-src 'self'; form-action 'none'; " if is_served else ""
     own = f"style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:"
-    return Dress(style, script, f"default-src 'none'; {own}; {served}base-uri 'none'")
+    return PageAssets(style, script, f"default-src 'none'; {own}; {served}base-uri 'none'")
 
 
 def _read(name: str) -> str:

@@ -32,9 +32,9 @@ def plots(data: DataSet, told: dict[str, Any]) -> bytes:
     import numpy as np
     from matplotlib.figure import Figure
 
-    from unstall.data.check.context import Checked
+    from unstall.data.check.context import CheckedData
 
-    table = Checked(data, {}).table
+    table = CheckedData(data, {}).table
     sides = table.boxes[:, 2:] - table.boxes[:, :2]
     sides = sides[np.isfinite(sides).all(axis=1) & (sides > 0).all(axis=1)]
     figure = Figure(figsize=(13, 7.6), dpi=110, layout="constrained")

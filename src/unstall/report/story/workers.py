@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from unstall.diagnosis.findings import Diagnosis, diagnose, diagnose_crew
+from unstall.diagnosis.findings import Diagnosis, diagnose, diagnose_workers
 from unstall.diagnosis.verdict import Effect
-from unstall.diagnosis.workers.activity import GONE, Doing, Place, places_of
-from unstall.diagnosis.workers.blocker import Holder, Holding
+from unstall.diagnosis.workers.activity import GONE, Activity, Place, places_of
+from unstall.diagnosis.workers.blocker import Blockage, Blocker
 from unstall.diagnosis.workers.members import Member, RunGroup
 from unstall.report.story.outcome import CLEAR, FOUND, UNKNOWN
 from unstall.report.story.run import told_verdict
@@ -18,32 +18,32 @@ OF_THE_WHOLE = frozenset(
 )
 
 
-def tell_crew(crew: RunGroup, holding: Holding | None = None) -> dict[str, Any]:
-    """`holding`: what a few numbers of each have shown already, where they are followed."""
-    diagnosis, placed = diagnose_crew(crew), places_of(crew)
+def tell_workers(run_group: RunGroup, blockage: Blockage | None = None) -> dict[str, Any]:
+    """`blockage`: what a few numbers of each have shown already, where they are followed."""
+    diagnosis, placed = diagnose_workers(run_group), places_of(run_group)
     verdicts = [{**told_verdict(finding), "workers": finding.found.details.get("workers", [])} for finding in diagnosis.findings]
     holders = {worker for verdict in verdicts for worker in verdict["workers"] if verdict["effect"] != "spoils"}
-    quickly = [] if holding is None else [_holder(holder) for holder in holding.holders]
+    quickly = [] if blockage is None else [_holder(holder) for holder in blockage.holders]
     holders |= {holder["worker"] for holder in quickly}
     state = "stuck" if quickly else _state(diagnosis, placed)
     return {
         "state": state,
         "outcome": FOUND if verdicts or quickly else UNKNOWN if state in {"stuck", "failed"} else CLEAR,
-        "of": crew.of,
-        "coordinator": crew.coordinator,
-        "not_read": list(crew.not_read),
+        "of": run_group.of,
+        "coordinator": run_group.coordinator,
+        "not_read": list(run_group.not_read),
         "verdicts": verdicts,
         "holders": quickly,
-        "held": holding.held if holding else None,
+        "held": blockage.held if blockage else None,
         "unknown": [{"missing": each.missing, "cure": each.cure, "causes": name} for name, each in diagnosis.unknown.items()]
         + [{"missing": f"{name}: {each.error}", "cure": "", "causes": name} for name, each in diagnosis.crashed.items()],
-        "unread": [{"run": member.run, **asdict(each)} for member in crew.members for each in member.journal.unread],
+        "unread": [{"run": member.run, **asdict(each)} for member in run_group.members for each in member.journal.unread],
         "workers": [_worker(member, place, member.worker in holders) for member, place in placed],
     }
 
 
-def _holder(holder: Holder) -> dict[str, Any]:
-    seen = holder.sighting
+def _holder(holder: Blocker) -> dict[str, Any]:
+    seen = holder.snapshot
     return {"worker": seen.worker, "run": seen.run, "host": seen.host, "kind": holder.kind, "words": holder.words}
 
 
@@ -73,7 +73,7 @@ def _own(member: Member) -> dict[str, Any] | None:
 def _state(diagnosis: Diagnosis, placed: list[tuple[Member, Place]]) -> str:
     effects = {finding.found.effect for finding in diagnosis.findings}
     doing = {place.doing for _, place in placed}
-    if doing == {Doing.ENDED}:
+    if doing == {Activity.ENDED}:
         return "done"
     if doing <= GONE:
         return "failed"
@@ -81,4 +81,4 @@ def _state(diagnosis: Diagnosis, placed: list[tuple[Member, Place]]) -> str:
         return "stuck"
     if Effect.SLOWS in effects:
         return "slow"
-    return "training" if Doing.TRAINS in doing else "running"
+    return "training" if Activity.TRAINS in doing else "running"

@@ -51,7 +51,7 @@ def show_last_good(told: dict[str, Any], out: Console) -> None:
     out.print(told["last_good"], markup=False, soft_wrap=True)
 
 
-def show_doomed(told: dict[str, Any], out: Console) -> None:
+def show_runs_to_prune(told: dict[str, Any], out: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 

@@ -43,7 +43,9 @@ def show_models(plain: dict[str, Any], out: Console) -> None:
     for row in plain["models"]:
         image = "×".join(map(str, row["image_px"]))
         rest = (str(row[name]) for name in ("batch_size", "epochs", "optimizer"))
-        table.add_row(Text(row["model"], style="bold"), f"{row['parameters'] / 1e6:.1f} M", image, *rest, f"{row['learning_rate']:g}")
+        table.add_row(
+            Text(row["model"], style="bold"), f"{row['parameters'] / 1e6:.1f} M", image, *rest, f"{row['learning_rate']:g}"
+        )
     print_clean(out, table)
     for family, summary in plain["families"].items():
         print_line(out, Text(f"{family}: {summary}", style="dim"))

@@ -137,7 +137,7 @@ def _unread(row: dict[str, Any]) -> str:
 def headline(story: dict[str, Any]) -> str:
     progress, ended = story["progress"], story["ended"]
     if ended is not None:
-        return _ending(ended, progress, story["state"] == "interrupted")
+        return _describe_end(ended, progress, story["state"] == "interrupted")
     if story["state"] == "unknown":
         return _why_unknown(story)
     if (progress.get("idle_s") or 0.0) > (progress["stalled_s"] or 0.0) and not progress["stalled_in"]:
@@ -173,7 +173,7 @@ def _why_unknown(story: dict[str, Any]) -> str:
     return f"{unread[0]['file'] if len(unread) == 1 else 'a part of its journal'} could not be read, in which its end may stand"
 
 
-def _ending(ended: dict[str, Any], progress: dict[str, Any], is_interrupted: bool) -> str:
+def _describe_end(ended: dict[str, Any], progress: dict[str, Any], is_interrupted: bool) -> str:
     took = f" after {duration(progress['seconds'])}" if progress["seconds"] else ""
     since = f" since step {progress['from_step']:,}" if progress.get("from_step") else ""
     steps = f", {counted(progress['step'] + 1, 'step')}{since}" if progress["step"] is not None else ""

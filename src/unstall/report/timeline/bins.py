@@ -125,7 +125,7 @@ def _put_together(known: list[float], other: list[float]) -> None:
     known[3], known[4] = min(known[3], other[3]), max(known[4], other[4])
 
 
-class Named:
+class NamedSeries:
     """Several series of one plot by name. Beyond `most_names` further names are left out: a plot of fifty lines shows nothing."""
 
     def __init__(self, most: int, most_names: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from unstall.journal.events import Event, InputMeasured, PipelineMeasured
-from unstall.report.timeline.bins import Named
+from unstall.report.timeline.bins import NamedSeries
 from unstall.report.timeline.plots import Plot, line_plot
 
 MAX_POINTS = 300
@@ -16,8 +16,8 @@ OWN_STAGES = {"read": "read_s", "decode": "decode_s", "augment": "augment_s", "b
 
 class Input:
     def __init__(self) -> None:
-        self._queues = Named(MAX_POINTS, MAX_STAGES)
-        self._work = Named(MAX_POINTS, MAX_STAGES)
+        self._queues = NamedSeries(MAX_POINTS, MAX_STAGES)
+        self._work = NamedSeries(MAX_POINTS, MAX_STAGES)
         self._before: dict[str, float] = {}  # seconds of work up to the last look, by stage
         self._before_s = 0.0
         self._iterator: object = None

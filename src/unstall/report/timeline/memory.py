@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from unstall.journal.events import DeviceSampled, Event, HostSampled
-from unstall.report.timeline.bins import Named, Series
+from unstall.report.timeline.bins import NamedSeries, Series
 from unstall.report.timeline.plots import Plot, line_plot
 
 MAX_POINTS = 1000
@@ -15,12 +15,12 @@ MAX_DEVICE_POINTS = 400
 
 class Memory:
     def __init__(self) -> None:
-        self._host = Named(MAX_POINTS, 3)
+        self._host = NamedSeries(MAX_POINTS, 3)
         self._host_limit = 0
         self._cores = Series(MAX_POINTS)
-        self._devices = Named(MAX_DEVICE_POINTS, 2 * MAX_DEVICES)
+        self._devices = NamedSeries(MAX_DEVICE_POINTS, 2 * MAX_DEVICES)
         self._device_limits: dict[str, int] = {}
-        self._busy = Named(MAX_DEVICE_POINTS, MAX_DEVICES)
+        self._busy = NamedSeries(MAX_DEVICE_POINTS, MAX_DEVICES)
         self._host_peak: int | None = None
         self._device_peaks: dict[int, int] = {}
 

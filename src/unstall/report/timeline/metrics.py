@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unstall.journal.events import EpochEnded, Event, StepsEnded, UpdatesMeasured, WeightsSampled
-from unstall.report.timeline.bins import Named, Series
+from unstall.report.timeline.bins import NamedSeries, Series
 from unstall.report.timeline.plots import Plot, line_plot
 
 MAX_POINTS = 1000
@@ -18,8 +18,8 @@ LOSSES = {"loss": "mean of an epoch", "val_loss": "validation"}
 
 class Numbers:
     def __init__(self) -> None:
-        self._losses = Named(MAX_POINTS, MAX_LOSSES)
-        self._figures = Named(MAX_FIGURE_POINTS, MAX_FIGURES)
+        self._losses = NamedSeries(MAX_POINTS, MAX_LOSSES)
+        self._figures = NamedSeries(MAX_FIGURE_POINTS, MAX_FIGURES)
         self._rate = Series(MAX_POINTS)
         self._norm = Series(MAX_POINTS)
         self._is_measured = False  # by the project's own trainer, more often than once an epoch

@@ -23,7 +23,7 @@ NOT_MEASURED = "The wait for input was not measured in this run: it is part of c
 WHAT_IT_IS = "Shares of the time that passed."
 
 
-class Spent:
+class TimeSplit:
     def __init__(self) -> None:
         self._spans = Spans(KINDS, MAX_BINS)
         self._step_seconds = Series(MAX_POINTS)

@@ -12,7 +12,7 @@ from unstall.report.timeline.marks import Marks
 from unstall.report.timeline.memory import Memory
 from unstall.report.timeline.metrics import Numbers
 from unstall.report.timeline.plots import Plot
-from unstall.report.timeline.time_split import Spent
+from unstall.report.timeline.time_split import TimeSplit
 from unstall.report.timeline.weights import Weights
 
 
@@ -29,7 +29,7 @@ class Timeline:
         self.began: float | None = None
         self._last_at = 0.0
         self._marks = Marks()
-        self._spent = Spent()
+        self._spent = TimeSplit()
         self._memory = Memory()
         self._parts: tuple[Part, ...] = (self._spent, Numbers(), Weights(), self._memory, Input())
 

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from unstall.journal.events import Event, UpdatesMeasured, WeightsSampled
-from unstall.report.timeline.bins import Named
+from unstall.report.timeline.bins import NamedSeries
 from unstall.report.timeline.plots import Plot, line_plot
 
 MAX_GROUPS = 8
@@ -22,8 +22,8 @@ OF_ALL = "Of all weights that learn, before they are cut; means over the updates
 
 class Weights:
     def __init__(self) -> None:
-        self._gradients = Named(MAX_POINTS, MAX_NAMES)
-        self._updates = Named(MAX_POINTS, MAX_NAMES)
+        self._gradients = NamedSeries(MAX_POINTS, MAX_NAMES)
+        self._updates = NamedSeries(MAX_POINTS, MAX_NAMES)
         self._note = OF_SOME
         self._names: tuple[str, ...] = ()
         self._groups: dict[str, str] = {}

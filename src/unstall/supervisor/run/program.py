@@ -25,7 +25,7 @@ from unstall.report import json as json_report
 from unstall.report.story.run import tell
 from unstall.report.terminal import repairs
 from unstall.report.terminal import story as text
-from unstall.supervisor.launch import Launched, with_python
+from unstall.supervisor.launch import LaunchedProgram, with_python
 from unstall.supervisor.recorder import Recorder
 from unstall.supervisor.report_writer import keep_record, since_last_good, told_exactly, write_report
 from unstall.supervisor.run.confirm import confirm
@@ -44,44 +44,46 @@ class RunOptions:
     board: bool = False
 
 
-def supervise(command: Sequence[str], wishes: RunOptions) -> int:
+def supervise(command: Sequence[str], options: RunOptions) -> int:
     command = with_python(command)
-    json_report.refuse_unwritable(wishes.json_target)
+    json_report.refuse_unwritable(options.json_target)
     run_folder.home()  # one that cannot be is refused, rather than the run put elsewhere
     run = run_folder.create(label(command))
-    if wishes.board:
-        show_on_board(run, wishes)
+    if options.board:
+        show_on_board(run, options)
     try:
         launched, watch = start(command, run, "run", JournalWriter(run.journal_path("watcher", os.getpid()), keeps_lost=True))
     except UnstallError:
         run.remove_if_empty()
         raise
-    teller = Printer(run, wishes)
-    with kept_in_bucket(run, teller.complain):
-        _watch_to_the_end(launched, watch, teller, run, wishes)
+    printer = Printer(run, options)
+    with kept_in_bucket(run, printer.complain):
+        _watch_to_the_end(launched, watch, printer, run, options)
     return launched.end_as_it_ended()
 
 
-def _watch_to_the_end(launched: Launched, watch: Watch, teller: Printer, run: run_folder.RunFolder, wishes: RunOptions) -> None:
+def _watch_to_the_end(
+    launched: LaunchedProgram, watch: Watch, printer: Printer, run: run_folder.RunFolder, options: RunOptions
+) -> None:
     while launched.wait(TICK_S) is None:
         watch.note(*launched.new_signals())
         diagnosis = watch.tick()
-        if diagnosis is not None and teller.tell_if_new(watch, diagnosis) and wishes.stop_on_stall and teller.is_stuck:
+        if diagnosis is not None and printer.tell_if_new(watch, diagnosis) and options.stop_on_stall and printer.is_stuck:
             launched.stop()
     assert launched.ended is not None
     diagnosis = watch.finish([*launched.new_signals(), launched.ended])
-    if wishes.confirm and diagnosis.findings:
-        teller.complain("making experiments on the program, in a run of their own …")
+    if options.confirm and diagnosis.findings:
+        printer.complain("making experiments on the program, in a run of their own …")
         confirm(run, command=launched.command)
         diagnosis = watch.examine()
-    teller.tell_the_end(watch, diagnosis)
+    printer.tell_the_end(watch, diagnosis)
 
 
-def show_on_board(run: run_folder.RunFolder, wishes: RunOptions) -> None:
+def show_on_board(run: run_folder.RunFolder, options: RunOptions) -> None:
     """Before the program is started: from then on signals are passed on to it, and a board must not begin with them held back."""
     from unstall.board import autostart
 
-    autostart.show(run, is_quiet=wishes.quiet)
+    autostart.show(run, is_quiet=options.quiet)
 
 
 def start(
@@ -92,10 +94,10 @@ def start(
     mask: Iterable[int] | None = None,
     prints_on_stderr: bool = False,
     variables: Mapping[str, str] | None = None,
-) -> tuple[Launched, Watch]:
+) -> tuple[LaunchedProgram, Watch]:
     """A program with its watch; the journal of the watch begins with this program, whatever others the run has had."""
     began = time.time()
-    launched = Launched(command, run, mask, prints_on_stderr, variables)
+    launched = LaunchedProgram(command, run, mask, prints_on_stderr, variables)
     version, folder = unstall.__version__, str(Path.cwd())
     writer.write(
         RunStarted(at=began, mode=mode, command=masked_command(command), folder=folder, pid=launched.pid, version=version)
@@ -107,9 +109,9 @@ def start(
 class Printer:
     """Says each verdict once, when it is sure enough, and the summary at the end. Only on standard error."""
 
-    def __init__(self, run: run_folder.RunFolder, wishes: RunOptions) -> None:
+    def __init__(self, run: run_folder.RunFolder, options: RunOptions) -> None:
         self._run = run
-        self._wishes = wishes
+        self._options = options
         self._said: set[str] = set()
         self._seen: dict[str, int] = {}
         self._has_had_verdicts = False
@@ -130,7 +132,7 @@ class Printer:
         story["since_last_good"] = since_last_good(watch, story, is_over=False)
         self._run.write_story(story)
         self._keep_json(story)
-        if not self._wishes.quiet:
+        if not self._options.quiet:
             self._print(story)
         return True
 
@@ -144,31 +146,31 @@ class Printer:
         self._run.write_story(story)
         self._keep_json(story)
         self.is_stuck, self._seen = False, {}
-        if not self._wishes.quiet:
+        if not self._options.quiet:
             self._print(story, repair=True)
 
     def tell_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
         story = self._final_story(watch, diagnosis)
-        if not self._wishes.quiet:
+        if not self._options.quiet:
             self._print(story, summary=True)
-        if self._wishes.json_target:
+        if self._options.json_target:
             try:
-                json_report.write(story, self._wishes.json_target)
+                json_report.write(story, self._options.json_target)
             except (UnstallError, OSError) as error:  # said, but the exit code stays the program's own
                 self.complain(f"{error} The story is in {self._run.story_path}.")
 
     def _keep_json(self, story: dict[str, Any]) -> None:
         """From the first verdict on, with each change: we may be killed before the end. A failure to write is told at the end."""
         self._has_had_verdicts = self._has_had_verdicts or bool(story["verdicts"])
-        if self._has_had_verdicts and self._wishes.json_target and json_report.may_be_written_often(self._wishes.json_target):
+        if self._has_had_verdicts and self._options.json_target and json_report.may_be_written_often(self._options.json_target):
             with contextlib.suppress(UnstallError, OSError):
-                json_report.write(story, self._wishes.json_target)
+                json_report.write(story, self._options.json_target)
 
     def tell_new_at_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
         """For a program that is not ours to sum up: only what has not been said yet."""
         story = self._final_story(watch, diagnosis)
         fresh = [finding for finding in diagnosis.findings if finding.cause not in self._said]
-        if fresh and not self._wishes.quiet:
+        if fresh and not self._options.quiet:
             self._print(story)
 
     def _final_story(self, watch: Watch, diagnosis: Diagnosis) -> dict[str, Any]:

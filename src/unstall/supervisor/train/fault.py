@@ -77,7 +77,7 @@ class WorkerState:
 
 
 @dataclass(frozen=True)
-class NoHelp:
+class NoRemedy:
     """Why nothing more is done; `asks` is a plan that only a person may choose."""
 
     why: str
@@ -87,86 +87,100 @@ class NoHelp:
 # --- what it had ---
 
 
-def fault_of(patient: WorkerState, ended: ProcessEnded, step: int, diagnosis: Diagnosis) -> Fault | None:
+def fault_of(worker_state: WorkerState, ended: ProcessEnded, step: int, diagnosis: Diagnosis) -> Fault | None:
     """What a worker died of that can be treated; None: it was done, or the mistake is one that only a person can mend."""
     if ended.signal is not None:
-        return _killed(patient, ended.signal, step, diagnosis)
+        return _killed(worker_state, ended.signal, step, diagnosis)
     if ended.exit_code == exit_codes.OUT_OF_MEMORY:
-        return _out_of_memory(patient, step)
+        return _out_of_memory(worker_state, step)
     if ended.exit_code == exit_codes.NOT_FINITE:
-        return _not_finite(patient, step)
+        return _not_finite(worker_state, step)
     if ended.exit_code == exit_codes.DIVERGED:
-        return _diverged(patient, step)
+        return _diverged(worker_state, step)
     if ended.exit_code == exit_codes.OTHERS_LOST:
-        return without_others(patient, step)
+        return without_others(worker_state, step)
     if ended.exit_code == exit_codes.ADDRESS_TAKEN:
-        return patient.has(Kind.DIED, step, "The port at which the workers meet was taken by another program.")
+        return worker_state.has(Kind.DIED, step, "The port at which the workers meet was taken by another program.")
     if ended.exit_code == exit_codes.INTERRUPTED:
-        return patient.has(Kind.DIED, step, f"{patient.name} was asked to end by somebody else, and saved before it did.")
-    if ended.exit_code in NO_FAULT or (ended.exit_code == 1 and _fatal(patient.journal) is None):
+        return worker_state.has(
+            Kind.DIED, step, f"{worker_state.name} was asked to end by somebody else, and saved before it did."
+        )
+    if ended.exit_code in NO_FAULT or (ended.exit_code == 1 and _fatal(worker_state.journal) is None):
         return None
-    return _raised(patient, ended, step, diagnosis)
+    return _raised(worker_state, ended, step, diagnosis)
 
 
-def _killed(patient: WorkerState, number: int, step: int, diagnosis: Diagnosis) -> Fault:
+def _killed(worker_state: WorkerState, number: int, step: int, diagnosis: Diagnosis) -> Fault:
     name = _name(number)
     told = told_by(diagnosis)
     if any(finding.cause == Kind.HOST_MEMORY for finding in diagnosis.findings):
-        return patient.has(
-            Kind.HOST_MEMORY, step, f"The kernel killed {patient.name_inside} in step {step:,} for want of host memory.", *told
+        return worker_state.has(
+            Kind.HOST_MEMORY,
+            step,
+            f"The kernel killed {worker_state.name_inside} in step {step:,} for want of host memory.",
+            *told,
         )
-    full = _fullness(patient.journal)
+    full = _fullness(worker_state.journal)
     if number in CRASHES and full is not None:
-        return patient.has(
-            Kind.HOST_MEMORY, step, f"{patient.name} ended by {name} in step {step:,} when memory was nearly full.", full
+        return worker_state.has(
+            Kind.HOST_MEMORY, step, f"{worker_state.name} ended by {name} in step {step:,} when memory was nearly full.", full
         )
-    if number == signals.SIGABRT and not patient.is_alone:
-        who = who_was_lost(patient.journal)
+    if number == signals.SIGABRT and not worker_state.is_alone:
+        who = who_was_lost(worker_state.journal)
         why = f"; {who}" if who else ", as frameworks end a worker when another is gone or cannot be reached"
-        return patient.has(Kind.DIED, step, f"{patient.name} was ended by {name} in step {step:,}{why}.", *told)
-    return patient.has(Kind.DIED, step, f"{patient.name} was ended by {name} in step {step:,}.", *told)
+        return worker_state.has(Kind.DIED, step, f"{worker_state.name} was ended by {name} in step {step:,}{why}.", *told)
+    return worker_state.has(Kind.DIED, step, f"{worker_state.name} was ended by {name} in step {step:,}.", *told)
 
 
-def _out_of_memory(patient: WorkerState, step: int) -> Fault:
-    met = patient.journal.last(MemoryExhausted)
+def _out_of_memory(worker_state: WorkerState, step: int) -> Fault:
+    met = worker_state.journal.last(MemoryExhausted)
     if met is None:
-        return patient.has(Kind.DEVICE_MEMORY, step, f"Memory ran out{patient.beside} in step {step:,}.")
+        return worker_state.has(Kind.DEVICE_MEMORY, step, f"Memory ran out{worker_state.beside} in step {step:,}.")
     step = max(step, met.step)
     at_once = f", with {met.micro_batch} images at once in {met.precision}" if met.micro_batch else ""
     lines = tuple(line for line in (innermost("", met.message).message,) if line)
     if _OF_THE_HOST.search(met.message):
-        return patient.has(Kind.HOST_MEMORY, step, f"Host memory ran out{patient.beside} in step {step:,} ({met.phase}).", *lines)
-    return patient.has(
-        Kind.DEVICE_MEMORY, step, f"The device ran out of memory{patient.beside} in step {step:,} ({met.phase}){at_once}.", *lines
+        return worker_state.has(
+            Kind.HOST_MEMORY, step, f"Host memory ran out{worker_state.beside} in step {step:,} ({met.phase}).", *lines
+        )
+    return worker_state.has(
+        Kind.DEVICE_MEMORY,
+        step,
+        f"The device ran out of memory{worker_state.beside} in step {step:,} ({met.phase}){at_once}.",
+        *lines,
     )
 
 
-def _not_finite(patient: WorkerState, step: int) -> Fault:
-    started = patient.journal.last(RunStarted)
-    skipped = patient.journal.since(UpdateSkipped, started.at if started else 0.0)
+def _not_finite(worker_state: WorkerState, step: int) -> Fault:
+    started = worker_state.journal.last(RunStarted)
+    skipped = worker_state.journal.since(UpdateSkipped, started.at if started else 0.0)
     last = skipped[-1] if skipped else None
     happened = f"Losses or gradients were not finite again and again, up to step {last.step if last else step:,}."
     evidence = (
         [f"{len(skipped)} updates were not applied; {last.in_a_row} of them in a row, last the {last.what}"] if last else []
     )
     evidence += [f"a batch lies in {last.path}"] if last and last.path else []
-    return patient.has(Kind.NOT_FINITE, last.step if last else step, happened, *evidence)
+    return worker_state.has(Kind.NOT_FINITE, last.step if last else step, happened, *evidence)
 
 
-def _diverged(patient: WorkerState, step: int) -> Fault:
-    rose = patient.journal.last(LossDiverged)
+def _diverged(worker_state: WorkerState, step: int) -> Fault:
+    rose = worker_state.journal.last(LossDiverged)
     if rose is None:
-        return patient.has(Kind.DIVERGED, step, f"The loss rose and stayed high, seen in step {step:,}.")
+        return worker_state.has(Kind.DIVERGED, step, f"The loss rose and stayed high, seen in step {step:,}.")
     happened = f"The loss rose and stayed high: {_number(rose.usual_loss)} → {_number(rose.loss)} since step {rose.since_step:,}."
-    return patient.has(Kind.DIVERGED, rose.step, happened, f"seen in step {rose.step:,}; the usual loss was that of many steps")
+    return worker_state.has(
+        Kind.DIVERGED, rose.step, happened, f"seen in step {rose.step:,}; the usual loss was that of many steps"
+    )
 
 
-def without_others(patient: WorkerState, step: int) -> Fault:
+def without_others(worker_state: WorkerState, step: int) -> Fault:
     """Another worker is gone, of another machine: here nothing is wrong."""
-    lost = patient.journal.last(OthersLost)
+    lost = worker_state.journal.last(OthersLost)
     said = (lost.error.strip().splitlines() or [""])[0][:200] if lost is not None else ""
-    who = who_was_lost(patient.journal) or "one of them is gone, or cannot be reached"
-    return patient.has(Kind.DIED, step, f"{patient.name} lost the others in step {step:,}: {who}.", *([said] if said else []))
+    who = who_was_lost(worker_state.journal) or "one of them is gone, or cannot be reached"
+    return worker_state.has(
+        Kind.DIED, step, f"{worker_state.name} lost the others in step {step:,}: {who}.", *([said] if said else [])
+    )
 
 
 def who_was_lost(journal: Journal) -> str:
@@ -181,21 +195,25 @@ def who_was_lost(journal: Journal) -> str:
     return ""
 
 
-def _raised(patient: WorkerState, ended: ProcessEnded, step: int, diagnosis: Diagnosis) -> Fault:
-    error = _fatal(patient.journal)
+def _raised(worker_state: WorkerState, ended: ProcessEnded, step: int, diagnosis: Diagnosis) -> Fault:
+    error = _fatal(worker_state.journal)
     what = innermost(error.kind, error.message).line if error else f"exit code {ended.exit_code}"
     if any(finding.cause == Kind.HOST_MEMORY for finding in diagnosis.findings):
-        return patient.has(
-            Kind.HOST_MEMORY, step, f"Host memory ran out{patient.beside} in step {step:,}.", what, *told_by(diagnosis)
+        return worker_state.has(
+            Kind.HOST_MEMORY, step, f"Host memory ran out{worker_state.beside} in step {step:,}.", what, *told_by(diagnosis)
         )
-    return patient.has(Kind.DIED, step, f"{patient.name} ended with an error in step {step:,}.", what, *told_by(diagnosis))
+    return worker_state.has(
+        Kind.DIED, step, f"{worker_state.name} ended with an error in step {step:,}.", what, *told_by(diagnosis)
+    )
 
 
-def stuck(patient: WorkerState, stall: StallBegan | None, step: int, seconds: float, diagnosis: Diagnosis | None) -> Fault:
+def stuck(worker_state: WorkerState, stall: StallBegan | None, step: int, seconds: float, diagnosis: Diagnosis | None) -> Fault:
     lasted = LASTED.get(stall.phase, "steps") if stall is not None else ""
     usual = f", where {lasted} took {stall.usual_s:.2g} s" if stall is not None and stall.usual_s else ""
-    what = "The training" if patient.is_alone else patient.name
-    return patient.has(Kind.STUCK, step, f"{what} stood still for {seconds:.0f} s in step {step:,}{usual}.", *told_by(diagnosis))
+    what = "The training" if worker_state.is_alone else worker_state.name
+    return worker_state.has(
+        Kind.STUCK, step, f"{what} stood still for {seconds:.0f} s in step {step:,}{usual}.", *told_by(diagnosis)
+    )
 
 
 def told_by(diagnosis: Diagnosis | None) -> list[str]:
@@ -237,21 +255,21 @@ def _number(value: float | None) -> str:
 # --- what is done about it ---
 
 
-def treat(fault: Fault) -> Plan | NoHelp:
+def treat(fault: Fault) -> Plan | NoRemedy:
     """The first remedy whose turn it is that can help, within the number of repairs that the run may have."""
     most = fault.settings.max_restarts
     made = sum(plan.attempt > 0 for plan in fault.plans)
     if made >= most:
-        return NoHelp(f"{made} repairs have been made, and max_restarts is {most}" if most else "repairs are switched off")
+        return NoRemedy(f"{made} repairs have been made, and max_restarts is {most}" if most else "repairs are switched off")
     for module in remedies.remedies_for(fault.kind):
         plan: Plan | None = module.plan(fault)
         if plan is not None and module.SAFETY is Safety.AUTO:
             return plan
         if plan is not None:
-            return NoHelp(plan.why, asks=plan)
+            return NoRemedy(plan.why, asks=plan)
     times = fault.times_at_this_place()
     tried = f": it came at the same place {times + 1} times" if times else ""
-    return NoHelp(f"no remedy is left{tried}")
+    return NoRemedy(f"no remedy is left{tried}")
 
 
 def made_in_vain(fault: Fault, chosen: Plan, verified: frozenset[int]) -> PlanMade | None:

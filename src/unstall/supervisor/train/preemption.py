@@ -30,7 +30,7 @@ PAUSE_S = 2.0  # after an error
 
 
 @dataclass(frozen=True)
-class Came:
+class PreemptionNotice:
     source: str  # the address of the server
     what: str  # preempted | maintenance-event
 
@@ -51,11 +51,11 @@ def server() -> str:
         return ""
 
 
-class Notice:
+class PreemptionListener:
     """Listened to by threads that die with the process."""
 
     def __init__(self) -> None:
-        self.came: Came | None = None
+        self.came: PreemptionNotice | None = None
         self._ended = threading.Event()
 
     @contextmanager
@@ -83,7 +83,7 @@ class Notice:
                 self._ended.wait(PAUSE_S)
                 continue
             if value == ENDS[what] and (before or what == PREEMPTED):
-                self.came = Came(address, what)
+                self.came = PreemptionNotice(address, what)
 
 
 def asked(address: str, what: str, etag: str) -> tuple[str, str]:

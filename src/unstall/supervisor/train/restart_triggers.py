@@ -55,14 +55,14 @@ OWN_SHARE = 0.5  # of it that the run itself must hold: others' memory is not ou
 FULL_SAMPLES = 3  # in a row
 
 
-def memory_near_its_limit(patient: WorkerState) -> Fault | None:
-    hosts = patient.journal.of(HostSampled)[-FULL_SAMPLES:]
+def memory_near_its_limit(worker_state: WorkerState) -> Fault | None:
+    hosts = worker_state.journal.of(HostSampled)[-FULL_SAMPLES:]
     if len(hosts) < FULL_SAMPLES or not all(_is_full(host) for host in hosts):
         return None
-    step, left = step_reached(patient.journal), room(hosts[-1])
+    step, left = step_reached(worker_state.journal), room(hosts[-1])
     assert left is not None
     claim = f"{left.share:.0%} of {left.of} is in use, and {hosts[-1].rss_bytes / left.limit_bytes:.0%} by this run"
-    return patient.has(Kind.HOST_MEMORY, step, f"Host memory was nearly full in step {step:,}.", claim)
+    return worker_state.has(Kind.HOST_MEMORY, step, f"Host memory was nearly full in step {step:,}.", claim)
 
 
 def _is_full(host: HostSampled) -> bool:
@@ -77,18 +77,18 @@ TIMES_COST = 3.0  # the time to be gained, against what a restart costs
 RECENT_GROUPS = 60
 
 
-def starving(patient: WorkerState, diagnosis: Diagnosis) -> Fault | None:
+def starving(worker_state: WorkerState, diagnosis: Diagnosis) -> Fault | None:
     """Found by the watching half, steady, with enough of the run left for a restart to be worth it."""
     found = next((each.found for each in diagnosis.findings if each.cause == Kind.STARVED), None)
     if found is None or found.certainty < Certainty.LIKELY:
         return None
-    groups = [group for group in patient.journal.of(StepsEnded) if group.phase == "train"][-RECENT_GROUPS:]
-    share, left_s, cost_s = wait_share(groups), seconds_left(patient.journal, groups), start_s(patient.journal)
+    groups = [group for group in worker_state.journal.of(StepsEnded) if group.phase == "train"][-RECENT_GROUPS:]
+    share, left_s, cost_s = wait_share(groups), seconds_left(worker_state.journal, groups), start_s(worker_state.journal)
     if share is None or left_s is None or cost_s is None or left_s < MIN_LEFT_S or share * left_s < TIMES_COST * cost_s:
         return None
-    step = step_reached(patient.journal)
+    step = step_reached(worker_state.journal)
     happened = f"Steps wait for their input for {share:.0%} of the time, up to step {step:,}."
-    return patient.has(Kind.STARVED, step, happened, f"about {left_s / 60:.0f} min are left", *told_by(diagnosis))
+    return worker_state.has(Kind.STARVED, step, happened, f"about {left_s / 60:.0f} min are left", *told_by(diagnosis))
 
 
 def seconds_left(journal: Journal, groups: list[StepsEnded]) -> float | None:

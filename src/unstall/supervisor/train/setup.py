@@ -196,7 +196,7 @@ def _refuse_taken(out: str) -> None:
 # themselves as soon as it is there.
 
 
-class KeptFolder:
+class PreservedFolder:
     def __init__(self, run: RunFolder) -> None:
         self._run = run
         self._files = {path: read for path in (run.settings_given_path, run.path / KEPT_IN) if (read := _read(path)) is not None}

@@ -28,8 +28,8 @@ QUICKER = 0.8  # of the length that steps had, so long at most they take again w
 
 
 @dataclass(frozen=True)
-class Slow:
-    bed: WorkerMonitor
+class SlowWorker:
+    monitor: WorkerMonitor
     found: Found
     told_at: float
 
@@ -38,51 +38,51 @@ class Slow:
         return float(self.found.details["step_s"])
 
 
-class Slowness:
+class SlownessMonitor:
     """What is known of it, over the life of these workers."""
 
-    def __init__(self, beds: Sequence[WorkerMonitor]) -> None:
-        self._beds = beds
+    def __init__(self, monitors: Sequence[WorkerMonitor]) -> None:
+        self._monitors = monitors
         self._looked_at = 0.0  # monotonic, as all times here
         self._close_since: float | None = None
         self._named: list[int] = []  # by the newest looks, one after the other
-        self.slow: Slow | None = None  # that was told
+        self.slow: SlowWorker | None = None  # that was told
 
-    def look(self) -> Slow | None:
+    def look(self) -> SlowWorker | None:
         """One that is to be told now. When it has caught up, `slow` is None again."""
         now = time.monotonic()
         every_s = LOOK_EVERY_S if self._close_since is None else LOOK_CLOSELY_EVERY_S
-        if now - self._looked_at < every_s or any(bed.watch.stall is not None for bed in self._beds):
+        if now - self._looked_at < every_s or any(monitor.watch.stall is not None for monitor in self._monitors):
             return None
         self._looked_at = now
         self._look_closely(now)
         if self.slow is not None:
             self.slow = None if self._has_caught_up(self.slow) else self.slow
             return None
-        verdict = worker_slow.examine_workers(RunGroup(tuple(_member(bed) for bed in self._beds)))
+        verdict = worker_slow.examine_workers(RunGroup(tuple(_member(monitor) for monitor in self._monitors)))
         worker = verdict.details["workers"][0] if isinstance(verdict, Found) else None
         self._named = [] if worker is None else [*self._named[-STEADY:], worker]
         if not isinstance(verdict, Found) or len(self._named) < STEADY or len(set(self._named[-STEADY:])) > 1:
             return None
-        self.slow = Slow(next(bed for bed in self._beds if bed.who.worker == worker), verdict, now)
+        self.slow = SlowWorker(next(monitor for monitor in self._monitors if monitor.who.worker == worker), verdict, now)
         return self.slow
 
     def _look_closely(self, now: float) -> None:
         """While steps are longer than they were: what shows why is looked at often, for a while."""
-        is_longer = any(longer_from(settled_groups(bed.watch.journal)) is not None for bed in self._beds)
+        is_longer = any(longer_from(settled_groups(monitor.watch.journal)) is not None for monitor in self._monitors)
         self._close_since = (self._close_since or now) if is_longer else None
         is_new = self._close_since is not None and now - self._close_since < CLOSELY_S
-        for bed in self._beds:
-            bed.watch.is_suspected = is_new and self.slow is None
+        for monitor in self._monitors:
+            monitor.watch.is_suspected = is_new and self.slow is None
 
-    def _has_caught_up(self, slow: Slow) -> bool:
+    def _has_caught_up(self, slow: SlowWorker) -> bool:
         """By the length of steps, which is why it was told; a rule that falls silent shows nothing."""
-        groups = settled_groups(slow.bed.watch.journal)[-STEADY:]
+        groups = settled_groups(slow.monitor.watch.journal)[-STEADY:]
         return len(groups) == STEADY and all(length_of(group) <= QUICKER * slow.step_s for group in groups)
 
 
-def _member(bed: WorkerMonitor) -> Member:
-    return Member(bed.who.words, bed.watch.journal, bed.watch.journal.last(MembershipSeen))
+def _member(monitor: WorkerMonitor) -> Member:
+    return Member(monitor.who.words, monitor.watch.journal, monitor.watch.journal.last(MembershipSeen))
 
 
 # Of which workers of other machines nothing is heard any more, by what a worker of this machine tells of them
@@ -96,7 +96,7 @@ HOW = "is silent"
 
 
 @dataclass(frozen=True)
-class Heard:
+class SilenceReport:
     """What is new."""
 
     silent: dict[int, str]  # number of a worker: in a sentence
@@ -105,13 +105,13 @@ class Heard:
     of: int = 1
 
 
-class Silence:
+class SilenceMonitor:
     def __init__(self, ours: set[int]) -> None:
         self._ours = ours
         self._silent: set[int] = set()  # that was said of
         self._until = 0.0  # wall clock: up to what was told
 
-    def look(self, journal: Journal) -> Heard | None:
+    def look(self, journal: Journal) -> SilenceReport | None:
         """What is to be said now, if anything."""
         told = journal.last(OthersMissed)
         if told is None or told.at <= self._until:
@@ -121,7 +121,7 @@ class Silence:
         fresh = {worker: _sentence(worker, host, told) for worker, host in named.items() if worker not in self._silent}
         again = tuple(sorted(self._silent - set(named) - set(told.gone)))
         self._silent = set(named)
-        return Heard(fresh, again, told.seconds, told.of) if fresh or again else None
+        return SilenceReport(fresh, again, told.seconds, told.of) if fresh or again else None
 
 
 def _sentence(worker: int, host: str, told: OthersMissed) -> str:

@@ -25,55 +25,58 @@ from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb
 from unstall.remedies.shrink_micro_batch import fitting_divisor
 from unstall.report import json as json_report
-from unstall.supervisor.launch import Launched
+from unstall.supervisor.launch import LaunchedProgram
 from unstall.supervisor.run.program import Printer, RunOptions, show_on_board, start
 from unstall.supervisor.train import batch_size_cache, checkpoints
-from unstall.supervisor.train.fault import NoHelp, WorkerState, fault_of, made_in_vain, treat
-from unstall.supervisor.train.preemption import Notice
-from unstall.supervisor.train.setup import KeptFolder
+from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, made_in_vain, treat
+from unstall.supervisor.train.preemption import PreemptionListener
+from unstall.supervisor.train.setup import PreservedFolder
 from unstall.supervisor.train.worker_group import WorkerGroup
 from unstall.supervisor.train.worker_monitor import WorkerMonitor
 from unstall.supervisor.upload_process import kept_in_bucket
 from unstall.supervisor.watch import TICK_S
 from unstall.training.distributed import engines
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.process_env import ProcessEnv
 
 WORKER = (sys.executable, "-m", "unstall.training")  # called with the run folder
 KILLED_ADDS = 128  # to the number of the signal, as shells do
 
 
-def train(run: RunFolder, wishes: RunOptions, worker: Sequence[str] = WORKER) -> int:
+def train(run: RunFolder, options: RunOptions, worker: Sequence[str] = WORKER) -> int:
     """Trains what settings.json says. The exit code: 0 done, 75 interrupted and to be resumed, 6 done but not all of it is in its
     bucket, else how the worker ended."""
-    json_report.refuse_unwritable(wishes.json_target)
+    json_report.refuse_unwritable(options.json_target)
     settings = from_stored(run.read_settings(), f"{run.settings_path}: ")
-    first = engines.memberships(os.environ, settings.num_workers)[0]  # of this machine
+    first = engines.process_envs(os.environ, settings.num_workers)[0]  # of this machine
     own = run.of_worker(first.worker)
     make_private_folder(own.path)
     with alone_with(own):
-        if wishes.board:
-            show_on_board(run, wishes)
-        is_quiet = wishes.quiet or wishes.json_target == "-"
-        course = TrainingRun(run, own, wishes, settings, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
-        course.begin_with_what_fits()
-        with kept_in_bucket(run if first.is_first else own, course.teller.complain) as kept, course.notice.listened_to():
-            code = _trained(course)
+        if options.board:
+            show_on_board(run, options)
+        is_quiet = options.quiet or options.json_target == "-"
+        training_run = TrainingRun(run, own, options, settings, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
+        training_run.begin_with_what_fits()
+        with (
+            kept_in_bucket(run if first.is_first else own, training_run.printer.complain) as kept,
+            training_run.notice.listened_to(),
+        ):
+            code = _trained(training_run)
             kept.has_time = code == 0
         return code if code or kept.is_whole else BucketError.exit_code
 
 
-def _trained(course: TrainingRun) -> int:
+def _trained(training_run: TrainingRun) -> int:
     while True:
-        ward = course.start_workers()
-        while ward.wait(TICK_S):
-            ward.look()
-            course.bring_folder_back()
-        if not course.repair(ward) or course.end_is_wanted(ward):
-            return course.end(ward)
+        worker_group = training_run.start_workers()
+        while worker_group.wait(TICK_S):
+            worker_group.look()
+            training_run.bring_folder_back()
+        if not training_run.repair(worker_group) or training_run.end_is_wanted(worker_group):
+            return training_run.end(worker_group)
 
 
 @dataclass(frozen=True)
-class Pending:
+class PendingPlan:
     """A plan whose effect has not been seen yet."""
 
     made: PlanMade
@@ -83,90 +86,90 @@ class Pending:
 class TrainingRun:
     """A run over all lives of its workers: its plans, its settings, what is said about it."""
 
-    def __init__(self, run: RunFolder, own: RunFolder, wishes: RunOptions, settings: Settings, command: list[str]) -> None:
+    def __init__(self, run: RunFolder, own: RunFolder, options: RunOptions, settings: Settings, command: list[str]) -> None:
         """`own` is the folder of the first worker of this machine, which is the run's where all are on one."""
         self.run = run
-        self._command, self._wishes = command, wishes
-        self._prints_on_stderr = wishes.json_target == "-"  # nothing but the JSON is to be printed there
+        self._command, self._options = command, options
+        self._prints_on_stderr = options.json_target == "-"  # nothing but the JSON is to be printed there
         self.settings = settings
         self.plans: list[PlanMade] = []  # of this call: whoever resumes a run gives it new chances
-        self.pending: list[Pending] = []
+        self.pending: list[PendingPlan] = []
         self.verified: set[int] = set()
         self._is_guest = False
-        self.teller = Printer(own, wishes)
+        self.printer = Printer(own, options)
         self._writer = JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
         self._mask: set[int] | None = None
-        self.notice = Notice()
+        self.notice = PreemptionListener()
         self._machine = batch_size_cache.machine()
-        self._folder = KeptFolder(run)
+        self._folder = PreservedFolder(run)
 
     # --- the workers ---
 
     def start_workers(self) -> WorkerGroup:
         """Those that this machine has of the run; an engine may say others, or another place to meet, each time."""
-        who = engines.memberships(os.environ, self.settings.num_workers)
+        who = engines.process_envs(os.environ, self.settings.num_workers)
         self._is_guest = not who[0].is_first
         self._folder.of_workers = [self.run.of_worker(each.worker).path for each in who]
         return WorkerGroup(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
 
-    def _start(self, who: Membership, writer: JournalWriter) -> WorkerMonitor:
+    def _start(self, who: ProcessEnv, writer: JournalWriter) -> WorkerMonitor:
         own = self.run.of_worker(who.worker)
         for pulse in own.pulse_paths():
             pulse.unlink(missing_ok=True)  # of a worker that is gone: it would be taken for a stall of the next
         variables = {**who.as_environment(), SUPERVISOR: str(os.getpid())}
         launched, watch = start(self._command, own, "train", writer, self._mask, self._prints_on_stderr, variables)
         self._mask = launched.mask
-        teller = self.teller if writer is self._writer else Printer(own, replace(self._wishes, quiet=True, json_target=None))
-        return WorkerMonitor(self, launched, watch, who, teller)
+        printer = self.printer if writer is self._writer else Printer(own, replace(self._options, quiet=True, json_target=None))
+        return WorkerMonitor(self, launched, watch, who, printer)
 
-    def _writer_of(self, who: Membership, lead: Membership) -> JournalWriter:
+    def _writer_of(self, who: ProcessEnv, lead: ProcessEnv) -> JournalWriter:
         if who.worker == lead.worker:
             return self._writer
         own = self.run.of_worker(who.worker)
         make_private_folder(own.path)
         return JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
 
-    def patient(self, bedside: WorkerMonitor) -> WorkerState:
+    def worker_state(self, monitor: WorkerMonitor) -> WorkerState:
         cores = len(os.sched_getaffinity(0))
         saved = tuple(checkpoints.steps(self.run))
-        name = bedside.who.words[0].upper() + bedside.who.words[1:]
-        journal, helped = bedside.watch.journal, frozenset(self.verified)
+        name = monitor.who.words[0].upper() + monitor.who.words[1:]
+        journal, helped = monitor.watch.journal, frozenset(self.verified)
         return WorkerState(self.settings, journal, tuple(self.plans), saved, cores, name, self._is_guest, helped)
 
     # --- treating it ---
 
-    def repair(self, ward: WorkerGroup) -> bool:
+    def repair(self, worker_group: WorkerGroup) -> bool:
         """Does something about how the workers ended. False: nothing is to be done, or can be."""
-        fault = self._fault(ward)
+        fault = self._fault(worker_group)
         if fault is None:
             return False
         chosen = treat(fault)
-        if isinstance(chosen, NoHelp):
-            self._give_up(ward.lead, fault, chosen)
+        if isinstance(chosen, NoRemedy):
+            self._give_up(worker_group.lead, fault, chosen)
             return False
         vain = made_in_vain(fault, chosen, frozenset(self.verified))
         if vain is not None:
             self._undo(vain)
             chosen = _made_again(chosen, self.settings)
         self._carry_out(chosen)
-        self._tell(ward.lead, fault, chosen)
-        self._wait(ward, chosen.wait_s)
+        self._tell(worker_group.lead, fault, chosen)
+        self._wait(worker_group, chosen.wait_s)
         return True
 
-    def _wait(self, ward: WorkerGroup, seconds: float) -> None:
+    def _wait(self, worker_group: WorkerGroup, seconds: float) -> None:
         until = time.monotonic() + seconds
-        while time.monotonic() < until and not self.end_is_wanted(ward):
+        while time.monotonic() < until and not self.end_is_wanted(worker_group):
             time.sleep(TICK_S)
 
-    def _fault(self, ward: WorkerGroup) -> Fault | None:
-        ward.finish()
-        if ward.is_done or self.end_is_wanted(ward):
+    def _fault(self, worker_group: WorkerGroup) -> Fault | None:
+        worker_group.finish()
+        if worker_group.is_done or self.end_is_wanted(worker_group):
             return None
-        blamed = ward.blamed
+        blamed = worker_group.blamed
         ended, diagnosis = blamed.how_it_ended()
-        return ward.stopped_for or fault_of(self.patient(blamed), ended, blamed.step(), diagnosis)
+        return worker_group.stopped_for or fault_of(self.worker_state(blamed), ended, blamed.step(), diagnosis)
 
-    def _tell(self, bedside: WorkerMonitor, fault: Fault, plan: Plan) -> None:
+    def _tell(self, monitor: WorkerMonitor, fault: Fault, plan: Plan) -> None:
         from_step = fault.newest_checkpoint if plan.from_step is None else plan.from_step
         made = PlanMade(
             at=time.time(), remedy=plan.remedy, cause=fault.kind.value, verb=plan.verb.value, change=dict(plan.change),
@@ -174,11 +177,11 @@ class TrainingRun:
             from_step=from_step, happened=fault.happened, evidence=list(fault.evidence), verify=plan.verify.words,
         )  # fmt: skip
         self.plans.append(made)
-        self.pending.append(Pending(made, plan.verify))
-        bedside.watch.note(made)
-        bedside.tell_repair()
+        self.pending.append(PendingPlan(made, plan.verify))
+        monitor.watch.note(made)
+        monitor.tell_repair()
 
-    def _give_up(self, bedside: WorkerMonitor, fault: Fault, no_help: NoHelp) -> None:
+    def _give_up(self, monitor: WorkerMonitor, fault: Fault, no_help: NoRemedy) -> None:
         advice = ""
         if no_help.asks is not None:
             options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in no_help.asks.change.items())
@@ -188,8 +191,8 @@ class TrainingRun:
             at=time.time(), cause=fault.kind.value, step=fault.step, happened=fault.happened, evidence=list(fault.evidence),
             why=no_help.why, advice=advice, command=command,
         )  # fmt: skip
-        bedside.watch.note(given_up)
-        bedside.tell_repair()
+        monitor.watch.note(given_up)
+        monitor.tell_repair()
 
     def _repairs(self) -> int:
         return sum(plan.attempt > 0 for plan in self.plans)
@@ -218,18 +221,18 @@ class TrainingRun:
 
     def bring_folder_back(self) -> None:
         if self._folder.brought_back(as_plain(self.settings)):
-            self.teller.complain(
+            self.printer.complain(
                 f"the folder of this run was deleted while it runs, with its checkpoints: {self.run.path}. It is there again, "
                 "and the run goes on; its next checkpoint comes as it would have."
             )
 
-    def see_what_helped(self, bedside: WorkerMonitor) -> None:
-        for pending in [each for each in self.pending if each.sign.is_seen(bedside.watch.journal)]:
+    def see_what_helped(self, monitor: WorkerMonitor) -> None:
+        for pending in [each for each in self.pending if each.sign.is_seen(monitor.watch.journal)]:
             self.pending.remove(pending)
             made = pending.made
             self.verified.add(made.attempt)
             how = pending.sign.words
-            bedside.watch.note(PlanVerified(at=time.time(), remedy=made.remedy, how=how, attempt=made.attempt))
+            monitor.watch.note(PlanVerified(at=time.time(), remedy=made.remedy, how=how, attempt=made.attempt))
             if "micro_batch_size" in made.change:
                 batch_size_cache.remember(self.settings, self._machine)
 
@@ -249,7 +252,7 @@ class TrainingRun:
             happened="A size that fits is remembered from an earlier run.",
         )  # fmt: skip
         self._writer.write(made)
-        self.teller.complain(f"{smaller} images are computed at once rather than {now}. {why} ({batch_size_cache.path()})")
+        self.printer.complain(f"{smaller} images are computed at once rather than {now}. {why} ({batch_size_cache.path()})")
 
     # --- the end ---
 
@@ -257,23 +260,23 @@ class TrainingRun:
         known = self.run.path.parent == batch_size_cache.path().parent
         return f"unstall train --resume {shlex.quote(self.run.bucket or (self.run.name if known else str(self.run.path)))}"
 
-    def end_is_wanted(self, ward: WorkerGroup) -> bool:
+    def end_is_wanted(self, worker_group: WorkerGroup) -> bool:
         """Somebody has asked for it, or the machine is taken away; the workers heard of it, or were gone already."""
-        return ward.is_asked_to_end or Launched.end_is_wanted() or self.notice.came is not None
+        return worker_group.is_asked_to_end or LaunchedProgram.end_is_wanted() or self.notice.came is not None
 
-    def end(self, ward: WorkerGroup) -> int:
-        ended = ward.blamed.launched.ended
+    def end(self, worker_group: WorkerGroup) -> int:
+        ended = worker_group.blamed.launched.ended
         assert ended is not None
-        ward.lead.tell_the_end()
-        if ward.is_done:
+        worker_group.lead.tell_the_end()
+        if worker_group.is_done:
             return exit_codes.DONE
         if ended.exit_code == exit_codes.NOT_KEPT:
-            self.teller.complain(
+            self.printer.complain(
                 f"trained to its end, but the disk did not take all that it leaves in {self.run.path}. When there is room, the "
                 f"steps since the newest checkpoint are made again by: {self.resume_command()}"
             )
-        if self.end_is_wanted(ward):
-            self.teller.complain(f"interrupted. To go on: {self.resume_command()}")
+        if self.end_is_wanted(worker_group):
+            self.printer.complain(f"interrupted. To go on: {self.resume_command()}")
             return exit_codes.INTERRUPTED
         return ended.exit_code if ended.exit_code is not None else KILLED_ADDS + (ended.signal or 0)
 

@@ -18,7 +18,7 @@ from unstall.base import exit_codes
 from unstall.diagnosis.causes import worker_slow
 from unstall.diagnosis.stalls import BUSY_CORES, ready_cores
 from unstall.diagnosis.workers import blocker
-from unstall.diagnosis.workers.blocker import End, Look, Named
+from unstall.diagnosis.workers.blocker import End, Look, Suspect
 from unstall.journal.events import HostSampled, ProcessEnded, StackSampled, WorkerFaltered, WorkerRecovered
 from unstall.journal.stack_frames import main_thread, python_frames
 from unstall.remedies.plan import Fault, Kind
@@ -26,7 +26,7 @@ from unstall.supervisor.launch import wait_for_any
 from unstall.supervisor.train import stragglers
 from unstall.supervisor.train.fault import MAX_EVIDENCE, WorkerState, stuck, without_others
 from unstall.supervisor.train.restart_triggers import MIN_BUSY_STALL_S
-from unstall.supervisor.train.stragglers import Silence, Slow, Slowness
+from unstall.supervisor.train.stragglers import SilenceMonitor, SlownessMonitor, SlowWorker
 from unstall.supervisor.train.worker_monitor import HUNG_ENDS_S, WorkerMonitor
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ STATES = {psutil.STATUS_STOPPED: "T", psutil.STATUS_TRACING_STOP: "t", psutil.ST
 
 
 @dataclass(frozen=True)
-class Stopped:
+class StoppedWorker:
     """One that was found stopped."""
 
     worker: int
@@ -52,18 +52,18 @@ class Stopped:
 
 
 class WorkerGroup:
-    def __init__(self, course: TrainingRun, beds: Sequence[WorkerMonitor]) -> None:
-        self._course, self.beds = course, list(beds)
-        self.lead = self.beds[0]
+    def __init__(self, training_run: TrainingRun, monitors: Sequence[WorkerMonitor]) -> None:
+        self._training_run, self.monitors = training_run, list(monitors)
+        self.lead = self.monitors[0]
         self.stopped_for: Fault | None = None
-        self._named: Named | None = None
-        self._stopped: Stopped | None = None
+        self._named: Suspect | None = None
+        self._stopped: StoppedWorker | None = None
         self._first_end: float | None = None  # monotonic
-        self._slowness = Slowness(self.beds)
-        self._silence = Silence({bed.who.worker for bed in self.beds})
+        self._slowness = SlownessMonitor(self.monitors)
+        self._silence = SilenceMonitor({monitor.who.worker for monitor in self.monitors})
         if not self.is_alone:
-            for bed in self.beds:
-                bed.waits_for_others = self._waits_for_others
+            for monitor in self.monitors:
+                monitor.waits_for_others = self._waits_for_others
 
     @property
     def is_alone(self) -> bool:
@@ -72,12 +72,12 @@ class WorkerGroup:
 
     def wait(self, seconds: float) -> bool:
         """So long at most; whether any worker still runs."""
-        wait_for_any([bed.launched for bed in self.beds], seconds)
-        return any(bed.launched.ended is None for bed in self.beds)
+        wait_for_any([monitor.launched for monitor in self.monitors], seconds)
+        return any(monitor.launched.ended is None for monitor in self.monitors)
 
     def look(self) -> None:
-        for bed in self._running():
-            bed.look()
+        for monitor in self._running():
+            monitor.look()
         if not self.is_alone:
             self._end_with_the_first()
             self._look_who_stands_still()
@@ -87,8 +87,8 @@ class WorkerGroup:
             self._end_if_others_are_gone()
 
     def finish(self) -> None:
-        for bed in self.beds:
-            bed.finish()
+        for monitor in self.monitors:
+            monitor.finish()
         if not self.is_alone and not self.is_done:
             self._tell_who_failed()
         self.stopped_for = self.stopped_for or self.lead.stopped_for
@@ -97,113 +97,113 @@ class WorkerGroup:
     def blamed(self) -> WorkerMonitor:
         """The worker whose fault is treated."""
         if self._named is not None:
-            return self._bed(self._named.worker)
-        return self._bed(blocker.first_to_fail([_end_of(bed) for bed in self.beds]))
+            return self._monitor(self._named.worker)
+        return self._monitor(blocker.first_to_fail([_end_of(monitor) for monitor in self.monitors]))
 
     @property
     def is_done(self) -> bool:
-        return all(bed.is_done for bed in self.beds)
+        return all(monitor.is_done for monitor in self.monitors)
 
     @property
     def is_asked_to_end(self) -> bool:
-        return any(bed.launched.is_asked_to_end for bed in self.beds)
+        return any(monitor.launched.is_asked_to_end for monitor in self.monitors)
 
     def _running(self) -> list[WorkerMonitor]:
-        return [bed for bed in self.beds if bed.launched.ended is None]
+        return [monitor for monitor in self.monitors if monitor.launched.ended is None]
 
-    def _bed(self, worker: int) -> WorkerMonitor:
-        return next(bed for bed in self.beds if bed.who.worker == worker)
+    def _monitor(self, worker: int) -> WorkerMonitor:
+        return next(monitor for monitor in self.monitors if monitor.who.worker == worker)
 
     # --- one has ended ---
 
     def _end_with_the_first(self) -> None:
         running = self._running()
-        if len(running) == len(self.beds) or not running:
+        if len(running) == len(self.monitors) or not running:
             return
         self._first_end = self._first_end or time.monotonic()
-        ended = [bed for bed in self.beds if bed.launched.ended is not None]
-        patience_s = DONE_WITHIN_S if all(bed.is_done for bed in ended) else SETTLES_S
+        ended = [monitor for monitor in self.monitors if monitor.launched.ended is not None]
+        patience_s = DONE_WITHIN_S if all(monitor.is_done for monitor in ended) else SETTLES_S
         if time.monotonic() - self._first_end > patience_s:
             self._end_the_rest()
 
     def _tell_who_failed(self) -> None:
-        bed = self.blamed
-        ended = bed.launched.ended
-        if self._named is None and ended is not None and not self._course.end_is_wanted(self):
-            self._tell(bed, _how(ended), time.time() - ended.at)
+        monitor = self.blamed
+        ended = monitor.launched.ended
+        if self._named is None and ended is not None and not self._training_run.end_is_wanted(self):
+            self._tell(monitor, _how(ended), time.time() - ended.at)
 
     # --- one stands still ---
 
-    def _waits_for_others(self, bed: WorkerMonitor) -> bool:
+    def _waits_for_others(self, monitor: WorkerMonitor) -> bool:
         """A worker that idles while another of this machine gets on, compiles say; or one that waits for those of others."""
-        stall = bed.watch.stall
+        stall = monitor.watch.stall
         if stall is None:
             return False
-        others = [each for each in self._running() if each is not bed]
+        others = [each for each in self._running() if each is not monitor]
         if any(each.watch.stall is None or _look_at(each).is_busy for each in others):
             return True
-        is_elsewhere = bed.who.workers > len(self.beds) and bool(_look_at(bed).waits_for_others)
-        return is_elsewhere and not stragglers.gone_s(bed.watch.journal) and time.time() - stall.since < MIN_BUSY_STALL_S
+        is_elsewhere = monitor.who.workers > len(self.monitors) and bool(_look_at(monitor).waits_for_others)
+        return is_elsewhere and not stragglers.gone_s(monitor.watch.journal) and time.time() - stall.since < MIN_BUSY_STALL_S
 
     def _look_who_stands_still(self) -> None:
         running = self._running()
-        if self._named is not None or len(running) < len(self.beds):
+        if self._named is not None or len(running) < len(self.monitors):
             return
-        looks = [_look_at(bed) for bed in running]
+        looks = [_look_at(monitor) for monitor in running]
         named = blocker.stopped(looks)
         is_sure = self._is_stopped_for_good(named)
         if not is_sure:
             named = None
-            if any(bed.watch.stall is not None and bed.watch.has_samples for bed in running):
+            if any(monitor.watch.stall is not None and monitor.watch.has_samples for monitor in running):
                 named = blocker.held_up_by(looks)
         if named is None:
             return
         self._named = named
-        bed = self._bed(named.worker)
-        bed.watch.sample_now()
+        monitor = self._monitor(named.worker)
+        monitor.watch.sample_now()
         silent_s = next(look.silent_s for look in looks if look.worker == named.worker)
-        self._tell(bed, named.how, silent_s)
-        where = f" at {_stack_of(bed)[0]}" if _stack_of(bed) else ""
-        self._course.teller.complain(f"{bed.who.words} {named.how}{where}: {named.why}. The others wait for it.")
+        self._tell(monitor, named.how, silent_s)
+        where = f" at {_stack_of(monitor)[0]}" if _stack_of(monitor) else ""
+        self._training_run.printer.complain(f"{monitor.who.words} {named.how}{where}: {named.why}. The others wait for it.")
         if is_sure:
-            self._stop_all(bed, silent_s)
+            self._stop_all(monitor, silent_s)
 
-    def _is_stopped_for_good(self, named: Named | None) -> bool:
+    def _is_stopped_for_good(self, named: Suspect | None) -> bool:
         """It has not run at all for a while: one that is stopped again and again may be found so each time, and is only slow."""
         if named is None:
             self._stopped = None
             return False
-        used_s = _cpu_s(self._bed(named.worker).launched.pid)
+        used_s = _cpu_s(self._monitor(named.worker).launched.pid)
         if self._stopped is None or (self._stopped.worker, self._stopped.used_s) != (named.worker, used_s):
-            self._stopped = Stopped(named.worker, used_s, time.monotonic())
+            self._stopped = StoppedWorker(named.worker, used_s, time.monotonic())
         return time.monotonic() - self._stopped.since >= STOPPED_S
 
     def _end_with_one_that_was_stopped(self) -> None:
         """By the rules that hold for one worker; of several, the one that was named is to blame."""
         if self.stopped_for is not None:
             return
-        if self._named is not None and not any(bed.watch.stall for bed in self._running()):
+        if self._named is not None and not any(monitor.watch.stall for monitor in self._running()):
             self._named = None  # they get on again: it was a pause
-        decided = next((bed for bed in self.beds if bed.stopped_for is not None), None)
+        decided = next((monitor for monitor in self.monitors if monitor.stopped_for is not None), None)
         if decided is None:
             return
         assert decided.stopped_for is not None
         if decided.stopped_for.kind is Kind.STUCK:
             stall = decided.watch.stall
-            bed = decided if self._named is None else self._bed(self._named.worker)
-            self._stop_all(bed, time.time() - stall.since if stall is not None else 0.0)
+            monitor = decided if self._named is None else self._monitor(self._named.worker)
+            self._stop_all(monitor, time.time() - stall.since if stall is not None else 0.0)
         else:
             self.stopped_for = decided.stopped_for
             self._end_the_rest()
 
-    def _stop_all(self, bed: WorkerMonitor, silent_s: float) -> None:
+    def _stop_all(self, monitor: WorkerMonitor, silent_s: float) -> None:
         """For this worker, if it was named; else for all of them."""
-        patient = self._course.patient(bed)
+        worker_state = self._training_run.worker_state(monitor)
         if self._named is None:
-            patient = replace(patient, name=WorkerState.name)
-        fault = stuck(patient, bed.watch.stall, bed.step(), silent_s, bed.watch.diagnosis)
+            worker_state = replace(worker_state, name=WorkerState.name)
+        fault = stuck(worker_state, monitor.watch.stall, monitor.step(), silent_s, monitor.watch.diagnosis)
         if self._named is not None:
-            stood = [f"it stood at {' < '.join(_stack_of(bed)[:SHOWN_FRAMES])}"] if _stack_of(bed) else []
+            stood = [f"it stood at {' < '.join(_stack_of(monitor)[:SHOWN_FRAMES])}"] if _stack_of(monitor) else []
             fault = replace(fault, evidence=(self._named.why, *stood, *fault.evidence)[:MAX_EVIDENCE])
         self.stopped_for = fault
         self._end_the_rest()
@@ -215,9 +215,9 @@ class WorkerGroup:
         if heard is None:
             return
         for worker in heard.again:
-            self._course.teller.complain(f"worker {worker} of {heard.of} is heard again.")
+            self._training_run.printer.complain(f"worker {worker} of {heard.of} is heard again.")
         for worker, why in heard.silent.items():
-            self._course.teller.complain(f"{why}. The others wait for it.")
+            self._training_run.printer.complain(f"{why}. The others wait for it.")
             step = self.lead.step()
             event = WorkerFaltered(
                 at=time.time(), worker=worker, of=heard.of, how=stragglers.HOW, step=step, furthest_step=step,
@@ -229,59 +229,60 @@ class WorkerGroup:
         """A step that lacks one of them is never made, and whatever carries their numbers may wait for it without bound."""
         if self.stopped_for is not None:
             return
-        for bed in self._running():
-            beat, gone_s = bed.watch.beat(), stragglers.gone_s(bed.watch.journal)
+        for monitor in self._running():
+            beat, gone_s = monitor.watch.beat(), stragglers.gone_s(monitor.watch.journal)
             is_in_a_step = beat is not None and beat.phase in IN_A_STEP and beat.silent_s(time.monotonic()) >= GONE_S
             if is_in_a_step and gone_s >= GONE_S:
-                self.stopped_for = without_others(self._course.patient(bed), bed.step())
+                self.stopped_for = without_others(self._training_run.worker_state(monitor), monitor.step())
                 self._end_the_rest()
                 return
 
     # --- one makes all of them slow ---
 
     def _look_who_is_slow(self) -> None:
-        if self._named is not None or self.stopped_for is not None or len(self._running()) < len(self.beds):
+        if self._named is not None or self.stopped_for is not None or len(self._running()) < len(self.monitors):
             return
         before = self._slowness.slow
         slow = self.lead.watch.guarded("slowness", self._slowness.look)
         if slow is not None:
             self._tell_slow(slow)
         elif before is not None and self._slowness.slow is None:
-            who, seconds = before.bed.who, time.monotonic() - before.told_at
+            who, seconds = before.monitor.who, time.monotonic() - before.told_at
             self.lead.watch.note(WorkerRecovered(at=time.time(), worker=who.worker, of=who.workers, seconds=seconds))
 
-    def _tell_slow(self, slow: Slow) -> None:
-        slow.bed.watch.sample_now()
+    def _tell_slow(self, slow: SlowWorker) -> None:
+        slow.monitor.watch.sample_now()
         found = slow.found
         claims = [each.claim for each in found.evidence]
         self._tell(
-            slow.bed, worker_slow.SLOWS, found.details["seconds"], why=found.summary, evidence=claims, do=list(found.do),
+            slow.monitor, worker_slow.SLOWS, found.details["seconds"], why=found.summary, evidence=claims, do=list(found.do),
             certainty=found.certainty.word,
         )  # fmt: skip
         self.lead.tell_at_once()
 
     def _end_the_rest(self) -> None:
-        for bed in self._running():
-            bed.launched.stop(HUNG_ENDS_S)
+        for monitor in self._running():
+            monitor.launched.stop(HUNG_ENDS_S)
 
-    def _tell(self, bed: WorkerMonitor, how: str, seconds: float, **more: Any) -> None:
-        stack = _stack_of(bed)
+    def _tell(self, monitor: WorkerMonitor, how: str, seconds: float, **more: Any) -> None:
+        stack = _stack_of(monitor)
         event = WorkerFaltered(
-            at=time.time(), worker=bed.who.worker, of=bed.who.workers, pid=bed.launched.pid, how=how, step=bed.step(),
-            furthest_step=max(each.step() for each in self.beds), seconds=seconds, where=_place(stack), stack=stack, **more,
+            at=time.time(), worker=monitor.who.worker, of=monitor.who.workers, pid=monitor.launched.pid, how=how,
+            step=monitor.step(), furthest_step=max(each.step() for each in self.monitors), seconds=seconds, where=_place(stack),
+            stack=stack, **more,
         )  # fmt: skip
         self.lead.watch.note(event)
 
 
-def _look_at(bed: WorkerMonitor) -> Look:
-    beat, host, sample = bed.watch.beat(), bed.watch.journal.last(HostSampled), bed.watch.journal.last(StackSampled)
+def _look_at(monitor: WorkerMonitor) -> Look:
+    beat, host, sample = monitor.watch.beat(), monitor.watch.journal.last(HostSampled), monitor.watch.journal.last(StackSampled)
     thread = main_thread(sample) if sample is not None else None
     try:
-        state = STATES.get(psutil.Process(bed.launched.pid).status(), "S")
+        state = STATES.get(psutil.Process(monitor.launched.pid).status(), "S")
     except psutil.Error:
         state = ""
     return Look(
-        worker=bed.who.worker,
+        worker=monitor.who.worker,
         state=state,
         phase=beat.phase if beat else "",
         steps_done=beat.steps_done if beat else 0,
@@ -302,10 +303,10 @@ def _cpu_s(pid: int) -> float:
     return float(times.user + times.system)
 
 
-def _end_of(bed: WorkerMonitor) -> End:
-    ended = bed.launched.ended
+def _end_of(monitor: WorkerMonitor) -> End:
+    ended = monitor.launched.ended
     assert ended is not None
-    return End(bed.who.worker, ended.at, ended.exit_code, ended.signal, ended.stopped_by_us)
+    return End(monitor.who.worker, ended.at, ended.exit_code, ended.signal, ended.stopped_by_us)
 
 
 def _how(ended: ProcessEnded) -> str:
@@ -315,9 +316,9 @@ def _how(ended: ProcessEnded) -> str:
     return "lost the others" if is_without_others else "died"
 
 
-def _stack_of(bed: WorkerMonitor) -> list[str]:
+def _stack_of(monitor: WorkerMonitor) -> list[str]:
     """The main thread as it was last seen, innermost first."""
-    sample = bed.watch.journal.last(StackSampled)
+    sample = monitor.watch.journal.last(StackSampled)
     thread = main_thread(sample) if sample is not None else None
     if thread is None:
         return []

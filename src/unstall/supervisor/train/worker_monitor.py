@@ -17,11 +17,11 @@ from unstall.journal.events import (
     TrainingEnded,
 )
 from unstall.remedies.plan import Fault, Plan, step_reached
-from unstall.supervisor.launch import Launched
+from unstall.supervisor.launch import LaunchedProgram
 from unstall.supervisor.train import restart_triggers
 from unstall.supervisor.train.fault import stuck, treat
 from unstall.supervisor.watch import Watch
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.process_env import ProcessEnv
 
 if TYPE_CHECKING:
     from unstall.supervisor.run.program import Printer
@@ -34,17 +34,19 @@ UNENDABLE_S = 120.0  # after which it is said that it cannot even be killed
 
 
 class WorkerMonitor:
-    def __init__(self, course: TrainingRun, launched: Launched, watch: Watch, who: Membership, teller: Printer) -> None:
-        """`teller`: what is said of one of several workers goes into its own story alone."""
-        self.who, self._teller, self._is_lead = who, teller, teller is course.teller
+    def __init__(
+        self, training_run: TrainingRun, launched: LaunchedProgram, watch: Watch, who: ProcessEnv, printer: Printer
+    ) -> None:
+        """`printer`: what is said of one of several workers goes into its own story alone."""
+        self.who, self._printer, self._is_lead = who, printer, printer is training_run.printer
         self.launched = launched
         self.watch = watch
         self.stopped_for: Fault | None = None
-        self.waits_for_others: Callable[[WorkerMonitor], bool] = lambda bed: (
+        self.waits_for_others: Callable[[WorkerMonitor], bool] = lambda monitor: (
             False
         )  # who get on: it is not hung, whatever it seems
         self._stopped_at = 0.0
-        self._course = course
+        self._training_run = training_run
         self._waiting: tuple[Fault, float] | None = (
             None  # a fault whose treatment can wait for the end of an epoch, and since when
         )
@@ -56,13 +58,13 @@ class WorkerMonitor:
         self.watch.note(*self.launched.new_signals())
         diagnosis = self.watch.tick()
         self._end_if_machine_goes()
-        if self.launched.is_asked_to_end or self._course.notice.came is not None:
+        if self.launched.is_asked_to_end or self._training_run.notice.came is not None:
             self.launched.kill_after(SAVES_WITHIN_S)
             return
         self._see_how_the_run_goes()
         if diagnosis is not None and not self.waits_for_others(self):
             self._diagnosis = diagnosis
-            self._teller.tell_if_new(self.watch, diagnosis)
+            self._printer.tell_if_new(self.watch, diagnosis)
         if self.stopped_for is None:
             self._end_if_hung()
             self._end_if_it_pays(diagnosis)
@@ -91,7 +93,7 @@ class WorkerMonitor:
         """By the first of several workers alone: the others would tell the same."""
         if self._is_lead:
             self._say_of_checkpoints()
-            self._course.see_what_helped(self)
+            self._training_run.see_what_helped(self)
 
     def how_it_ended(self) -> tuple[ProcessEnded, Diagnosis]:
         assert self.launched.ended is not None
@@ -100,15 +102,15 @@ class WorkerMonitor:
     def tell_at_once(self) -> None:
         """What was found among several workers, who were looked at more than once: it need not be found again to be said."""
         self._diagnosis = self.watch.examine()
-        self._teller.tell_if_new(self.watch, self._diagnosis, is_steady=True)
+        self._printer.tell_if_new(self.watch, self._diagnosis, is_steady=True)
 
     def tell_repair(self) -> None:
         self.watch.read()
-        self._course.teller.tell_repair(self.watch, self._known())
+        self._training_run.printer.tell_repair(self.watch, self._known())
 
     def tell_the_end(self) -> None:
         self.watch.read()
-        self._course.teller.tell_the_end(self.watch, self._known())
+        self._training_run.printer.tell_the_end(self.watch, self._known())
 
     def _known(self) -> Diagnosis:
         return self._diagnosis if self._diagnosis is not None else self.watch.examine()
@@ -117,7 +119,7 @@ class WorkerMonitor:
 
     def _end_if_machine_goes(self) -> None:
         """The notice comes as a file on a server, and not as a signal to the worker: it is handed on as one."""
-        notice = self._course.notice
+        notice = self._training_run.notice
         if notice.came is not None and not self._is_told_to_leave:
             self._is_told_to_leave = True
             self.watch.note(PreemptionNoticed(at=time.time(), source=notice.came.source, what=notice.came.what))
@@ -131,17 +133,17 @@ class WorkerMonitor:
         seconds = time.time() - stall.since
         if restart_triggers.is_hung(self.watch.journal, stall, seconds) and not self.waits_for_others(self):
             self._diagnosis = self.watch.examine()
-            self._stop(stuck(self._course.patient(self), stall, self.step(), seconds, self._diagnosis), HUNG_ENDS_S)
+            self._stop(stuck(self._training_run.worker_state(self), stall, self.step(), seconds, self._diagnosis), HUNG_ENDS_S)
 
     def _end_if_it_pays(self, diagnosis: Diagnosis | None) -> None:
         if self.stopped_for is not None or diagnosis is None or self.watch.stall is not None:
             return
-        patient = self._course.patient(self)
-        full = restart_triggers.memory_near_its_limit(patient)
+        worker_state = self._training_run.worker_state(self)
+        full = restart_triggers.memory_near_its_limit(worker_state)
         if full is not None and isinstance(treat(full), Plan):
             self._stop(full, RESTART_SAVES_S)
             return
-        starving = restart_triggers.starving(patient, diagnosis)
+        starving = restart_triggers.starving(worker_state, diagnosis)
         if starving is None or not isinstance(treat(starving), Plan):
             self._waiting = None
         elif self._waiting is None:
@@ -168,4 +170,4 @@ class WorkerMonitor:
     def _say_once(self, about: str, text: str) -> None:
         if about not in self._said and self._is_lead:
             self._said.add(about)
-            self._course.teller.complain(text)
+            self._training_run.printer.complain(text)

@@ -74,7 +74,7 @@ def sync_folder(folder: Path) -> None:
 
 def _write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
     with path.open("wb", buffering=0) as file:
-        hashed = _Hashed(file)
+        hashed = _HashingFile(file)
         for name, array in arrays.items():
             if array.dtype.kind not in "biufc":
                 raise TypeError(f"'{name}': expected numbers. Received: {array.dtype}")
@@ -86,13 +86,13 @@ def _write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[st
 
 def _write_file(path: Path, raw: bytes) -> dict[str, Any]:
     with path.open("wb", buffering=0) as file:
-        hashed = _Hashed(file)
+        hashed = _HashingFile(file)
         hashed.write(raw)
         os.fsync(file.fileno())
     return hashed.told
 
 
-class _Hashed:
+class _HashingFile:
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._digest, self.length = file, hashlib.sha256(), 0
 

@@ -37,7 +37,7 @@ def other_classes(before: Sequence[str], now: Sequence[str]) -> str:
     return f"the run has learned {_named(before)}; the data has {_named(now)} now"
 
 
-def classes_begun_with(checkpoints: Path) -> list[str] | None:
+def classes_at_start(checkpoints: Path) -> list[str] | None:
     """By the newest checkpoint that says so; nothing is verified. None where none does."""
     for path in sorted(checkpoints.glob("step-*"), reverse=True) if checkpoints.is_dir() else ():
         try:

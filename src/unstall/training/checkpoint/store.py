@@ -33,7 +33,7 @@ MAX_SHARE = 0.03  # of the time that saving may take
 
 
 @dataclass(frozen=True)
-class Saved:
+class LoadedCheckpoint:
     """A checkpoint that has been read and verified."""
 
     path: Path
@@ -68,7 +68,7 @@ class Checkpoints:
 
     # --- reading ---
 
-    def newest(self) -> Saved | None:
+    def newest(self) -> LoadedCheckpoint | None:
         """The newest that is sound; None: none was ever written. A damaged one is journalled and passed over, with what is lost
         by it. Where all are damaged, AllDamaged is raised: whoever began anew would write over what the run has left."""
         self._take_back()
@@ -79,7 +79,7 @@ class Checkpoints:
             except Damaged as damaged:
                 refused[path] = str(damaged)
                 continue
-            found = Saved(path, step_of(path), arrays, position)
+            found = LoadedCheckpoint(path, step_of(path), arrays, position)
             break
         if refused and found is None:
             raise AllDamaged(refused)
@@ -120,7 +120,7 @@ class Checkpoints:
         self.wait()
         # A backend may hand out its own memory, and write the next step's numbers there.
         own = {name: array if array.flags.owndata else array.copy() for name, array in arrays.items()}
-        writing = _Writing(self, own, dict(position), then, began)
+        writing = _CheckpointWriter(self, own, dict(position), then, began)
         thread = threading.Thread(target=writing.run, name="unstall-checkpoint", daemon=True)
         try:
             thread.start()
@@ -172,7 +172,7 @@ class Checkpoints:
                 before.rename(target)
 
 
-class _Writing:
+class _CheckpointWriter:
     """One checkpoint on its way, in a thread of its own."""
 
     def __init__(self, to: Checkpoints, arrays: Arrays, position: dict[str, Any], then: Then | None, began: float) -> None:
@@ -203,7 +203,7 @@ class _Writing:
             self._then(Outcome(step, path, seconds, self._blocked_s + time.thread_time(), error))
 
 
-class Rhythm:
+class CheckpointInterval:
     """When the next checkpoint is due: as the settings say, but never so often that saving takes more than its share of time."""
 
     def __init__(self, every_s: float, every_steps: int) -> None:

@@ -6,8 +6,8 @@ import platform
 
 from unstall.backends.packages import version_of
 from unstall.training.distributed.collectives import Channel
-from unstall.training.distributed.process_env import Membership
-from unstall.training.distributed.rendezvous import Met
+from unstall.training.distributed.process_env import ProcessEnv
+from unstall.training.distributed.rendezvous import RendezvousResult
 
 PACKAGES = ("unstall", "keras", "jax", "jaxlib", "numpy")  # by which the same program is compiled
 ERRORS = (RuntimeError, ValueError)  # what such an error may be: JAX raises either
@@ -30,7 +30,7 @@ def load() -> None:
     from unstall.training.distributed import backend_jax  # noqa: F401
 
 
-def join(who: Membership, met: Met) -> Channel:
+def join(who: ProcessEnv, met: RendezvousResult) -> Channel:
     """After they have met, before anything is computed."""
     from unstall.training.distributed import backend_jax
 

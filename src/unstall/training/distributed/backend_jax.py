@@ -14,8 +14,8 @@ import numpy as np
 from jax._src import distributed
 from jax._src.lib import _jax
 
-from unstall.training.distributed.process_env import Membership
-from unstall.training.distributed.rendezvous import Met, is_loopback, port_of
+from unstall.training.distributed.process_env import ProcessEnv
+from unstall.training.distributed.rendezvous import RendezvousResult, is_loopback, port_of
 
 JOIN_S = 60  # for all to come: they have met already, and are only a moment apart
 # How long a process may be silent before the others are ended: by this one learns of a machine that went without a word, or
@@ -24,7 +24,7 @@ SILENT_S = 40
 SHUTDOWN_S = 30
 
 
-def join(who: Membership, met: Met) -> JaxChannel:
+def join(who: ProcessEnv, met: RendezvousResult) -> JaxChannel:
     """In the main thread, before anything is computed."""
     jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM for itself
     host, port = port_of(who)

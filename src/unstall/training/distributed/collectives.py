@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from unstall.training.distributed.heartbeat import Lifeline
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.heartbeat import Heartbeat
+from unstall.training.distributed.process_env import ProcessEnv
 
 PIECE_BYTES = 2**20  # of one message: what carries them refuses larger ones
 FIRST_LOOK_S, LAST_LOOK_S = 0.01, 0.25
@@ -35,16 +35,16 @@ class OthersLeft(Exception):
     """Another worker was asked to end, and has said so: there is no use in waiting for it."""
 
 
-class Company:
+class Collectives:
     def __init__(
         self,
-        who: Membership,
+        who: ProcessEnv,
         channel: Channel | None = None,
         alive: Callable[[], None] = lambda: None,
-        lifeline: Lifeline | None = None,
+        heartbeat: Heartbeat | None = None,
     ) -> None:
         """`alive` is called again and again while others are waited for; what it raises ends the waiting."""
-        self.who, self.lifeline = who, lifeline
+        self.who, self.heartbeat = who, heartbeat
         self._channel, self._alive = channel, alive
         self._asked = 0
 
@@ -112,8 +112,8 @@ class Company:
     def leave_last(self, most_s: float = PARTS_WITHIN_S) -> None:
         """Worker 0 waits until the processes of the others have ended, because it hosts the service that the framework connects
         them by: a process that loses that connection is aborted by the framework. Returns after `most_s` at the latest."""
-        if self.lifeline is not None and self.is_first:
-            self.lifeline.wait_until_all_are_gone(most_s)
+        if self.heartbeat is not None and self.is_first:
+            self.heartbeat.wait_until_all_are_gone(most_s)
 
     # --- messages ---
 

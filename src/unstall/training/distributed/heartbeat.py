@@ -34,7 +34,7 @@ LONGEST_LINE = 65536
 
 
 @dataclass(frozen=True)
-class News:
+class LostWorkers:
     """Who is not heard any more: numbers of workers."""
 
     silent: tuple[int, ...] = ()
@@ -52,7 +52,7 @@ class _Line:
 
 
 @dataclass
-class _Told:
+class _ReportOfFirst:
     """What the first worker has told us of the others."""
 
     silent: list[int] = field(default_factory=list)
@@ -60,9 +60,9 @@ class _Told:
     unreached: list[int] = field(default_factory=list)
 
 
-class Lifeline:
+class Heartbeat:
     def __init__(
-        self, worker: int, connections: Mapping[int, socket.socket], tell: Callable[[News], None], steps: Callable[[], int]
+        self, worker: int, connections: Mapping[int, socket.socket], tell: Callable[[LostWorkers], None], steps: Callable[[], int]
     ) -> None:
         """`tell` is called from a thread, when who is silent or gone has changed; `steps` says how many were made up to now."""
         self._worker, self._tell, self._steps = worker, tell, steps
@@ -73,16 +73,16 @@ class Lifeline:
             line.connection.setblocking(False)
             self._selector.register(line.connection, selectors.EVENT_READ, number)
         self._gone: list[int] = []
-        self._from_first = _Told()
+        self._from_first = _ReportOfFirst()
         self._made, self._moved_at, self._round_at = steps(), now, now
-        self.news = News()
-        self._thread = threading.Thread(target=self._live, name="unstall-lifeline", daemon=True)
+        self.news = LostWorkers()
+        self._thread = threading.Thread(target=self._live, name="unstall-heartbeat", daemon=True)
 
-    def start(self) -> Lifeline:
+    def start(self) -> Heartbeat:
         self._thread.start()
         return self
 
-    def newest(self, within_s: float) -> News:
+    def newest(self, within_s: float) -> LostWorkers:
         """Who is gone or silent; if nobody is yet, so long is waited for it: a framework may notice before we do."""
         until = time.monotonic() + within_s
         while not (self.news.gone or self.news.silent) and time.monotonic() < until:
@@ -163,7 +163,7 @@ class Lifeline:
             self.news = news
             self._tell(news)
 
-    def _as_it_is(self, now: float) -> News:
+    def _as_it_is(self, now: float) -> LostWorkers:
         still_s, first = now - self._moved_at, self._from_first
         patience_s = SILENT_S if self._made >= FIRST_STEPS else SILENT_AT_FIRST_S
         silent, unreached = {}, []
@@ -178,7 +178,7 @@ class Lifeline:
             unreached += [number for number in first.unreached if number in silent]
         gone = [*self._gone, *(number for number in first.gone if number not in {*self._gone, self._worker})]
         left = sorted(set(silent) - set(gone))
-        return News(tuple(left), tuple(gone), tuple(sorted(set(unreached) & set(left))), max(silent.values(), default=0.0))
+        return LostWorkers(tuple(left), tuple(gone), tuple(sorted(set(unreached) & set(left))), max(silent.values(), default=0.0))
 
 
 def unanswered_s(connection: socket.socket) -> float:
@@ -190,9 +190,9 @@ def unanswered_s(connection: socket.socket) -> float:
         return 0.0
 
 
-def _understood(words: bytes) -> _Told | None:
+def _understood(words: bytes) -> _ReportOfFirst | None:
     try:
         plain: Any = json.loads(words)
-        return _Told(*([int(each) for each in plain[name]] for name in ("silent", "gone", "unreached")))
+        return _ReportOfFirst(*([int(each) for each in plain[name]] for name in ("silent", "gone", "unreached")))
     except (ValueError, TypeError, KeyError):
         return None  # none of ours

@@ -21,7 +21,7 @@ LAST_PORT = 65535
 
 
 @dataclass(frozen=True)
-class Membership:
+class ProcessEnv:
     worker: int = 0
     workers: int = 1
     coordinator: str = ""  # host:port; empty: it is alone
@@ -54,17 +54,17 @@ def is_given(environ: Mapping[str, str]) -> bool:
     return bool(environ.get(WORKER) or environ.get(WORKERS))
 
 
-def of(environ: Mapping[str, str]) -> Membership:
+def of(environ: Mapping[str, str]) -> ProcessEnv:
     """A wrong or missing variable is named."""
     if not is_given(environ):
-        return Membership()
+        return ProcessEnv()
     workers = _number(environ, WORKERS, least=1)
     worker = _number(environ, WORKER, least=0)
     if worker >= workers:
         raise InvalidInputError(f"{WORKER}: expected a number below {WORKERS} ({workers}), counted from 0. Received: {worker}")
     if workers == 1:
-        return Membership()
-    return Membership(worker, workers, _address(environ.get(COORDINATOR, "")))
+        return ProcessEnv()
+    return ProcessEnv(worker, workers, _address(environ.get(COORDINATOR, "")))
 
 
 def _number(environ: Mapping[str, str], name: str, least: int) -> int:

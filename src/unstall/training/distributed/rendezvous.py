@@ -6,7 +6,7 @@
 Frameworks meet by themselves, too, but wait without a word for whoever does not come, end the process with an abort when
 their time is up, and crash where the port is taken. Here it is known who is missing and who came with other versions, all agree
 on what they will do, and a worker that was started again meets the others' new lives and never their old ones. The connections
-stay, as a lifeline (lifeline.py). Standard library only.
+stay, and carry the heartbeats (heartbeat.py). Standard library only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.process_env import ProcessEnv
 
 MAX_WAIT_S = 300.0  # for others to come: a machine may have to be fetched and its image to be loaded
 LOOK_EVERY_S = 0.2
@@ -43,7 +43,7 @@ class PeersLost(Exception):
 
 
 @dataclass(frozen=True)
-class Awaited:
+class WaitStatus:
     """What is waited for, as far as it is known here."""
 
     seconds: float
@@ -52,7 +52,7 @@ class Awaited:
 
 
 @dataclass(frozen=True)
-class Met:
+class RendezvousResult:
     hosts: tuple[str, ...]  # of each worker
     address: str  # of this machine, by which the others reach it
     seconds: float
@@ -71,11 +71,11 @@ class Clock:
     error_s: float
 
 
-Waiting = Callable[[Awaited], None]  # called now and then; what it raises ends the waiting
+Waiting = Callable[[WaitStatus], None]  # called now and then; what it raises ends the waiting
 
 
-def meet(who: Membership, card: Card, agree: Agree, waiting: Waiting, most_wait_s: float = MAX_WAIT_S) -> Met:
-    meeting = _Host(who, card, agree) if who.is_first else _Guest(who, card)
+def meet(who: ProcessEnv, card: Card, agree: Agree, waiting: Waiting, most_wait_s: float = MAX_WAIT_S) -> RendezvousResult:
+    meeting = _Host(who, card, agree) if who.is_first else _Joiner(who, card)
     return meeting.meet(waiting, time.monotonic(), most_wait_s)
 
 
@@ -83,7 +83,7 @@ def is_loopback(address: str) -> bool:
     return address.startswith(LOOPBACK)
 
 
-def port_of(who: Membership) -> tuple[str, int]:
+def port_of(who: ProcessEnv) -> tuple[str, int]:
     host, _, port = who.coordinator.rpartition(":")
     return host.strip("[]"), int(port)
 
@@ -92,7 +92,7 @@ def port_of(who: Membership) -> tuple[str, int]:
 
 
 @dataclass
-class _Came:
+class _Arrival:
     connection: socket.socket
     said: bytes = b""
     hello: Card = field(default_factory=dict)  # once it was said
@@ -100,12 +100,12 @@ class _Came:
 
 
 class _Host:
-    def __init__(self, who: Membership, card: Card, agree: Agree) -> None:
+    def __init__(self, who: ProcessEnv, card: Card, agree: Agree) -> None:
         self._who, self._card, self._agree = who, card, agree
-        self._came: dict[int, _Came] = {}  # by file descriptor
+        self._came: dict[int, _Arrival] = {}  # by file descriptor
         self._selector = selectors.DefaultSelector()
 
-    def meet(self, waiting: Waiting, began: float, most_wait_s: float) -> Met:
+    def meet(self, waiting: Waiting, began: float, most_wait_s: float) -> RendezvousResult:
         host, port = port_of(self._who)
         try:
             listener = _listening(host, port)
@@ -121,7 +121,7 @@ class _Host:
                 waited = time.monotonic() - began
                 if waited > most_wait_s:
                     raise PeersLost(f"after {waited:.0f} s these have not come: {_listed(missing)} of {self._who.workers}")
-                waiting(Awaited(waited, missing))
+                waiting(WaitStatus(waited, missing))
                 self._look(listener)
             return self._go(began)
 
@@ -134,12 +134,12 @@ class _Host:
             if key.fileobj is listener:
                 connection, _ = listener.accept()
                 connection.setblocking(False)
-                self._came[connection.fileno()] = _Came(connection)
+                self._came[connection.fileno()] = _Arrival(connection)
                 self._selector.register(connection, selectors.EVENT_READ)
             else:
                 self._hear(self._came[key.fd])
 
-    def _hear(self, came: _Came) -> None:
+    def _hear(self, came: _Arrival) -> None:
         try:
             said = came.connection.recv(65536)
         except BlockingIOError:
@@ -152,7 +152,7 @@ class _Host:
         elif b"\n" in came.said and not came.hello:
             self._greet(came)
 
-    def _greet(self, came: _Came) -> None:
+    def _greet(self, came: _Arrival) -> None:
         try:
             hello = json.loads(came.said.partition(b"\n")[0])
             number = int(hello["worker"])
@@ -183,12 +183,12 @@ class _Host:
             if came.hello:
                 _send(came.connection, {"refused": why})
 
-    def _let_go(self, came: _Came) -> None:
+    def _let_go(self, came: _Arrival) -> None:
         self._selector.unregister(came.connection)
         del self._came[came.connection.fileno()]
         came.connection.close()
 
-    def _go(self, began: float) -> Met:
+    def _go(self, began: float) -> RendezvousResult:
         guests = sorted((came for came in self._came.values() if came.hello), key=lambda came: int(came.hello["worker"]))
         hosts = (socket.gethostname(), *(str(came.hello["host"]) for came in guests))
         address = str(guests[0].connection.getsockname()[0]).removeprefix("::ffff:")
@@ -200,7 +200,7 @@ class _Host:
             if not came.hello:
                 came.connection.close()
         connections = {int(came.hello["worker"]): came.connection for came in guests}
-        return Met(hosts, address, time.monotonic() - began, at, agreed, connections)
+        return RendezvousResult(hosts, address, time.monotonic() - began, at, agreed, connections)
 
 
 def _is_next_life(one: Card, other: Card) -> bool:
@@ -220,18 +220,18 @@ def _listening(host: str, port: int) -> socket.socket:
 # --- the others ---
 
 
-class _Guest:
-    def __init__(self, who: Membership, card: Card) -> None:
+class _Joiner:
+    def __init__(self, who: ProcessEnv, card: Card) -> None:
         self._who = who
         self._hello = {
             "worker": who.worker, "of": who.workers, "host": socket.gethostname(), "pid": os.getpid(), "card": card,
             "started_by": os.getppid(),
         }  # fmt: skip
 
-    def meet(self, waiting: Waiting, began: float, most_wait_s: float) -> Met:
+    def meet(self, waiting: Waiting, began: float, most_wait_s: float) -> RendezvousResult:
         why = ""
         while (waited := time.monotonic() - began) <= most_wait_s:
-            waiting(Awaited(waited, (0,) if why else (), why))
+            waiting(WaitStatus(waited, (0,) if why else (), why))
             try:
                 met = self._asked(waiting, began, most_wait_s)
             except OSError as error:  # not there yet, not to be found by its name, or gone while it was waited for
@@ -245,7 +245,7 @@ class _Guest:
         reason = f"worker 0 cannot be reached at {self._who.coordinator}: {why}" if why else "not all have come"
         raise PeersLost(f"after {most_wait_s:.0f} s {reason}")
 
-    def _asked(self, waiting: Waiting, began: float, most_wait_s: float) -> Met | None:
+    def _asked(self, waiting: Waiting, began: float, most_wait_s: float) -> RendezvousResult | None:
         """None: worker 0 went away."""
         connection = socket.create_connection(port_of(self._who), timeout=5.0)
         met = None
@@ -257,7 +257,7 @@ class _Guest:
                 connection.close()
         return met
 
-    def _answered(self, connection: socket.socket, waiting: Waiting, began: float, most_wait_s: float) -> Met | None:
+    def _answered(self, connection: socket.socket, waiting: Waiting, began: float, most_wait_s: float) -> RendezvousResult | None:
         asked_at = time.time()
         _send(connection, self._hello)
         connection.settimeout(LOOK_EVERY_S)
@@ -266,7 +266,7 @@ class _Guest:
             waited = time.monotonic() - began
             if waited > most_wait_s:
                 raise PeersLost(f"after {waited:.0f} s not all have come")
-            waiting(Awaited(waited, ()))
+            waiting(WaitStatus(waited, ()))
             try:
                 more = connection.recv(65536)
             except TimeoutError:
@@ -283,7 +283,7 @@ class _Guest:
         address = str(connection.getsockname()[0]).removeprefix("::ffff:")
         clock = _clock(asked_at, answer.get("clock"), answered_at)
         waited = time.monotonic() - began
-        return Met(tuple(answer["go"]), address, waited, answered_at, answer["agreed"], {0: connection}, clock)
+        return RendezvousResult(tuple(answer["go"]), address, waited, answered_at, answer["agreed"], {0: connection}, clock)
 
 
 def _clock(asked_at: float, there: list[float] | None, answered_at: float) -> Clock | None:

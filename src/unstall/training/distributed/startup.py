@@ -14,10 +14,10 @@ from unstall.journal.events import OthersLost, OthersMissed, WorkerJoined, Worke
 from unstall.probe import startup as probing
 from unstall.probe.core import probe
 from unstall.training.distributed import backend, rendezvous
-from unstall.training.distributed.collectives import Company
-from unstall.training.distributed.heartbeat import Lifeline, News
-from unstall.training.distributed.process_env import Membership
-from unstall.training.distributed.rendezvous import Awaited, Met
+from unstall.training.distributed.collectives import Collectives
+from unstall.training.distributed.heartbeat import Heartbeat, LostWorkers
+from unstall.training.distributed.process_env import ProcessEnv
+from unstall.training.distributed.rendezvous import RendezvousResult, WaitStatus
 from unstall.training.loop import instrumentation
 from unstall.training.loop.interruption import Interrupted, Interruption
 from unstall.training.loop.progress_line import say
@@ -31,15 +31,15 @@ OWN = (
 )  # fmt: skip
 
 
-def joined(who: Membership, settings: Settings, interruption: Interruption) -> tuple[Company, Settings]:
+def joined(who: ProcessEnv, settings: Settings, interruption: Interruption) -> tuple[Collectives, Settings]:
     """And the settings that all have agreed on. In the main thread, before the backend starts."""
     if who.is_alone:
-        return Company(who), settings
+        return Collectives(who), settings
     end_with_parent()
     backend.load()
-    met = rendezvous.meet(who, card(settings), agreed, Patience(who))
-    watched = Watched(who, met)
-    lifeline = Lifeline(who.worker, met.connections, watched, instrumentation.steps_done).start()
+    met = rendezvous.meet(who, card(settings), agreed, WaitReporter(who))
+    watched = SilenceReporter(who, met)
+    heartbeat = Heartbeat(who.worker, met.connections, watched, instrumentation.steps_done).start()
     channel = backend.join(who, met)
     watched.is_joining = False
     interruption.listen_again()
@@ -62,17 +62,17 @@ def joined(who: Membership, settings: Settings, interruption: Interruption) -> t
         if interruption.is_asked:
             raise Interrupted
 
-    return Company(who, channel, alive, lifeline), changed(settings, met.agreed)
+    return Collectives(who, channel, alive, heartbeat), changed(settings, met.agreed)
 
 
-class Watched:
+class SilenceReporter:
     """Tells whoever is not heard any more."""
 
-    def __init__(self, who: Membership, met: Met) -> None:
+    def __init__(self, who: ProcessEnv, met: RendezvousResult) -> None:
         self._who, self._met = who, met
         self.is_joining = True
 
-    def __call__(self, news: News) -> None:
+    def __call__(self, news: LostWorkers) -> None:
         who, hosts = self._who, [self._met.hosts[worker] for worker in news.silent]
         silent, gone = list(news.silent), list(news.gone)
         event = OthersMissed(
@@ -109,13 +109,13 @@ def agreed(cards: list[dict[str, Any]]) -> dict[str, Any]:
     return {**settings, "micro_batch_size": min(sizes, default=None)}
 
 
-class Patience:
+class WaitReporter:
     """Tells now and then who is waited for."""
 
-    def __init__(self, who: Membership) -> None:
+    def __init__(self, who: ProcessEnv) -> None:
         self._who, self._told_at, self._has_said = who, 0.0, False
 
-    def __call__(self, awaited: Awaited) -> None:
+    def __call__(self, awaited: WaitStatus) -> None:
         if awaited.seconds - self._told_at < TELL_EVERY_S:
             return
         self._told_at = awaited.seconds

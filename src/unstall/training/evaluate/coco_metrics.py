@@ -58,7 +58,7 @@ class Score:
 
 def score(truths: Sequence[Truth], answers: Sequence[Answer], classes: int, progress: Progress | None = None) -> Score:
     """Of images in the same order."""
-    of_class: list[list[Matched]] = [[] for _ in range(classes)]
+    of_class: list[list[MatchResult]] = [[] for _ in range(classes)]
     for place, (truth, answer) in enumerate(zip(truths, answers, strict=True)):
         for number in np.union1d(truth.classes, answer.classes).tolist():
             if 0 <= number < classes:
@@ -78,7 +78,7 @@ def score(truths: Sequence[Truth], answers: Sequence[Answer], classes: int, prog
     return Score(precision, recall, objects)
 
 
-def _curves(pairs: Sequence[Matched]) -> tuple[Floats, Floats]:
+def _curves(pairs: Sequence[MatchResult]) -> tuple[Floats, Floats]:
     """Of one class, over all images: (IoUs, recalls, areas, most) and (IoUs, areas, most)."""
     precision = np.full((len(IOUS), len(RECALLS), len(AREAS), len(MAX_DETECTIONS)), NOTHING)
     recall = np.full((len(IOUS), len(AREAS), len(MAX_DETECTIONS)), NOTHING)
@@ -152,7 +152,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class MatchResult:
     """One class in one image. The detections are sorted, the best first; (areas, IoUs, detections) of each."""
 
     scores: Floats
@@ -161,7 +161,7 @@ class Matched:
     objects: Integers  # (areas,) that are to be found
 
 
-def matched(truth: Truth, answer: Answer, number: int) -> Matched | None:
+def matched(truth: Truth, answer: Answer, number: int) -> MatchResult | None:
     """None where the class is neither there nor found."""
     here, found = np.flatnonzero(truth.classes == number), np.flatnonzero(answer.classes == number)
     if not len(here) and not len(found):
@@ -174,7 +174,7 @@ def matched(truth: Truth, answer: Answer, number: int) -> Matched | None:
     surface = boxes[:, 2] * boxes[:, 3]
     is_other_size = (surface < _LOW) | (surface > _HIGH)
     is_ignored = np.where(is_found, on_ignored, is_other_size[:, None, :])
-    return Matched(answer.scores[found], is_found & ~is_ignored, is_ignored, (~is_beside).sum(axis=1).astype(np.int32))
+    return MatchResult(answer.scores[found], is_found & ~is_ignored, is_ignored, (~is_beside).sum(axis=1).astype(np.int32))
 
 
 def overlaps(found: Floats, here: Floats, crowd: Flags) -> Floats:

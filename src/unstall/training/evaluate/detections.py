@@ -13,21 +13,21 @@ import numpy as np
 from unstall.data.example import Floats, Integers
 
 
-class Found(NamedTuple):
+class ImageDetections(NamedTuple):
     """In one image, the best first: boxes as (left, top, right, bottom) in pixels of the image as it is seen."""
 
     boxes: Floats
     scores: Floats
     classes: Integers
 
-    def at_least(self, score: float) -> Found:
+    def at_least(self, score: float) -> ImageDetections:
         shown = self.scores >= score
-        return Found(self.boxes[shown], self.scores[shown], self.classes[shown])
+        return ImageDetections(self.boxes[shown], self.scores[shown], self.classes[shown])
 
 
 @dataclass(frozen=True)
-class Detected:
-    by_row: dict[int, Found]  # of the data set's examples, in their order
+class DataSetDetections:
+    by_row: dict[int, ImageDetections]  # of the data set's examples, in their order
     skipped: dict[str, str]  # examples whose image cannot be read, and why
 
     def packed(self) -> bytes:
@@ -46,9 +46,9 @@ class Detected:
         return held.getvalue()
 
     @classmethod
-    def of_parts(cls, parts: Sequence[bytes]) -> Detected:
+    def of_parts(cls, parts: Sequence[bytes]) -> DataSetDetections:
         """Of a data set whose examples were dealt out one by one: the first to the first worker, the second to the second, …"""
-        by_row: dict[int, Found] = {}
+        by_row: dict[int, ImageDetections] = {}
         skipped: dict[str, str] = {}
         for worker, part in enumerate(parts):
             own = _unpacked(part)
@@ -57,10 +57,10 @@ class Detected:
         return cls(dict(sorted(by_row.items())), skipped)
 
 
-def _unpacked(packed: bytes) -> Detected:
+def _unpacked(packed: bytes) -> DataSetDetections:
     with np.load(io.BytesIO(packed)) as arrays:
         ends = np.cumsum(arrays["counts"])[:-1]
         columns = (np.split(arrays[name], ends) for name in ("boxes", "scores", "classes"))
-        found = [Found(*each) for each in zip(*columns, strict=True)]
+        found = [ImageDetections(*each) for each in zip(*columns, strict=True)]
         rows = arrays["rows"].tolist()
-        return Detected(dict(zip(rows, found, strict=False)), json.loads(arrays["skipped"].tobytes()))
+        return DataSetDetections(dict(zip(rows, found, strict=False)), json.loads(arrays["skipped"].tobytes()))

@@ -16,8 +16,8 @@ from unstall.data.example import DataSet, Example, Floats, Integers
 from unstall.detectors.detector import Detector
 from unstall.training.evaluate.coco_metrics import RECALLS, Answer, Score, Truth, score
 from unstall.training.evaluate.confusion_matrix import MIN_IOU, MIN_SCORE, confusion
-from unstall.training.evaluate.detections import Detected, Found
-from unstall.training.evaluate.inference import Detecting, detections, pipeline_for
+from unstall.training.evaluate.detections import DataSetDetections, ImageDetections
+from unstall.training.evaluate.inference import InferenceModel, detections, pipeline_for
 
 ELSEWHERE = -1  # a class of the detector that the data set has not
 
@@ -61,7 +61,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: Detecting,
+    model: InferenceModel,
     data: DataSet,
     class_names: Sequence[str] = (),
     batch_size: int = 8,
@@ -72,19 +72,19 @@ def evaluate(
     return judged(model.detector, data, class_names, detected(model, data, batch_size, progress), progress)
 
 
-def detected(model: Detecting, data: DataSet, batch_size: int, progress: Progress | None = None) -> Detected:
+def detected(model: InferenceModel, data: DataSet, batch_size: int, progress: Progress | None = None) -> DataSetDetections:
     """What is found in each of the images."""
     pipeline = pipeline_for(model.detector, data, batch_size)
-    by_row: dict[int, Found] = {}
+    by_row: dict[int, ImageDetections] = {}
     for row, found in detections(model, pipeline):
         by_row[row] = found
         if progress is not None:
             progress("detecting", len(by_row), len(data.examples))
-    return Detected(by_row, pipeline.skipped.by_name)
+    return DataSetDetections(by_row, pipeline.skipped.by_name)
 
 
 def judged(
-    detector: Detector, data: DataSet, class_names: Sequence[str], found: Detected, progress: Progress | None = None
+    detector: Detector, data: DataSet, class_names: Sequence[str], found: DataSetDetections, progress: Progress | None = None
 ) -> Evaluation:
     to_data = class_map(detector, class_names, data)
     if not found.by_row:
@@ -128,7 +128,7 @@ def truth_of(example: Example) -> Truth:
     return Truth(boxes[usable], example.classes[usable], example.crowd[usable], areas[usable])
 
 
-def answer_of(found: Found, to_data: Integers) -> Answer:
+def answer_of(found: ImageDetections, to_data: Integers) -> Answer:
     classes = to_data[found.classes]
     known = classes != ELSEWHERE
     return Answer(corners_to_sides(found.boxes[known]), classes[known], found.scores[known])

@@ -14,10 +14,10 @@ from unstall.data.example import DataSet
 from unstall.data.pipeline import Batch, Pipeline, Settings
 from unstall.detectors.detector import Detector
 from unstall.detectors.layers.boxes import Tensor
-from unstall.training.evaluate.detections import Found
+from unstall.training.evaluate.detections import ImageDetections
 
 
-class Detecting(keras.Model):  # type: ignore[misc]
+class InferenceModel(keras.Model):  # type: ignore[misc]
     """The detector with everything behind its outputs, suppression included, as one model. It is compiled when it is first used:
     whoever detects again and again, as a training does, keeps it."""
 
@@ -42,7 +42,7 @@ def pipeline_for(detector: Detector, data: DataSet, batch_size: int) -> Pipeline
     return Pipeline(data, settings)
 
 
-def detections(model: Detecting, pipeline: Pipeline) -> Iterator[tuple[int, Found]]:
+def detections(model: InferenceModel, pipeline: Pipeline) -> Iterator[tuple[int, ImageDetections]]:
     """The row of each example and what is found in it. An example whose image cannot be read does not come."""
     with pipeline.batches() as batches:
         for batch in batches:
@@ -55,7 +55,7 @@ def detections(model: Detecting, pipeline: Pipeline) -> Iterator[tuple[int, Foun
                     yield row, found_at(batch, place, outputs)
 
 
-def found_at(batch: Batch, place: int, outputs: dict[str, np.ndarray]) -> Found:
+def found_at(batch: Batch, place: int, outputs: dict[str, np.ndarray]) -> ImageDetections:
     """Boxes that reach into the padding are cut at the image; what lies beside it altogether is left out."""
     is_used = outputs["classes"][place] >= 0
     boxes = batch.boxes_of_image(place, outputs["boxes"][place][is_used])
@@ -63,14 +63,14 @@ def found_at(batch: Batch, place: int, outputs: dict[str, np.ndarray]) -> Found:
     boxes = np.minimum(np.maximum(boxes, 0.0), (width, height, width, height))
     has_area = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
     scores, classes = outputs["scores"][place][is_used], outputs["classes"][place][is_used]
-    return Found(boxes[has_area], scores[has_area].astype(np.float64), classes[has_area].astype(np.int32))
+    return ImageDetections(boxes[has_area], scores[has_area].astype(np.float64), classes[has_area].astype(np.int32))
 
 
 # What a detector finds in images, as plain data.
 
 
 def predict(
-    model: Detecting,
+    model: InferenceModel,
     data: DataSet,
     class_names: Sequence[str] = (),
     batch_size: int = 8,
@@ -91,7 +91,7 @@ def predict(
     return {"images": images, "skipped": [{"image": name, "why": why} for name, why in skipped.items()]}
 
 
-def boxes_of(found: Found, class_names: Sequence[str]) -> list[dict[str, Any]]:
+def boxes_of(found: ImageDetections, class_names: Sequence[str]) -> list[dict[str, Any]]:
     return [
         {
             "class": class_names[number] if number < len(class_names) else str(number),

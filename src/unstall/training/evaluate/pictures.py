@@ -11,8 +11,8 @@ import numpy as np
 
 from unstall.data.example import DataSet, Example, Floats
 from unstall.data.tools.visualization import GROUND, chosen, colour_of, decoded, draw_box, save
-from unstall.training.evaluate.detections import Found
-from unstall.training.evaluate.inference import Detecting, detections, pipeline_for
+from unstall.training.evaluate.detections import ImageDetections
+from unstall.training.evaluate.inference import InferenceModel, detections, pipeline_for
 
 MAX = 6
 MIN_SCORE = 0.3
@@ -26,7 +26,7 @@ class Picture(NamedTuple):
     image: Any  # RGB, as Pillow has it
 
 
-def pictures(model: Detecting, data: DataSet, class_names: Sequence[str], batch_size: int, most: int = MAX) -> list[Picture]:
+def pictures(model: InferenceModel, data: DataSet, class_names: Sequence[str], batch_size: int, most: int = MAX) -> list[Picture]:
     """The same images each time. `class_names` are the detector's; the data set's may be others."""
     some = replace(data, examples=[data.examples[row] for row in chosen(data, most, seed=0)])
     found = dict(detections(model, pipeline_for(model.detector, some, batch_size)))
@@ -44,7 +44,7 @@ def write(folder: Path, made: Sequence[Picture]) -> list[Path]:
     return paths
 
 
-def _beside(example: Example, classes: Sequence[str], found: Found, class_names: Sequence[str]) -> Picture | None:
+def _beside(example: Example, classes: Sequence[str], found: ImageDetections, class_names: Sequence[str]) -> Picture | None:
     from PIL import Image, ImageDraw
 
     shown = found.at_least(MIN_SCORE)

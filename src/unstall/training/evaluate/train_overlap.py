@@ -57,7 +57,7 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class TrainedOn:
+class TrainingImages:
     train: Marks  # also what weights that a run began with were trained on
     held_out: Marks
     facts: dict[str, Any] = field(default_factory=dict)  # counts, and how the images were divided
@@ -76,7 +76,7 @@ class Overlap:
     others: list[int]  # that the training knows nothing of
 
 
-def described_by(stored: dict[str, Any] | None) -> TrainedOn | None:
+def described_by(stored: dict[str, Any] | None) -> TrainingImages | None:
     """What a weights file says; None: it says nothing of it, or nothing that can be read."""
     if not stored:
         return None
@@ -84,10 +84,10 @@ def described_by(stored: dict[str, Any] | None) -> TrainedOn | None:
         train, held_out = (Marks.unpacked(stored[name]) for name in ("train", "held_out"))
     except (KeyError, TypeError, ValueError):
         return None
-    return TrainedOn(train, held_out, {name: value for name, value in stored.items() if name not in {"train", "held_out"}})
+    return TrainingImages(train, held_out, {name: value for name, value in stored.items() if name not in {"train", "held_out"}})
 
 
-def told(settings: Settings, learned: TrainValData) -> TrainedOn:
+def told(settings: Settings, learned: TrainValData) -> TrainingImages:
     """Of a run. The images' files are looked at: seconds for a hundred thousand of them on a disk."""
     held = learned.validation.examples if learned.validation is not None else ()
     inherited = _inherited(settings.weights)
@@ -98,17 +98,17 @@ def told(settings: Settings, learned: TrainValData) -> TrainedOn:
         "scored on another data set", "seed": settings.seed, "val_split": settings.val_split,
         "digest": _hashed(names.encode()).hex(),
     }  # fmt: skip
-    return TrainedOn(Marks([*own, *inherited]), Marks(mark_of(each) for each in held), facts)
+    return TrainingImages(Marks([*own, *inherited]), Marks(mark_of(each) for each in held), facts)
 
 
-def keep(run: RunFolder, trained_on: TrainedOn, learned: TrainValData) -> None:
+def keep(run: RunFolder, trained_on: TrainingImages, learned: TrainValData) -> None:
     """In the run's folder, by the names of the images. A disk that refuses is an OSError."""
     names = {"train": learned.train, "held_out": learned.validation}
     plain = {name: [each.name for each in data.examples] if data is not None else [] for name, data in names.items()}
     write_whole(run.split_path, json.dumps({**trained_on.facts, **plain}, indent=1) + "\n")
 
 
-def overlap(trained_on: TrainedOn, data: DataSet) -> Overlap:
+def overlap(trained_on: TrainingImages, data: DataSet) -> Overlap:
     found = Overlap([], [], [])
     for row, example in enumerate(data.examples):
         mark = mark_of(example)
@@ -163,7 +163,7 @@ UNKNOWN, HELD_OUT, ALL = "unknown", "held_out", "all"
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredImages:
     """As it is told, and written as JSON."""
 
     # unknown: the weights do not say what they were trained on, and all are scored; held_out: those that the training did not
@@ -195,16 +195,16 @@ class Scored:
         return {**asdict(self), "note": self.note}
 
 
-def chosen(data: DataSet, stored: dict[str, Any], is_all: bool) -> tuple[DataSet, Scored]:
+def chosen(data: DataSet, stored: dict[str, Any], is_all: bool) -> tuple[DataSet, ScoredImages]:
     """`stored` is what the description of the weights says. `is_all`: nothing is to be left out.
 
     Where the data set has images that the training held out, these are scored, as the training has done; where it has others
     beside those that were trained on, these."""
     known, count = described_by(stored), len(data.examples)
     if known is None:
-        return data, Scored(UNKNOWN, count, count, None)
+        return data, ScoredImages(UNKNOWN, count, count, None)
     found = overlap(known, data)
     trained_on, scored = len(found.trained_on), found.held_out or found.others
     if is_all or not trained_on or not scored:
-        return data, Scored(ALL, count, count, trained_on)
-    return rows(data, scored), Scored(HELD_OUT, len(scored), count, trained_on)
+        return data, ScoredImages(ALL, count, count, trained_on)
+    return rows(data, scored), ScoredImages(HELD_OUT, len(scored), count, trained_on)

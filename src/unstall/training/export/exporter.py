@@ -16,7 +16,7 @@ from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.detectors.detector import Detector
 from unstall.storage import is_bucket, located
 from unstall.storage.transfer import whole_at
-from unstall.training.evaluate.inference import Detecting
+from unstall.training.evaluate.inference import InferenceModel
 from unstall.training.export.targets import refuse_unloadable
 
 FORMATS = {"savedmodel": "tf_saved_model", "onnx": "onnx", "litert": "litert"}
@@ -35,7 +35,7 @@ def export(detector: Detector, target: str, out: Path | str, batch: int = 1) -> 
     out = target_path
     if out.exists() and target == "savedmodel":
         raise InvalidInputError(f"'{out}' is there already. Expected a folder that is not.")
-    model = Detecting(detector)
+    model = InferenceModel(detector)
     shape = (batch, *model.input_shape_px)
     outputs = model(np.zeros(shape, np.float32), training=False)
     signature = [keras.InputSpec(shape=shape, dtype="float32", name="images")]

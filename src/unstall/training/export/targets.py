@@ -21,7 +21,7 @@ NEEDS: dict[str, dict[str, tuple[tuple[str, str], ...] | str]] = {
     },
     "litert": {"tensorflow": (), "jax": "Keras has no way to", "torch": (("litert_torch", "litert-torch"),)},
 }
-ENDINGS = {"savedmodel": "", "onnx": ".onnx", "litert": ".tflite"}
+SUFFIXES = {"savedmodel": "", "onnx": ".onnx", "litert": ".tflite"}
 
 
 def refuse_impossible(target: str, backend: str, out: str) -> None:
@@ -37,8 +37,8 @@ def refuse_impossible(target: str, backend: str, out: str) -> None:
             raise MissingDependencyError(
                 f"To export {target} from {backend}, the package '{package}' is needed. Install: pip install {installed_as}"
             )
-    if ENDINGS[target] and not out.endswith(ENDINGS[target]):
-        raise InvalidInputError(f"'{out}': expected a name that ends in '{ENDINGS[target]}' for {target}.")
+    if SUFFIXES[target] and not out.endswith(SUFFIXES[target]):
+        raise InvalidInputError(f"'{out}': expected a name that ends in '{SUFFIXES[target]}' for {target}.")
 
 
 def refuse_unloadable(target: str, backend: str, out: str, shape: tuple[int, ...]) -> None:

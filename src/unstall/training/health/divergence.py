@@ -61,14 +61,14 @@ DEVIATIONS = 1.4826  # median deviations in a standard deviation of normal noise
 
 
 @dataclass(frozen=True)
-class Diverged:
+class LossRise:
     loss: float  # the median of the last steps
     usual_loss: float
     since_step: int
 
 
 @dataclass
-class Least:
+class LowestLoss:
     """The least that the usual loss has been, since the rate last rose."""
 
     usual: float
@@ -91,7 +91,7 @@ class Divergence:
             0.0,
             0,
         )  # since it rose, as in warm-up or when a run is given more epochs: so may the loss
-        self._least: Least | None = None
+        self._least: LowestLoss | None = None
         self.is_rising = False  # by and by: what is saved now may be worse than what was
 
     @property
@@ -99,7 +99,7 @@ class Divergence:
         """The loss is high now: what is saved now may be bad."""
         return self._since is not None
 
-    def see(self, step: int, loss: float, rate: float = 0.0) -> Diverged | None:
+    def see(self, step: int, loss: float, rate: float = 0.0) -> LossRise | None:
         self._begin = [*self._begin, loss][:BEGIN_STEPS]
         leaving = self._recent[0] if len(self._recent) == RECENT_STEPS else None
         self._recent.append(loss)
@@ -121,18 +121,18 @@ class Divergence:
         if step - self._since < (SURE_STEPS if self._is_far(recent, SURE_FACTOR) else SUSTAINED_STEPS):
             return None
         if self.is_rising and least is not None:
-            return Diverged(recent, least.usual, least.good_step + 1)
-        return Diverged(recent, usual, self._since - RECENT_STEPS // 2 + 1)  # half of the last steps were high by then
+            return LossRise(recent, least.usual, least.good_step + 1)
+        return LossRise(recent, usual, self._since - RECENT_STEPS // 2 + 1)  # half of the last steps were high by then
 
-    def at_the_end(self, step: int) -> Diverged | None:
+    def at_the_end(self, step: int) -> LossRise | None:
         """No more steps come that would tell whether it stays so high: what is far too high is taken for diverged."""
         if not self._recent:
             return None
         recent, begin = float(np.median(self._recent)), max(map(abs, self._begin), default=0.0)
         if begin and recent > SURE_FACTOR * begin:
-            return Diverged(recent, self._begin[0], self._since or 1)
+            return LossRise(recent, self._begin[0], self._since or 1)
         if self._since is not None and self._is_far(recent, FACTOR_AT_THE_END):
-            return Diverged(recent, self._first or begin, self._since)
+            return LossRise(recent, self._first or begin, self._since)
         return None
 
     def _is_far(self, recent: float, factor: float) -> bool:
@@ -145,7 +145,7 @@ class Divergence:
         if self._steps_at_rate <= USUAL_STEPS + RECENT_STEPS or not usual:
             return
         if self._least is None or usual < self._least.usual:
-            self._least = Least(usual, limit, step)
+            self._least = LowestLoss(usual, limit, step)
         self.is_rising = usual > RISEN * self._least.usual
         if not self.is_rising:
             self._least.good_step = step
@@ -180,5 +180,5 @@ class Divergence:
         self._recent.extend(plain["recent"])
         self._first, self._begin, self._since = plain.get("first"), plain.get("begin", []), plain["since"]
         self._rate, self._steps_at_rate = plain.get("rate", 0.0), plain.get("steps_at_rate", 0)
-        self._least = Least(**plain["least"]) if plain.get("least") else None
+        self._least = LowestLoss(**plain["least"]) if plain.get("least") else None
         self.is_rising = plain.get("is_rising", False)

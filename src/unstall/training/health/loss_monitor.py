@@ -15,7 +15,7 @@ from unstall.data.pipeline import Batch
 from unstall.journal.events import LossDiverged, UpdateSkipped
 from unstall.journal.run_folder import RunFolder
 from unstall.training.health import bad_batches
-from unstall.training.health.divergence import Diverged, Divergence, SkippedUpdates
+from unstall.training.health.divergence import Divergence, LossRise, SkippedUpdates
 from unstall.training.health.gradient_norms import Updates
 from unstall.training.loop.instrumentation import tell
 from unstall.training.loop.position import Position
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 UNREAD_STEPS = 3  # that may be on their way at once
 
 
-class Stopped(Exception):
+class TrainingStopped(Exception):
     """The training ends here, in order."""
 
-    def __init__(self, ending: ExitCode, since_step: int = 0) -> None:
-        super().__init__(ending.title)
-        self.ending, self.since_step = ending, since_step
+    def __init__(self, exit_code: ExitCode, since_step: int = 0) -> None:
+        super().__init__(exit_code.title)
+        self.exit_code, self.since_step = exit_code, since_step
 
 
 @dataclass(frozen=True)
-class Unread:
+class UnreadStep:
     step: int  # counted from 1, over all epochs
     told: StepOutput
     batch: Batch
@@ -56,7 +56,7 @@ class LossMonitor:
         are."""
         self._rows_of_all, self._updates = rows_of_all, updates
         self._run, self._data, self._at, self._say = run, data, at, say
-        self._unread: deque[Unread] = deque()
+        self._unread: deque[UnreadStep] = deque()
         self._skipped, self._divergence = SkippedUpdates(), Divergence(warmup_steps)
         self._has_said = False
         self.last_loss: float | None = None  # that was read
@@ -72,7 +72,7 @@ class LossMonitor:
         return self._divergence.is_rising
 
     def see(self, step: int, told: StepOutput, batch: Batch) -> None:
-        self._unread.append(Unread(step, told, batch))
+        self._unread.append(UnreadStep(step, told, batch))
         if len(self._unread) > UNREAD_STEPS:
             self._read(self._unread.popleft())
 
@@ -99,7 +99,7 @@ class LossMonitor:
         self._skipped.restore(plain["skipped"])
         self._divergence.restore(plain["divergence"])
 
-    def _read(self, unread: Unread) -> None:
+    def _read(self, unread: UnreadStep) -> None:
         numbers = unread.told.read()
         if numbers.is_applied:
             self._skipped.see(is_applied=True)
@@ -115,7 +115,7 @@ class LossMonitor:
         if not numbers.is_overflow:  # in float16 the scale of the loss is put right by itself
             self._tell_skipped(unread, numbers)
 
-    def _tell_skipped(self, unread: Unread, numbers: Numbers) -> None:
+    def _tell_skipped(self, unread: UnreadStep, numbers: Numbers) -> None:
         self._skipped.see(is_applied=False)
         folder = self._run.bad_batches_path
         path = bad_batches.write(folder, unread.step, unread.batch, self._data, numbers.losses, numbers.gradient_norm)
@@ -136,15 +136,15 @@ class LossMonitor:
             self._say(f"Step {unread.step}: the {what} is not finite, and the update is not applied. The batch lies in {folder}")
         if self._skipped.is_hopeless:
             self._say(f"Step {unread.step}: too many updates are not finite.")
-            raise Stopped(NOT_FINITE)
+            raise TrainingStopped(NOT_FINITE)
 
     def _rows(self, batch: Batch) -> list[int]:
         own = bad_batches.rows_of(batch)
         everyone = [] if self._rows_of_all is None else self._rows_of_all(batch.epoch, batch.step)
         return own + [row for row in everyone if row not in own] if len(everyone) > len(own) else own
 
-    def _end_diverged(self, step: int, diverged: Diverged) -> None:
+    def _end_diverged(self, step: int, diverged: LossRise) -> None:
         loss, usual, since = diverged.loss, diverged.usual_loss, diverged.since_step
         tell(LossDiverged(at=time.time(), step=step, loss=loss, usual_loss=usual, since_step=since))
         self._say(f"Step {step}: the loss has been about {loss:.4g} since step {since}; before, it was {usual:.4g}.")
-        raise Stopped(DIVERGED, since)
+        raise TrainingStopped(DIVERGED, since)

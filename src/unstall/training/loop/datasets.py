@@ -37,7 +37,7 @@ class TrainValData:
         return self.train.classes
 
 
-def lessons(settings: Settings, image_px: Sequence[int], aside: Path, progress: Progress | None = None) -> TrainValData:
+def load_datasets(settings: Settings, image_px: Sequence[int], aside: Path, progress: Progress | None = None) -> TrainValData:
     """`image_px` is the size of the shapes, height and width. They are drawn `aside` if the user's cache cannot be written."""
     if settings.data is None:
         data = shapes(settings.synthetic_images, image_px, aside, progress)
@@ -47,9 +47,9 @@ def lessons(settings: Settings, image_px: Sequence[int], aside: Path, progress: 
         raise InvalidInputError(f"data: there is no example in '{data.path}'.")
     if not data.classes:
         raise InvalidInputError(f"data: '{data.path}' has no class, so there is nothing to learn.")
-    apart = kept_apart(data.classes, settings, progress)
-    if apart is not None:
-        return TrainValData(_learned(data), apart, f"scored on {settings.val_data}")
+    validation_data = kept_apart(data.classes, settings, progress)
+    if validation_data is not None:
+        return TrainValData(_learned(data), validation_data, f"scored on {settings.val_data}")
     return _divided(data, settings)
 
 
@@ -57,18 +57,18 @@ def kept_apart(classes: Sequence[str], settings: Settings, progress: Progress | 
     """What is scored on, where it is a data set of its own."""
     if settings.val_data is None:
         return None
-    apart = formats.read(settings.val_data, settings.format, progress, settings.label_map)
-    _refuse_other_classes(classes, apart)
-    return _scored(apart)
+    validation_data = formats.read(settings.val_data, settings.format, progress, settings.label_map)
+    _refuse_other_classes(classes, validation_data)
+    return _scored(validation_data)
 
 
-def _refuse_other_classes(classes: Sequence[str], apart: DataSet) -> None:
+def _refuse_other_classes(classes: Sequence[str], validation_data: DataSet) -> None:
     """Classes go by their names. It would be refused when the first epoch is scored, which may be hours later."""
-    own, theirs = ({name.strip().lower() for name in each} for each in (classes, apart.classes))
+    own, theirs = ({name.strip().lower() for name in each} for each in (classes, validation_data.classes))
     if own and not own & theirs:
-        learned, there = some(classes), some(apart.classes)
+        learned, there = some(classes), some(validation_data.classes)
         raise InvalidInputError(
-            f"val_data: '{apart.path}' has no class of those that are learned ({learned}). It has: {there}."
+            f"val_data: '{validation_data.path}' has no class of those that are learned ({learned}). It has: {there}."
         )
 
 
@@ -99,9 +99,9 @@ def _divided(data: DataSet, settings: Settings) -> TrainValData:
         return TrainValData(data, None, "not scored: there is one image, which is learned from")
     shares = {TRAIN: 1 - settings.val_split, VALIDATION: settings.val_split}
     parted = divide(replace(data, examples=[replace(each, split="") for each in data.examples]), shares, settings.seed)
-    apart = only(parted, VALIDATION)
-    remark = f"scored on {len(apart.examples):,} of {counted(len(data.examples), 'image')}, which are not learned from"
-    return TrainValData(only(parted, TRAIN), apart, remark)
+    validation_data = only(parted, VALIDATION)
+    remark = f"scored on {len(validation_data.examples):,} of {counted(len(data.examples), 'image')}, which are not learned from"
+    return TrainValData(only(parted, TRAIN), validation_data, remark)
 
 
 def _learned(data: DataSet) -> DataSet:

@@ -149,24 +149,24 @@ def _text(columns: Sequence[str], rows: Sequence[Row]) -> str:
 
 
 @dataclass(frozen=True)
-class Scored:
+class EpochScore:
     figures: dict[str, float | None]  # none where the epoch was none to be scored
     seconds: float
 
 
-def remember(path: Path, at: Position, scored: Scored) -> None:
+def remember(path: Path, at: Position, scored: EpochScore) -> None:
     """Of the epoch that this position ends. A disk that refuses is an OSError."""
     write_whole(path, json.dumps({"of": _epoch(at), **asdict(scored)}) + "\n")
 
 
-def recall(path: Path, at: Position) -> Scored | None:
+def recall(path: Path, at: Position) -> EpochScore | None:
     """None where the position does not end the very epoch that was scored last."""
     if at.step_in_epoch < at.steps_per_epoch:
         return None
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         is_the_same = kept["of"] == json.loads(json.dumps(_epoch(at)))
-        return Scored(kept["figures"], kept["seconds"]) if is_the_same else None
+        return EpochScore(kept["figures"], kept["seconds"]) if is_the_same else None
     except (OSError, ValueError, TypeError, KeyError):  # absent, or not ours: then it is scored again
         return None
 

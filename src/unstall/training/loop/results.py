@@ -19,7 +19,7 @@ from unstall.journal.writer import finite
 from unstall.training.evaluate import pictures, train_overlap
 from unstall.training.evaluate.pictures import Picture
 from unstall.training.loop.datasets import TrainValData
-from unstall.training.loop.position import History, Position, Row, Scored, forget, recall, remember
+from unstall.training.loop.position import EpochScore, History, Position, Row, forget, recall, remember
 
 SCORE = "the score"
 
@@ -47,13 +47,13 @@ class Results:
     def keep_history(self, rows: Sequence[Row]) -> None:
         self._keep("the history", lambda: self._history.write(rows))
 
-    def keep_scored(self, at: Position, scored: Scored) -> None:
+    def keep_scored(self, at: Position, scored: EpochScore) -> None:
         self._keep("the score of the epoch", lambda: remember(self._run.scored_path, at, scored))
 
     def forget_scored(self) -> None:
         self._keep(self._run.scored_path.name, lambda: forget(self._run.scored_path))
 
-    def scored_before(self, at: Position) -> Scored | None:
+    def scored_before(self, at: Position) -> EpochScore | None:
         return recall(self._run.scored_path, at)
 
     def keep_pictures(self, made: Sequence[Picture]) -> None:

@@ -22,14 +22,14 @@ from unstall.journal.events import TrainingBegan
 from unstall.journal.run_folder import RunFolder
 from unstall.training.checkpoint import resume
 from unstall.training.checkpoint.integrity import AllDamaged, refusal
-from unstall.training.checkpoint.store import Checkpoints, Rhythm, Saved
-from unstall.training.distributed.collectives import Company
-from unstall.training.evaluate.inference import Detecting
-from unstall.training.evaluate.validation import Scoring
+from unstall.training.checkpoint.store import CheckpointInterval, Checkpoints, LoadedCheckpoint
+from unstall.training.distributed.collectives import Collectives
+from unstall.training.evaluate.inference import InferenceModel
+from unstall.training.evaluate.validation import ValidationScorer
 from unstall.training.health.gradient_norms import Updates
 from unstall.training.health.loss_monitor import LossMonitor
 from unstall.training.loop import builders, instrumentation
-from unstall.training.loop.datasets import TrainValData, fingerprint_of, lessons
+from unstall.training.loop.datasets import TrainValData, fingerprint_of, load_datasets
 from unstall.training.loop.instrumentation import tell
 from unstall.training.loop.interruption import Interruption
 from unstall.training.loop.position import Position
@@ -48,85 +48,91 @@ class TrainingContext:
     settings: Settings
     interruption: Interruption
     backend: str
-    lessons: TrainValData
+    datasets: TrainValData
     pipeline: Pipeline
     step: Step
     at: Position
-    judge: LossMonitor
+    loss_monitor: LossMonitor
     checkpoints: Checkpoints
-    rhythm: Rhythm
+    interval: CheckpointInterval
     results: Results
-    scoring: Scoring
+    scoring: ValidationScorer
     board: Board | None
     line: TrainingLine
     needed_by_weights: dict[str, Any]  # settings of the detector
-    company: Company  # the other workers, if there are any
+    collectives: Collectives  # the other workers, if there are any
     doing: str = "first_step"  # first_step | train | validate | save
 
 
-def begin(run: RunFolder, settings: Settings, interruption: Interruption, company: Company) -> TrainingContext:
-    """The line is not shown yet: `with begun.line` does that. Of several workers the first reads the checkpoint, and all go on
+def begin(run: RunFolder, settings: Settings, interruption: Interruption, collectives: Collectives) -> TrainingContext:
+    """The line is not shown yet: `with context.line` does that. Of several workers the first reads the checkpoint, and all go on
     from it: the others need not even have it."""
     checkpoints = Checkpoints(run.checkpoints_path, settings.max_checkpoints)
-    saved, position = _newest(run, checkpoints, company)
+    saved, position = _newest(run, checkpoints, collectives)
     needed = None if position is None else position["needed_by_weights"]
-    with shown_progress() if company.is_first else nullcontext() as progress:
-        learned = lessons(settings, builders.image_px(settings, needed), run.of_worker(company.who.worker).path, progress)
-    refuse_other_data(company, learned)
+    with shown_progress() if collectives.is_first else nullcontext() as progress:
+        learned = load_datasets(
+            settings, builders.image_px(settings, needed), run.of_worker(collectives.who.worker).path, progress
+        )
+    refuse_other_data(collectives, learned)
     if position is not None:
         changed = resume.refuse_other_classes(position, learned)
-        if changed and company.is_first:
+        if changed and collectives.is_first:
             say(changed)
-    detector = builders.built(settings, learned.classes, say if company.is_first else _nobody, needed)
-    pipeline = builders.pipeline(settings, detector, learned.train, company.who.worker)
+    detector = builders.built(settings, learned.classes, say if collectives.is_first else _nobody, needed)
+    pipeline = builders.pipeline(settings, detector, learned.train, collectives.who.worker)
     at = Position(steps_per_epoch=pipeline.steps_per_epoch)
     if position is not None:
         at = Position.from_plain(position, pipeline.steps_per_epoch)
     step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch + at.more_steps)
     if saved is not None:
         step.restore(saved.arrays)
-    step.take_over(company.from_first(lambda: step.iteration))
-    line = TrainingLine(settings.epochs, pipeline.steps_per_epoch, settings.batch_size, memory_bytes, not company.is_first)
-    board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard and company.is_first else None
-    updates = Updates(board.scalars if board is not None else None) if company.is_first else None
-    own = run.of_worker(company.who.worker)
-    judge = LossMonitor(own, learned.train, settings.warmup_steps, at, line.say, pipeline.rows_of_all, updates)
-    rhythm = Rhythm(settings.checkpoint_interval_s, settings.checkpoint_interval_steps)
+    step.take_over(collectives.from_first(lambda: step.iteration))
+    line = TrainingLine(settings.epochs, pipeline.steps_per_epoch, settings.batch_size, memory_bytes, not collectives.is_first)
+    board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard and collectives.is_first else None
+    updates = Updates(board.scalars if board is not None else None) if collectives.is_first else None
+    own = run.of_worker(collectives.who.worker)
+    loss_monitor = LossMonitor(own, learned.train, settings.warmup_steps, at, line.say, pipeline.rows_of_all, updates)
+    interval = CheckpointInterval(settings.checkpoint_interval_s, settings.checkpoint_interval_steps)
     if position is not None:
-        judge.restore(position["judged"])
-        rhythm.began(at.step)
+        loss_monitor.restore(position["judged"])
+        interval.began(at.step)
     if board is not None:
         board.table(at.step, "settings", as_plain(settings))
-    results = Results(run, settings, detector, learned, line.say, is_kept=company.is_first)
+    results = Results(run, settings, detector, learned, line.say, is_kept=collectives.is_first)
     backend = running_backend() or ""
-    scoring = Scoring(settings, backend, learned, Detecting(detector), results, board, line, interruption, company)
-    begun = TrainingContext(
-        run, settings, interruption, backend, learned, pipeline, step, at, judge, checkpoints, rhythm, results, scoring, board,
-        line, builders.needed_by_weights(settings) if needed is None else needed, company,
+    scoring = ValidationScorer(
+        settings, backend, learned, InferenceModel(detector), results, board, line, interruption, collectives
+    )
+    context = TrainingContext(
+        run, settings, interruption, backend, learned, pipeline, step, at, loss_monitor, checkpoints, interval, results,
+        scoring, board, line, builders.needed_by_weights(settings) if needed is None else needed, collectives,
     )  # fmt: skip
-    _say_what_begins(begun, saved)
-    return begun
+    _say_what_begins(context, saved)
+    return context
 
 
-def _newest(run: RunFolder, checkpoints: Checkpoints, company: Company) -> tuple[Saved | None, dict[str, Any] | None]:
+def _newest(
+    run: RunFolder, checkpoints: Checkpoints, collectives: Collectives
+) -> tuple[LoadedCheckpoint | None, dict[str, Any] | None]:
     """The checkpoint, which only the first worker has, and its position. Where all are damaged, every worker is told so."""
     saved, refused = None, ""
-    if company.is_first:
+    if collectives.is_first:
         try:
             saved = checkpoints.newest()
         except AllDamaged as damaged:
             refused = refusal(run, damaged.refused)
-    told = company.from_first(lambda: {"refused": refused, "position": None if saved is None else saved.position})
+    told = collectives.from_first(lambda: {"refused": refused, "position": None if saved is None else saved.position})
     if told["refused"]:
         raise InvalidInputError(told["refused"])
     return saved, told["position"]
 
 
-def refuse_other_data(company: Company, learned: TrainValData) -> None:
+def refuse_other_data(collectives: Collectives, learned: TrainValData) -> None:
     """Each worker reads the data by itself: what is not the same would be learned without a word, and mean nothing."""
     apart = 0 if learned.validation is None else len(learned.validation.examples)
     own = {"examples": len(learned.train.examples), "to score on": apart, "classes": list(learned.classes)}
-    said = company.all_say(own)
+    said = collectives.all_say(own)
     for worker, other in enumerate(said):
         for name in own:
             if other[name] != said[0][name]:
@@ -139,14 +145,14 @@ def _nobody(text: str) -> None:
     """Hears it: the first worker says the same."""
 
 
-def _say_what_begins(begun: TrainingContext, saved: Saved | None) -> None:
-    settings, learned, at = begun.settings, begun.lessons, begun.at
+def _say_what_begins(context: TrainingContext, saved: LoadedCheckpoint | None) -> None:
+    settings, learned, at = context.settings, context.datasets, context.at
     where = devices.device()
     tell(
         TrainingBegan(
             at=time.time(),
             model=settings.model,
-            backend=begun.backend,
+            backend=context.backend,
             device=where,
             precision=settings.precision,
             batch_size=settings.batch_size,
@@ -157,21 +163,21 @@ def _say_what_begins(begun: TrainingContext, saved: Saved | None) -> None:
             from_step=at.step,
         )
     )
-    detector = begun.step.detector
+    detector = context.step.detector
     shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_share, settings.max_boxes_per_image)
     instrumentation.record(fingerprint_of(learned.train), detector, shapes)
-    if not begun.company.is_first:
+    if not context.collectives.is_first:
         return
     images = f"{counted(len(learned.train.examples), 'image')} of {counted(len(learned.classes), 'class', 'classes')}"
     workers = f", {settings.num_workers} workers" if settings.num_workers > 1 else ""
-    say(f"{settings.model} on {begun.backend}, {where}{workers}: {images}; {learned.remark}.")
+    say(f"{settings.model} on {context.backend}, {where}{workers}: {images}; {learned.remark}.")
     if learned.validation is not None and not any(example.count for example in learned.validation.examples):
         say("The images to score on have no objects: no epoch can be told to be better than another, and the last one is kept.")
     if saved is not None:
         _say_where_it_goes_on(settings, at, saved)
 
 
-def _say_where_it_goes_on(settings: Settings, at: Position, saved: Saved) -> None:
+def _say_where_it_goes_on(settings: Settings, at: Position, saved: LoadedCheckpoint) -> None:
     is_epoch_done = at.step_in_epoch == at.steps_per_epoch
     done = at.epoch + is_epoch_done
     place = f"after epoch {done}" if is_epoch_done else f"at step {at.step_in_epoch} of epoch {done + 1}"

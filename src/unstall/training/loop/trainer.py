@@ -20,10 +20,10 @@ from unstall.training.checkpoint import files, resume
 from unstall.training.checkpoint.store import MAX_SHARE, Outcome
 from unstall.training.distributed.collectives import OthersLeft
 from unstall.training.evaluate.validation import Figures
-from unstall.training.health.loss_monitor import Stopped
+from unstall.training.health.loss_monitor import TrainingStopped
 from unstall.training.loop import instrumentation
 from unstall.training.loop.interruption import Interrupted
-from unstall.training.loop.position import Scored
+from unstall.training.loop.position import EpochScore
 from unstall.training.loop.setup import TrainingContext, versions
 from unstall.training.step.keras_fit import fed
 
@@ -31,11 +31,11 @@ TIME, SCORE = ("learn_s", "wait_s", "score_s"), ("AP", "AR")  # how the columns 
 
 
 class Trainer:
-    def __init__(self, begun: TrainingContext) -> None:
-        self.begun, self.settings, self.at = begun, begun.settings, begun.at
-        self.step, self.judge, self.line = begun.step, begun.judge, begun.line
-        self.checkpoints, self.rhythm, self.interruption = begun.checkpoints, begun.rhythm, begun.interruption
-        self.company = begun.company
+    def __init__(self, context: TrainingContext) -> None:
+        self.context, self.settings, self.at = context, context.settings, context.at
+        self.step, self.loss_monitor, self.line = context.step, context.loss_monitor, context.line
+        self.checkpoints, self.interval, self.interruption = context.checkpoints, context.interval, context.interruption
+        self.collectives = context.collectives
         self._said: set[str] = set()
 
     # --- the loop ---
@@ -45,19 +45,19 @@ class Trainer:
         try:
             self.pass_scored_epoch()
             with (
-                instrumentation.fit(self.begun.backend, self.settings.epochs, self.at.steps_per_epoch),
+                instrumentation.fit(self.context.backend, self.settings.epochs, self.at.steps_per_epoch),
                 self.batches() as batches,
             ):
                 self.learn_epochs(batches)
             self.draw()
-            return NOT_KEPT if self.begun.results.not_kept else DONE
+            return NOT_KEPT if self.context.results.not_kept else DONE
         except Interrupted:
             return INTERRUPTED
-        except Stopped as stopped:
-            if stopped.ending is DIVERGED and self.company.is_first:
+        except TrainingStopped as stopped:
+            if stopped.exit_code is DIVERGED and self.collectives.is_first:
                 self.checkpoints.wait()
                 self.checkpoints.withdraw_from(stopped.since_step)
-            return stopped.ending
+            return stopped.exit_code
         finally:
             self.checkpoints.wait()
 
@@ -70,14 +70,14 @@ class Trainer:
                 self.score_epoch()
                 self.end_if_anyone_is_asked()
         except (Interrupted, OthersLeft):
-            if self.begun.doing == "first_step":
+            if self.context.doing == "first_step":
                 raise  # it was never finished: there is nothing new to keep, and its state may be half of each
-            self.company.say_left()
+            self.collectives.say_left()
             self.keep_unless_kept()
-            self.company.part()
+            self.collectives.part()
             raise
         self.keep_unless_kept()
-        self.judge.tell_the_rest()
+        self.loss_monitor.tell_the_rest()
 
     def learn_epoch(self, batches: Iterator[Batch]) -> None:
         self.interruption.listen_again()
@@ -89,25 +89,25 @@ class Trainer:
                 raise Interrupted
             if saves:
                 self.keep()
-        self.judge.read_all()
-        instrumentation.steps_paused(self.judge.last_loss)
+        self.loss_monitor.read_all()
+        instrumentation.steps_paused(self.loss_monitor.last_loss)
         if self.at.epoch + 1 == self.settings.epochs:
-            self.judge.judge_the_end()
+            self.loss_monitor.judge_the_end()
 
     def learn_batch(self, batches: Iterator[Batch]) -> None:
         began = time.monotonic()
-        with instrumentation.waiting_for_input(), self.interruption.wakes() if self.company.is_alone else nullcontext():
+        with instrumentation.waiting_for_input(), self.interruption.wakes() if self.collectives.is_alone else nullcontext():
             batch = next(batches)
         waited_s = time.monotonic() - began
         instrumentation.step_began()
-        with self.compiling() if self.begun.doing == "first_step" else nullcontext():
+        with self.compiling() if self.context.doing == "first_step" else nullcontext():
             told = self.step(fed(batch))
         self.at.step_in_epoch += 1
-        self.judge.see(self.at.step, told, batch)
-        instrumentation.step_ended(lambda: self.judge.last_loss)
+        self.loss_monitor.see(self.at.step, told, batch)
+        instrumentation.step_ended(lambda: self.loss_monitor.last_loss)
         self.at.now.seconds += time.monotonic() - began
         self.at.now.wait_s += waited_s
-        self.line.step(self.at.epoch, self.at.step_in_epoch, self.judge.last_loss, waited_s)
+        self.line.step(self.at.epoch, self.at.step_in_epoch, self.loss_monitor.last_loss, waited_s)
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
@@ -115,11 +115,11 @@ class Trainer:
         self.line.works("compiling", 0, 0)
         with self.interruption.may_leave():
             yield
-        self.begun.doing = "train"
+        self.context.doing = "train"
 
     def batches(self) -> Any:
         """Of all epochs that are left: the first of the next are made while an epoch is scored."""
-        return self.begun.pipeline.batches(self.at.epoch, self.at.step_in_epoch, self.settings.epochs - self.at.epoch)
+        return self.context.pipeline.batches(self.at.epoch, self.at.step_in_epoch, self.settings.epochs - self.at.epoch)
 
     def is_patience_spent(self) -> bool:
         most, without = self.settings.patience, self.at.epochs_without_better()
@@ -131,8 +131,8 @@ class Trainer:
     def draw(self) -> None:
         self.checkpoints.wait()
         with self.interruption.may_leave():
-            if self.company.is_first:
-                self.begun.scoring.draw()
+            if self.collectives.is_first:
+                self.context.scoring.draw()
 
     # --- checkpoints ---
 
@@ -140,47 +140,47 @@ class Trainer:
         """Not while the loss is suspiciously high, nor while the one before is on its way to the disk. Only the first worker
         saves; the others then read what their steps told as it does, so that all judge it at the same step."""
         is_free = at_epoch_end or not self.checkpoints.is_busy
-        is_due = self.company.is_first and self.rhythm.is_due(self.at.step, at_epoch_end)
-        return is_due and is_free and not self.judge.is_suspicious
+        is_due = self.collectives.is_first and self.interval.is_due(self.at.step, at_epoch_end)
+        return is_due and is_free and not self.loss_monitor.is_suspicious
 
     def keep_unless_kept(self) -> None:
-        if not self.rhythm.is_kept(self.at.step):
+        if not self.interval.is_kept(self.at.step):
             self.keep()
 
     def keep(self) -> None:
-        if not self.company.is_first:
-            return self.judge.read_all()
+        if not self.collectives.is_first:
+            return self.loss_monitor.read_all()
         return self.save()
 
     def save(self) -> None:
         began = time.monotonic()
         with self.doing("save"), instrumentation.phase("save"):
-            self.judge.read_all()
-            self.rhythm.began(self.at.step)
+            self.loss_monitor.read_all()
+            self.interval.began(self.at.step)
             self.checkpoints.save(self.step.arrays(), self.position(), self.kept, began)
-        instrumentation.saved(str(self.begun.run.checkpoints_path), time.monotonic() - began)
+        instrumentation.saved(str(self.context.run.checkpoints_path), time.monotonic() - began)
 
     def position(self) -> dict[str, Any]:
         return {
             **self.at.as_plain(),
-            "judged": self.judge.as_plain(),
-            files.IS_RISING: self.judge.is_rising,
-            "needed_by_weights": self.begun.needed_by_weights,
+            "judged": self.loss_monitor.as_plain(),
+            files.IS_RISING: self.loss_monitor.is_rising,
+            "needed_by_weights": self.context.needed_by_weights,
             "settings": as_plain(self.settings),
-            resume.DATA: resume.told(self.begun.lessons),
-            "versions": versions(self.begun.backend),
+            resume.DATA: resume.told(self.context.datasets),
+            "versions": versions(self.context.backend),
         }
 
     def kept(self, outcome: Outcome) -> None:
         """Called by the thread that wrote it."""
-        self.rhythm.ended(outcome)
+        self.interval.ended(outcome)
         if outcome.error:
             self.say_once("refused", f"No checkpoint can be kept: {outcome.error}. The training goes on, and it is tried again.")
         elif "refused" in self._said:
             self._said.discard("refused")
             self.line.say("Checkpoints are kept again.")
-        if self.rhythm.is_stretched:
-            every = f"every {duration(self.rhythm.interval_s)} rather than {duration(self.settings.checkpoint_interval_s)}"
+        if self.interval.is_stretched:
+            every = f"every {duration(self.interval.interval_s)} rather than {duration(self.settings.checkpoint_interval_s)}"
             self.say_once("dear", f"A checkpoint costs {outcome.cost_s:.1f} s: one {every}, {MAX_SHARE:.0%} of the time.")
 
     def say_once(self, about: str, text: str) -> None:
@@ -192,36 +192,36 @@ class Trainer:
 
     def pass_scored_epoch(self) -> None:
         """The epoch that the checkpoint ends may have been scored before the run was ended."""
-        results = self.begun.results
-        before = self.company.from_first(lambda: (scored := results.scored_before(self.at)) and asdict(scored))
-        scored = Scored(**before) if before else None
-        if scored is not None and (scored.figures or not self.begun.scoring.is_due(self.at)):
+        results = self.context.results
+        before = self.collectives.from_first(lambda: (scored := results.scored_before(self.at)) and asdict(scored))
+        scored = EpochScore(**before) if before else None
+        if scored is not None and (scored.figures or not self.context.scoring.is_due(self.at)):
             self.at.end_epoch(scored.figures, scored.seconds)
             results.keep_history(self.at.history)
 
     def score_epoch(self) -> None:
         began, at, figures = time.monotonic(), self.at, Figures()
-        self.begun.results.forget_scored()
+        self.context.results.forget_scored()
         with self.leaving(), self.doing("validate"), self.step.averaged():
-            if self.begun.scoring.is_due(at):
-                figures = self.begun.scoring.score(at)
-            self.begun.results.keep_last()
-        scored = Scored(figures, time.monotonic() - began)
-        self.begun.results.keep_scored(at, scored)
+            if self.context.scoring.is_due(at):
+                figures = self.context.scoring.score(at)
+            self.context.results.keep_last()
+        scored = EpochScore(figures, time.monotonic() - began)
+        self.context.results.keep_scored(at, scored)
         self.tell_epoch(scored)
 
     def leaving(self) -> AbstractContextManager[None]:
         """An epoch that is kept may be left while it is scored: it is scored again when the run goes on. One of several workers
         says so to the others, where they wait for each other."""
-        is_free = self.company.is_alone and self.rhythm.is_kept(self.at.step)
+        is_free = self.collectives.is_alone and self.interval.is_kept(self.at.step)
         return self.interruption.may_leave() if is_free else nullcontext()
 
     def end_if_anyone_is_asked(self) -> None:
         """Of several workers; one alone has ended by itself."""
-        if not self.company.is_alone and any(self.company.all_say(self.interruption.is_asked)):
+        if not self.collectives.is_alone and any(self.collectives.all_say(self.interruption.is_asked)):
             raise Interrupted
 
-    def tell_epoch(self, scored: Scored) -> None:
+    def tell_epoch(self, scored: EpochScore) -> None:
         epoch, step, figures, seconds = self.at.epoch, self.at.step, scored.figures, scored.seconds
         row = self.at.end_epoch(figures, seconds)
         numbers = {name: value for name, value in row.items() if name not in {"epoch", "step", "is_best"}}
@@ -231,18 +231,18 @@ class Trainer:
             instrumentation.tell(
                 EpochScored(at=time.time(), epoch=epoch, step=step, figures=figures, is_best=is_best, seconds=seconds)
             )
-        self.begun.results.keep_history(self.at.history)
-        if self.begun.board is not None:
-            self.begun.board.scalars(step, {f"{_group(name)}/{name}": value for name, value in numbers.items()})
-            self.begun.board.flush()
+        self.context.results.keep_history(self.at.history)
+        if self.context.board is not None:
+            self.context.board.scalars(step, {f"{_group(name)}/{name}": value for name, value in numbers.items()})
+            self.context.board.flush()
         self.line.epoch_ended(row)
 
     @contextmanager
     def doing(self, what: str) -> Iterator[None]:
         """For whoever tells what it was about when memory ran out; so it stays where it was raised."""
-        before, self.begun.doing = self.begun.doing, what
+        before, self.context.doing = self.context.doing, what
         yield
-        self.begun.doing = before
+        self.context.doing = before
 
 
 def _group(column: str) -> str:

@@ -31,9 +31,9 @@ from unstall.probe import startup as probing
 from unstall.probe.core import probe
 from unstall.training.distributed import backend as meeting
 from unstall.training.distributed import process_env
-from unstall.training.distributed.collectives import Company, OthersLeft
-from unstall.training.distributed.heartbeat import News
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.collectives import Collectives, OthersLeft
+from unstall.training.distributed.heartbeat import LostWorkers
+from unstall.training.distributed.process_env import ProcessEnv
 from unstall.training.distributed.rendezvous import AddressTaken, PeersLost
 from unstall.training.distributed.startup import joined
 from unstall.training.loop import instrumentation
@@ -56,23 +56,23 @@ def work(run: RunFolder, is_quiet: bool) -> int:
         return error.exit_code
     try:
         with missing_packages_named("unstall train", "data,tensorflow"):
-            ending = worker.train()
+            exit_code = worker.train()
     except UnstallError as error:
         if isinstance(error, BucketError | InvalidInputError):
             instrumentation.failed(error)  # whoever treats the run, or reads of it, is to know of what it died
         worker.say(f"unstall: {error}")
-        if not worker.company.is_alone:
+        if not worker.collectives.is_alone:
             worker.leave(error.exit_code)
         return error.exit_code
-    if ending == INTERRUPTED:
-        worker.leave(ending)
-    if ending in (DONE, NOT_KEPT) and worker.who.is_first and not is_quiet:
+    if exit_code == INTERRUPTED:
+        worker.leave(exit_code)
+    if exit_code in (DONE, NOT_KEPT) and worker.who.is_first and not is_quiet:
         worker.show_results()
-    if not worker.company.is_alone:
-        if ending in (DONE, NOT_KEPT):
+    if not worker.collectives.is_alone:
+        if exit_code in (DONE, NOT_KEPT):
             meeting.leave()
-        worker.leave(ending)
-    return ending
+        worker.leave(exit_code)
+    return exit_code
 
 
 def show_all(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -87,11 +87,11 @@ def _failures() -> tuple[type[BaseException], ...]:
 
 
 class Worker:
-    def __init__(self, run: RunFolder, who: Membership) -> None:
+    def __init__(self, run: RunFolder, who: ProcessEnv) -> None:
         self.run, self.who = run, who
-        self.company = Company(who)
+        self.collectives = Collectives(who)
         self.interruption = Interruption()
-        self.begun: TrainingContext | None = None
+        self.context: TrainingContext | None = None
 
     def train(self) -> ExitCode:
         began = time.monotonic()
@@ -104,24 +104,24 @@ class Worker:
         plain = {**current_names(self.run.read_settings()), "num_workers": self.who.workers}
         settings = from_plain(plain, f"{self.run.settings_path}: ")
         try:
-            ending = self._train(settings)
+            exit_code = self._train(settings)
         except (Interrupted, OthersLeft):
-            ending = INTERRUPTED
+            exit_code = INTERRUPTED
         except AddressTaken:
-            ending = ADDRESS_TAKEN
+            exit_code = ADDRESS_TAKEN
         except PeersLost as lost:
-            ending = self._without_others(lost)
+            exit_code = self._without_others(lost)
         except _failures() as error:
             if memory_errors.is_out_of_memory(error):
                 self._tell_memory(error, settings)
-                ending = OUT_OF_MEMORY
-            elif not self.company.is_alone and meeting.are_others_lost(error):
-                ending = self._without_others(error)
+                exit_code = OUT_OF_MEMORY
+            elif not self.collectives.is_alone and meeting.are_others_lost(error):
+                exit_code = self._without_others(error)
             else:
                 raise
-        step = 0 if self.begun is None else self.begun.at.step
-        instrumentation.tell(TrainingEnded(at=time.time(), step=step, ending=ending.title, seconds=time.monotonic() - began))
-        return ending
+        step = 0 if self.context is None else self.context.at.step
+        instrumentation.tell(TrainingEnded(at=time.time(), step=step, ending=exit_code.title, seconds=time.monotonic() - began))
+        return exit_code
 
     def _train(self, settings: Settings) -> ExitCode:
         with self.interruption.may_leave():
@@ -135,20 +135,20 @@ class Worker:
 
                 make_deterministic(backend)
             keep_compiled(self.run.compiled_path, backend)
-            self.company, settings = joined(self.who, settings, self.interruption)
-            self.interruption.leave_last = self.company.leave_last
+            self.collectives, settings = joined(self.who, settings, self.interruption)
+            self.interruption.leave_last = self.collectives.leave_last
             start(backend, takes_card=True)
             self.interruption.listen_again()
             from unstall.training.loop.setup import begin
             from unstall.training.loop.trainer import Trainer
 
-            self.begun = begin(self.run, settings, self.interruption, self.company)
-        with self.begun.line:
-            return Trainer(self.begun).train()
+            self.context = begin(self.run, settings, self.interruption, self.collectives)
+        with self.context.line:
+            return Trainer(self.context).train()
 
     def _tell_memory(self, error: BaseException, settings: Settings) -> None:
         message = f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
-        phase, step = ("build", 0) if self.begun is None else (self.begun.doing, self.begun.at.step)
+        phase, step = ("build", 0) if self.context is None else (self.context.doing, self.context.at.step)
         instrumentation.failed(error)
         instrumentation.tell(
             MemoryExhausted(
@@ -163,9 +163,9 @@ class Worker:
         self.say(f"unstall: out of memory at step {step} ({phase.replace('_', ' ')}): {message.splitlines()[0][:200]}")
 
     def _without_others(self, error: BaseException) -> ExitCode:
-        step = 0 if self.begun is None else self.begun.at.step
-        lifeline = self.company.lifeline
-        news = lifeline.newest(within_s=NEWS_WITHIN_S) if lifeline is not None else News()
+        step = 0 if self.context is None else self.context.at.step
+        heartbeat = self.collectives.heartbeat
+        news = heartbeat.newest(within_s=NEWS_WITHIN_S) if heartbeat is not None else LostWorkers()
         self.say(f"unstall: {self.who.words} has lost the others at step {step}: {str(error).splitlines()[0][:200]}")
         event = OthersLost(
             at=time.time(), worker=self.who.worker, of=self.who.workers, step=step, error=str(error)[:500], gone=list(news.gone),
@@ -178,19 +178,19 @@ class Worker:
         """By which of several it is said."""
         say(text if self.who.is_alone else f"[worker {self.who.worker}] {text}")
 
-    def leave(self, ending: int) -> None:
+    def leave(self, exit_code: int) -> None:
         """At once: everything is kept, and whoever asked may not wait for frameworks that take themselves apart for seconds, nor
         for other workers."""
-        if ending == INTERRUPTED:
-            self.company.say_left()
-            self.company.leave_last()
+        if exit_code == INTERRUPTED:
+            self.collectives.say_left()
+            self.collectives.leave_last()
         current = probe.current()
         if current is not None:
             probing.ended(current)
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 stream.flush()
-        os._exit(ending)
+        os._exit(exit_code)
 
     def show_results(self) -> None:
         """The score of the best weights, and where everything lies."""
@@ -200,12 +200,12 @@ class Worker:
         from unstall.training.loop.results import SCORE
 
         out = console()
-        assert self.begun is not None
-        not_kept = self.begun.results.not_kept
-        score = self.begun.results.best_score()
+        assert self.context is not None
+        not_kept = self.context.results.not_kept
+        score = self.context.results.best_score()
         if score is not None and SCORE not in not_kept:  # else it is that of an earlier epoch
             show_score(score, out)
-        skipped = self.begun.pipeline.skipped.by_name
+        skipped = self.context.pipeline.skipped.by_name
         if skipped:
             name, why = next(iter(skipped.items()))
             more = f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""

@@ -139,11 +139,11 @@ class Trial:
         """`aside`: where the embedded shapes are drawn if the user's cache cannot be written."""
         self.backend = start(None if settings.backend == "auto" else settings.backend, takes_card=True)
         from unstall.training.loop.builders import built, image_px, pipeline
-        from unstall.training.loop.datasets import lessons
+        from unstall.training.loop.datasets import load_datasets
         from unstall.training.step.step import Step
 
         self.settings = settings = settings.alone()
-        data = lessons(settings, image_px(settings), aside, progress)
+        data = load_datasets(settings, image_px(settings), aside, progress)
         detector = built(settings, data.classes, lambda line: None)
         # A few batches ahead: a trial takes few, and small ones would be made by the thousand.
         height, width = detector.settings.image_px

@@ -29,16 +29,16 @@ WARM_UP = 2  # calls as they are: libraries choose their kernels meanwhile, whic
 UNRECORDABLE = (RuntimeError, TypeError, ValueError, AttributeError, LookupError, AssertionError)
 # Of what is recorded, from what the function gives: libraries may choose other kernels for it, and over fifty layers in 16 bits
 # gradients come 2 % apart by rounding alone. With a wrong constant they have nothing in common.
-MAX_APART = 0.1
+MAX_GAP = 0.1
 NEARLY_NOTHING = 1e-3  # of the largest
 
 
-class Replayed:
+class GraphReplay:
     def __init__(self, function: Callable[..., Tensors]) -> None:
         self._function = function
         self._calls = 0
         self._traced: fx.GraphModule | None = None
-        self._recorded: Recorded | None = None
+        self._recorded: RecordedGraph | None = None
         self._cannot = False
 
     def __call__(self, *tensors: torch.Tensor) -> Tensors:
@@ -56,7 +56,7 @@ class Replayed:
             expected = [each.clone() for each in self._function(*tensors)]
             if self._traced is None:
                 self._traced = traced(self._function, tensors)
-            recorded = Recorded(self._traced, tensors)
+            recorded = RecordedGraph(self._traced, tensors)
             alike = same_bits if torch.are_deterministic_algorithms_enabled() else agree
             # Twice: what is left behind by one run must not be found by the next.
             if not all(alike(recorded(*tensors), expected) for _ in range(2)):
@@ -82,7 +82,7 @@ def agree(these: Tensors, those: Tensors) -> bool:
     norms = [float(torch.linalg.vector_norm(b)) for _, b in pairs]
     apart = [float(torch.linalg.vector_norm(a - b)) for a, b in pairs]
     least = NEARLY_NOTHING * max(norms, default=0.0)
-    return all(distance <= MAX_APART * max(norm, least) for distance, norm in zip(apart, norms, strict=True))
+    return all(distance <= MAX_GAP * max(norm, least) for distance, norm in zip(apart, norms, strict=True))
 
 
 def traced(function: Callable[..., Tensors], tensors: Tensors) -> fx.GraphModule:
@@ -118,11 +118,11 @@ def bring_over(graph: fx.GraphModule, device: torch.device) -> None:
 def _is_constant(node: fx.Node) -> bool:
     """If all that it is computed from is. What comes by chance never is; what is made on the device of nothing needs no help."""
     is_made_elsewhere = bool(node.all_input_nodes) or node.kwargs.get("device") == torch.device("cpu")
-    by_chance = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
-    return node.op == "call_function" and is_made_elsewhere and not by_chance
+    is_random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+    return node.op == "call_function" and is_made_elsewhere and not is_random
 
 
-class Recorded:
+class RecordedGraph:
     """Stretches of a traced function, and between them what waits for the card."""
 
     def __init__(self, graph: fx.GraphModule, tensors: Tensors) -> None:

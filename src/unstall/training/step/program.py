@@ -22,7 +22,7 @@ Counts = Tensor | Callable[[Tensor], Tensor] | None
 Part = dict[str, Tensor]  # images, boxes, classes and mask of a batch or of some of its images
 
 
-class Computed(NamedTuple):
+class StepResult(NamedTuple):
     losses: Tensor  # one after the other, as the detector names them
     statistics: dict[str, Tensor]  # that norms have learned, by the names of their variables
 
@@ -68,7 +68,7 @@ class Program:
 
     def losses(
         self, values: dict[str, Tensor], part: Part, draw: Draw, counts: Counts, scale: Tensor | float
-    ) -> tuple[Tensor, Computed]:
+    ) -> tuple[Tensor, StepResult]:
         """Their sum, times `scale`, and themselves. `values` stand in for those of the variables. Without `counts` they are
         shared by what the part holds: then it is the whole batch."""
         names = self.detector.loss_names
@@ -81,10 +81,10 @@ class Program:
             terms = {name: Term(terms[name].total, held[number]) for number, name in enumerate(names)}
         losses = shared(terms)
         learned = {name: scope.get_current_value(variable) for name, variable in self.statistics.items()}
-        return sum(losses.values()) * scale, Computed(ops.stack([losses[name] for name in names]), learned)
+        return sum(losses.values()) * scale, StepResult(ops.stack([losses[name] for name in names]), learned)
 
     def updated(
-        self, state: State, gradients: dict[str, Tensor], computed: Computed, rate: Tensor
+        self, state: State, gradients: dict[str, Tensor], computed: StepResult, rate: Tensor
     ) -> tuple[State, Tensor]:  # fmt: skip
         """The state after the step, and what is told of it."""
         loss = ops.sum(computed.losses)

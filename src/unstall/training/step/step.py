@@ -30,7 +30,13 @@ from unstall.detectors.detector import Detector
 from unstall.training.lr.schedule import rate_at
 from unstall.training.step.optimizer import MIN_SCALE
 from unstall.training.step.program import Program
-from unstall.training.step.train_step import Arrays, SharedStepping, Stepping, shared_stepping, stepping
+from unstall.training.step.train_step import (
+    Arrays,
+    DistributedTrainStep,
+    TrainStep,
+    create_distributed_train_step,
+    create_train_step,
+)
 
 ITERATION = "iteration"
 
@@ -73,8 +79,10 @@ class Step:
         self.iteration = 0  # steps done, those that were not applied too
         self.program = Program(detector, settings)
         first = self.program.first_state()
-        self._shared: SharedStepping | None = shared_stepping(self.program, first) if settings.num_workers > 1 else None
-        self.stepping: Stepping = self._shared or stepping(self.program, first)
+        self._shared: DistributedTrainStep | None = (
+            create_distributed_train_step(self.program, first) if settings.num_workers > 1 else None
+        )
+        self.stepping: TrainStep = self._shared or create_train_step(self.program, first)
         self._kinds = {name: kind_of(array) for name, array in {**first, ITERATION: self._iteration_array()}.items()}
         self._shows_averages = False
 

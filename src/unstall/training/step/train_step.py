@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Arrays = dict[str, np.ndarray]
 
 
-class Stepping(Protocol):
+class TrainStep(Protocol):
     """The state is that of `unstall.training.step.optimizer`, by its names. The detector's variables hold the newest
     weights always."""
 
@@ -34,33 +34,33 @@ class Stepping(Protocol):
         """The same with the weights themselves."""
 
 
-class SharedStepping(Stepping, Protocol):
+class DistributedTrainStep(TrainStep, Protocol):
     """A step that several processes make together; each gives its part of the batch."""
 
-    def heard(self, wishes: tuple[bool, bool]) -> tuple[bool, bool]:
+    def heard(self, requests: tuple[bool, bool]) -> tuple[bool, bool]:
         """What this process wishes goes with the next step; what any wished with an earlier one comes back, to all alike."""
 
     def take_over(self) -> None:
         """All have the state of the first process from now on."""
 
 
-def shared_stepping(program: Program, state: Arrays) -> SharedStepping:
+def create_distributed_train_step(program: Program, state: Arrays) -> DistributedTrainStep:
     """In a process that has joined the others."""
-    from unstall.training.step.train_step_jax_distributed import SharedJaxStepping
+    from unstall.training.step.train_step_jax_distributed import DistributedJaxTrainStep
 
-    return SharedJaxStepping(program, state)
+    return DistributedJaxTrainStep(program, state)
 
 
-def stepping(program: Program, state: Arrays) -> Stepping:
+def create_train_step(program: Program, state: Arrays) -> TrainStep:
     backend = keras.backend.backend()
     if backend == "jax":
-        from unstall.training.step.train_step_jax import JaxStepping
+        from unstall.training.step.train_step_jax import JaxTrainStep
 
-        return JaxStepping(program, state)
+        return JaxTrainStep(program, state)
     if backend == "tensorflow":
-        from unstall.training.step.train_step_tensorflow import TensorFlowStepping
+        from unstall.training.step.train_step_tensorflow import TensorFlowTrainStep
 
-        return TensorFlowStepping(program, state)
-    from unstall.training.step.train_step_torch import TorchStepping
+        return TensorFlowTrainStep(program, state)
+    from unstall.training.step.train_step_torch import TorchTrainStep
 
-    return TorchStepping(program, state)
+    return TorchTrainStep(program, state)

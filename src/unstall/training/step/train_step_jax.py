@@ -13,7 +13,7 @@ import numpy as np
 from unstall.backends.devices import is_compiled_for_card
 from unstall.detectors.layers.rng import Draw
 from unstall.training.step.optimizer import scale_of
-from unstall.training.step.program import Computed, Counts, Program
+from unstall.training.step.program import Counts, Program, StepResult
 
 if TYPE_CHECKING:
     from unstall.training.step.train_step import Arrays
@@ -42,7 +42,7 @@ def in_order_of_weights(gradients: Any) -> Any:
     return jax.tree.map(lambda each: with_layout_constraint(each, Layout(tuple(range(each.ndim)))), gradients)
 
 
-class JaxStepping:
+class JaxTrainStep:
     is_alone = True  # no other process computes a part of the batch
 
     def __init__(self, program: Program, state: Arrays) -> None:
@@ -52,7 +52,7 @@ class JaxStepping:
         self.function = jax.jit(self._run, donate_argnums=0)
         self._changing = list(program.changing.items())
         self.is_in_pieces = program.micro_batches > 1 and jax.default_backend() == "cpu"
-        self._counted, self._begun = jax.jit(self._count), jax.jit(self._nothing)
+        self._counted, self._zero_sums = jax.jit(self._count), jax.jit(self._nothing)
         self._added = jax.jit(self._add, donate_argnums=0)
         self._finished = jax.jit(self._finish, donate_argnums=0)
         self.restore(state)
@@ -70,7 +70,7 @@ class JaxStepping:
         firsts = [np.int32(first) for first in range(0, size * self.program.micro_batches, size)]
         parts = [({name: each[first : first + size] for name, each in batch.items()}, first) for first in firsts]
         counts = sum(self._counted(state, fixed, *part, key) for part in parts)
-        sums, statistics = self._begun(state), self._statistics(state)
+        sums, statistics = self._zero_sums(state), self._statistics(state)
         for part in parts:
             sums, statistics = self._added(sums, statistics, state, fixed, *part, key, counts)
         return self._finished(state, sums, statistics, rate)  # type: ignore[no-any-return]
@@ -190,15 +190,15 @@ class JaxStepping:
 
     def _finish(self, state: State, sums: Sums, statistics: State, rate: jax.Array) -> tuple[State, jax.Array]:
         sums, statistics = self._together(sums, statistics)
-        return self.program.updated(state, sums.gradients, Computed(sums.losses, statistics), rate)
+        return self.program.updated(state, sums.gradients, StepResult(sums.losses, statistics), rate)
 
     def _differentiated(
         self, state: State, fixed: State, statistics: State, part: State, draw: Draw, counts: Counts
-    ) -> tuple[Computed, State]:
+    ) -> tuple[StepResult, State]:
         program = self.program
         values = {**self._values(state, fixed), **statistics}
 
-        def losses(weights: State) -> tuple[jax.Array, Computed]:
+        def losses(weights: State) -> tuple[jax.Array, StepResult]:
             return program.losses({**values, **weights}, part, draw, counts, scale_of(state, program.rules))
 
         weights = {name: values[name] for name in program.trained}

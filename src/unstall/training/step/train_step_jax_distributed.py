@@ -17,7 +17,7 @@ import keras
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
-from unstall.training.step.train_step_jax import JaxStepping, State, Sums
+from unstall.training.step.train_step_jax import JaxTrainStep, State, Sums
 
 if TYPE_CHECKING:
     from unstall.training.step.program import Program
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 AXIS = "batch"  # as keras.distribution.DataParallel calls it
 EVERYWHERE, BY_WORKER = PartitionSpec(), PartitionSpec(AXIS)
-WISHES = 2  # that can go with a step
+NUM_REQUESTS = 2  # that can go with a step
 
 
-class SharedJaxStepping(JaxStepping):
+class DistributedJaxTrainStep(JaxTrainStep):
     is_alone = False
 
     def __init__(self, program: Program, state: Arrays) -> None:
         mesh = keras.distribution.DataParallel(devices=_one_of_each_process(), auto_shard_dataset=False).device_mesh.backend_mesh
         self._mesh, self._same, self._parted = mesh, NamedSharding(mesh, EVERYWHERE), NamedSharding(mesh, BY_WORKER)
         self._share = program.micro_batches * program.micro_batch_size
-        self._wishes = np.zeros(WISHES, np.float32)
-        self._wished: deque[jax.Array] = deque()
+        self._requests = np.zeros(NUM_REQUESTS, np.float32)
+        self._requested: deque[jax.Array] = deque()
         self._is_on_cpu = jax.default_backend() == "cpu"
         super().__init__(program, state)
         run = self._on_all(self._run_shared, EVERYWHERE, EVERYWHERE, BY_WORKER, EVERYWHERE, EVERYWHERE, BY_WORKER)
@@ -45,23 +45,23 @@ class SharedJaxStepping(JaxStepping):
         self._summed = jax.jit(self._on_all(lambda counts: jax.lax.psum(counts[0], AXIS), BY_WORKER))
 
     def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> jax.Array:
-        wishes = self._parts(self._wishes)
+        requests = self._parts(self._requests)
         if self.is_in_pieces:
-            self.state, told, wished = self._pieces_shared(batch, np.float32(rate), key, wishes)
+            self.state, told, requested = self._pieces_shared(batch, np.float32(rate), key, requests)
         else:
             whole = {name: jax.make_array_from_process_local_data(self._parted, each) for name, each in batch.items()}
-            self.state, told, wished = self._shared_function(self.state, self.fixed, whole, np.float32(rate), key, wishes)
-        self._wished.append(wished)
+            self.state, told, requested = self._shared_function(self.state, self.fixed, whole, np.float32(rate), key, requests)
+        self._requested.append(requested)
         self._show("weights")
         return self._own(told)
 
-    def heard(self, wishes: tuple[bool, bool]) -> tuple[bool, bool]:
+    def heard(self, requests: tuple[bool, bool]) -> tuple[bool, bool]:
         """Goes with the next step; what any process wished with the step before the last one, the same on all of them. The last
         one is still computed while this waits, so that the device does not."""
-        self._wishes = np.array(wishes, np.float32)
-        if len(self._wished) < 2:
+        self._requests = np.array(requests, np.float32)
+        if len(self._requested) < 2:
             return False, False
-        end, save = np.asarray(self._own(self._wished.popleft()))
+        end, save = np.asarray(self._own(self._requested.popleft()))
         return bool(end), bool(save)
 
     def take_over(self) -> None:
@@ -72,7 +72,7 @@ class SharedJaxStepping(JaxStepping):
         self.restore({name: np.asarray(self._own(array)) for name, array in same.items()})
 
     def restore(self, arrays: Arrays) -> None:
-        self._wished.clear()
+        self._requested.clear()
         super().restore(arrays)
 
     # --- arrays of all processes ---
@@ -93,7 +93,7 @@ class SharedJaxStepping(JaxStepping):
     def _on_all(self, function: Any, *given: PartitionSpec) -> Any:
         return jax.shard_map(function, mesh=self._mesh, in_specs=given, out_specs=EVERYWHERE, check_vma=False)
 
-    def _pieces_shared(self, batch: Arrays, rate: np.float32, key: np.ndarray, wishes: jax.Array) -> tuple[State, Any, Any]:
+    def _pieces_shared(self, batch: Arrays, rate: np.float32, key: np.ndarray, requests: jax.Array) -> tuple[State, Any, Any]:
         """Each process computes its parts by itself; only counts and the sums in the end are brought together."""
         state, fixed = ({name: self._own(array) for name, array in each.items()} for each in (self.state, self.fixed))
         size, place = self.program.micro_batch_size, jax.process_index() * self._share
@@ -103,24 +103,24 @@ class SharedJaxStepping(JaxStepping):
         ]
         counts: Any = sum(self._counted(state, fixed, *part, key) for part in parts)
         counts = self._own(self._summed(self._parts(counts)))
-        sums, statistics = self._begun(state), self._statistics(state)
+        sums, statistics = self._zero_sums(state), self._statistics(state)
         for part in parts:
             sums, statistics = self._added(sums, statistics, state, fixed, *part, key, counts)
         del state, fixed  # they lie where the next state will
         return self._shared_finish(  # type: ignore[no-any-return]
-            self.state, jax.tree.map(self._parts, sums), jax.tree.map(self._parts, statistics), rate, wishes
+            self.state, jax.tree.map(self._parts, sums), jax.tree.map(self._parts, statistics), rate, requests
         )
 
     # --- what is compiled ---
 
-    def _run_shared(self, state: State, fixed: State, batch: State, rate: jax.Array, key: jax.Array, wishes: jax.Array) -> Any:
+    def _run_shared(self, state: State, fixed: State, batch: State, rate: jax.Array, key: jax.Array, requests: jax.Array) -> Any:
         after, told = self._run(state, fixed, batch, rate, key)
-        return after, told, jax.lax.psum(wishes[0], AXIS)
+        return after, told, jax.lax.psum(requests[0], AXIS)
 
-    def _finish_shared(self, state: State, sums: Sums, statistics: State, rate: jax.Array, wishes: jax.Array) -> Any:
+    def _finish_shared(self, state: State, sums: Sums, statistics: State, rate: jax.Array, requests: jax.Array) -> Any:
         sums, statistics = jax.tree.map(lambda each: each[0], (sums, statistics))
         after, told = self._finish(state, sums, statistics, rate)
-        return after, told, jax.lax.psum(wishes[0], AXIS)
+        return after, told, jax.lax.psum(requests[0], AXIS)
 
     def _of_first(self, parts: State) -> State:
         is_first = jax.lax.axis_index(AXIS) == 0

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from unstall.detectors.layers.rng import Draw
 from unstall.training.step.optimizer import scale_of
-from unstall.training.step.program import Computed, Program
+from unstall.training.step.program import Program, StepResult
 
 if TYPE_CHECKING:
     from unstall.training.step.train_step import Arrays
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Tensors = dict[str, tf.Tensor]
 
 
-class TensorFlowStepping:
+class TensorFlowTrainStep:
     def __init__(self, program: Program, state: Arrays) -> None:
         self.program = program
         own = {f"weights/{name}": variable.value for name, variable in program.variables.items()}
@@ -77,7 +77,7 @@ class TensorFlowStepping:
 
     def _differentiated(
         self, statistics: Tensors, part: Tensors, draw: Draw, counts: tf.Tensor | None, scale: Any
-    ) -> tuple[Computed, Tensors]:
+    ) -> tuple[StepResult, Tensors]:
         """The weights that learn are read from their variables; only these are watched."""
         weights = {name: self._variables[f"weights/{name}"] for name in self.program.trained}
         with tf.GradientTape(watch_accessed_variables=False) as tape:
@@ -85,7 +85,7 @@ class TensorFlowStepping:
             total, computed = self.program.losses(statistics, part, draw, counts, scale)
         return computed, tape.gradient(total, weights, unconnected_gradients=tf.UnconnectedGradients.ZERO)
 
-    def _in_parts(self, statistics: Tensors, batch: Tensors, key: tf.Tensor, scale: Any) -> tuple[Computed, Tensors]:
+    def _in_parts(self, statistics: Tensors, batch: Tensors, key: tf.Tensor, scale: Any) -> tuple[StepResult, Tensors]:
         """One part of the batch after the other, its losses shared by what the whole batch holds, and gradients summed up."""
         number, size = self.program.micro_batches, self.program.micro_batch_size
         parts = {name: tf.reshape(each, (number, size, *each.shape[1:])) for name, each in batch.items()}
@@ -96,9 +96,9 @@ class TensorFlowStepping:
         def count(place: tf.Tensor, counts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             return place + 1, counts + self.program.counts(statistics, *part_at(place))
 
-        def add(place: tf.Tensor, before: Computed, gradients: Tensors) -> tuple[tf.Tensor, Computed, Tensors]:
+        def add(place: tf.Tensor, before: StepResult, gradients: Tensors) -> tuple[tf.Tensor, StepResult, Tensors]:
             computed, more = self._differentiated(before.statistics, *part_at(place), counts, scale)
-            sums = Computed(before.losses + computed.losses, computed.statistics)
+            sums = StepResult(before.losses + computed.losses, computed.statistics)
             return place + 1, sums, {name: gradient + more[name] for name, gradient in gradients.items()}
 
         def is_left(place: tf.Tensor, *_: Any) -> tf.Tensor:
@@ -108,5 +108,5 @@ class TensorFlowStepping:
         nothing = {name: tf.zeros(variable.shape) for name, variable in self.program.trained.items()}
         once = {"parallel_iterations": 1, "maximum_iterations": number}
         _, counts = tf.while_loop(is_left, count, (0, none), **once)
-        _, computed, gradients = tf.while_loop(is_left, add, (0, Computed(none, statistics), nothing), **once)
+        _, computed, gradients = tf.while_loop(is_left, add, (0, StepResult(none, statistics), nothing), **once)
         return computed, gradients

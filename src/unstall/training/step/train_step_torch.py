@@ -14,9 +14,9 @@ import torch
 from keras import ops
 
 from unstall.detectors.layers.rng import Draw
-from unstall.training.step.cuda_graphs import Replayed
+from unstall.training.step.cuda_graphs import GraphReplay
 from unstall.training.step.optimizer import AVERAGE_WARM_UP, BETAS, EPSILON, SLOTS, scale_of, scaled
-from unstall.training.step.program import Computed, Program
+from unstall.training.step.program import Program, StepResult
 
 if TYPE_CHECKING:
     from unstall.training.step.train_step import Arrays
@@ -25,7 +25,7 @@ Tensors = dict[str, torch.Tensor]
 PART = ("images", "boxes", "classes", "mask")  # what a step reads of a batch
 
 
-class Arriving:
+class PendingOutput:
     """What a step tells, on its way to the host. Whoever reads it waits for that step alone: asked for later, it would come
     behind all that is under way by then, and the card would have nothing to do until the next step is launched."""
 
@@ -40,7 +40,7 @@ class Arriving:
         return np.array(self._held.numpy(), dtype)
 
 
-class TorchStepping:
+class TorchTrainStep:
     def __init__(self, program: Program, state: Arrays) -> None:
         self.program = program
         own = {f"weights/{name}": variable.value for name, variable in program.variables.items()}
@@ -54,16 +54,16 @@ class TorchStepping:
         self._one = torch.ones((), device=device)
         places = {name: place for place, names in enumerate(program.groups.values()) for name in names}
         self._groups = torch.tensor([places[name] for name in program.trained], dtype=torch.int32, device=device)
-        self._differentiate, self._count = Replayed(self._one_part), Replayed(self._counts_of_part)
+        self._differentiate, self._count = GraphReplay(self._one_part), GraphReplay(self._counts_of_part)
         if device.type == "cuda" and not torch.are_deterministic_algorithms_enabled():
             torch.backends.cudnn.benchmark = True  # shapes never change: the quickest kernels are worth a search
         # Batches may not be written to, and a step does not.
         warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning)
         self.restore(state)
 
-    def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> torch.Tensor | Arriving:
+    def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> torch.Tensor | PendingOutput:
         told = self.on_device({name: self._put(array) for name, array in batch.items()}, rate, self._put(key))
-        return Arriving(told) if told.device.type == "cuda" else told
+        return PendingOutput(told) if told.device.type == "cuda" else told
 
     def on_device(self, batch: Tensors, rate: float, key: torch.Tensor) -> torch.Tensor:
         """A step on what lies there already."""
@@ -114,7 +114,7 @@ class TorchStepping:
 
     # --- gradients ---
 
-    def _differentiated(self, batch: Tensors, key: torch.Tensor) -> tuple[Computed, list[torch.Tensor]]:
+    def _differentiated(self, batch: Tensors, key: torch.Tensor) -> tuple[StepResult, list[torch.Tensor]]:
         """One part of the batch after the other, its losses shared by what the whole batch holds, and gradients summed up."""
         program, size = self.program, self.program.micro_batch_size
         parts = [[batch[name][place * size :][:size] for name in PART] for place in range(program.micro_batches)]
@@ -137,7 +137,7 @@ class TorchStepping:
                 torch._foreach_add_(gradients, more)
             if len(parts) > 1 and part is parts[0]:  # the next part is written to the same place
                 losses, gradients = losses.clone(), [each.clone() for each in gradients]
-        return Computed(losses, dict(zip(program.statistics, statistics, strict=True))), gradients
+        return StepResult(losses, dict(zip(program.statistics, statistics, strict=True))), gradients
 
     def _one_part(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
         """Its losses, the gradients of all that learns, and statistics after it. Of tensors alone, so that it can be recorded."""
@@ -167,7 +167,7 @@ class TorchStepping:
         scale = scale_of(self._state, self.program.rules)
         return scale if isinstance(scale, torch.Tensor) else self._one
 
-    def _update(self, computed: Computed, gradients: list[torch.Tensor], rate: float) -> torch.Tensor:
+    def _update(self, computed: StepResult, gradients: list[torch.Tensor], rate: float) -> torch.Tensor:
         """As `unstall.training.step.optimizer.updated` has it, in place."""
         program, rules, state = self.program, self.program.rules, self._state
         scale = self._scale().clone()  # it may be halved below

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.data.check.datasets import boxes_found, checked, example, found
-from unstall.data.check.problems.box_axes_swapped import mend
+from unstall.data.check.problems.box_axes_swapped import propose_fixes
 
 RIGHT = ((520, 10, 600, 90), (500, 300, 630, 470), (10, 20, 30, 60))
 SWAPPED = tuple((box[1], box[0], box[3], box[2]) for box in RIGHT)
@@ -12,7 +12,7 @@ SWAPPED = tuple((box[1], box[0], box[3], box[2]) for box in RIGHT)
 def test_swapped_boxes_are_found_and_swapped_back() -> None:
     what = checked(example(*SWAPPED), example(*SWAPPED, name="b.jpg"))
     assert len(boxes_found("box_axes_swapped", what)) == 6
-    assert mend(what, found("box_axes_swapped", what))[0].box == (0, (520, 10, 600, 90))
+    assert propose_fixes(what, found("box_axes_swapped", what))[0].box == (0, (520, 10, 600, 90))
     assert not found("box_outside", what) and not found("box_partly_outside", what)
 
 

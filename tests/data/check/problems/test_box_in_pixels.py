@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.data.check.datasets import boxes_found, checked, example, found
-from unstall.data.check.problems.box_in_pixels import mend
+from unstall.data.check.problems.box_in_pixels import propose_fixes
 
 TWICE = (100 * 640, 50 * 480, 300 * 640, 200 * 480)
 
@@ -11,7 +11,7 @@ TWICE = (100 * 640, 50 * 480, 300 * 640, 200 * 480)
 def test_pixels_are_found_and_divided() -> None:
     what = checked(example(TWICE, (64, 48, 128, 96)), format="yolo")
     assert boxes_found("box_in_pixels", what) == [("a.jpg", 0)]
-    assert mend(what, found("box_in_pixels", what))[0].box == (0, (100, 50, 300, 200))
+    assert propose_fixes(what, found("box_in_pixels", what))[0].box == (0, (100, 50, 300, 200))
 
 
 def test_an_object_that_reaches_far_out_is_none() -> None:

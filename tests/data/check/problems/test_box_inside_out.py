@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.data.check.datasets import boxes_found, checked, example, found
-from unstall.data.check.problems.box_inside_out import mend
+from unstall.data.check.problems.box_inside_out import propose_fixes
 
 
 def test_a_box_inside_out_is_found_in_either_direction() -> None:
@@ -21,5 +21,5 @@ def test_nan_is_not_called_inside_out() -> None:
 
 def test_it_is_mended_by_swapping() -> None:
     what = checked(example((300, 200, 120, 100)))
-    (mending,) = mend(what, found("box_inside_out", what))
-    assert mending.box == (0, (120.0, 100.0, 300.0, 200.0))
+    (fix,) = propose_fixes(what, found("box_inside_out", what))
+    assert fix.box == (0, (120.0, 100.0, 300.0, 200.0))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tests.data.check.datasets import boxes_found, checked, example, found
-from unstall.data.check.problems.box_negative import mend
+from unstall.data.check.problems.box_negative import propose_fixes
 
 
 def test_a_negative_edge_is_found_and_cut() -> None:
     what = checked(example((-20, 10, 60, 90), (10, -3, 60, 90), (10, 10, 60, 90)))
     assert boxes_found("box_negative", what) == [("a.jpg", 0), ("a.jpg", 1)]
-    assert mend(what, found("box_negative", what))[0].box == (0, (0, 10, 60, 90))
+    assert propose_fixes(what, found("box_negative", what))[0].box == (0, (0, 10, 60, 90))
 
 
 def test_it_is_found_where_the_size_is_not_known() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.data.check.datasets import boxes_found, checked, example, found
-from unstall.data.check.problems.box_normalised import mend
+from unstall.data.check.problems.box_normalised import propose_fixes
 
 SHARES = ((0.1, 0.2, 0.5, 0.6), (0.5, 0.5, 1, 1))
 
@@ -11,7 +11,7 @@ SHARES = ((0.1, 0.2, 0.5, 0.6), (0.5, 0.5, 1, 1))
 def test_boxes_between_0_and_1_are_found_and_multiplied() -> None:
     what = checked(example(*SHARES))
     assert boxes_found("box_normalised", what) == [("a.jpg", 0), ("a.jpg", 1)]
-    assert mend(what, found("box_normalised", what))[1].box == (1, (320, 240, 640, 480))
+    assert propose_fixes(what, found("box_normalised", what))[1].box == (1, (320, 240, 640, 480))
 
 
 def test_where_shares_are_expected_they_are_right() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.data.check.datasets import boxes_found, checked, example, found
-from unstall.data.check.problems.box_partly_outside import mend
+from unstall.data.check.problems.box_partly_outside import propose_fixes
 
 
 def test_a_box_that_reaches_out_is_found_and_cut() -> None:
     what = checked(example((600, 400, 660, 470), (600, 400, 630, 520)))
     assert boxes_found("box_partly_outside", what) == [("a.jpg", 0), ("a.jpg", 1)]
-    mended = [mending.box for mending in mend(what, found("box_partly_outside", what))]
-    assert mended == [(0, (600, 400, 640, 470)), (1, (600, 400, 630, 480))]
+    corrected = [fix.box for fix in propose_fixes(what, found("box_partly_outside", what))]
+    assert corrected == [(0, (600, 400, 640, 470)), (1, (600, 400, 630, 480))]
 
 
 @pytest.mark.parametrize("box", [(600, 400, 640, 480), (600, 400, 641, 481), (600.4, 400, 640.99, 480.2), (0, 0, 640.6, 480)])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.data.check.datasets import healthy, spoiled
-from unstall.data.check.corrected_copy import mend
+from unstall.data.check.corrected_copy import correct
 from unstall.data.synthetic.defects import formats_of
 
 
@@ -26,4 +26,4 @@ def test_the_highest_class_is_in_range(tmp_path: Path, format: str) -> None:
 
 def test_it_is_mended_by_leaving_the_box_out(tmp_path: Path) -> None:
     report = spoiled(tmp_path, "class_out_of_range", "yolo")
-    assert mend(report, tmp_path).data.box_count == report.checked.data.box_count - 1
+    assert correct(report, tmp_path).data.box_count == report.checked.data.box_count - 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.data.check.datasets import healthy, spoiled
-from unstall.data.check.corrected_copy import mend
+from unstall.data.check.corrected_copy import correct
 from unstall.data.synthetic.defects import formats_of
 
 
@@ -37,6 +37,6 @@ def test_without_a_list_any_name_is_a_class(tmp_path: Path) -> None:
 @pytest.mark.parametrize("format", ["coco", "voc"])
 def test_it_is_mended_by_leaving_the_box_out(tmp_path: Path, format: str) -> None:
     report = spoiled(tmp_path, "class_unknown", format)
-    mended = mend(report, tmp_path)
-    assert mended.data.box_count == report.checked.data.box_count - 1
-    assert [finding.problem for finding, _ in mended.changes] == ["class_unknown"]
+    corrected = correct(report, tmp_path)
+    assert corrected.data.box_count == report.checked.data.box_count - 1
+    assert [finding.problem for finding, _ in corrected.changes] == ["class_unknown"]

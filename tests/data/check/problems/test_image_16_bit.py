@@ -11,7 +11,7 @@ from PIL import Image
 
 from tests.data.check.datasets import found, photo, seen
 from unstall.data.check.images import look_at_bytes
-from unstall.data.check.problems.image_16_bit import mend
+from unstall.data.check.problems.image_16_bit import propose_fixes
 
 
 def png(array: np.ndarray) -> bytes:
@@ -27,9 +27,9 @@ def test_grey_and_colours_in_16_bits_are_found(tmp_path: Path) -> None:
 def test_mending_keeps_the_high_byte(tmp_path: Path) -> None:
     grey = np.full((40, 60), 0x7FFF, np.uint16)
     what = seen(tmp_path, png(grey), names=["a.png"])
-    (mending,) = mend(what, found("image_16_bit", what))
-    assert mending.image is not None and look_at_bytes(mending.image).bits == 8
-    assert np.asarray(Image.open(io.BytesIO(mending.image))).max() == 0x7F
+    (fix,) = propose_fixes(what, found("image_16_bit", what))
+    assert fix.image is not None and look_at_bytes(fix.image).bits == 8
+    assert np.asarray(Image.open(io.BytesIO(fix.image))).max() == 0x7F
 
 
 def test_8_bits_are_none(tmp_path: Path) -> None:

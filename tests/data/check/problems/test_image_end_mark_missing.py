@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from tests.data.check.datasets import found, photo, seen
-from unstall.data.check.fixes import Mending
+from unstall.data.check.fixes import Fix
 from unstall.data.check.problems import image_cmyk, image_end_mark_missing
 
 
@@ -20,8 +20,8 @@ def test_a_jpeg_without_its_end_mark_is_noted_and_gets_it(tmp_path: Path, cut: i
     assert finding.example == "1.jpg" and not found("image_truncated", what)
     with pytest.raises(OSError, match="truncated"):
         Image.open(tmp_path / "1.jpg").load()
-    (mending,) = image_end_mark_missing.mend(what, findings)
-    assert _decodes(mending) and mending.image is not None and mending.image.startswith(photo(1)[:-cut])
+    (fix,) = image_end_mark_missing.propose_fixes(what, findings)
+    assert _decodes(fix) and fix.image is not None and fix.image.startswith(photo(1)[:-cut])
 
 
 def test_whole_cut_and_padded_images_are_none(tmp_path: Path) -> None:
@@ -33,11 +33,11 @@ def test_whole_cut_and_padded_images_are_none(tmp_path: Path) -> None:
 
 def test_another_defect_of_such_an_image_is_mended_too(tmp_path: Path) -> None:
     what = seen(tmp_path, photo(mode="CMYK")[:-2], photo())
-    (mending,) = image_cmyk.mend(what, found("image_cmyk", what))
-    assert _decodes(mending)
+    (fix,) = image_cmyk.propose_fixes(what, found("image_cmyk", what))
+    assert _decodes(fix)
 
 
-def _decodes(mending: Mending) -> bool:
-    assert mending.image is not None
-    Image.open(io.BytesIO(mending.image)).load()
+def _decodes(fix: Fix) -> bool:
+    assert fix.image is not None
+    Image.open(io.BytesIO(fix.image)).load()
     return True

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.data.check.datasets import healthy, spoiled
-from unstall.data.check.corrected_copy import mend
+from unstall.data.check.corrected_copy import correct
 from unstall.data.synthetic.defects import formats_of
 
 
@@ -25,8 +25,8 @@ def test_images_that_are_there_are_none(tmp_path: Path, format: str) -> None:
 @pytest.mark.parametrize("format", ["coco", "voc"])
 def test_it_is_mended_by_leaving_the_annotation_out(tmp_path: Path, format: str) -> None:
     report = spoiled(tmp_path, "image_missing", format)
-    mended = mend(report, tmp_path)
-    assert len(mended.data.examples) == 29 and all(example.image for example in mended.data.examples)
+    corrected = correct(report, tmp_path)
+    assert len(corrected.data.examples) == 29 and all(example.image for example in corrected.data.examples)
 
 
 def test_annotations_kept_apart_from_their_images_are_not_emptied(tmp_path: Path) -> None:
@@ -40,4 +40,4 @@ def test_annotations_kept_apart_from_their_images_are_not_emptied(tmp_path: Path
         shutil.rmtree(tmp_path / "set" / split)
     report = check(read(tmp_path / "set"))
     assert len(report.found["image_missing"]) == 2  # once for each file, not for each image
-    assert len(mend(report, tmp_path).data.examples) == 30
+    assert len(correct(report, tmp_path).data.examples) == 30

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from tests.data.check.datasets import checked, example, facts, found, photo, spoiled
-from unstall.data.check.corrected_copy import mend
+from unstall.data.check.corrected_copy import correct
 from unstall.data.check.images import look_at_bytes
 
 
@@ -53,8 +53,8 @@ def test_upright_images_are_none() -> None:
 def test_mending_turns_the_image_itself(tmp_path: Path) -> None:
     report = spoiled(tmp_path, "image_rotated")
     (finding,) = report.found["image_rotated"]
-    mended = mend(report, tmp_path)
-    after = next(example for example in mended.data.examples if example.name == finding.example)
+    corrected = correct(report, tmp_path)
+    after = next(example for example in corrected.data.examples if example.name == finding.example)
     assert after.image is not None
     with Image.open(io.BytesIO(after.image.read())) as image:
         assert image.size == (160, 120) and image.getexif().get(0x0112, 1) == 1

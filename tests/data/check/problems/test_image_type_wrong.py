@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.data.check.datasets import found, photo, seen
-from unstall.data.check.problems.image_type_wrong import mend
+from unstall.data.check.problems.image_type_wrong import propose_fixes
 
 
 @pytest.mark.parametrize(("kind", "name"), [("PNG", "a.jpg"), ("JPEG", "a.png"), ("WEBP", "a.jpeg"), ("BMP", "a.JPG")])
 def test_a_wrong_ending_is_found_and_mended_by_the_right_one(tmp_path: Path, kind: str, name: str) -> None:
     what = seen(tmp_path, photo(kind=kind), names=[name])
-    (mending,) = mend(what, found("image_type_wrong", what))
-    assert mending.name == {"PNG": "a.png", "JPEG": "a.jpg", "WEBP": "a.webp", "BMP": "a.bmp"}[kind]
+    (fix,) = propose_fixes(what, found("image_type_wrong", what))
+    assert fix.name == {"PNG": "a.png", "JPEG": "a.jpg", "WEBP": "a.webp", "BMP": "a.bmp"}[kind]
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.data.check.datasets import found, photo, seen
-from unstall.data.check.context import Checked
+from unstall.data.check.context import CheckedData
 
 
-def split(what: Checked, *splits: str) -> Checked:
+def split(what: CheckedData, *splits: str) -> CheckedData:
     examples = [replace(example, split=name) for example, name in zip(what.data.examples, splits, strict=True)]
-    return Checked(replace(what.data, examples=examples), what.images)
+    return CheckedData(replace(what.data, examples=examples), what.images)
 
 
 def test_the_same_picture_saved_again_in_another_split_is_found(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.data.check.datasets import checked, example, facts, found
-from unstall.data.check.problems.size_differs import mend
+from unstall.data.check.problems.size_differs import propose_fixes
 
 SMALL = (10, 10, 50, 50)
 
@@ -33,13 +33,13 @@ def test_what_exif_turns_is_told_elsewhere() -> None:
 
 def test_boxes_that_fit_only_the_annotation_are_scaled_and_not_called_outside() -> None:
     what = checked(example((1000, 800, 1280, 960), size=(1280, 960)), images={0: facts()})
-    (mending,) = mend(what, found("size_differs", what))
-    assert mending.size == (640, 480)
-    assert mending.boxes is not None and mending.boxes.tolist() == [[500, 400, 640, 480]]
+    (fix,) = propose_fixes(what, found("size_differs", what))
+    assert fix.size == (640, 480)
+    assert fix.boxes is not None and fix.boxes.tolist() == [[500, 400, 640, 480]]
     assert not found("box_outside", what) and not found("box_partly_outside", what)
 
 
 def test_boxes_that_fit_the_image_stay_as_they_are() -> None:
     what = checked(example(SMALL, size=(320, 200)), images={0: facts()})
-    (mending,) = mend(what, found("size_differs", what))
-    assert mending.boxes is None and mending.size == (640, 480)
+    (fix,) = propose_fixes(what, found("size_differs", what))
+    assert fix.boxes is None and fix.size == (640, 480)

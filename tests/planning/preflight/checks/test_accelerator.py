@@ -41,7 +41,7 @@ def test_a_free_card_fits(tmp_path: Path) -> None:
 def test_who_holds_the_card_is_named(tmp_path: Path) -> None:
     holder = {"pid": 77, "name": "python train.py", "bytes": 60 * GIB, "ours": False}
     found = judged([card(60 * GIB, processes=(holder,))], context(tmp_path, backend="jax"))
-    assert isinstance(found, Warns) and "process 77 python train.py holds 60.0 GiB" in found.reason
+    assert isinstance(found, Warns) and "process 77 python train.py holds 60 GiB" in found.reason
     hidden = judged([card(60 * GIB)], context(tmp_path, backend="jax"))
     assert "cannot be seen from here" in hidden.reason
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from tests.planning.preflight.contexts import context
 from unstall.planning.preflight.answers import Fits, Unknown, Warns
-from unstall.planning.preflight.checks.bucket_speed import Measured, judged, look
+from unstall.planning.preflight.checks.bucket_speed import BucketSpeed, judged, look
 
 
-def measured(images_per_s: float, has_small_files: bool = True) -> Measured:
-    return Measured(0.04, images_per_s, images_per_s * 1e5, 1e5, has_small_files)
+def measured(images_per_s: float, has_small_files: bool = True) -> BucketSpeed:
+    return BucketSpeed(0.04, images_per_s, images_per_s * 1e5, 1e5, has_small_files)
 
 
 def test_more_than_the_steps_take_fits() -> None:

@@ -25,7 +25,7 @@ def need(**parts: int) -> HostNeed:
 def test_more_than_is_free_refuses_and_names_what_takes_most() -> None:
     found = judged(need(cache=30 * GIB, framework=GIB, used=2 * GIB))
     assert isinstance(found, Refuses)
-    assert "31.0 GiB of 14.0 GiB that are free, of 16.0 GiB" in found.reason and "cached images 30.0 GiB" in found.reason
+    assert "31 GiB of 14 GiB that are free, of 16 GiB" in found.reason and "cached images 30 GiB" in found.reason
 
 
 def test_the_cure_is_of_what_can_be_made_smaller_the_largest_first() -> None:

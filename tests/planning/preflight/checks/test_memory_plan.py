@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unstall.planning.memory import MemoryPlan
 from unstall.planning.memory.devices import named
-from unstall.planning.memory.fit_policy import Choice, Tried
+from unstall.planning.memory.fit_policy import Choice, FitAttempt
 from unstall.planning.memory.host import HostNeed
 from unstall.planning.memory.messages import Answer
 from unstall.planning.preflight.answers import Fits, Refuses, Warns
@@ -14,7 +14,7 @@ GIB = 2**30
 WANTED = Choice("float32", False, 16)
 
 
-def plan(*tried: Tried) -> MemoryPlan:
+def plan(*tried: FitAttempt) -> MemoryPlan:
     """For a card of 80 GiB."""
     answer = Answer(need=tried[-1].need_bytes, weights=0, gradients=0, optimizer=0, input=0, activations=0, state=0)
     return MemoryPlan(
@@ -25,17 +25,20 @@ def plan(*tried: Tried) -> MemoryPlan:
 
 
 def test_a_step_that_fits_as_wanted_fits() -> None:
-    found = judged(plan(Tried("as wanted", WANTED, 20 * GIB, True)))
-    assert isinstance(found, Fits) and "20.0 GiB of 68.6 GiB" in found.reason
+    found = judged(plan(FitAttempt("as wanted", WANTED, 20 * GIB, True)))
+    assert isinstance(found, Fits) and "20 GiB of 68.6 GiB" in found.reason
 
 
 def test_a_step_that_fits_with_changes_warns_and_hands_them_on() -> None:
     found = judged(
-        plan(Tried("as wanted", WANTED, 90 * GIB, False), Tried("bfloat16", Choice("bfloat16", False, 16), 50 * GIB, True))
+        plan(
+            FitAttempt("as wanted", WANTED, 90 * GIB, False),
+            FitAttempt("bfloat16", Choice("bfloat16", False, 16), 50 * GIB, True),
+        )
     )
     assert isinstance(found, Warns)
-    assert found.facts["changes"] == {"precision": "bfloat16"} and "50.0 GiB with precision = bfloat16" in found.reason
+    assert found.facts["changes"] == {"precision": "bfloat16"} and "50 GiB with precision = bfloat16" in found.reason
 
 
 def test_a_step_that_nothing_helps_refuses() -> None:
-    assert isinstance(judged(plan(Tried("micro-batch", Choice("bfloat16", True, 1), 90 * GIB, False))), Refuses)
+    assert isinstance(judged(plan(FitAttempt("micro-batch", Choice("bfloat16", True, 1), 90 * GIB, False))), Refuses)

@@ -9,7 +9,7 @@ import pytest
 from unstall.base.errors import InvalidInputError
 from unstall.training.distributed import engines
 from unstall.training.distributed.engines import local
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.process_env import ProcessEnv
 
 SECOND = {"UNSTALL_WORKER": "1", "UNSTALL_WORKERS": "2", "UNSTALL_COORDINATOR": "10.0.0.7:8476"}
 
@@ -19,25 +19,25 @@ def test_an_engine_has_all_that_is_asked_of_it(name: str) -> None:
     module = engines.engine_module(name)
     assert module.__doc__ and module.HINT
     assert list(inspect.signature(module.recognise).parameters) == ["environ"]
-    assert list(inspect.signature(module.memberships).parameters) == ["environ", "workers"]
+    assert list(inspect.signature(module.process_envs).parameters) == ["environ", "workers"]
     assert module.recognise({}) == "", "an engine must not take a machine for its own by nothing"
 
 
 def test_where_no_engine_runs_us_this_machine_starts_all_workers() -> None:
     assert engines.recognised({}) == "local"
-    first, second = engines.memberships({}, 2)
+    first, second = engines.process_envs({}, 2)
     assert (first.worker, second.worker, first.workers) == (0, 1, 2)
     assert first.coordinator == second.coordinator and first.coordinator.startswith("127.0.0.1:")
-    assert engines.memberships({}, 1) == [Membership()]
+    assert engines.process_envs({}, 1) == [ProcessEnv()]
 
 
 def test_each_start_has_a_port_of_its_own() -> None:
-    ports = {engines.memberships({}, 2)[0].coordinator for _ in range(20)}
+    ports = {engines.process_envs({}, 2)[0].coordinator for _ in range(20)}
     assert len(ports) > 1
 
 
 def test_where_somebody_has_said_who_we_are_that_worker_alone_is_started() -> None:
-    assert engines.memberships(SECOND, 2) == [Membership(1, 2, "10.0.0.7:8476")]
+    assert engines.process_envs(SECOND, 2) == [ProcessEnv(1, 2, "10.0.0.7:8476")]
 
 
 def test_the_number_of_workers_is_that_of_whoever_started_us() -> None:
@@ -52,12 +52,12 @@ def test_the_number_of_workers_is_that_of_whoever_started_us() -> None:
 
 def test_each_worker_has_a_card_of_its_own_and_is_told_which() -> None:
     assert local.cards_for(2, ["0", "1", "2"]) == ["0", "1"]
-    assert Membership(1, 2, "127.0.0.1:8476", card="1").as_environment()["CUDA_VISIBLE_DEVICES"] == "1"
+    assert ProcessEnv(1, 2, "127.0.0.1:8476", card="1").as_environment()["CUDA_VISIBLE_DEVICES"] == "1"
 
 
 def test_without_cards_nothing_is_said_of_them() -> None:
     assert local.cards_for(2, []) == ["", ""]
-    assert "CUDA_VISIBLE_DEVICES" not in Membership(1, 2, "127.0.0.1:8476").as_environment()
+    assert "CUDA_VISIBLE_DEVICES" not in ProcessEnv(1, 2, "127.0.0.1:8476").as_environment()
     assert local.visible_cards({"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "0,1"}) == []
 
 

@@ -13,7 +13,7 @@ from benchmarks import ray_cluster
 from tests.cli.test_cli import call
 from unstall.training.distributed import engines
 from unstall.training.distributed.engines import ray
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.process_env import ProcessEnv
 
 
 def test_what_ray_must_remember_lies_beside_the_run() -> None:
@@ -22,8 +22,8 @@ def test_what_ray_must_remember_lies_beside_the_run() -> None:
 
 
 def test_a_worker_of_ray_is_told_its_number_and_no_engine_is_asked() -> None:
-    environ = Membership(1, 2, "10.0.0.7:8476").as_environment()
-    assert engines.memberships(environ, 2) == [Membership(1, 2, "10.0.0.7:8476")] == ray.memberships(environ, 2)
+    environ = ProcessEnv(1, 2, "10.0.0.7:8476").as_environment()
+    assert engines.process_envs(environ, 2) == [ProcessEnv(1, 2, "10.0.0.7:8476")] == ray.process_envs(environ, 2)
 
 
 def test_without_ray_its_command_is_said(tmp_path: Path) -> None:

@@ -27,14 +27,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import Checked, Severity, shown
-from unstall.data.check.fixes import Mending, box_of
+from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.fixes import Fix, box_of
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     table = checked.table
     return [
         checked.box_finding(
@@ -47,11 +47,11 @@ def examine(checked: Checked) -> list[Finding]:
     ]
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     result = []
     for finding in found:
         box = box_of(checked, finding)
         if box is not None and finding.box is not None:
             swapped = (float(box[1]), float(box[0]), float(box[3]), float(box[2]))
-            result.append(Mending(finding, "x and y are swapped", checked.rows[finding.example], box=(finding.box, swapped)))
+            result.append(Fix(finding, "x and y are swapped", checked.rows[finding.example], box=(finding.box, swapped)))
     return result

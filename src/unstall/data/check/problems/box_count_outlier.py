@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import Checked, Severity
+from unstall.data.check.context import CheckedData, Severity
 from unstall.data.example import Finding
 
 SEVERITY = Severity.NOTE
@@ -35,7 +35,7 @@ TIMES_USUAL = 5.0  # so many times the 95th percentile
 MIN_BOXES = 100  # fewer trouble nobody
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     counts = np.array([example.count for example in checked.data.examples], np.int64)
     some = counts[counts > 0]
     if len(some) < 2:

@@ -27,14 +27,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import Checked, Severity, shown
-from unstall.data.check.fixes import Mending, box_of
+from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.fixes import Fix, box_of
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     boxes = checked.table.boxes
     wrong = checked.fits.finite & ((boxes[:, 2] < boxes[:, 0]) | (boxes[:, 3] < boxes[:, 1]))
     return [
@@ -47,12 +47,12 @@ def examine(checked: Checked) -> list[Finding]:
     ]
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     result = []
     for finding in found:
         box = box_of(checked, finding)
         if box is not None and finding.box is not None:
             across, down = sorted((float(box[0]), float(box[2]))), sorted((float(box[1]), float(box[3])))
             corners = (across[0], down[0], across[1], down[1])
-            result.append(Mending(finding, "the corners are swapped", checked.rows[finding.example], box=(finding.box, corners)))
+            result.append(Fix(finding, "the corners are swapped", checked.rows[finding.example], box=(finding.box, corners)))
     return result

@@ -28,14 +28,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import Checked, Severity, shown
-from unstall.data.check.fixes import Mending, clip
+from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.fixes import Fix, clip
 from unstall.data.example import Finding
 
 SEVERITY = Severity.HARMS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     table, fits = checked.table, checked.fits
     left, top, right, bottom = table.boxes.T
     slack_x, slack_y = np.nan_to_num(fits.slack_x, nan=1.0), np.nan_to_num(fits.slack_y, nan=1.0)
@@ -49,5 +49,5 @@ def examine(checked: Checked) -> list[Finding]:
     ]
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return clip(checked, found)

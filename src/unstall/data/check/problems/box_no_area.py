@@ -27,14 +27,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import Checked, Severity, shown
-from unstall.data.check.fixes import Mending, leave_out_boxes
+from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.fixes import Fix, leave_out_boxes
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     boxes = checked.table.boxes
     proper_order = (boxes[:, 2] >= boxes[:, 0]) & (boxes[:, 3] >= boxes[:, 1])
     wrong = checked.fits.finite & proper_order & ((boxes[:, 2] == boxes[:, 0]) | (boxes[:, 3] == boxes[:, 1]))
@@ -48,5 +48,5 @@ def examine(checked: Checked) -> list[Finding]:
     return found
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return leave_out_boxes(checked, found, "it has no area")

@@ -26,14 +26,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import Checked, Severity, shown
-from unstall.data.check.fixes import Mending, box_of
+from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.fixes import Fix, box_of
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     table = checked.table
     return [
         checked.box_finding(
@@ -45,7 +45,7 @@ def examine(checked: Checked) -> list[Finding]:
     ]
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     result = []
     for finding in found:
         box, row = box_of(checked, finding), checked.rows[finding.example]
@@ -53,5 +53,5 @@ def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
         if box is not None and finding.box is not None and size is not None:
             left, top, right, bottom = (float(value) for value in box * np.array([*size, *size]))
             what = f"the box is multiplied by {size[0]:g}×{size[1]:g}"
-            result.append(Mending(finding, what, row, box=(finding.box, (left, top, right, bottom))))
+            result.append(Fix(finding, what, row, box=(finding.box, (left, top, right, bottom))))
     return result

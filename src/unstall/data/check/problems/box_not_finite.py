@@ -26,14 +26,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import Checked, Severity, shown
-from unstall.data.check.fixes import Mending, leave_out_boxes
+from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.fixes import Fix, leave_out_boxes
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     boxes = checked.table.boxes
     return [
         checked.box_finding("box_not_finite", index, f"Expected four numbers. Received: {shown(boxes[index])}.")
@@ -41,5 +41,5 @@ def examine(checked: Checked) -> list[Finding]:
     ]
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return leave_out_boxes(checked, found, "it has coordinates that are no numbers")

@@ -27,14 +27,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import Checked, Severity, shown
-from unstall.data.check.fixes import Mending, leave_out_boxes
+from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.fixes import Fix, leave_out_boxes
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     table = checked.table
     left, top = table.boxes[:, [0, 2]].min(axis=1, initial=np.inf), table.boxes[:, [1, 3]].min(axis=1, initial=np.inf)
     right, bottom = table.boxes[:, [0, 2]].max(axis=1, initial=-np.inf), table.boxes[:, [1, 3]].max(axis=1, initial=-np.inf)
@@ -50,5 +50,5 @@ def examine(checked: Checked) -> list[Finding]:
     ]
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return leave_out_boxes(checked, found, "it lies outside the image")

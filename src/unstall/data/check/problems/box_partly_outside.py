@@ -28,14 +28,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import Checked, Severity, shown
-from unstall.data.check.fixes import Mending, clip
+from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.fixes import Fix, clip
 from unstall.data.example import Finding
 
 SEVERITY = Severity.HARMS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     table, fits = checked.table, checked.fits
     left, top, right, bottom = table.boxes.T
     over = (right > table.width + fits.slack_x) | (bottom > table.height + fits.slack_y)
@@ -50,5 +50,5 @@ def examine(checked: Checked) -> list[Finding]:
     return found
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return clip(checked, found)

@@ -27,14 +27,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import Checked, Severity, shown
+from unstall.data.check.context import CheckedData, Severity, shown
 from unstall.data.example import Finding
 
 SEVERITY = Severity.NOTE
 MIN_SIDE = 2.0  # pixels
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     table = checked.table
     sides = table.boxes[:, 2:] - table.boxes[:, :2]
     shorter = sides.min(axis=1, initial=np.inf)

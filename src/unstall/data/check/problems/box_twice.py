@@ -29,8 +29,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from unstall.data.check.context import Checked, Severity, Table, shown
-from unstall.data.check.fixes import Mending, leave_out_boxes
+from unstall.data.check.context import CheckedData, Severity, Table, shown
+from unstall.data.check.fixes import Fix, leave_out_boxes
 from unstall.data.example import Finding, Flags, Floats
 
 SEVERITY = Severity.HARMS
@@ -38,7 +38,7 @@ MIN_OVERLAP = 0.9  # intersection over union: two objects side by side do not re
 _MAX_STEPS = 64  # neighbours of a box that are compared with it, of the same image and class, by their left edge
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     table = checked.table
     twice: dict[int, tuple[int, float]] = {}
     for first, second, overlap in _pairs(table, checked.fits.finite & ~table.crowd):
@@ -79,5 +79,5 @@ def _overlap(one: Floats, two: Floats) -> Floats:
     return np.asarray(shared / ((one[:, 2:] - one[:, :2]).prod(axis=1) + (two[:, 2:] - two[:, :2]).prod(axis=1) - shared))
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return leave_out_boxes(checked, found, "it is there twice")

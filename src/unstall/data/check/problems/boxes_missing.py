@@ -26,13 +26,13 @@ classification or segmentation.
 from __future__ import annotations
 
 from unstall.base.formatting import counted
-from unstall.data.check.context import Checked, Severity
+from unstall.data.check.context import CheckedData, Severity
 from unstall.data.example import Finding, Origin
 
 SEVERITY = Severity.BREAKS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     data = checked.data
     if not data.examples or any(example.count for example in data.examples):
         return []

@@ -24,16 +24,16 @@ Number the classes from 0 (YOLO) or as the label map says. Often the list lacks 
 
 from __future__ import annotations
 
-from unstall.data.check.context import Checked, Severity
-from unstall.data.check.fixes import Mending, leave_out_unknown_classes
+from unstall.data.check.context import CheckedData, Severity
+from unstall.data.check.fixes import Fix, leave_out_unknown_classes
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("class_out_of_range")
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return leave_out_unknown_classes(checked, found, "its class number is none of the data set's")

@@ -25,19 +25,19 @@ Correct the name, or add the class to the list. `--fix` writes a copy without th
 
 from __future__ import annotations
 
-from unstall.data.check.context import Checked, Severity
-from unstall.data.check.fixes import Mending, leave_out_unknown_classes, put_right_by_writing
+from unstall.data.check.context import CheckedData, Severity
+from unstall.data.check.fixes import Fix, leave_out_unknown_classes, put_right_by_writing
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("class_unknown")
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     left_out = leave_out_unknown_classes(checked, found, "its class is not known")
-    rows = {mending.row for mending in left_out}
+    rows = {fix.row for fix in left_out}
     by_number = [finding for finding in found if checked.rows.get(finding.example, -1) not in {*rows, -1}]
     return left_out + put_right_by_writing(by_number, "the name of the class is that of its number")

@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import Checked, Severity
+from unstall.data.check.context import CheckedData, Severity
 from unstall.data.example import Finding, Origin
 
 SEVERITY = Severity.NOTE
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     data, classes = checked.data, checked.table.classes
     if not len(classes):
         return []

@@ -24,11 +24,11 @@ Decode by the bytes, or encode all images in one way.
 
 from __future__ import annotations
 
-from unstall.data.check.context import Checked, Severity
+from unstall.data.check.context import CheckedData, Severity
 from unstall.data.example import Finding
 
 SEVERITY = Severity.HARMS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("encodings_mixed")

@@ -24,15 +24,15 @@ Convert to 8 bits in a way that you choose: `--fix` keeps the high byte, in a co
 
 from __future__ import annotations
 
-from unstall.data.check.context import Checked, Severity
-from unstall.data.check.fixes import Mending
+from unstall.data.check.context import CheckedData, Severity
+from unstall.data.check.fixes import Fix
 from unstall.data.check.image_encoder import as_8_bit
 from unstall.data.example import Finding
 
 SEVERITY = Severity.HARMS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     return [
         checked.image_finding(
             "image_16_bit", row, f"Expected 8 bits for each channel. Received: {facts.bits} ({facts.kind}, {facts.mode})."
@@ -42,5 +42,5 @@ def examine(checked: Checked) -> list[Finding]:
     ]
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return as_8_bit(checked, found)

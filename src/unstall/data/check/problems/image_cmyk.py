@@ -24,15 +24,15 @@ Convert it to RGB: `--fix` does, in a copy, at JPEG quality 95.
 
 from __future__ import annotations
 
-from unstall.data.check.context import Checked, Severity
-from unstall.data.check.fixes import Mending
+from unstall.data.check.context import CheckedData, Severity
+from unstall.data.check.fixes import Fix
 from unstall.data.check.image_encoder import as_rgb
 from unstall.data.example import Finding
 
 SEVERITY = Severity.HARMS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     return [
         checked.image_finding("image_cmyk", row, "Expected an RGB or grey image. Received: CMYK, four channels for print.")
         for row, facts in checked.images.items()
@@ -40,5 +40,5 @@ def examine(checked: Checked) -> list[Finding]:
     ]
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return as_rgb(checked, found, "converted from CMYK to RGB")

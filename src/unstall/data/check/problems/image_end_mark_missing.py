@@ -28,15 +28,15 @@ images that are really cut off, too: `PIL.ImageFile.LOAD_TRUNCATED_IMAGES = True
 
 from __future__ import annotations
 
-from unstall.data.check.context import Checked, Severity
-from unstall.data.check.fixes import Mending
+from unstall.data.check.context import CheckedData, Severity
+from unstall.data.check.fixes import Fix
 from unstall.data.check.image_encoder import with_end_mark
 from unstall.data.example import Finding
 
 SEVERITY = Severity.NOTE
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     return [
         checked.image_finding(
             "image_end_mark_missing",
@@ -48,5 +48,5 @@ def examine(checked: Checked) -> list[Finding]:
     ]
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return with_end_mark(checked, found)

@@ -24,7 +24,7 @@ Ask the decoder for three channels.
 
 from __future__ import annotations
 
-from unstall.data.check.context import Checked, Severity
+from unstall.data.check.context import CheckedData, Severity
 from unstall.data.example import Finding
 
 SEVERITY = Severity.NOTE
@@ -32,7 +32,7 @@ MAX_SHARE = 0.5  # of the images; where more are grey, colour is the exception
 _GREY = ("L", "LA", "1", "I;16", "I;16B", "I", "F")
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     whole = [facts for facts in checked.images.values() if not facts.error]
     grey = [row for row, facts in checked.images.items() if facts.mode in _GREY and not facts.error]
     if not grey or len(grey) > MAX_SHARE * len(whole):

@@ -25,18 +25,18 @@ Copy the images, or correct the paths. `--fix` writes a copy without these annot
 
 from __future__ import annotations
 
-from unstall.data.check.context import Checked, Severity
-from unstall.data.check.fixes import Mending, leave_out_without_image, put_right_by_writing
+from unstall.data.check.context import CheckedData, Severity
+from unstall.data.check.fixes import Fix, leave_out_without_image, put_right_by_writing
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("image_missing")
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     left_out = leave_out_without_image(checked, found, "it is not there")
     is_whole = all(example.image is not None for example in checked.data.examples)
     never_read = [finding for finding in found if finding.example not in checked.rows and (finding.example or is_whole)]

@@ -30,8 +30,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import Checked, ImageFacts, Severity
-from unstall.data.check.fixes import Mending
+from unstall.data.check.context import CheckedData, ImageFacts, Severity
+from unstall.data.check.fixes import Fix
 from unstall.data.check.image_encoder import upright, without_turn
 from unstall.data.example import Finding
 
@@ -52,7 +52,7 @@ _SAID = {
 }
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     found = []
     for row, facts in checked.images.items():
         if facts.orientation != 1 and not facts.error:
@@ -61,7 +61,7 @@ def examine(checked: Checked) -> list[Finding]:
     return found
 
 
-def belong_to(checked: Checked, row: int, facts: ImageFacts) -> str:
+def belong_to(checked: CheckedData, row: int, facts: ImageFacts) -> str:
     """'turned', 'stored', or '' where it cannot be told."""
     example, table = checked.data.examples[row], checked.table
     if facts.orientation < 5 or facts.width == facts.height:
@@ -76,11 +76,11 @@ def belong_to(checked: Checked, row: int, facts: ImageFacts) -> str:
     return "stored" if stored or beyond.any() else ""
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     result = []
     for finding in found:
         row = checked.rows[finding.example]
         judged = belong_to(checked, row, checked.images[row])
         if judged:
             result += [upright(checked, finding, row) if judged == "turned" else without_turn(checked, finding, row)]
-    return [mending for mending in result if mending is not None]
+    return [fix for fix in result if fix is not None]

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import Checked, Severity
+from unstall.data.check.context import CheckedData, Severity
 from unstall.data.example import Finding
 
 SEVERITY = Severity.NOTE
@@ -36,7 +36,7 @@ MIN_PIXELS = 8_000_000  # smaller images trouble nobody
 MAX_SHARE = 0.02  # of the images; where more are large, large is usual here
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     refused = {row for row, facts in checked.images.items() if facts.is_refused}  # told as image_too_large_to_decode
     sizes = [None if row in refused else checked.size(row) for row in range(len(checked.data.examples))]
     pixels = np.array([size[0] * size[1] if size else 0.0 for size in sizes])

@@ -28,12 +28,12 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from unstall.data.check.context import Checked, Severity
-from unstall.data.check.fixes import Mending
+from unstall.data.check.context import CheckedData, Severity
+from unstall.data.check.fixes import Fix
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
-_ENDINGS = {
+_SUFFIXES = {
     "jpeg": (".jpg", ".jpeg", ".jpe", ".jfif"),
     "png": (".png",),
     "gif": (".gif",),
@@ -41,28 +41,28 @@ _ENDINGS = {
     "webp": (".webp",),
     "tiff": (".tif", ".tiff"),
 }
-_KIND_BY_ENDING = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings}
+_KIND_BY_SUFFIX = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes}
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     found = []
     for row, facts in checked.images.items():
         source = checked.data.examples[row].image
         if source is None or source.length is not None or not facts.kind:
             continue
         name = PurePosixPath(checked.data.examples[row].name)
-        said = _KIND_BY_ENDING.get(name.suffix.lower())
+        said = _KIND_BY_SUFFIX.get(name.suffix.lower())
         if said is not None and said != facts.kind:
             message = f"Expected a {said}, as '{name.name}' says. Received: the bytes of a {facts.kind}."
             found.append(checked.image_finding("image_type_wrong", row, message))
     return found
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     result = []
     for finding in found:
         row = checked.rows[finding.example]
-        name = str(PurePosixPath(finding.example).with_suffix(_ENDINGS[checked.images[row].kind][0]))
+        name = str(PurePosixPath(finding.example).with_suffix(_SUFFIXES[checked.images[row].kind][0]))
         if name not in checked.rows:
-            result.append(Mending(finding, f"the image is named '{name}', as its bytes are", row, name=name))
+            result.append(Fix(finding, f"the image is named '{name}', as its bytes are", row, name=name))
     return result

@@ -23,14 +23,14 @@ Get the image again, or leave it out: `--fix` writes a copy without it.
 
 from __future__ import annotations
 
-from unstall.data.check.context import Checked, Severity
-from unstall.data.check.fixes import Mending, leave_out_images
+from unstall.data.check.context import CheckedData, Severity
+from unstall.data.check.fixes import Fix, leave_out_images
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     return [
         checked.image_finding("image_zero_bytes", row, "Expected an image. Received: 0 bytes.")
         for row, facts in checked.images.items()
@@ -38,5 +38,5 @@ def examine(checked: Checked) -> list[Finding]:
     ]
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return leave_out_images(checked, found, "it is empty")

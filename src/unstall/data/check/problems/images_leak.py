@@ -31,7 +31,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from unstall.data.check.context import Checked, Severity
+from unstall.data.check.context import CheckedData, Severity
 from unstall.data.check.images import thumbnail
 from unstall.data.example import Finding
 
@@ -43,7 +43,7 @@ MAX_CANDIDATES = 20  # with one and the same hash: more are a property of the sc
 _BANDS = 4  # of 16 bits: two hashes that differ in 3 bits agree in one of them
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     splits = [example.split for example in checked.data.examples]
     if len(set(splits)) < 2:
         return []
@@ -60,7 +60,7 @@ def examine(checked: Checked) -> list[Finding]:
     return found
 
 
-def _candidates(checked: Checked, splits: list[str]) -> Iterator[tuple[int, int]]:
+def _candidates(checked: CheckedData, splits: list[str]) -> Iterator[tuple[int, int]]:
     """Pairs of rows of different splits whose hashes differ in few bits; the one of the training split first."""
     hashes = {row: facts.likeness for row, facts in checked.images.items() if facts.likeness is not None and not facts.error}
     seen: set[tuple[int, int]] = set()
@@ -101,7 +101,7 @@ def _near(rows: list[int], hashes: dict[int, int]) -> Iterator[tuple[int, int]]:
         yield rows[first], rows[second]
 
 
-def _alike(checked: Checked, first: int, second: int) -> bool:
+def _alike(checked: CheckedData, first: int, second: int) -> bool:
     pictures = []
     for row in (first, second):
         source = checked.data.examples[row].image

@@ -24,11 +24,11 @@ Remove the entry. Number the classes from 1 in a label map; from 0 in YOLO.
 
 from __future__ import annotations
 
-from unstall.data.check.context import Checked, Severity
+from unstall.data.check.context import CheckedData, Severity
 from unstall.data.example import Finding
 
 SEVERITY = Severity.HARMS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("label_map_background")

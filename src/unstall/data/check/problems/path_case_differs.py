@@ -24,16 +24,16 @@ Rename the files or the paths. `--fix` writes a copy in which they agree.
 
 from __future__ import annotations
 
-from unstall.data.check.context import Checked, Severity
-from unstall.data.check.fixes import Mending, put_right_by_writing
+from unstall.data.check.context import CheckedData, Severity
+from unstall.data.check.fixes import Fix, put_right_by_writing
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("path_case_differs")
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return put_right_by_writing(found, "the image and its path have the same name in the copy")

@@ -25,19 +25,19 @@ images.
 
 from __future__ import annotations
 
-from unstall.data.check.context import Checked, Severity
-from unstall.data.check.fixes import Mending, leave_out_without_image, put_right_by_writing
+from unstall.data.check.context import CheckedData, Severity
+from unstall.data.check.fixes import Fix, leave_out_without_image, put_right_by_writing
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("path_climbs_out")
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     left_out = leave_out_without_image(checked, found, "its path leads out of the data set")
-    done = {mending.finding for mending in left_out}
+    done = {fix.finding for fix in left_out}
     others = [finding for finding in found if finding not in done]
     return left_out + put_right_by_writing(others, "the copy names only what lies inside it")

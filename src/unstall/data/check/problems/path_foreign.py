@@ -25,16 +25,16 @@ Name the images from the data set's folder. `--fix` writes a copy in which they 
 
 from __future__ import annotations
 
-from unstall.data.check.context import Checked, Severity
-from unstall.data.check.fixes import Mending, put_right_by_writing
+from unstall.data.check.context import CheckedData, Severity
+from unstall.data.check.fixes import Fix, put_right_by_writing
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("path_foreign")
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return put_right_by_writing(found, "the copy names the image from its own folder")

@@ -25,11 +25,11 @@ Write the records again with the keys that are named, or convert: `unstall data 
 
 from __future__ import annotations
 
-from unstall.data.check.context import Checked, Severity
+from unstall.data.check.context import CheckedData, Severity
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("record_keys_wrong")

@@ -24,16 +24,16 @@ Write or copy it again. `--fix` writes a copy without the torn record.
 
 from __future__ import annotations
 
-from unstall.data.check.context import Checked, Severity
-from unstall.data.check.fixes import Mending, put_right_by_writing
+from unstall.data.check.context import CheckedData, Severity
+from unstall.data.check.fixes import Fix, put_right_by_writing
 from unstall.data.example import Finding
 
 SEVERITY = Severity.BREAKS
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     return checked.own("record_truncated")
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     return put_right_by_writing(found, "the torn record is left out")

@@ -28,8 +28,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import Checked, Severity
-from unstall.data.check.fixes import Mending
+from unstall.data.check.context import CheckedData, Severity
+from unstall.data.check.fixes import Fix
 from unstall.data.example import Example, Finding
 
 SEVERITY = Severity.HARMS
@@ -37,7 +37,7 @@ MAX_PIXELS = 1  # of difference
 SAME_SHAPE = 0.01  # width over height may differ by as much if the image was only made smaller or larger
 
 
-def examine(checked: Checked) -> list[Finding]:
+def examine(checked: CheckedData) -> list[Finding]:
     found = []
     for row, facts in checked.images.items():
         example = checked.data.examples[row]
@@ -55,7 +55,7 @@ def examine(checked: Checked) -> list[Finding]:
     return found
 
 
-def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
+def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     result = []
     for finding in found:
         row = checked.rows[finding.example]
@@ -63,11 +63,11 @@ def mend(checked: Checked, found: list[Finding]) -> list[Mending]:
         size = (facts.width, facts.height)
         scale_x, scale_y = facts.width / (example.width or 1), facts.height / (example.height or 1)
         if _fit(example, *size):
-            result.append(Mending(finding, f"the size is set to {size[0]}×{size[1]}, which the boxes fit", row, size=size))
+            result.append(Fix(finding, f"the size is set to {size[0]}×{size[1]}, which the boxes fit", row, size=size))
         elif abs(scale_x / scale_y - 1) <= SAME_SHAPE and _fit(example, example.width or 0, example.height or 0):
             boxes = example.boxes * np.array([scale_x, scale_y, scale_x, scale_y])
             what = f"the boxes are scaled by {scale_x:.4g} to the image's {size[0]}×{size[1]}"
-            result.append(Mending(finding, what, row, size=size, boxes=boxes))
+            result.append(Fix(finding, what, row, size=size, boxes=boxes))
     return result
 
 

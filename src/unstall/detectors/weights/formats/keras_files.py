@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from unstall.detectors.weights.tensors import MAX_TENSORS, Array, Stored, Tensors, Unreadable, shown
+from unstall.detectors.weights.tensors import MAX_TENSORS, Array, StoredTensor, Tensors, Unreadable, shown
 
 WEIGHTS = "model.weights.h5"  # in a .keras file
 MAX_BYTES = 4 * 2**30  # of all arrays of a file
@@ -132,7 +132,7 @@ def translated(layers: Layers) -> tuple[Tensors, tuple[str, ...]]:
             "Of keras.applications, ResNet50, VGG16 and MobileNetV3Large can be taken: the others are no backbone of these "
             f"detectors. Its layers are named: {some[:200]} …"
         )
-    return {key: Stored.of(np.ascontiguousarray(array, np.float32)) for key, array in arrays.items()}, notes
+    return {key: StoredTensor.of(np.ascontiguousarray(array, np.float32)) for key, array in arrays.items()}, notes
 
 
 def _resnet_key(layer: str) -> tuple[str, str] | None:

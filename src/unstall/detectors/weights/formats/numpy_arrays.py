@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from unstall.detectors.weights.tensors import SIZES, Array, Stored, Unreadable, from_bytes, shape_of, shown
+from unstall.detectors.weights.tensors import SIZES, Array, StoredTensor, Unreadable, from_bytes, shape_of, shown
 
 CODES = {
     "f8": "float64", "f4": "float32", "f2": "float16", "i8": "int64", "i4": "int32", "i2": "int16", "i1": "int8", "u1": "uint8",
@@ -60,8 +60,8 @@ class Plain:
             raise Unreadable(f"An array of shape {shown(self.shape)} has {len(raw):,} bytes; expected {expected:,}.")
         self._kind, self._raw, self._is_fortran = kind, bytes(raw), is_fortran
 
-    def stored(self) -> Stored:
-        return Stored(self.shape, self._kind.name, self._read)
+    def stored(self) -> StoredTensor:
+        return StoredTensor(self.shape, self._kind.name, self._read)
 
     def _read(self) -> Array:
         row = from_bytes(self._raw, self._kind.name, self._kind.is_little)

@@ -14,15 +14,15 @@ from typing import IO
 
 import numpy as np
 
-from unstall.detectors.weights.tensors import MAX_TENSORS, SIZES, Array, Stored, Tensors, Unreadable, shape_of, shown
+from unstall.detectors.weights.tensors import MAX_TENSORS, SIZES, Array, StoredTensor, Tensors, Unreadable, shape_of, shown
 
-ENDING = ".npy"
+SUFFIX = ".npy"
 MAX_BYTES = 4 * 2**30  # of all arrays of a file, which may be compressed
 DAMAGED = (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError, SyntaxError)
 
 
 def is_npz(names: list[str]) -> bool:
-    return bool(names) and all(name.endswith(ENDING) for name in names)
+    return bool(names) and all(name.endswith(SUFFIX) for name in names)
 
 
 def read_npz(path: Path) -> Tensors:
@@ -31,12 +31,12 @@ def read_npz(path: Path) -> Tensors:
             entries = archive.infolist()
             if len(entries) > MAX_TENSORS or sum(info.file_size for info in entries) > MAX_BYTES:
                 raise Unreadable(f"Its arrays have more than {MAX_BYTES:,} bytes, or are more than {MAX_TENSORS:,}.")
-            return {info.filename.removesuffix(ENDING): _described(archive, info, path) for info in entries}
+            return {info.filename.removesuffix(SUFFIX): _described(archive, info, path) for info in entries}
     except DAMAGED as error:
         raise Unreadable(f"Its zip is damaged or cut off: {str(error)[:160]}.") from None
 
 
-def _described(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Stored:
+def _described(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> StoredTensor:
     with archive.open(info) as entry:
         shape, _, kind = _header(entry)
         begins = entry.tell()
@@ -48,7 +48,7 @@ def _described(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> S
         raise Unreadable(
             f"The array '{name}' of shape {shown(shape)} has {info.file_size - begins:,} bytes; expected {expected:,}."
         )
-    return Stored(shape, kind.name, partial(_values, path, info))
+    return StoredTensor(shape, kind.name, partial(_values, path, info))
 
 
 def _header(entry: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
@@ -91,7 +91,7 @@ def translated(tensors: Tensors) -> Tensors:
         kernel, bias = tensors[chosen[number]["kernel"]], tensors[chosen[number]["bias"]]
         height, width, inputs, outputs = kernel.shape
         shape = (outputs, inputs, height, width)
-        result[f"features.{layer}.weight"] = Stored(shape, kernel.kind, partial(_turned, kernel))
+        result[f"features.{layer}.weight"] = StoredTensor(shape, kernel.kind, partial(_turned, kernel))
         result[f"features.{layer}.bias"] = bias
     return result
 
@@ -103,6 +103,6 @@ def _are_vgg16(numbered: dict[int, dict[str, str]], tensors: Tensors) -> bool:
     return all(tensors[parts["kernel"]].shape == (3, 3, inputs[number], inputs[number + 1]) for number, parts in numbered.items())
 
 
-def _turned(kernel: Stored) -> Array:
+def _turned(kernel: StoredTensor) -> Array:
     """Height, width, inputs, outputs become outputs, inputs, height, width."""
     return np.ascontiguousarray(kernel.read().transpose(3, 2, 0, 1))

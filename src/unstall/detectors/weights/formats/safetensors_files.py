@@ -14,7 +14,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from unstall.detectors.weights.tensors import MAX_TENSORS, SIZES, Array, Stored, Tensors, Unreadable, from_bytes, shape_of, shown
+from unstall.detectors.weights.tensors import (
+    MAX_TENSORS,
+    SIZES,
+    Array,
+    StoredTensor,
+    Tensors,
+    Unreadable,
+    from_bytes,
+    shape_of,
+    shown,
+)
 
 MAX_HEADER_BYTES = 64 * 2**20
 KINDS = {
@@ -60,7 +70,7 @@ def _parsed(raw: bytes) -> dict[str, Any]:
     return header
 
 
-def _stored(path: Path, name: str, entry: Any, begin: int, room: int) -> Stored:
+def _stored(path: Path, name: str, entry: Any, begin: int, room: int) -> StoredTensor:
     where = f"The tensor '{shown(name)}'"
     code = entry.get("dtype") if isinstance(entry, dict) else None
     if not isinstance(code, str) or code not in KINDS:
@@ -77,7 +87,7 @@ def _stored(path: Path, name: str, entry: Any, begin: int, room: int) -> Stored:
         raise Unreadable(
             f"{where}: shape {shown(shape)} of {kind} needs {math.prod(shape) * SIZES[kind]:,} bytes, and has {last - first:,}."
         )
-    return Stored(shape, kind, partial(_values, path, begin + first, last - first, kind, shape))
+    return StoredTensor(shape, kind, partial(_values, path, begin + first, last - first, kind, shape))
 
 
 def _values(path: Path, begin: int, length: int, kind: str, shape: tuple[int, ...]) -> Array:

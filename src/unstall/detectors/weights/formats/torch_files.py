@@ -19,8 +19,8 @@ import numpy as np
 
 from unstall.detectors.weights.formats import unpickler
 from unstall.detectors.weights.formats.numpy_arrays import Plain
-from unstall.detectors.weights.formats.unpickler import Name, Placed, Storage
-from unstall.detectors.weights.tensors import MAX_TENSORS, SIZES, Array, Stored, Tensors, Unreadable, from_bytes, shown
+from unstall.detectors.weights.formats.unpickler import Name, Storage, TensorView
+from unstall.detectors.weights.tensors import MAX_TENSORS, SIZES, Array, StoredTensor, Tensors, Unreadable, from_bytes, shown
 
 MAX_PICKLE_BYTES = 64 * 2**20  # what describes the tensors; that of a large model has 100 kB
 MAX_NUMPY_BYTES = 4 * 2**30  # of a pickle that holds its numbers itself
@@ -35,13 +35,13 @@ KINDS = {dict: "a dictionary without tensors", list: "a list", tuple: "a list", 
 # --- the zip ---
 
 
-class Read(NamedTuple):
+class TorchContents(NamedTuple):
     tensors: Tensors
     notes: tuple[str, ...]  # what a user should know
     written_by: str = "PyTorch"
 
 
-def read_zip(path: Path) -> Read:
+def read_zip(path: Path) -> TorchContents:
     passed: list[Name] = []
     try:
         with zipfile.ZipFile(path) as archive:
@@ -88,7 +88,7 @@ def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
 # --- the row of pickles ---
 
 
-def read_legacy(path: Path) -> Read:
+def read_legacy(path: Path) -> TorchContents:
     passed: list[Name] = []
     with path.open("rb") as file:
         first = unpickler.load(_Head(file, MAX_NUMPY_BYTES), passed=passed)
@@ -160,16 +160,16 @@ def _places(file: IO[bytes], keys: Any, storages: dict[str, Storage]) -> dict[st
 # --- both ---
 
 
-def _flat(top: Any) -> dict[str, Placed | Plain]:
+def _flat(top: Any) -> dict[str, TensorView | Plain]:
     """All tensors, by the path of keys that leads to each."""
-    result: dict[str, Placed | Plain] = {}
+    result: dict[str, TensorView | Plain] = {}
     waiting: list[tuple[str, Any, int]] = [("", top, 0)]
     seen = 0
     while waiting:
         before, value, depth = waiting.pop()
         for key, inner in value.items() if isinstance(value, dict) else ():
             seen += 1
-            if isinstance(inner, Placed | Plain):
+            if isinstance(inner, TensorView | Plain):
                 result[f"{before}{key}"] = inner
             elif isinstance(inner, dict) and depth < MAX_DEPTH:
                 waiting.append((f"{before}{key}.", inner, depth + 1))
@@ -178,27 +178,27 @@ def _flat(top: Any) -> dict[str, Placed | Plain]:
     return result
 
 
-def _tensors(top: Any, passed: list[Name], check: Any, numbers: Any) -> Read:
+def _tensors(top: Any, passed: list[Name], check: Any, numbers: Any) -> TorchContents:
     weights, notes = _weights_in(top)
     placed = _flat(weights)
     if not placed and passed:
         raise unpickler.refused(passed[0])
     if not placed:
-        received = "a single tensor" if isinstance(top, Placed | Plain) else KINDS.get(type(top), "something else")
+        received = "a single tensor" if isinstance(top, TensorView | Plain) else KINDS.get(type(top), "something else")
         raise Unreadable(f"It holds no dictionary of tensors. Received: {received}.")
-    return Read({name: _stored(name, tensor, check, numbers) for name, tensor in placed.items()}, notes)
+    return TorchContents({name: _stored(name, tensor, check, numbers) for name, tensor in placed.items()}, notes)
 
 
 def _nowhere(storage: Storage) -> Array:
     raise Unreadable(f"The storage '{shown(storage.key)}' is not in the file.")
 
 
-def _stored(name: str, tensor: Placed | Plain, check: Any, numbers: Any) -> Stored:
+def _stored(name: str, tensor: TensorView | Plain, check: Any, numbers: Any) -> StoredTensor:
     if isinstance(tensor, Plain):
         return tensor.stored()
     check(tensor.storage)
     _refuse_outside(name, tensor)
-    return Stored(tensor.shape, tensor.storage.kind, partial(_values, tensor, numbers))
+    return StoredTensor(tensor.shape, tensor.storage.kind, partial(_values, tensor, numbers))
 
 
 def _weights_in(top: Any) -> tuple[Any, tuple[str, ...]]:
@@ -223,14 +223,14 @@ def _dictionaries_of_weights(top: Any) -> dict[str, Any]:
         if not isinstance(value, dict) or id(value) in seen or depth > MAX_DEPTH:
             continue
         seen.add(id(value))
-        if any(isinstance(inner, Placed | Plain) and "." in str(key) for key, inner in value.items()):
+        if any(isinstance(inner, TensorView | Plain) and "." in str(key) for key, inner in value.items()):
             found[path] = value
             continue
         waiting += [(f"{path}.{key}".lstrip("."), inner, depth + 1) for key, inner in value.items() if isinstance(inner, dict)]
     return found
 
 
-def _refuse_outside(name: str, tensor: Placed) -> None:
+def _refuse_outside(name: str, tensor: TensorView) -> None:
     count = math.prod(tensor.shape)
     last = tensor.offset + sum(max(0, side - 1) * stride for side, stride in zip(tensor.shape, tensor.strides, strict=True))
     if count > tensor.storage.length or (count and last >= tensor.storage.length):
@@ -240,7 +240,7 @@ def _refuse_outside(name: str, tensor: Placed) -> None:
         )
 
 
-def _values(tensor: Placed, numbers: Any) -> Array:
+def _values(tensor: TensorView, numbers: Any) -> Array:
     row: Array = numbers(tensor.storage)
     strides = [stride * row.itemsize for stride in tensor.strides]
     view = np.lib.stride_tricks.as_strided(row[tensor.offset :], tensor.shape, strides, writeable=False)

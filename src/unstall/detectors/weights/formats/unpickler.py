@@ -42,13 +42,13 @@ class Storage(NamedTuple):
     length: int
 
 
-class Passed(NamedTuple):
+class OpaqueObject(NamedTuple):
     """Something that a script saved beside the weights, and that is not made here."""
 
     name: Name
 
 
-class Placed(NamedTuple):
+class TensorView(NamedTuple):
     """A tensor: where in its storage it lies."""
 
     storage: Storage
@@ -57,11 +57,11 @@ class Placed(NamedTuple):
     strides: tuple[int, ...]
 
 
-def _rebuilt(storage: Any, offset: Any, shape: Any, strides: Any, *_: Any) -> Placed:
+def _rebuilt(storage: Any, offset: Any, shape: Any, strides: Any, *_: Any) -> TensorView:
     shape, strides = shape_of(shape, "a tensor's size"), shape_of(strides, "a tensor's strides")
     if not isinstance(storage, Storage) or type(offset) is not int or offset < 0 or len(shape) != len(strides):
         raise Unreadable("A tensor is not described as PyTorch does: expected storage, offset, size and strides.")
-    return Placed(storage, offset, shape, strides)
+    return TensorView(storage, offset, shape, strides)
 
 
 def _parameter(data: Any, *_: Any) -> Any:
@@ -76,7 +76,7 @@ def _dictionary(pairs: Any = (), *_: Any) -> dict[Any, Any]:
     return result
 
 
-# What a pickle may call, and what is done instead. Anything else becomes a `Passed`.
+# What a pickle may call, and what is done instead. Anything else becomes a `OpaqueObject`.
 CALLS: dict[Name, Callable[..., Any]] = {
     Name("torch._utils", "_rebuild_tensor_v2"): _rebuilt,
     Name("torch._utils", "_rebuild_tensor"): _rebuilt,
@@ -181,7 +181,7 @@ class _Machine:
         arguments, called = self.pop(), self.pop()
         if not isinstance(called, Name) or called in MENTIONED or not isinstance(arguments, tuple):
             raise Unreadable(f"It calls '{shown(called)}', which is nothing that may be called. Nothing of it was run.")
-        self.stack.append(CALLS[called](*arguments) if called in CALLS else Passed(called))
+        self.stack.append(CALLS[called](*arguments) if called in CALLS else OpaqueObject(called))
 
     def reduce_named(self) -> None:
         self.pop()  # arguments by name
@@ -192,7 +192,7 @@ class _Machine:
         state = self.pop()
         if isinstance(self.stack[-1], numpy_arrays.Plain | numpy_arrays.Kind):
             self.stack[-1].build(state)
-        elif not isinstance(self.stack[-1], dict | Passed):
+        elif not isinstance(self.stack[-1], dict | OpaqueObject):
             raise Unreadable("It gives a state to something that is no dictionary. Nothing of it was run.")
 
     def persistent(self) -> None:
@@ -222,14 +222,14 @@ class _Machine:
         self.stack.append(tuple(reversed(values)))
 
     def extend(self, values: list[Any]) -> None:
-        if isinstance(self.stack[-1], Passed):
+        if isinstance(self.stack[-1], OpaqueObject):
             return
         if not isinstance(self.stack[-1], list):
             raise TypeError("values for a list that is none")
         self.stack[-1].extend(values)
 
     def set_items(self, values: list[Any]) -> None:
-        if isinstance(self.stack[-1], Passed):
+        if isinstance(self.stack[-1], OpaqueObject):
             return
         for key, value in zip(values[::2], values[1::2], strict=True):
             _put(self.stack[-1], key, value)
@@ -277,7 +277,7 @@ STEPS: dict[str, Callable[[_Machine, Any], None]] = {
     "REDUCE": lambda machine, _: machine.reduce(),
     "NEWOBJ": lambda machine, _: machine.reduce(),
     "NEWOBJ_EX": lambda machine, _: machine.reduce_named(),
-    "EMPTY_SET": lambda machine, _: machine.stack.append(Passed(Name("builtins", "set"))),
+    "EMPTY_SET": lambda machine, _: machine.stack.append(OpaqueObject(Name("builtins", "set"))),
     "ADDITEMS": lambda machine, _: machine.extend(machine.since_mark()),
     "POP": lambda machine, _: machine.drop(),
     "BUILD": lambda machine, _: machine.build(),

@@ -52,7 +52,7 @@ SMALL_FILE_BYTES = 2**20  # files below this, one for each image, gain by being 
 
 
 @dataclass(frozen=True)
-class Measured:
+class BucketSpeed:
     latency_s: float
     images_per_s: float
     bytes_per_s: float
@@ -88,7 +88,7 @@ def look(context: Context) -> Answer:
     return judged(measured, context.measured_images_per_s, decoded)
 
 
-def measure(sample: Sequence[ImageSource]) -> Measured:
+def measure(sample: Sequence[ImageSource]) -> BucketSpeed:
     waits = []
     for source in sample[:SMALL_READS]:
         began = time.perf_counter()
@@ -109,10 +109,10 @@ def measure(sample: Sequence[ImageSource]) -> Measured:
     seconds = time.perf_counter() - began
     mean = sum(sizes) / max(1, len(sizes))
     is_small = mean < SMALL_FILE_BYTES and sample[0].length is None
-    return Measured(statistics.median(waits), len(sizes) / seconds, sum(sizes) / seconds, mean, is_small)
+    return BucketSpeed(statistics.median(waits), len(sizes) / seconds, sum(sizes) / seconds, mean, is_small)
 
 
-def judged(measured: Measured, taken: float | None, decoded: float) -> Answer:
+def judged(measured: BucketSpeed, taken: float | None, decoded: float) -> Answer:
     facts = measured.as_facts(taken, decoded)
     if not measured.images_per_s:
         return Unknown("none of the images that were tried could be read")

@@ -37,7 +37,7 @@ from unstall.planning.preflight.answers import Answer, Fits, Refuses, Warns
 from unstall.planning.preflight.context import Context
 from unstall.storage import is_bucket
 from unstall.training.checkpoint.resume import CURE as SAME_CLASSES
-from unstall.training.checkpoint.resume import classes_begun_with, other_classes
+from unstall.training.checkpoint.resume import classes_at_start, other_classes
 
 CURE = "--data with the folder or file of a data set; docs/formats says what is read"  # where it cannot be read at all
 NEEDS = ("packages", "paths")
@@ -56,7 +56,7 @@ def look(context: Context) -> Answer:
         count = context.settings.synthetic_images
         said = f"the embedded shapes: {count:,} pictures of {context.classes} classes, drawn without a fault"
         return _with_warnings(said, _of_the_settings(context, context.images_to_learn_from), {})
-    before = classes_begun_with(RunFolder(context.folder).checkpoints_path)
+    before = classes_at_start(RunFolder(context.folder).checkpoints_path)
     if before is not None and before != list(data.classes):
         return Refuses(other_classes(before, data.classes), SAME_CLASSES)
     most = QUICK_IN_BUCKET if is_bucket(data.path) else QUICK_IMAGES

@@ -37,7 +37,7 @@ IS_QUICK = True
 
 def look(context: Context) -> Answer:
     from unstall.planning import memory
-    from unstall.planning.memory.client import NotAnswered, told_before
+    from unstall.planning.memory.client import PlannerError, told_before
 
     pixels = context.largest_image_bytes // 3 or None
     try:
@@ -45,7 +45,7 @@ def look(context: Context) -> Answer:
             context.settings, None, context.classes,
             largest_pixels=pixels, finds_largest=False, is_quick=True, before=told_before(context.progress),
         )  # fmt: skip
-    except NotAnswered as failed:
+    except PlannerError as failed:
         return Unknown(str(failed), "unstall plan")
     context.planned = plan
     return judged(plan)

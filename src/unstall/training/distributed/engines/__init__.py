@@ -21,7 +21,7 @@ from types import ModuleType
 
 from unstall.base.errors import InvalidInputError
 from unstall.training.distributed import process_env
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.process_env import ProcessEnv
 
 LOCAL = "local"
 
@@ -42,12 +42,12 @@ def recognised(environ: Mapping[str, str]) -> str:
     return next((name for name in others if engine_module(name).recognise(environ)), LOCAL)
 
 
-def memberships(environ: Mapping[str, str], workers: int) -> list[Membership]:
+def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     """Those that this machine is to start now, of a run that has so many."""
     if process_env.is_given(environ):
         found = [process_env.of(environ)]
     else:
-        found = engine_module(recognised(environ)).memberships(environ, workers)
+        found = engine_module(recognised(environ)).process_envs(environ, workers)
     return found
 
 
@@ -56,14 +56,14 @@ def workers_said(environ: Mapping[str, str]) -> int | None:
     if process_env.is_given(environ):
         return process_env.of(environ).workers
     name = recognised(environ)
-    return None if name == LOCAL else int(engine_module(name).memberships(environ, 1)[0].workers)
+    return None if name == LOCAL else int(engine_module(name).process_envs(environ, 1)[0].workers)
 
 
 def guest(environ: Mapping[str, str]) -> int | None:
     """The number of this machine's first worker, where worker 0 is on another machine; None: it is ours to begin the run."""
     if workers_said(environ) is None:
         return None
-    first = memberships(environ, 1)[0]
+    first = process_envs(environ, 1)[0]
     return None if first.is_first else first.worker
 
 
@@ -73,5 +73,7 @@ def agreed(environ: Mapping[str, str], workers: int, is_given: bool) -> int:
     if said is None or said == workers:
         return workers
     if is_given:
-        raise InvalidInputError(f"num_workers: expected {said}, as {recognised(environ)} has started so many. Received: {workers}")
+        raise InvalidInputError(
+            f"num_workers: expected {said}, as {recognised(environ)} has started so many. Received: {workers}"
+        )
     return said

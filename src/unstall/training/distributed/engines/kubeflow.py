@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from unstall.base.errors import InvalidInputError
 from unstall.training.distributed.engines.vertex import each_of
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.process_env import ProcessEnv
 
 HINT = "JAX_NUM_PROCESSES, JAX_PROCESS_ID and JAX_COORDINATOR_ADDRESS of Kubeflow Trainer"
 COUNT, NUMBER, ADDRESS = "JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS"
@@ -24,7 +24,7 @@ def recognise(environ: Mapping[str, str]) -> str:
     return COUNT if is_given and environ[COUNT].strip() != "1" else ""
 
 
-def memberships(environ: Mapping[str, str], workers: int) -> list[Membership]:
+def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     nodes, node = _number(environ, COUNT), _number(environ, NUMBER)
     if node >= nodes:
         raise InvalidInputError(f"{NUMBER}: expected a number below {COUNT} ({nodes}), counted from 0. Received: {node}")
@@ -32,7 +32,7 @@ def memberships(environ: Mapping[str, str], workers: int) -> list[Membership]:
     if not address.rpartition(":")[0]:
         raise InvalidInputError(f"{ADDRESS}: expected host:port of the first pod. Received: {address!r}")
     each = each_of(environ)
-    return [Membership(number, nodes * each, address) for number in range(node * each, node * each + each)]
+    return [ProcessEnv(number, nodes * each, address) for number in range(node * each, node * each + each)]
 
 
 def _number(environ: Mapping[str, str], name: str) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from unstall.backends import allocators
 from unstall.base.errors import InvalidInputError
-from unstall.training.distributed.process_env import CARDS, Membership
+from unstall.training.distributed.process_env import CARDS, ProcessEnv
 
 HINT = "no other engine runs us"
 HOST = "127.0.0.1"
@@ -23,12 +23,12 @@ def recognise(environ: Mapping[str, str]) -> str:
     return ""
 
 
-def memberships(environ: Mapping[str, str], workers: int) -> list[Membership]:
+def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     if workers == 1:
-        return [Membership()]
+        return [ProcessEnv()]
     coordinator = f"{HOST}:{free_port()}"
     cards = cards_for(workers, visible_cards(environ))
-    return [Membership(worker, workers, coordinator, card) for worker, card in enumerate(cards)]
+    return [ProcessEnv(worker, workers, coordinator, card) for worker, card in enumerate(cards)]
 
 
 def cards_for(workers: int, cards: list[str]) -> list[str]:

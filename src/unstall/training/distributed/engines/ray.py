@@ -20,7 +20,7 @@ from typing import Any
 from unstall.base.errors import MissingDependencyError, UnstallError
 from unstall.training.distributed import process_env
 from unstall.training.distributed.engines.local import free_port
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.process_env import ProcessEnv
 
 HINT = "UNSTALL_WORKER, which `unstall train --engine ray` gives each of its workers"
 PR_SET_PDEATHSIG = 1
@@ -36,7 +36,7 @@ def recognise(environ: Mapping[str, str]) -> str:
     return ""
 
 
-def memberships(environ: Mapping[str, str], workers: int) -> list[Membership]:
+def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     return [process_env.of(environ)]
 
 
@@ -92,7 +92,7 @@ def in_ray_worker(config: Mapping[str, Any]) -> None:
 
     own = f"{get_node_ip_address()}:{free_port()}"
     context = get_context()
-    who = Membership(context.get_world_rank(), context.get_world_size(), broadcast_from_rank_zero(own))
+    who = ProcessEnv(context.get_world_rank(), context.get_world_size(), broadcast_from_rank_zero(own))
     command = [sys.executable, "-m", __name__, *config["arguments"]]
     done = subprocess.run(command, env={**os.environ, **who.as_environment()}, check=False)
     if done.returncode:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.training.distributed.process_env import Membership
+from unstall.training.distributed.process_env import ProcessEnv
 
 HINT = "CLUSTER_SPEC, or TF_CONFIG with CLOUD_ML_JOB_ID, of Vertex AI"
 SPEC, CONFIG, JOB = "CLUSTER_SPEC", "TF_CONFIG", "CLOUD_ML_JOB_ID"
@@ -36,7 +36,7 @@ def recognise(environ: Mapping[str, str]) -> str:
         return variable  # what is wrong with it is said when it is needed
 
 
-def memberships(environ: Mapping[str, str], workers: int) -> list[Membership]:
+def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     variable = SPEC if environ.get(SPEC, "").strip() else CONFIG
     said = _parsed(variable, environ[variable])
     hosts = _hosts(variable, said)
@@ -47,7 +47,7 @@ def memberships(environ: Mapping[str, str], workers: int) -> list[Membership]:
         raise InvalidInputError(f"{variable}: expected a task that trains, one of {known}. Received: {place[0]} {place[1]}")
     each = each_of(environ)
     first = numbers[0] * each
-    return [Membership(number, len(hosts) * each, hosts[0][2]) for number in range(first, first + each)]
+    return [ProcessEnv(number, len(hosts) * each, hosts[0][2]) for number in range(first, first + each)]
 
 
 def _hosts(variable: str, said: dict[str, Any]) -> list[tuple[str, int, str]]:
