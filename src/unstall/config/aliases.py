@@ -100,7 +100,7 @@ CALLED_ELSEWHERE: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 # Words that mean something else here, or for which there is no setting: what to do instead.
 ADVICE = {
-    "workers": "num_workers counts training processes; num_input_workers counts the threads that read and decode",
+    "workers": "it counts training processes; num_input_workers counts the threads that read and decode",
     "num_steps": "a run is counted in epochs",
     "max_steps": "a run is counted in epochs",
     "num_train_steps": "a run is counted in epochs",

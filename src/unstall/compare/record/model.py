@@ -26,7 +26,7 @@ BEFORE_FIT_S = 5.0  # the input is described before the fit begins
 SWITCHES = ("jit_compile", "run_eagerly", "steps_per_execution")
 OF_SETTINGS = {
     "learning_rate": "learning_rate", "momentum": "momentum", "weight_decay": "weight_decay", "global_clipnorm": "clip_norm",
-    "schedule": "schedule", "warmup_steps": "warmup_steps", "ema_decay": "ema_decay",
+    "lr_schedule": "lr_schedule", "warmup_steps": "warmup_steps", "ema_decay": "ema_decay",
 }  # fmt: skip
 Array = dict[str, Any]
 
