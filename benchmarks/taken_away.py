@@ -6,7 +6,7 @@ A machine is `unstall train --resume auto --out gs://…` with a disk of its own
 variables of the engine, and Google's storage emulator on loopback as the bucket. When there is a checkpoint, the machine of
 worker 1 gets SIGTERM, then the other one; both disks are deleted; the same two commands are started again. Told: the seconds
 from SIGTERM to the end, the exit codes, from which step the new machines went on, and whether the last loss is that of an
-undisturbed run. """
+undisturbed run."""
 
 from __future__ import annotations
 

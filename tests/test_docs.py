@@ -10,7 +10,7 @@ import pytest
 import unstall
 from tests.test_layers import ROOMS
 from unstall import cli
-from unstall.diagnosis.findings import cause_names
+from unstall.diagnosis.causes import CAUSES
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "unstall"
@@ -54,7 +54,7 @@ def test_every_option_of_ours_that_is_shown_exists(name: str) -> None:
 def test_every_cause_that_is_explained_in_the_pages_exists() -> None:
     for page in BY_HAND:
         explained = re.findall(r"unstall explain ([a-z]\w+)", page.read_text(encoding="utf-8"))
-        wrong = sorted(set(explained) - set(cause_names()))
+        wrong = sorted(set(explained) - set(CAUSES.names()))
         assert not wrong, f"{page.name} explains {wrong}, which are no causes."
 
 

@@ -87,7 +87,8 @@ def test_settings_are_read_again_as_they_were(values: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", ["data", "weights", "label_map", "val_data"])
 def test_what_lies_on_this_machine_is_refused_with_how_to_copy_it(name: str) -> None:
     with pytest.raises(
-        InvalidInputError, match=f"--{name.replace(chr(95), chr(45))}: expected a place in a bucket.* gcloud storage cp --recursive '/home/me/coco'"
+        InvalidInputError,
+        match=f"--{name.replace(chr(95), chr(45))}: expected a place in a bucket.* gcloud storage cp --recursive '/home/me/coco'",
     ):
         arguments.refuse_local_paths({name: "/home/me/coco"})
     arguments.refuse_local_paths({name: "gs://bucket/coco", "cache_dir": "/scratch"})

@@ -25,10 +25,11 @@ from unstall.config.aliases import (
     option_hint,
 )
 from unstall.config.command import Command
+from unstall.config.detectors import family_settings
 from unstall.config.options import config_used
 from unstall.config.settings import Settings, as_plain, from_stored
-from unstall.config.sources import augment_names, resolve
-from unstall.detectors import pages
+from unstall.config.sources import resolve
+from unstall.data.augment.names import NAMED
 
 OLD_RUN = Path(__file__).parents[1] / "old_runs" / "trained"
 OLD_SETTINGS: dict[str, Any] = json.loads((OLD_RUN / "settings.json").read_text(encoding="utf-8"))
@@ -58,7 +59,7 @@ def test_no_old_option_is_left_where_the_new_one_is(old: str) -> None:
 
 
 def test_no_old_augmentation_or_command_is_left() -> None:
-    assert not set(OLD_AUGMENTATIONS) & set(augment_names()) and set(OLD_AUGMENTATIONS.values()) <= set(augment_names())
+    assert not set(OLD_AUGMENTATIONS) & set(NAMED) and set(OLD_AUGMENTATIONS.values()) <= set(NAMED)
     assert not set(OLD_COMMANDS) & set(cli.all_commands()) and set(OLD_COMMANDS.values()) <= set(cli.all_commands())
 
 
@@ -276,7 +277,7 @@ def test_every_command_knows_other_names_of_its_options() -> None:
 
 
 def test_every_name_that_is_pointed_to_is_there() -> None:
-    families = [{each.name for each in pages.settings(family)} for family in ("ssd", "retinanet", "faster_rcnn")]
+    families = [{each.name for each in family_settings(family)} for family in ("ssd", "retinanet", "faster_rcnn")]
     known = set(settings.names()).union(*(options_of(typed) for typed in LEAVES))
     for name in (*CALLED_ELSEWHERE, *OLD_NAMES.values(), *(each for names in OLD_OPTIONS.values() for each in names)):
         table, _, inner = name.partition(".")

@@ -7,7 +7,6 @@ run is repaired. Standard library only: the supervisor, which loads no framework
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import json
 import math
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from unstall.base.errors import InvalidInputError
+from unstall.base.suggestions import did_you_mean
 from unstall.config.aliases import current_names, setting_meant
 
 Backend = Literal["auto", "tensorflow", "jax", "torch"]
@@ -185,8 +185,7 @@ def checked(name: str, value: Any) -> Any:
 def refuse_unknown(name: str, where: str = "") -> None:
     if name not in names():
         meant = setting_meant(name, names())
-        near = next(iter(difflib.get_close_matches(name.lower().replace("-", "_"), names(), n=1)), "")
-        hint = f" Use '{meant}'." if meant else f" Did you mean '{near}'?" if near else ""
+        hint = f" Use '{meant}'." if meant else did_you_mean(name.lower().replace("-", "_"), names())
         raise InvalidInputError(f"{where}There is no setting '{name}'.{hint} Settings: {', '.join(names())}.")
 
 

@@ -11,7 +11,6 @@ image_px = [640, 960]
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 import json
 import re
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from unstall.base.errors import InvalidInputError
+from unstall.base.suggestions import closest_name
 from unstall.config import settings
 from unstall.config.aliases import OLD_NAMES, current_value, renamed, setting_meant
 from unstall.storage import located
@@ -78,7 +78,7 @@ def notes(path: Path | str) -> list[str]:
 
 def _refuse_unknown(name: str, value: Any, place: str) -> None:
     """In a table that we do not have, SOLVER.BASE_LR say, the names are looked at, too."""
-    is_table = isinstance(value, dict) and not difflib.get_close_matches(name, settings.names(), n=1)
+    is_table = isinstance(value, dict) and not closest_name(name, settings.names())
     inner = [f"{name}.{each}" for each in value] if is_table else []
     named = next((each for each in inner if setting_meant(each, settings.names())), name)
     settings.refuse_unknown(OLD_NAMES.get(named, named), f"{place}: ")
@@ -238,9 +238,9 @@ def _of_none(name: str) -> str:
 
 def _image_px(model: str) -> list[int]:
     """As it is published."""
-    from unstall.detectors import pages
+    from unstall.config.detectors import image_px
 
-    return list(pages.image_px(model))
+    return list(image_px(model))
 
 
 def _table(name: str, values: Mapping[str, Any] | None, why: Mapping[str, str], image_px: list[int]) -> list[str]:

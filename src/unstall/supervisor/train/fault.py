@@ -277,4 +277,4 @@ def made_in_vain(fault: Fault, chosen: Plan, verified: frozenset[int]) -> PlanMa
     last = next(iter(reversed(fault.before())), None)
     if last is None or last.remedy == chosen.remedy or last.attempt in verified or not last.change:
         return None
-    return last if remedies.remedy_module(last.remedy).UNDONE_IF_IN_VAIN else None
+    return last if remedies.REMEDIES.module(last.remedy).UNDONE_IF_IN_VAIN else None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from unstall.base.directories import cache_dir
 from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import counted, some
 from unstall.base.progress import Progress
@@ -123,11 +124,6 @@ def _scored(data: DataSet) -> DataSet:
 
 
 # --- the embedded shapes ---
-
-
-def cache_dir() -> Path:
-    """Of the user, for what can be made again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unstall"
 
 
 def shapes(count: int, image_px: Sequence[int], aside: Path, progress: Progress | None = None) -> DataSet:

@@ -115,7 +115,7 @@ class TrainingLine:
         loss = "" if row.get("loss") is None else f"loss {row['loss']:.4f}"
         best = "the best so far" if row.get("is_best") else ""
         skipped = f"{counted(row['skipped_updates'], 'update')} skipped" if row.get("skipped_updates") else ""
-        took = duration(row["learn_s"] + row["score_s"])
+        took = duration(row["train_s"] + row["eval_s"])
         parts = (f"epoch {row['epoch']}/{self._epochs}", loss, *figures, best, skipped, took)
         self.say("   ".join(part for part in parts if part))
 
