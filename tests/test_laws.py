@@ -172,7 +172,7 @@ except SystemExit as end:
         "attach PID",
         "run -- PYTHON -c pass",
         "train --show-settings",
-        "train --models",
+        "train --list-models",
         "report RUN --out PAGE",
     ],
 )

@@ -339,10 +339,10 @@ def test_journals_of_all_workers_come_back_and_nothing_else_of_theirs(google: Pl
 
 def test_two_machines_begin_the_same_run_each_in_its_place(google: Place) -> None:
     place = f"{google.url}/runs/first"
-    guest = begin_as_guest(Settings(workers=2), place, worker=1)  # whoever comes first
-    run = begin(Settings(workers=2), None, place, {})
+    guest = begin_as_guest(Settings(num_workers=2), place, worker=1)  # whoever comes first
+    run = begin(Settings(num_workers=2), None, place, {})
     assert holds_run(place) and guest.bucket == f"{run.bucket}/workers/1"
-    assert fetched_run(place).read_settings()["workers"] == 2
+    assert fetched_run(place).read_settings()["num_workers"] == 2
 
 
 def test_a_training_is_not_begun_where_other_things_lie(google: Place) -> None:

@@ -50,7 +50,7 @@ ROOT = Path(__file__).parents[3]
 def a_run(**faults: list[dict[str, Any]]) -> RunFolder:
     """`of_1=[…]`: what befalls worker 1 in each of its lives."""
     run = run_folder.create("train")
-    plain = as_plain(Settings(batch_size=16, workers=2, backend="jax"))
+    plain = as_plain(Settings(batch_size=16, num_workers=2, backend="jax"))
     run.write_settings(plain, are_given=True)
     run.write_settings(plain)
     for worker, faults_of_worker in faults.items():
@@ -118,8 +118,8 @@ def test_memory_that_runs_out_with_one_worker_is_treated_as_with_one() -> None:
     code, said = supervised(run)
     assert code == 0, said
     (plan,) = whole(run).of(PlanMade)
-    assert plan.change == {"micro_batch": 4} and "with worker 1 of 2" in plan.happened
-    assert lives(run)[1]["micro_batch"] == 4 and lives(run.of_worker(1))[1]["micro_batch"] == 4
+    assert plan.change == {"micro_batch_size": 4} and "with worker 1 of 2" in plan.happened
+    assert lives(run)[1]["micro_batch_size"] == 4 and lives(run.of_worker(1))[1]["micro_batch_size"] == 4
 
 
 def test_a_worker_that_is_stopped_is_named_with_its_stack_and_all_are_started_again() -> None:

@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def learned(folder: Path) -> TrainValData:
-    return load_datasets(Settings(data=str(folder), validation_share=0.25), (64, 64), folder)
+    return load_datasets(Settings(data=str(folder), val_split=0.25), (64, 64), folder)
 
 
 def stored(learned: TrainValData, **settings: object) -> dict[str, object]:
