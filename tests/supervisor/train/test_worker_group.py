@@ -58,9 +58,17 @@ def a_run(**faults: list[dict[str, Any]]) -> RunFolder:
     return run
 
 
-def supervisor(run: RunFolder) -> subprocess.Popen[str]:
+@contextmanager
+def supervisor(run: RunFolder) -> Iterator[subprocess.Popen[str]]:
+    """It is killed where a test fails, which would else wait for the end of its workers."""
     env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-    return subprocess.Popen([sys.executable, "-c", SUPERVISE, str(run.path)], stderr=subprocess.PIPE, text=True, env=env)
+    command = [sys.executable, "-c", SUPERVISE, str(run.path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env) as process:
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
 
 
 def supervised(run: RunFolder) -> tuple[int, str]:
