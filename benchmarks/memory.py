@@ -33,9 +33,9 @@ Rows = dict[str, dict[str, Any]]
 class Results:
     """One file; each row is kept as soon as it is there."""
 
-    def __init__(self, path: Path, begins_anew: bool) -> None:
+    def __init__(self, path: Path, starts_over: bool) -> None:
         self.path = path
-        known = {} if begins_anew else written.kept(path)
+        known = {} if starts_over else written.kept(path)
         self._lock = threading.Lock()
         self.plain: dict[str, Any] = {"predicted": {}, "measured": {}, "largest": {}, "speeds": {}, "torch": {}, **known}
 

@@ -101,7 +101,7 @@ def test_a_cause_examines_a_journal(name: str) -> None:
 @pytest.mark.parametrize("name", worker_cause_names())
 def test_a_cause_that_shows_among_workers_examines_a_crew(name: str) -> None:
     examine = cause_module(name).examine_workers
-    assert list(inspect.signature(examine).parameters) == ["crew"], f"{name}: examine_workers takes one argument, the crew."
+    assert list(inspect.signature(examine).parameters) == ["run_group"], f"{name}: examine_workers takes one argument, the crew."
     text = (ROOT / "tests" / "diagnosis" / "causes" / f"test_{name}.py").read_text(encoding="utf-8")
     assert "examine_workers" in text, f"tests/diagnosis/causes/test_{name}.py: add tests of what shows among several workers."
 
@@ -233,7 +233,7 @@ def test_a_remedy_plans_for_what_was_found_and_has_its_test(name: str) -> None:
     assert list(inspect.signature(module.plan).parameters) == ["found"], f"{name}: plan takes one argument, what was found."
     assert module.TREATS and all(isinstance(kind, Kind) for kind in module.TREATS), f"{name}: TREATS names kinds of faults."
     assert isinstance(module.SAFETY, Safety), f"{name}: add `SAFETY = Safety.…`."
-    assert isinstance(module.UNDONE_IF_IN_VAIN, bool), f"{name}: say whether it is undone when it did not help."
+    assert isinstance(module.UNDO_IF_INEFFECTIVE, bool), f"{name}: say whether it is undone when it did not help."
     path = ROOT / "tests" / "remedies" / f"test_{name}.py"
     assert path.exists(), f"Add {path.relative_to(ROOT)}: what it plans, and where it does not."
     text = path.read_text(encoding="utf-8")

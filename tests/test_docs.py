@@ -13,7 +13,7 @@ from unstall.diagnosis.findings import cause_names
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-BY_HAND = [page for page in PAGES if page.parent in {ROOT, ROOT / "docs"} and page.name != "events.md"]
+HANDWRITTEN = [page for page in PAGES if page.parent in {ROOT, ROOT / "docs"} and page.name != "events.md"]
 
 
 def names(pages: list[Path]) -> list[str]:
@@ -28,7 +28,7 @@ def test_every_link_leads_somewhere(name: str) -> None:
     assert not broken, f"{name} links to {broken}, which are not there."
 
 
-@pytest.mark.parametrize("name", names(BY_HAND))
+@pytest.mark.parametrize("name", names(HANDWRITTEN))
 def test_every_command_that_is_shown_exists(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     shown = re.findall(r"(?:`|\$ |sudo )unstall ([a-z]+)(?: ([a-z]+))?", text)
@@ -37,7 +37,7 @@ def test_every_command_that_is_shown_exists(name: str) -> None:
     assert not wrong, f"{name} shows `unstall {wrong}`. Commands: {', '.join(cli.all_commands())}."
 
 
-@pytest.mark.parametrize("name", names(BY_HAND))
+@pytest.mark.parametrize("name", names(HANDWRITTEN))
 def test_every_option_of_ours_that_is_shown_exists(name: str) -> None:
     known = {option for typed in cli.all_commands() for parameter in cli.load(typed).params for option in parameter.opts}
     text = (ROOT / name).read_text(encoding="utf-8")
@@ -47,7 +47,7 @@ def test_every_option_of_ours_that_is_shown_exists(name: str) -> None:
 
 
 def test_every_cause_that_is_explained_in_the_pages_exists() -> None:
-    for page in BY_HAND:
+    for page in HANDWRITTEN:
         explained = re.findall(r"unstall explain ([a-z]\w+)", page.read_text(encoding="utf-8"))
         wrong = sorted(set(explained) - set(cause_names()))
         assert not wrong, f"{page.name} explains {wrong}, which are no causes."

@@ -73,8 +73,8 @@ def test_a_number_of_the_training_that_was_changed_by_hand_is_told_and_what_is_l
     (line,) = explained_lines(compared(before, after), before, after, story)
     assert line.startswith("learning rate 0.001 → 0.002 (train.py:")
     many = changed(after, versions={f"package{number}": "2.0" for number in range(9)})
-    few = changed(before, versions={f"package{number}": "1.0" for number in range(9)})
-    *shown, last = explained_lines(compared(few, many), few, many, story)
+    small = changed(before, versions={f"package{number}": "1.0" for number in range(9)})
+    *shown, last = explained_lines(compared(small, many), small, many, story)
     assert (len(shown), last) == (3, "and 7 more; which of these it was is not known")
 
 

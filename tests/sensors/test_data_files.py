@@ -141,7 +141,7 @@ def test_where_there_is_no_data_there_is_no_fingerprint(tmp_path: Path) -> None:
 
 
 def test_too_little_time_is_said(folder: Path) -> None:
-    told = measure([str(folder)], most_s=0.0)
+    told = measure([str(folder)], max_s=0.0)
     assert told == {} or told["is_whole"] is False
 
 

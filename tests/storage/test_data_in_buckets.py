@@ -79,7 +79,7 @@ def test_images_are_on_their_way_before_a_worker_asks(amazon: Place, on_disk: di
     amazon.proxy.heal()
     amazon.proxy.fault(kind="late", after_s=0.3)
     assert len(list(Pipeline(data, Settings(batch_size=4, height_px=64, width_px=64, input_threads=1)).batches())) == COUNT // 4
-    assert amazon.proxy.most_at_once > 4, "one worker alone would ask for one after the other"
+    assert amazon.proxy.max_at_once > 4, "one worker alone would ask for one after the other"
 
 
 def test_what_a_cache_holds_is_not_read_again(google: Place, on_disk: dict[str, Path]) -> None:

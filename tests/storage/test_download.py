@@ -179,8 +179,8 @@ def test_workers_that_keep_their_runs_in_a_bucket_are_followed_there(
     """An outage on the way is said, and is nobody's silence."""
     monkeypatch.setattr("unstall.storage.download.LOOK_EVERY_S", 0.05)
     monkeypatch.setenv("UNSTALL_STORAGE_PATIENCE_S", "0.4")
-    crew = [written_worker(tmp_path / "there", worker, LOADS if worker == 2 else REDUCES, of=3) for worker in range(3)]
-    for worker, run in enumerate(crew):
+    runs = [written_worker(tmp_path / "there", worker, LOADS if worker == 2 else REDUCES, of=3) for worker in range(3)]
+    for worker, run in enumerate(runs):
         cause = "generator_blocked" if worker == 2 else "collective_stuck"
         write(run.journal_path("watcher", 2), VerdictReached(at=T0 + 111, cause=cause, where="loader.py:12"))
         keep(amazon, run.path)
@@ -194,7 +194,7 @@ def test_workers_that_keep_their_runs_in_a_bucket_are_followed_there(
 
     def tell(workers_told: RunGroup, holding: Blockage) -> None:
         told.append(holding)
-        for run in crew:
+        for run in runs:
             write(run.journal_path("watcher", 2), ProcessEnded(at=T0 + 200, exit_code=1))
             keep(amazon, run.path)
 

@@ -29,7 +29,7 @@ from unstall.storage.download import fetched_run
 from unstall.storage.upload_checkpoints import CheckpointUploader, complete, fetch_newest, parts_of
 from unstall.storage.upload_files import FileUploader
 from unstall.storage.upload_journal import SEGMENT_BYTES, JournalUploader, fetch_journals, segments
-from unstall.supervisor.train.setup import begin, begin_as_guest, holds_run
+from unstall.supervisor.train.setup import begin, holds_run, join_run
 
 
 @pytest.fixture(autouse=True)
@@ -195,9 +195,9 @@ def test_workers_of_several_machines_that_keep_their_runs_in_one_bucket_are_read
         target = amazon.path(f"together/{run.name}")
         assert isinstance(target, BucketPath)
         JournalUploader(run.path, target).keep()
-    (crew,) = put_together(read_members(found_runs([f"{amazon.url}/together"]))).run_groups
-    assert [member.worker for member in crew.members] == [0, 1]
-    root = diagnose_workers(crew).root
+    (run_group,) = put_together(read_members(found_runs([f"{amazon.url}/together"]))).run_groups
+    assert [member.worker for member in run_group.members] == [0, 1]
+    root = diagnose_workers(run_group).root
     assert root is not None and (root.cause, root.found.where) == ("collective_stuck", "loader.py:12")
 
 
@@ -339,9 +339,9 @@ def test_journals_of_all_workers_come_back_and_nothing_else_of_theirs(google: Pl
 
 def test_two_machines_begin_the_same_run_each_in_its_place(google: Place) -> None:
     place = f"{google.url}/runs/first"
-    guest = begin_as_guest(Settings(workers=2), place, worker=1)  # whoever comes first
+    own_folder = join_run(Settings(workers=2), place, worker=1)  # whoever comes first
     run = begin(Settings(workers=2), None, place, {})
-    assert holds_run(place) and guest.bucket == f"{run.bucket}/workers/1"
+    assert holds_run(place) and own_folder.bucket == f"{run.bucket}/workers/1"
     assert fetched_run(place).read_settings()["workers"] == 2
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tfod.configs import COSINE, SSD, converted, parsed, row_of, written
 from unstall.tfod.ledger import Ledger
-from unstall.tfod.schedules import course_of, stepped
+from unstall.tfod.schedules import read_lr_schedule, stepped
 from unstall.tfod.train_config import learning
 
 MANUAL = """
@@ -78,7 +78,7 @@ def test_steps_that_are_no_tenths_come_as_near_as_they_can() -> None:
 
 def test_a_rate_that_rises_first_is_a_warm_up() -> None:
     text = "manual_step_learning_rate { initial_learning_rate: 0.001 schedule { step: 100 learning_rate: 0.1 } schedule { step: 500 learning_rate: 0.01 } }"
-    course = course_of(parsed(text), 1000)
+    course = read_lr_schedule(parsed(text), 1000)
     assert (course.rate, course.warm_up_steps, course.drops_at_steps) == (0.1, 100, (500,))
 
 
@@ -92,8 +92,8 @@ def test_rms_prop_becomes_the_nearest_that_there_is(epsilon: str, optimizer: str
 
 def test_an_exponential_course_drops_where_it_has_fallen_half_way_to_a_tenth() -> None:
     text = "exponential_decay_learning_rate { initial_learning_rate: 1.0 decay_steps: 100 decay_factor: 0.1 }"
-    assert course_of(parsed(text), 300).drops_at_steps == (50, 150, 250)
-    assert course_of(parsed(text.replace("0.1 }", "0.99 }")), 300).schedule == "constant"
+    assert read_lr_schedule(parsed(text), 300).drops_at_steps == (50, 150, 250)
+    assert read_lr_schedule(parsed(text.replace("0.1 }", "0.99 }")), 300).schedule == "constant"
 
 
 def test_a_constant_rate_and_the_usual_of_everything() -> None:

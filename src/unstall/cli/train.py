@@ -84,9 +84,9 @@ def command(
     config = _config(config, no_config, resume, out if go_on else None)
     if engine == "ray" and not (show_settings or dry_run):
         return _by_ray(options, config, out, resume, json_target)
-    guest = engines.guest(os.environ)
-    if guest is not None:
-        own = setup.begin_as_guest(resolve(options, config).settings, out or resume, guest)
+    worker_number = engines.secondary_worker(os.environ)
+    if worker_number is not None:
+        own = setup.join_run(resolve(options, config).settings, out or resume, worker_number)
         sys.exit(_trained(own, {}, json_target, board))
     if go_on:
         resume, out, config = _there_already(resume, out, config)

@@ -139,7 +139,7 @@ def _remembered(plan: Plan, plans: dict[str, MemoryPlan], cards: str | None) -> 
 def _looked_at(
     wanted: TrainingRequest, machine: Machine, count: int, price: float | None, plan_of: Callable[[Machine], MemoryPlan]
 ) -> Offer:
-    if machine.card is None and wanted.parameters > _most_on_cores():
+    if machine.card is None and wanted.parameters > _max_on_cores():
         why = f"no card for {wanted.parameters / 1e6:.1f} million weights"
         return Offer(machine, count, price, "does not fit", why)
     plan = plan_of(machine)
@@ -176,7 +176,7 @@ def _host_bytes(wanted: TrainingRequest, machine: Machine, plan: MemoryPlan) -> 
     return beside * need.total
 
 
-def _most_on_cores() -> int:
+def _max_on_cores() -> int:
     """The same limit as the preflight's, which says why."""
     from unstall.planning.preflight.checks.accelerator import MAX_PARAMETERS_ON_CPU
 

@@ -180,7 +180,7 @@ def from_plain(values: Mapping[str, Any], where: str = "") -> Settings:
         raise InvalidInputError(f"{where}{wrong}") from None
 
 
-def most_of(name: str) -> int:
+def max_of(name: str) -> int:
     """The greatest value that a setting may have."""
     return next(int(each.metadata["most"]) for each in dataclasses.fields(Settings) if each.name == name)
 

@@ -166,8 +166,8 @@ def measured(groups: list[StepsEnded]) -> Wait | None:
         return None
     steps, seconds = sum(_count(group) for group in known), sum(group.seconds for group in known)
     waits = sum(_wait(group) for group in known)
-    hungry = [group for group in known if _wait(group) >= STARVED_SHARE * group.seconds]
-    usual = sum(map(_count, hungry)) * 2 >= steps and sum(group.seconds for group in hungry) * 2 >= seconds
+    starved_groups = [group for group in known if _wait(group) >= STARVED_SHARE * group.seconds]
+    usual = sum(map(_count, starved_groups)) * 2 >= steps and sum(group.seconds for group in starved_groups) * 2 >= seconds
     recent = known[_index_of_last(known, seconds * RECENT_SHARE) :]
     recent_share = sum(_wait(group) for group in recent) / sum(group.seconds for group in recent)
     return Wait(waits / seconds, recent_share, usual, waits / steps, seconds / steps, steps, seconds, tuple(known))

@@ -51,7 +51,7 @@ def begin(run: RunFolder) -> Optional[Probe]:
     new.shield.call("fatal errors", _note_fatal_errors, run)
     new.shield.call("devices", devices.install, new)
     new.shield.call("modules", modules.install, new)
-    new.shield.call("membership", rank.install, new)
+    new.shield.call("rank", rank.install, new)
     new.shield.call("experiments", experiments.install, new)
     new.shield.call("imports", _hook_frameworks, new)
     return new

@@ -30,7 +30,7 @@ from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.DIVERGED: 1, Kind.NOT_FINITE: 2}
 SAFETY = Safety.AUTO
-UNDONE_IF_IN_VAIN = False
+UNDO_IF_INEFFECTIVE = False
 TIMES = 0.3  # the rate that there was
 MAX_TIMES = 3  # that one run's rate is lowered
 MAX_TIMES_DIVERGED = 2  # at one place, without having got any further

@@ -31,7 +31,7 @@ from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.NOT_FINITE: 1}
 SAFETY = Safety.AUTO
-UNDONE_IF_IN_VAIN = True
+UNDO_IF_INEFFECTIVE = True
 OFTEN = 2  # batches that an example must have stood in
 ALONE = 2  # skipped in a row, at most: more of them are the weights' doing and not the examples'
 MAX_SHARE = 0.05  # of the examples that may be left out in all

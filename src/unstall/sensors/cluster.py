@@ -98,7 +98,7 @@ def look() -> MachineSeen:
     )
 
 
-def membership(pid: int, variables: Mapping[str, str]) -> MembershipSeen | None:
+def rank_seen(pid: int, variables: Mapping[str, str]) -> MembershipSeen | None:
     """As the program was started with it; None for one that is told of no others."""
     told = told_by(variables)
     if told is None:

@@ -70,9 +70,9 @@ def kind_of(path: str) -> str | None:
     return "records" if RECORD.search(path) else None
 
 
-def measure(paths: Sequence[str], folder: str = "", most_s: float = MAX_SECONDS) -> dict[str, Any]:
+def measure(paths: Sequence[str], folder: str = "", max_s: float = MAX_SECONDS) -> dict[str, Any]:
     """Of files, folders and patterns; relative ones are meant from the folder. Empty where no data lies there."""
-    found = FoundFiles(time.monotonic() + most_s)
+    found = FoundFiles(time.monotonic() + max_s)
     for path in paths:
         for whole in _matched(os.path.join(folder, path)):  # noqa: PTH118 - patterns are no paths
             if found.is_full:

@@ -88,9 +88,9 @@ class Recorder:
         self._guarded = guarded
         self._note(environment.look(self._pid, self._script, self._folder, self._variables, drivers))
         self._note(cluster.look())
-        membership = cluster.membership(self._pid, self._variables)
-        if membership is not None:
-            self._note(membership)
+        rank_seen = cluster.rank_seen(self._pid, self._variables)
+        if rank_seen is not None:
+            self._note(rank_seen)
         self._later(self._read_sources)
 
     def look(self, events: Iterable[Event]) -> None:

@@ -22,13 +22,13 @@ def generator_of(node: Node) -> str:
 # --- SSD ---
 
 
-def ssd(node: Node, ledger: Ledger, most_levels: int = MAX_SSD_LEVELS) -> None:
+def ssd(node: Node, ledger: Ledger, max_levels: int = MAX_SSD_LEVELS) -> None:
     """`ssd_anchor_generator`: scales from the finest level to the coarsest, and one more, of which only the half way is used."""
     inner = node.node("ssd_anchor_generator")
     wanted = inner.whole("num_layers", 6, 1, 64)
-    levels = min(max(wanted, MIN_SSD_LEVELS), most_levels)
+    levels = min(max(wanted, MIN_SSD_LEVELS), max_levels)
     scales = ssd_scales(inner, levels)
-    said = "" if levels == wanted else f"{MIN_SSD_LEVELS} to {most_levels} levels fit into the image here, not {wanted}"
+    said = "" if levels == wanted else f"{MIN_SSD_LEVELS} to {max_levels} levels fit into the image here, not {wanted}"
     ledger.set("detector.scales", scales, inner, "num_layers", "min_scale", "max_scale", "scales", changed=said)
     ratios, is_exact = lying_ratios(inner.numbers("aspect_ratios", MIN, MAX) or list(USUAL_RATIOS))
     is_reduced = inner.flag("reduce_boxes_in_lowest_layer", True)

@@ -35,7 +35,7 @@ def kind_of(rates: Node) -> str:
     return next((kind for kind in KINDS if rates.has(kind)), "")
 
 
-def course_of(rates: Node, num_steps: int) -> LrSchedule:
+def read_lr_schedule(rates: Node, num_steps: int) -> LrSchedule:
     """`num_steps` of the training; 0: it does not end by itself."""
     kind = kind_of(rates)
     inner = rates.node(kind)
@@ -105,6 +105,6 @@ def stepped(points: list[tuple[int, float]], highest: float) -> tuple[tuple[int,
     return tuple(drops), is_exact
 
 
-def drops_at_epochs(course: LrSchedule, total_steps: int, epochs: int) -> list[int]:
+def drops_at_epochs(lr_schedule: LrSchedule, total_steps: int, epochs: int) -> list[int]:
     """By their share of the training, at the ends of epochs: the first has the whole rate."""
-    return [min(max(round(step / total_steps * epochs), 1), epochs) for step in course.drops_at_steps]
+    return [min(max(round(step / total_steps * epochs), 1), epochs) for step in lr_schedule.drops_at_steps]

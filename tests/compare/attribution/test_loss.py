@@ -84,14 +84,14 @@ def test_a_run_that_told_hardly_any_loss_is_not_compared_at_another_step() -> No
     assert names(loss_of(short)) == []
 
 
-def ending_unevenly(last: float, first: float, **sections: Any) -> dict[str, Any]:
+def uneven_ends(last: float, first: float, **sections: Any) -> dict[str, Any]:
     """Few losses were told, and the last of them differ widely: where the loss ended is not sure, where it began is."""
     curve = [[step, first] for step in range(8)] + [[249, 20 * last], [499, last]]
     return changed(record(), figures={"curve": curve, "loss_first": first, "loss_last": last}, **sections)
 
 
 def test_another_loss_function_explains_losses_that_began_on_two_scales_and_ended_alike() -> None:
-    before, after = ending_unevenly(0.12, 291.0), ending_unevenly(0.13, 17.0, loss={"names": ["meanabsoluteerror"]})
+    before, after = uneven_ends(0.12, 291.0), uneven_ends(0.13, 17.0, loss={"names": ["meanabsoluteerror"]})
     comparison = compared(before, after)
     assert not comparison.moved["loss"].is_clear and comparison.moved["first loss"].is_clear
     (only,) = comparison.of_channel("loss").explanations
@@ -100,10 +100,10 @@ def test_another_loss_function_explains_losses_that_began_on_two_scales_and_ende
 
 
 def test_beside_a_figure_that_moved_it_is_never_said_that_nothing_did() -> None:
-    before, after = ending_unevenly(0.12, 291.0), ending_unevenly(0.13, 17.0, optimizer={"learning_rate": 0.1})
+    before, after = uneven_ends(0.12, 291.0), uneven_ends(0.13, 17.0, optimizer={"learning_rate": 0.1})
     (line,) = answer(compared(before, after))
     assert line == "not explained: first loss 291 → 17; it may be: learning rate 0.001 → 0.1"
-    (line,) = answer(compared(before, ending_unevenly(0.13, 17.0, machine={"cores": 2})))
+    (line,) = answer(compared(before, uneven_ends(0.13, 17.0, machine={"cores": 2})))
     assert line.endswith("nothing that differs is known to be the cause")
 
 

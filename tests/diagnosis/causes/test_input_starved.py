@@ -86,8 +86,8 @@ def test_clear_when_only_the_beginning_was_slow() -> None:
 
 
 def test_nothing_is_said_after_a_few_steps() -> None:
-    few = [steps(number + 2, number + 2, at=number * 0.3 + 1, each_s=0.3, wait_s=0.29) for number in range(8)]
-    assert isinstance(input_starved.examine(journal(started(), fit(0.0), *few, now=4)), Clear)
+    small = [steps(number + 2, number + 2, at=number * 0.3 + 1, each_s=0.3, wait_s=0.29) for number in range(8)]
+    assert isinstance(input_starved.examine(journal(started(), fit(0.0), *small, now=4)), Clear)
 
 
 def test_clear_while_a_cache_fills() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.diagnosis.builders import FOLDER, T0, host, main, py, stacks, stalled, steps
-from tests.diagnosis.workers.builders import membership
+from tests.diagnosis.workers.builders import rank_seen
 from tests.diagnosis.workers.run_folders import LOADS, REDUCES, STEP, write, written_worker
 from unstall.base.errors import RunNotFoundError
 from unstall.diagnosis.findings import diagnose_workers
@@ -51,7 +51,7 @@ def test_one_run_with_the_journals_of_several_workers(tmp_path: Path) -> None:
     began = RunStarted(at=T0, mode="run", command=["torchrun", "train.py"], folder=FOLDER, pid=10)
     write(run.journal_path("watcher", 2), began, *[host(at) for at in range(101, 112)], stalled(since=100, at=108), *seen)
     for worker, pid in enumerate((11, 12)):
-        told = [ProgramStarted(at=T0, pid=pid), membership(worker), steps(300, 380, at=100)]
+        told = [ProgramStarted(at=T0, pid=pid), rank_seen(worker), steps(300, 380, at=100)]
         write(run.journal_path("inside", pid), *told)
     first, second = members_of(run)
     assert (place_of(first).doing, place_of(second).doing) == (Activity.COLLECTIVE, Activity.STANDS)

@@ -39,13 +39,13 @@ def batch() -> dict[str, np.ndarray]:
 def test_a_plan_for_the_cores_is_the_figure_of_the_step_that_runs(detector: object, batch: dict[str, np.ndarray]) -> None:
     answer = compiled(detector, SETTINGS, "training", {})
     step = Step(detector, SETTINGS, total_steps=2)
-    assert isinstance(step.stepping, JaxTrainStep)
-    live = sum(array.nbytes for array in (*step.stepping.state.values(), *step.stepping.fixed.values()))
+    assert isinstance(step.train_step, JaxTrainStep)
+    live = sum(array.nbytes for array in (*step.train_step.state.values(), *step.train_step.fixed.values()))
     numbers = 1024  # bytes: counts of updates, the rate, the key
     assert answer.state <= live <= answer.state + numbers
     fed = sum(array.nbytes for array in batch.values())
     assert live + fed <= answer.said["argument"] <= live + fed + numbers
-    running = step.stepping.lowered(batch).compile().memory_analysis()
+    running = step.train_step.lowered(batch).compile().memory_analysis()
     assert answer.said["temp"] == running.temp_size_in_bytes
     assert answer.need == answer.weights + answer.gradients + answer.optimizer + answer.activations + answer.input
     assert answer.activations > 0 and answer.input == fed
@@ -71,11 +71,11 @@ def test_an_estimate_grows_with_the_batch_and_knows_remat(detector: object) -> N
 def test_on_cores_more_is_held_and_regions_are_read_all_at_once(detector: object, monkeypatch: pytest.MonkeyPatch) -> None:
     assert estimated(detector, SETTINGS, "training", "jax").need > 1.5 * estimated(detector, SETTINGS, "training").need
     two_stages = build("faster_rcnn_tiny", image_px=IMAGE_PX)
-    few = replace(SETTINGS, model="faster_rcnn_tiny", batch_size=2)
-    whole = estimated(two_stages, few, "training", "jax").need
+    small = replace(SETTINGS, model="faster_rcnn_tiny", batch_size=2)
+    whole = estimated(two_stages, small, "training", "jax").need
     monkeypatch.setitem(estimate.READ_ON_CORES, "jax", {"training": 0.0})
     regions = 32 * (7 * 2) ** 2 * 32  # readings of an image, of each channel
-    assert whole - estimated(two_stages, few, "training", "jax").need == pytest.approx(2.4 * 2 * regions * 4 * 4, abs=1)
+    assert whole - estimated(two_stages, small, "training", "jax").need == pytest.approx(2.4 * 2 * regions * 4 * 4, abs=1)
 
 
 @pytest.mark.skipif(not can_compile(for_card=True), reason="the compiler for cards is not installed")

@@ -36,11 +36,11 @@ with PlannerClient() as client:
 
 
 @contextmanager
-def client_process(folder: Path, most_s: float = 600.0) -> Iterator[tuple[subprocess.Popen[str], psutil.Process]]:
+def client_process(folder: Path, max_s: float = 600.0) -> Iterator[tuple[subprocess.Popen[str], psutil.Process]]:
     """And the process that it asks, which is stopped."""
     program = write(folder, CLIENT)
     env = {**os.environ, "XDG_CACHE_HOME": str(folder)}
-    with subprocess.Popen([sys.executable, str(program), str(most_s)], stdout=subprocess.PIPE, text=True, env=env) as process:
+    with subprocess.Popen([sys.executable, str(program), str(max_s)], stdout=subprocess.PIPE, text=True, env=env) as process:
         asked = None
         try:
             asked = stopped(process.pid)
@@ -85,7 +85,7 @@ def test_it_ends_with_whoever_asks(number: int, tmp_path: Path) -> None:
 
 @pytest.mark.torch
 def test_one_that_is_given_up_is_ended(tmp_path: Path) -> None:
-    with client_process(tmp_path, most_s=20.0) as (process, answering):
+    with client_process(tmp_path, max_s=20.0) as (process, answering):
         assert process.communicate(timeout=120)[0].startswith("The process that was to say what a step needs took longer than")
         assert process.returncode == 0 and is_gone(answering)
 

@@ -23,7 +23,7 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.remedies.plan import Fault, Kind, Plan
-from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, made_in_vain, stuck, treat
+from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, find_ineffective_plan, stuck, treat
 
 NOTHING = diagnose(Journal())
 
@@ -184,9 +184,9 @@ def test_only_what_did_not_help_is_undone() -> None:
     met = fault(Kind.NOT_FINITE, plans=(skip,))
     lower = treat(met)
     assert isinstance(lower, Plan) and lower.remedy == "lower_rate"
-    assert made_in_vain(met, lower, frozenset()) == skip
-    assert made_in_vain(met, lower, frozenset({1})) is None
+    assert find_ineffective_plan(met, lower, frozenset()) == skip
+    assert find_ineffective_plan(met, lower, frozenset({1})) is None
     smaller = made("shrink_micro_batch", Kind.DEVICE_MEMORY, attempt=1, micro_batch=1)
     again = fault(Kind.DEVICE_MEMORY, plans=(smaller,), micro_batch=1)
     remat = treat(again)
-    assert isinstance(remat, Plan) and made_in_vain(again, remat, frozenset()) is None
+    assert isinstance(remat, Plan) and find_ineffective_plan(again, remat, frozenset()) is None

@@ -147,14 +147,14 @@ class StepStatistics:
         self.allocator_peak_bytes: int | None = None
         self.first_loss: float | None = None
         self.last_loss: float | None = None
-        self.least_loss: float | None = None
+        self.min_loss: float | None = None
         self.losses = Points()
         self.epoch_losses = Points()
         self.host_memory = Points()
         self.device_memory = Points()
         self.not_finite_since_step: int | None = None
         self.last_logs: dict[str, float | None] = {}
-        self.most_threads = 0
+        self.max_threads = 0
         self.cpu_core_seconds = 0.0
         self.cpu_seconds = 0.0
         self.queued_core_seconds = 0.0  # of threads that were ready and had no core
@@ -224,7 +224,7 @@ class StepStatistics:
         if group.loss is None:
             return
         self.first_loss = group.loss if self.first_loss is None else self.first_loss
-        self.least_loss = group.loss if self.least_loss is None else min(self.least_loss, group.loss)
+        self.min_loss = group.loss if self.min_loss is None else min(self.min_loss, group.loss)
         self.last_loss = group.loss
         self.losses.add(self._steps_before + group.last, group.loss)
 
@@ -237,7 +237,7 @@ class StepStatistics:
             self.host_before_bytes = event.rss_bytes
         self.host_memory.add(round(moment, 2), event.rss_bytes)
         self._take_windows(event)
-        self.most_threads = max(self.most_threads, event.threads)
+        self.max_threads = max(self.max_threads, event.threads)
         self.cpu_core_seconds += event.cpu_cores * event.interval_s
         self.cpu_seconds += event.interval_s
         self.queued_core_seconds += event.queued_cores * event.interval_s

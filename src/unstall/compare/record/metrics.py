@@ -17,7 +17,7 @@ def figures(taken: JournalSummary, batch: dict[str, Any], score: dict[str, Any])
     step_stats = taken.step_stats
     step_s = median_step_s(step_stats)
     size = batch.get("size")
-    usual_bytes, unsure_bytes = usual_most(step_stats)
+    usual_bytes, unsure_bytes = usual_max(step_stats)
     return {
         "steps": step_stats.steps,
         "step_s": step_s,
@@ -35,14 +35,13 @@ def figures(taken: JournalSummary, batch: dict[str, Any], score: dict[str, Any])
         "host_unsure_bytes": unsure_bytes,
         "compiler_bytes": step_stats.compiler_bytes,
         "images_per_s": size / step_s if size and step_s else None,
-        "most_threads": step_stats.most_threads
-        or None,  # as they were counted now and then: no setting, and never quite the same
+        "most_threads": step_stats.max_threads or None,  # as they were counted now and then: no setting, and never quite the same
         "cpu_cores": step_stats.cpu_core_seconds / step_stats.cpu_seconds if step_stats.cpu_seconds else None,
         "queued_cores": step_stats.queued_core_seconds / step_stats.cpu_seconds if step_stats.cpu_seconds else None,
         "crowded_share": _crowded(step_stats),
         "loss_first": _loss(step_stats, 0),
         "loss_last": _loss(step_stats, -1),
-        "loss_min": step_stats.least_loss if step_stats.least_loss is not None else _least(step_stats),
+        "loss_min": step_stats.min_loss if step_stats.min_loss is not None else _least(step_stats),
         "not_finite_since_step": step_stats.not_finite_since_step,
         "last_epoch": step_stats.last_logs,
         "curve": step_stats.losses.pairs or step_stats.epoch_losses.pairs,
@@ -70,7 +69,7 @@ def step_spread_s(step_stats: StepStatistics) -> float | None:
     return (steps[3 * len(steps) // 4] - steps[len(steps) // 4]) / 2 if len(steps) >= MIN_GROUPS else None
 
 
-def usual_most(step_stats: StepStatistics) -> tuple[float | None, float | None]:
+def usual_max(step_stats: StepStatistics) -> tuple[float | None, float | None]:
     """The most that is held in a step, in the middle of all steps, and by how much steps differ in it.
 
     The one highest moment of a run is chance: what of the step before is still there, and where."""
@@ -78,19 +77,19 @@ def usual_most(step_stats: StepStatistics) -> tuple[float | None, float | None]:
         return None, None
     first, last = step_stats.stepped_at
     needed = STEPS_OF_A_WINDOW * (median_step_s(step_stats) or 0.0)
-    mosts: list[int] = []
+    peaks: list[int] = []
     most, seconds = 0, 0.0
     for began, length, held in step_stats.held:
         if not first <= began <= last:
             continue
         most, seconds = max(most, held), seconds + length
         if seconds >= needed:
-            mosts.append(most)
+            peaks.append(most)
             most, seconds = 0, 0.0
-    if len(mosts) < MIN_WINDOWS:
+    if len(peaks) < MIN_WINDOWS:
         return None, None
-    mosts.sort()
-    return statistics.median(mosts), (mosts[3 * len(mosts) // 4] - mosts[len(mosts) // 4]) / 2
+    peaks.sort()
+    return statistics.median(peaks), (peaks[3 * len(peaks) // 4] - peaks[len(peaks) // 4]) / 2
 
 
 def parts(step_stats: StepStatistics) -> dict[str, float | None]:

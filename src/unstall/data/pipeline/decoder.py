@@ -72,7 +72,7 @@ def read(source: ImageSource, room: Callable[[int], memoryview] = lambda count: 
         os.close(file)
 
 
-def look(encoded: Encoded, most_pixels: int) -> Facts:
+def look(encoded: Encoded, max_pixels: int) -> Facts:
     """Reads the header alone. Refuses an image that would need more memory than anything real."""
     facts = _jpeg_facts(encoded) if encoded[:2] == b"\xff\xd8" else None
     if facts is None:
@@ -80,8 +80,8 @@ def look(encoded: Encoded, most_pixels: int) -> Facts:
             facts = Facts(image.width, image.height, False)
     if facts.width < 1 or facts.height < 1:
         raise ValueError(f"{facts.width}×{facts.height} pixels")
-    if facts.width * facts.height > most_pixels:
-        raise ValueError(f"{facts.width}×{facts.height} pixels, more than the {most_pixels:,} that are allowed")
+    if facts.width * facts.height > max_pixels:
+        raise ValueError(f"{facts.width}×{facts.height} pixels, more than the {max_pixels:,} that are allowed")
     return facts
 
 

@@ -59,9 +59,9 @@ class ImageLoader:
         self._said = example.width, example.height
         self._encoded: memoryview | None = None
 
-    def facts(self, most_pixels: int) -> Facts:
+    def facts(self, max_pixels: int) -> Facts:
         try:
-            return seen(look(self._bytes(), most_pixels), self._bytes(), self._said)
+            return seen(look(self._bytes(), max_pixels), self._bytes(), self._said)
         except UNREADABLE as error:
             raise bad(error) from error
 

@@ -33,10 +33,10 @@ class Draft:
     random: np.random.Generator
     taken: set[int] = field(default_factory=set)
 
-    def a_row(self, least_boxes: int = 1, split: str | None = None) -> int:
+    def a_row(self, min_boxes: int = 1, split: str | None = None) -> int:
         """One that no other defect has been given."""
         for row, example in enumerate(self.examples):
-            if row not in self.taken and example.count >= least_boxes and split in {None, example.split}:
+            if row not in self.taken and example.count >= min_boxes and split in {None, example.split}:
                 self.taken.add(row)
                 return row
         raise InvalidInputError(f"There are too few images for these defects: {len(self.examples)}. Ask for more: --images N.")
@@ -49,7 +49,7 @@ class Draft:
         assert source is not None, "every example of a draft has its image"
         return source.read()
 
-    def encode_anew(self, row: int, data: bytes, suffix: str = ".jpg") -> None:
+    def reencode(self, row: int, data: bytes, suffix: str = ".jpg") -> None:
         name = Path(self.examples[row].name).with_suffix(suffix).name
         path = self.folder / name
         path.write_bytes(data)

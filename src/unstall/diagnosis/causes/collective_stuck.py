@@ -116,13 +116,13 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, name: str, absent
             still.samples,
         )
     ]
-    tale = ""
+    account = ""
     for other in absent[:3]:
         at = where(user_frames(other.thread)[0], folder)
         words = waits_for(other.thread, other.call)
         doing = f"waits for {words}" if words else "stands still"
         evidence.append(Evidence(f"process {other.pid} is not in it: it {doing} at {at}", at, None, other.samples))
-        tale = tale or f" Process {other.pid} does not take part: it {doing} at {at}."
+        account = account or f" Process {other.pid} does not take part: it {doing} at {at}."
     cluster = clusters.of(stall, still.pid)
     if cluster is not None and cluster.connections:
         others = ", ".join(clusters.peers(stall, still.pid)[:4])
@@ -134,7 +134,7 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, name: str, absent
     summary = f"The program waits at {place} in an operation of {name} that all processes must take part in, {lacking}."
     return Found(
         Certainty.CERTAIN if absent else Certainty.LIKELY,
-        summary + tale + who,
+        summary + account + who,
         tuple(evidence),
         (*_DO, clusters.TOGETHER) if who and not absent else _DO,
         place,
@@ -174,11 +174,11 @@ def examine_workers(run_group: RunGroup) -> Verdict:
 
 def _absent_worker(run_group: RunGroup, inside: Placed, absent: Placed) -> Found:
     place = absent[0][1]
-    tale = ", ".join(f"{other.name} {where_.words}" for other, where_ in absent[:MAX_NAMED])
+    account = ", ".join(f"{other.name} {where_.words}" for other, where_ in absent[:MAX_NAMED])
     step = f" of step {inside[0][1].step:,}" if inside[0][1].step is not None else ""
     return Found(
         Certainty.CERTAIN,
-        f"{_waiting(inside)}{step}, which {_all(run_group)} must take part in. {tale[0].upper()}{tale[1:]} instead.",
+        f"{_waiting(inside)}{step}, which {_all(run_group)} must take part in. {account[0].upper()}{account[1:]} instead.",
         (*_shown(absent), *_shown(inside)),
         _DO,
         place.where or inside[0][1].where,

@@ -31,11 +31,11 @@ from unstall.diagnosis.learning_curve import (
     LARGEST_USUAL,
     Leap,
     LearningCurve,
-    Trouble,
+    LossProblem,
+    find_loss_problem,
     long_step,
     short_name,
     told,
-    trouble,
     watched_curve,
 )
 from unstall.diagnosis.probe_facts import short
@@ -61,7 +61,7 @@ def examine(journal: Journal) -> Verdict:
         return run
     if not run.samples:
         return Unknown("samples of the weights", "")
-    bad = trouble(run)
+    bad = find_loss_problem(run)
     if bad is None:
         return Clear("the loss does not show it")
     blamed = long_step(run)
@@ -79,7 +79,7 @@ def _grown_forward(run: LearningCurve) -> float | None:
     return first if known and first is not None and level is not None and first > ASTRONOMIC * level else None
 
 
-def _found(run: LearningCurve, bad: Trouble, leap: Leap | None, grown: float | None) -> Found:
+def _found(run: LearningCurve, bad: LossProblem, leap: Leap | None, grown: float | None) -> Found:
     evidence = [Evidence(in_words(bad), bad.loss, bad.reference, bad.events)]
     said = ""
     if leap is not None:

@@ -28,7 +28,7 @@ import math
 from typing import Any
 
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.learning_curve import LearningCurve, Trouble, short_name, told, trouble, watched_curve
+from unstall.diagnosis.learning_curve import LearningCurve, LossProblem, find_loss_problem, short_name, told, watched_curve
 from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
@@ -50,7 +50,7 @@ def examine(journal: Journal) -> Verdict:
         return Unknown("samples of the weights", "")
     if len(run.kernels(run.samples[-1])) < MIN_LAYERS:
         return Clear("too few layers for that")
-    bad = trouble(run)
+    bad = find_loss_problem(run)
     if bad is None or bad.kind != "stuck":
         return Clear("the loss does not show it")
     later = [sample for sample in run.samples if sample.step > 1]
@@ -92,7 +92,7 @@ def _is_dead(run: LearningCurve, sample: WeightsSampled) -> bool:
     return activation in _DYING and (first.get("gradient", first.get("step")) or 0.0) == 0.0
 
 
-def _found(run: LearningCurve, bad: Trouble, sample: WeightsSampled, sizes: list[tuple[dict[str, Any], float]]) -> Found:
+def _found(run: LearningCurve, bad: LossProblem, sample: WeightsSampled, sizes: list[tuple[dict[str, Any], float]]) -> Found:
     (first, weak), (last, strong) = sizes[0], max(sizes[-2:], key=lambda pair: pair[1])
     said = f"the gradient of {short_name(first)} is {told(weak)}, that of {short_name(last)} {told(strong)}"
     if weak > 0:

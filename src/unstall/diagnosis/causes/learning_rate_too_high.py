@@ -30,11 +30,11 @@ from unstall.diagnosis.learning_curve import (
     OWN_SIZE,
     Leap,
     LearningCurve,
-    Trouble,
+    LossProblem,
+    find_loss_problem,
     long_step,
     short_name,
     told,
-    trouble,
     watched_curve,
 )
 from unstall.diagnosis.probe_facts import short
@@ -58,7 +58,7 @@ def examine(journal: Journal) -> Verdict:
         return run
     if not run.samples:
         return Unknown("samples of the weights", "")
-    bad = trouble(run)
+    bad = find_loss_problem(run)
     if bad is None:
         return Clear("the loss does not show it")
     blamed = long_step(run)
@@ -67,7 +67,7 @@ def examine(journal: Journal) -> Verdict:
     return _found(run, bad, blamed[1])
 
 
-def _found(run: LearningCurve, bad: Trouble, leap: Leap) -> Found:
+def _found(run: LearningCurve, bad: LossProblem, leap: Leap) -> Found:
     rate = told(leap.rate)
     usual = LARGEST_USUAL[run.optimizer]
     moved = f"step {leap.sample.step - 1:,} changed {short_name(leap.weight)} by {told(leap.ratio)} times its own size"
@@ -89,7 +89,7 @@ def _found(run: LearningCurve, bad: Trouble, leap: Leap) -> Found:
     )
 
 
-def in_words(bad: Trouble) -> str:
+def in_words(bad: LossProblem) -> str:
     if bad.kind == "not finite":
         return "the loss is no longer a finite number"
     if bad.kind == "far":

@@ -111,10 +111,10 @@ def _training(detector: Detector, settings: Settings, place: Any) -> Any:
     from unstall.training.step.step import Step
     from unstall.training.step.train_step_jax import JaxTrainStep
 
-    stepping = Step(detector, settings, total_steps=1).stepping
-    assert isinstance(stepping, JaxTrainStep)
+    train_step = Step(detector, settings, total_steps=1).train_step
+    assert isinstance(train_step, JaxTrainStep)
     batch = _batch(detector, settings.batch_size, settings.most_boxes, place)
-    return stepping.lowered(batch, place).compile()
+    return train_step.lowered(batch, place).compile()
 
 
 def _evaluation(detector: Detector, settings: Settings, place: Any) -> Any:

@@ -17,7 +17,7 @@ from unstall.journal.rank import RankInfo, told_by
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 
-_TOLD = "membership told"
+_TOLD = "rank told"
 
 
 def install(probe: Probe) -> None:
@@ -77,10 +77,10 @@ def _joining_jax(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., A
         def initialize(self: Any, *args: Any, **kwargs: Any) -> Any:
             if probe.active:
                 given = _given(_JAX_NAMES, args, kwargs)
-                probe.shield.call("membership", _tell_jax, probe, *(given.get(name) for name in _JAX_NAMES))
+                probe.shield.call("rank", _tell_jax, probe, *(given.get(name) for name in _JAX_NAMES))
             result = original(self, *args, **kwargs)
             if probe.active:  # by now it knows what it has found out by itself
-                probe.shield.call("membership", _tell_jax, probe, *(getattr(self, name, None) for name in _JAX_NAMES))
+                probe.shield.call("rank", _tell_jax, probe, *(getattr(self, name, None) for name in _JAX_NAMES))
             return result
 
         return initialize
@@ -98,7 +98,7 @@ def _joining_torch(probe: Probe) -> Callable[[Callable[..., Any]], Callable[...,
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def init_process_group(*args: Any, **kwargs: Any) -> Any:
             if probe.active:
-                probe.shield.call("membership", _tell_torch, probe, _given(_TORCH_NAMES, args, kwargs))
+                probe.shield.call("rank", _tell_torch, probe, _given(_TORCH_NAMES, args, kwargs))
             return original(*args, **kwargs)
 
         return init_process_group
@@ -128,7 +128,7 @@ def _reading_tf_config(probe: Probe) -> Callable[[Callable[..., Any]], Callable[
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             if probe.active:
-                probe.shield.call("membership", tell, probe, told_by(os.environ))
+                probe.shield.call("rank", tell, probe, told_by(os.environ))
             original(self, *args, **kwargs)
 
         return __init__

@@ -75,7 +75,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "run": run,
         "command": masked_command(started.command) if started else [],
         "pid": started.pid if started else None,
-        "membership": membership(journal),
+        "membership": describe_rank(journal),
         "progress": _progress(journal),
         "time": time_split(journal),
         "memory": memory_use(journal),
@@ -92,7 +92,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
     return story
 
 
-def membership(journal: Journal) -> dict[str, Any] | None:
+def describe_rank(journal: Journal) -> dict[str, Any] | None:
     """Which worker of how many it is; None for a run that tells of no others."""
     told = journal.last(MembershipSeen)
     if told is None:

@@ -10,12 +10,12 @@ from unstall.journal.run_folder import RunFolder
 
 
 def told(run: RunFolder, exit_code: int, preflight: dict[str, Any]) -> dict[str, Any]:
-    endings = {ending.value: ending.title for ending in ExitCode}
+    titles = {exit_code_kind.value: exit_code_kind.title for exit_code_kind in ExitCode}
     return {
         "run": run.name,
         "folder": str(run.path),
         "exit_code": exit_code,
-        "ending": endings.get(exit_code, "failed"),
+        "ending": titles.get(exit_code, "failed"),
         "score": _stored(run),
         "files": _files(run),
         "settings": run.read_settings(),

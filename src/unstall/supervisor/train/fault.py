@@ -51,7 +51,7 @@ class WorkerState:
     checkpoints: tuple[int, ...] = ()
     cores: int = 1
     name: str = "The worker"  # in sentences; of several, which
-    is_guest: bool = False  # the first worker is on another machine
+    is_secondary_host: bool = False  # the first worker is on another machine
     helped: frozenset[int] = frozenset()  # attempts of plans after which the run got on
 
     @property
@@ -71,8 +71,8 @@ class WorkerState:
     def has(self, kind: Kind, step: int, happened: str, *evidence: str) -> Fault:
         shown = tuple(evidence[:MAX_EVIDENCE])
         return Fault(
-            kind, step, happened, shown, self.settings, self.journal, self.plans, self.checkpoints, self.cores, self.is_guest,
-            self.helped,
+            kind, step, happened, shown, self.settings, self.journal, self.plans, self.checkpoints, self.cores,
+            self.is_secondary_host, self.helped,
         )  # fmt: skip
 
 
@@ -272,9 +272,9 @@ def treat(fault: Fault) -> Plan | NoRemedy:
     return NoRemedy(f"no remedy is left{tried}")
 
 
-def made_in_vain(fault: Fault, chosen: Plan, verified: frozenset[int]) -> PlanMade | None:
+def find_ineffective_plan(fault: Fault, chosen: Plan, verified: frozenset[int]) -> PlanMade | None:
     """The newest plan for this kind of fault, if it did not help and its remedy says that it is then to be undone."""
     last = next(iter(reversed(fault.before())), None)
     if last is None or last.remedy == chosen.remedy or last.attempt in verified or not last.change:
         return None
-    return last if remedies.remedy_module(last.remedy).UNDONE_IF_IN_VAIN else None
+    return last if remedies.remedy_module(last.remedy).UNDO_IF_INEFFECTIVE else None

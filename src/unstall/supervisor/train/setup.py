@@ -112,7 +112,7 @@ def begin(settings: Settings, run: RunFolder | None, out: str | None, changes: M
     return run
 
 
-def begin_as_guest(settings: Settings, place: str | None, worker: int) -> RunFolder:
+def join_run(settings: Settings, place: str | None, worker: int) -> RunFolder:
     """Of a run whose first worker is on another machine, which begins it or goes on with it there: here is only a place for this
     machine's journal. What all agree on comes from the first worker, and so does the state.
 

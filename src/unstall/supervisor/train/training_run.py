@@ -28,7 +28,7 @@ from unstall.report import json as json_report
 from unstall.supervisor.launch import LaunchedProgram
 from unstall.supervisor.run.program import Printer, RunOptions, show_on_board, start
 from unstall.supervisor.train import batch_size_cache, checkpoints
-from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, made_in_vain, treat
+from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, find_ineffective_plan, treat
 from unstall.supervisor.train.preemption import PreemptionListener
 from unstall.supervisor.train.setup import PreservedFolder
 from unstall.supervisor.train.worker_group import WorkerGroup
@@ -95,7 +95,7 @@ class TrainingRun:
         self.plans: list[PlanMade] = []  # of this call: whoever resumes a run gives it new chances
         self.pending: list[PendingPlan] = []
         self.verified: set[int] = set()
-        self._is_guest = False
+        self._is_secondary_host = False
         self.printer = Printer(own, options)
         self._writer = JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
         self._mask: set[int] | None = None
@@ -108,7 +108,7 @@ class TrainingRun:
     def start_workers(self) -> WorkerGroup:
         """Those that this machine has of the run; an engine may say others, or another place to meet, each time."""
         who = engines.process_envs(os.environ, self.settings.workers)
-        self._is_guest = not who[0].is_first
+        self._is_secondary_host = not who[0].is_first
         self._folder.of_workers = [self.run.of_worker(each.worker).path for each in who]
         return WorkerGroup(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
 
@@ -134,7 +134,7 @@ class TrainingRun:
         saved = tuple(checkpoints.steps(self.run))
         name = monitor.who.words[0].upper() + monitor.who.words[1:]
         journal, helped = monitor.watch.journal, frozenset(self.verified)
-        return WorkerState(self.settings, journal, tuple(self.plans), saved, cores, name, self._is_guest, helped)
+        return WorkerState(self.settings, journal, tuple(self.plans), saved, cores, name, self._is_secondary_host, helped)
 
     # --- treating it ---
 
@@ -147,9 +147,9 @@ class TrainingRun:
         if isinstance(chosen, NoRemedy):
             self._give_up(worker_group.lead, fault, chosen)
             return False
-        vain = made_in_vain(fault, chosen, frozenset(self.verified))
-        if vain is not None:
-            self._undo(vain)
+        ineffective = find_ineffective_plan(fault, chosen, frozenset(self.verified))
+        if ineffective is not None:
+            self._undo(ineffective)
             chosen = _made_again(chosen, self.settings)
         self._carry_out(chosen)
         self._tell(worker_group.lead, fault, chosen)

@@ -63,7 +63,7 @@ class Suggestion:
     rate: float | None
     why: str
     steepest_rate: float | None = None
-    least_rate: float | None = None
+    min_rate: float | None = None
     diverged_rate: float | None = None
 
 

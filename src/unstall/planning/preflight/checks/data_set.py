@@ -30,7 +30,7 @@ from typing import Any
 
 from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import counted, data_set_holds
-from unstall.config.settings import Settings, most_of
+from unstall.config.settings import Settings, max_of
 from unstall.journal.run_folder import RunFolder
 from unstall.planning.preflight import data_check_cache
 from unstall.planning.preflight.answers import Answer, Fits, Refuses, Warns
@@ -65,7 +65,7 @@ def look(context: Context) -> Answer:
     if found is None:
         found = _checked(context, with_images, data_check_cache.pictures(name))
         data_check_cache.remember(name, found)
-    return judged(found, context)
+    return judge(found, context)
 
 
 def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, A
     return {**plain, "defects": told(report, pictures)}
 
 
-def judged(found: dict[str, Any], context: Context) -> Answer:
+def judge(found: dict[str, Any], context: Context) -> Answer:
     settings, path = context.settings, context.settings.data
     not_seen = "" if found["images_looked_at"] else "; its images were not looked at (`unstall preflight` does)"
     said = data_set_holds(found["images"], found["boxes"], len(found["classes"]))
@@ -116,15 +116,15 @@ def _with_warnings(said: str, warnings: list[tuple[str, str]], found: dict[str, 
     return Warns(f"{said}; {'; '.join(reasons)}{not_seen}", "; ".join(cures), found)
 
 
-def _is_too_much(broken: list[dict[str, Any]], found: dict[str, Any], most_share: float) -> bool:
+def _is_too_much(broken: list[dict[str, Any]], found: dict[str, Any], max_share: float) -> bool:
     """Of images, or of boxes: ten bad boxes are few among ten thousand, however few images these are in."""
-    from unstall.data.pipeline.bad_examples import most_bad
+    from unstall.data.pipeline.bad_examples import max_bad
 
     lost = {"images": 0, "boxes": 0}
     for problem in broken:
         if problem["problem"] not in COPED_WITH:
             lost["boxes" if problem["problem"].startswith(OF_BOXES) else "images"] += problem["count"]
-    return any(count > most_bad(found[what], most_share) for what, count in lost.items())
+    return any(count > max_bad(found[what], max_share) for what, count in lost.items())
 
 
 def _of_validation(context: Context) -> list[tuple[str, str]]:
@@ -152,7 +152,7 @@ def _of_the_settings(context: Context, train: int) -> list[tuple[str, str]]:
     if beyond:
         of = f"{counted(len(beyond), 'image has', 'images have')} more than the {settings.most_boxes} that there is room for"
         reason = f"{counted(sum(beyond), 'box', 'boxes')} would not be learned: {of}"
-        result.append((reason, f"--most-boxes {min(max(counts), most_of('most_boxes'))}"))
+        result.append((reason, f"--most-boxes {min(max(counts), max_of('most_boxes'))}"))
     return [*result, *_of_the_rate(settings)]
 
 

@@ -51,7 +51,7 @@ CURES = {  # of a part that can be made smaller
 
 
 def look(context: Context) -> Answer:
-    return judged(needed(context))
+    return judge(needed(context))
 
 
 def needed(context: Context) -> HostNeed:
@@ -68,7 +68,7 @@ def needed(context: Context) -> HostNeed:
     return need.of_all(1 if engines.workers_said(os.environ) else whole.workers)
 
 
-def judged(need: HostNeed) -> Answer:
+def judge(need: HostNeed) -> Answer:
     free = max(0, need.limit - need.used)
     parts = {name: getattr(need, name) for name in NAMES}
     most = sorted(parts, key=lambda name: -parts[name])[:2]

@@ -69,7 +69,7 @@ def tried(trial: Trial, rate: float, context: Context) -> Answer:
     recipe = recipe_of(context.settings.model)
     is_alike = recipe["optimizer"] == context.settings.optimizer and context.settings.weights is None
     usual = float(recipe["rate"]) if is_alike else 0.0  # for another optimizer, or weights that have learned, it says nothing
-    return judged(rate, at_first, here, lower, higher, context.measured_images_per_s, usual)
+    return judge(rate, at_first, here, lower, higher, context.measured_images_per_s, usual)
 
 
 def _losses(trial: Trial, rate: float, some: list[dict[str, Any]], context: Context) -> list[float]:
@@ -82,7 +82,7 @@ def _losses(trial: Trial, rate: float, some: list[dict[str, Any]], context: Cont
     return losses
 
 
-def judged(
+def judge(
     rate: float, at_first: float, here: list[float], lower: list[float], higher: list[float], images_per_s: float,
     usual: float = 0.0,
 ) -> Answer:  # fmt: skip

@@ -48,10 +48,10 @@ def look(context: Context) -> Answer:
     except PlannerError as failed:
         return Unknown(str(failed), "unstall plan")
     context.planned = plan
-    return judged(plan)
+    return judge(plan)
 
 
-def judged(plan: MemoryPlan) -> Answer:
+def judge(plan: MemoryPlan) -> Answer:
     facts: dict[str, Any] = plan.as_plain()
     said = f"{size(plan.tried[0].need_bytes)} of {size(plan.limit_bytes)} on {plan.device.description}, {plan.way}"
     if not plan.fits:

@@ -59,7 +59,7 @@ def workers_said(environ: Mapping[str, str]) -> int | None:
     return None if name == LOCAL else int(engine_module(name).process_envs(environ, 1)[0].workers)
 
 
-def guest(environ: Mapping[str, str]) -> int | None:
+def secondary_worker(environ: Mapping[str, str]) -> int | None:
     """The number of this machine's first worker, where worker 0 is on another machine; None: it is ours to begin the run."""
     if workers_said(environ) is None:
         return None
