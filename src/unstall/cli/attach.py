@@ -25,7 +25,7 @@ def command(pid: str, dump: bool, json_target: str | None) -> None:
     from unstall.report import json
     from unstall.report.story.outcome import EXIT_CODES
     from unstall.report.story.threads import dump_lines
-    from unstall.report.terminal import story as text
+    from unstall.report.terminal import story as story_text
     from unstall.supervisor.attach.snapshot import attach
 
     if not pid.isdecimal():
@@ -34,7 +34,7 @@ def command(pid: str, dump: bool, json_target: str | None) -> None:
     if json_target:
         json.write(story, json_target)
     if json_target != "-":
-        text.show(story, console())
+        story_text.show(story, console())
         if dump:
             click.echo("\n".join(dump_lines(cleaned(story["stacks"]), cleaned(story["threads"]))))
     sys.exit(EXIT_CODES[story["outcome"]])

@@ -59,10 +59,10 @@ def _holds_several(run: RunFolder) -> bool:
 
 def _tell_one(run: RunFolder, json_target: str | None) -> None:
     from unstall.cli import answer
-    from unstall.report.terminal import story as text
+    from unstall.report.terminal import story as story_text
 
     told = _story_of(run)
-    answer(told, json_target, lambda story, out: text.show(story, out, summary=True))
+    answer(told, json_target, lambda story, out: story_text.show(story, out, summary=True))
     _leave([told])
 
 
@@ -113,7 +113,7 @@ def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
 
 
 def _show(plain: dict[str, Any], out: Any) -> None:
-    from unstall.report.terminal import story as text
+    from unstall.report.terminal import story as story_text
     from unstall.report.terminal import workers
 
     for story in plain["crews"]:
@@ -128,7 +128,7 @@ def _show(plain: dict[str, Any], out: Any) -> None:
         if each["story"] is None:
             continue
         out.print(f"{each['run']}: told by itself, as {each['why']}.", markup=False, soft_wrap=True)
-        text.show(each["story"], out)
+        story_text.show(each["story"], out)
         out.print()
 
 

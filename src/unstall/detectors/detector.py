@@ -35,9 +35,9 @@ where pipeline is an unstall.data.pipeline.Pipeline, or by the command: unstall 
     fitting.evaluate(feed(pipeline.batches(epochs=1)), steps=pipeline.steps_per_epoch)
 where pipeline is an unstall.data.pipeline.Pipeline, and its AP by the command: unstall evaluate --weights FILE --data PATH""",
     "save": """A detector is saved as a weights file, which holds its settings. Save and load it by
-    from unstall.detectors.weights import store as weights_file
-    weights_file.save(detector, "weights.safetensors")
-    detector = weights_file.build_from("weights.safetensors")
+    from unstall.detectors.weights import store as weights_store
+    weights_store.save(detector, "weights.safetensors")
+    detector = weights_store.build_from("weights.safetensors")
 or its weights alone by detector.save_weights("detector.weights.h5").""",
     "export": """A detector is exported with its decoding of boxes and its non-maximum suppression. Export it by
     from unstall.training.export.exporter import export

@@ -20,7 +20,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.config.detectors import ranges
 from unstall.data.anchors import pyramid_anchors
 from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
-from unstall.detectors.layers import boxes as box
+from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import Conv, GroupNorm, Precision, by_anchor, precision
@@ -239,9 +239,9 @@ class RetinaNet(Detector):
         anchors = ops.convert_to_tensor(self.anchors)
         wanted = ops.where(is_object[..., None], ops.cast(wanted, "float32"), anchors)
         if self.settings.box_loss == "giou":
-            distance = box.giou_loss(box.decode(codes, anchors, CODE_WEIGHTS), wanted)
+            distance = box_ops.giou_loss(box_ops.decode(codes, anchors, CODE_WEIGHTS), wanted)
         else:
-            distance = losses.smooth_l1(codes, box.encode(wanted, anchors, CODE_WEIGHTS), beta=0.0)
+            distance = losses.smooth_l1(codes, box_ops.encode(wanted, anchors, CODE_WEIGHTS), beta=0.0)
         return ops.where(is_object, distance, 0.0)
 
     def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
@@ -255,7 +255,7 @@ class RetinaNet(Detector):
             for logits, codes, anchors in zip(raw["classes"], raw["boxes"], self.anchors_of_level, strict=True)
         ]
         boxes, scores, classes = (ops.concatenate(parts, axis=1) for parts in zip(*candidates, strict=True))
-        boxes = box.clip(boxes, *box.extent(settings.image_px, sizes))
+        boxes = box_ops.clip(boxes, *box_ops.extent(settings.image_px, sizes))
         return suppressed(boxes, scores, classes, settings.most_iou, settings.most_detections)
 
     def _candidates(self, logits: Tensor, codes: Tensor, anchors: np.ndarray) -> Sequence[Tensor]:
@@ -274,4 +274,4 @@ class RetinaNet(Detector):
         anchor = ops.take_along_axis(chosen, place // self.settings.classes, axis=1)
         codes = ops.take_along_axis(codes, anchor[..., None], axis=1)
         own = ops.take(ops.convert_to_tensor(anchors), anchor, axis=0)
-        return box.decode(codes, own, CODE_WEIGHTS), scores, place % self.settings.classes
+        return box_ops.decode(codes, own, CODE_WEIGHTS), scores, place % self.settings.classes

@@ -15,7 +15,6 @@ import psutil
 from unstall.base.redact.environment import recorded_variables
 from unstall.journal.events import CircumstancesSeen
 from unstall.sensors import cgroup, filesystem
-from unstall.sensors import cgroup as cpu_quota
 
 START = Path(__file__).parents[1] / "probe" / "start"  # what `unstall run` puts on the program's path
 LIMITS = {
@@ -70,7 +69,7 @@ def usable_cores(pid: int) -> float:
         allowed = len(os.sched_getaffinity(pid))
     except OSError:
         allowed = os.cpu_count() or 1
-    quota = cpu_quota.cores(pid)
+    quota = cgroup.cores(pid)
     return allowed if quota is None else round(min(float(allowed), quota), 3)
 
 

@@ -1,4 +1,4 @@
-"""The story as text and as JSON: what a person reads, what a script parses."""
+"""The story as story_text and as JSON: what a person reads, what a script parses."""
 
 import io
 import json
@@ -17,7 +17,7 @@ from unstall.diagnosis.findings import diagnose
 from unstall.report.json import refuse_unwritable, write
 from unstall.report.story.outcome import UNEXPLAINED, outcome_of
 from unstall.report.story.run import tell
-from unstall.report.terminal import story as text
+from unstall.report.terminal import story as story_text
 
 NO_CURE = {"missing": "batches that pass through Python", "cure": "", "causes": "batch_constant"}
 CURE = {"missing": "the permission to read stacks", "cure": "run it with sudo", "causes": "generator_blocked"}
@@ -40,7 +40,7 @@ def story(**changed: Any) -> dict[str, Any]:
 
 def shown(told: dict[str, Any], summary: bool = False) -> str:
     out = io.StringIO()
-    text.show(told, Console(file=out, width=100), summary=summary)
+    story_text.show(told, Console(file=out, width=100), summary=summary)
     return out.getvalue()
 
 
@@ -136,7 +136,7 @@ def test_codes_in_what_a_program_printed_do_not_reach_the_terminal(capsys: pytes
     link = "\x1b]8;;http://x\x1b\\shapes\x1b]8;;\x07"
     claim = f"\x1b[1mit said\x1b[0m {link} \x9b31mred\x1b[?25l \x1b(Bend\x08\x07"
     hostile = {**VERDICT, "summary": claim, "where": "\x1b[2Ja.py:1", "evidence": [{"claim": claim}], "remedies": [{"do": claim}]}
-    text.show(story(state="failed", verdicts=[hostile], run="\x1b[1ma-run"), console(), summary=True)
+    story_text.show(story(state="failed", verdicts=[hostile], run="\x1b[1ma-run"), console(), summary=True)
     printed = capsys.readouterr().out
     assert printed.count("it said shapes red end\n") == 3 and "a.py:1" in printed and "a-run" in printed
     assert [character for character in printed if not character.isprintable() and character != "\n"] == []

@@ -41,7 +41,7 @@ def command(
     from unstall.data.tools.convert import refuse_taken, write_aside
     from unstall.data.tools.split import checked_shares, divide
     from unstall.report import json
-    from unstall.report.terminal import data as written
+    from unstall.report.terminal import data as terminal_data
     from unstall.storage import located
 
     json.refuse_unwritable(json_target)
@@ -54,4 +54,4 @@ def command(
     if json_target:
         json.write(done.as_plain(), json_target)
     if json_target != "-":
-        written.show(done.as_plain())
+        terminal_data.show(done.as_plain())

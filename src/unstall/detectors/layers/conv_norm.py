@@ -16,7 +16,6 @@ from keras import ops
 
 from unstall.backends.devices import is_compiled, is_on_processor
 from unstall.backends.ops import nn
-from unstall.backends.ops import nn as norms
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.initializers import glorot_uniform
 
@@ -230,8 +229,8 @@ class BatchNorm(KeyedLayer, keras.layers.BatchNormalization):  # type: ignore[mi
         gamma, beta, mean, variance = self._held()
         epsilon = max(self.epsilon, MIN_VARIANCE)
         if not learns:
-            return norms.frozen_norm(x, gamma, beta, mean, variance, epsilon)
-        fused = norms.batch_norm(x, gamma, beta, epsilon)
+            return nn.frozen_norm(x, gamma, beta, mean, variance, epsilon)
+        fused = nn.batch_norm(x, gamma, beta, epsilon)
         if fused is None:
             return None
         y, *moments = fused
@@ -259,7 +258,7 @@ class GroupNorm(KeyedLayer, keras.layers.GroupNormalization):  # type: ignore[mi
 
     def call(self, x: Tensor) -> Tensor:
         gamma, beta = ops.convert_to_tensor(self.gamma), ops.convert_to_tensor(self.beta)
-        fused = norms.group_norm(x, self.groups, gamma, beta, self.epsilon)
+        fused = nn.group_norm(x, self.groups, gamma, beta, self.epsilon)
         if fused is not None:
             return fused
         channels = x.shape[-1]

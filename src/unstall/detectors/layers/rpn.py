@@ -10,7 +10,7 @@ from keras import ops
 
 from unstall.backends.ops.top_k import top_k
 from unstall.data.anchors import Anchors
-from unstall.detectors.layers import boxes as box
+from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import BatchNorm, Conv, KeyedLayer
 from unstall.detectors.layers.initializers import he_normal, normal, scaled
@@ -146,8 +146,8 @@ def _best_of_level(logits: Tensor, codes: Tensor, anchors: Anchors, extent: tupl
     """By logit, as probabilities near 1 cannot be told apart. A box that is nearly nothing inside the image is none."""
     logits, place = top_k(ops.cast(logits, "float32"), min(most, logits.shape[1]))
     own_anchors = ops.take(ops.convert_to_tensor(anchors), place, axis=0)
-    boxes = box.clip(box.decode(at(codes, place), own_anchors, CODE_WEIGHTS), *extent)
-    return boxes, ops.where(box.has_sides(boxes, MIN_SIDE_PX), logits, NEVER)
+    boxes = box_ops.clip(box_ops.decode(at(codes, place), own_anchors, CODE_WEIGHTS), *extent)
+    return boxes, ops.where(box_ops.has_sides(boxes, MIN_SIDE_PX), logits, NEVER)
 
 
 def _filled(values: Tensor, length: int, filling: float) -> Tensor:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from unstall.base.errors import InvalidInputError
 from unstall.detectors.weights.formats import keras_files, numpy_files, safetensors_files, torch_files
-from unstall.detectors.weights.formats import numpy_files as flax_trees
 from unstall.detectors.weights.formats.keras_files import translated
 from unstall.detectors.weights.tensors import Tensors, Unreadable
 from unstall.storage import located
@@ -59,7 +58,7 @@ def _read(path: Path) -> Checkpoint:
     is_pickle = head[:1] == b"\x80" and head[1:2] in {b"\x02", b"\x03", b"\x04", b"\x05"}
     if is_pickle and int.from_bytes(head[:8], "little") > path.stat().st_size:
         found = torch_files.read_legacy(path)
-        return Checkpoint(path, found.written_by, flax_trees.translated(found.tensors), notes=found.notes)
+        return Checkpoint(path, found.written_by, numpy_files.translated(found.tensors), notes=found.notes)
     if head[8:9] == b"{":
         tensors, metadata = safetensors_files.read(path)
         return Checkpoint(path, "Unstall" if "unstall" in metadata else "safetensors", tensors, metadata)
@@ -76,7 +75,7 @@ def _read_zip(path: Path) -> Checkpoint:
         tensors, notes = translated(keras_files.read_archive(path))
         return Checkpoint(path, "Keras", tensors, notes=notes)
     if numpy_files.is_npz(names):
-        return Checkpoint(path, "NumPy", flax_trees.translated(numpy_files.read_npz(path)))
+        return Checkpoint(path, "NumPy", numpy_files.translated(numpy_files.read_npz(path)))
     found = torch_files.read_zip(path)
     return Checkpoint(path, found.written_by, found.tensors, notes=found.notes)
 

@@ -14,7 +14,7 @@ from unstall.base.redact.text import redact, redact_json
 from unstall.journal.writer import finite
 from unstall.report.atomic_write import write_text
 from unstall.report.html import assets
-from unstall.report.terminal import story as text
+from unstall.report.terminal import story as story_text
 from unstall.training.evaluate.summary import number
 from unstall.training.loop.artifacts import as_data
 
@@ -46,13 +46,13 @@ def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
         .render(
             story=story,
             timeline=story["timeline"],
-            headline=text.headline(story),
-            no_verdict=None if story["verdicts"] or (board is not None and board.note) else text.no_verdict(story),
-            outcome=text.outcome(story),
+            headline=story_text.headline(story),
+            no_verdict=None if story["verdicts"] or (board is not None and board.note) else story_text.no_verdict(story),
+            outcome=story_text.outcome(story),
             causes=[verdict["cause"] for verdict in (*story["verdicts"], *story["earlier"])],
-            not_seen=text.not_seen(story),
-            damaged=text.damaged(story),
-            summary=[*text.summary_lines(story), *(line for line in text.places(story) if line[0] != "report")],
+            not_seen=story_text.not_seen(story),
+            damaged=story_text.damaged(story),
+            summary=[*story_text.summary_lines(story), *(line for line in story_text.places(story) if line[0] != "report")],
             pictures=[picture for path in story["pictures"] if (picture := as_data(path)) is not None],
             source_of=as_data,
             dress=worn,

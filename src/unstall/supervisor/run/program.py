@@ -24,7 +24,7 @@ from unstall.journal.writer import JournalWriter
 from unstall.report import json as json_report
 from unstall.report.story.run import tell
 from unstall.report.terminal import repairs
-from unstall.report.terminal import story as text
+from unstall.report.terminal import story as story_text
 from unstall.supervisor.launch import LaunchedProgram, with_python
 from unstall.supervisor.recorder import Recorder
 from unstall.supervisor.report_writer import keep_record, since_last_good, told_exactly, write_report
@@ -195,7 +195,7 @@ class Printer:
             if repair:
                 repairs.show_newest(cleaned(story), out)
             else:
-                text.show(story, out, summary=summary)
+                story_text.show(story, out, summary=summary)
         except OSError:
             return  # standard error is closed: the story is in the run folder
 

@@ -11,7 +11,7 @@ from unstall.base.exit_codes import OTHERS_LOST
 from unstall.base.processes import end_with_parent
 from unstall.config.settings import Settings, as_plain, changed
 from unstall.journal.events import OthersLost, OthersMissed, WorkerJoined, WorkersAwaited
-from unstall.probe import startup as probing
+from unstall.probe import startup as probe_startup
 from unstall.probe.core import probe
 from unstall.training.distributed import backend, rendezvous
 from unstall.training.distributed.collectives import Collectives
@@ -91,7 +91,7 @@ class SilenceReporter:
         say(f"unstall: [worker {self._who.worker}] {error}")
         current = probe.current()
         if current is not None:
-            probing.ended(current)
+            probe_startup.ended(current)
         os._exit(OTHERS_LOST)
 
 

@@ -26,9 +26,9 @@ from unstall.base.processes import end_with_supervisor
 from unstall.config.settings import Settings, from_plain
 from unstall.journal.events import MemoryExhausted, OthersLost, TrainingEnded
 from unstall.journal.run_folder import RunFolder
-from unstall.probe import startup as probing
+from unstall.probe import startup as probe_startup
 from unstall.probe.core import probe
-from unstall.training.distributed import backend as meeting
+from unstall.training.distributed import backend as distributed_backend
 from unstall.training.distributed import process_env
 from unstall.training.distributed.collectives import Collectives, OthersLeft
 from unstall.training.distributed.heartbeat import LostWorkers
@@ -69,7 +69,7 @@ def work(run: RunFolder, is_quiet: bool) -> int:
         worker.show_results()
     if not worker.collectives.is_alone:
         if exit_code in (DONE, NOT_KEPT):
-            meeting.leave()
+            distributed_backend.leave()
         worker.leave(exit_code)
     return exit_code
 
@@ -82,7 +82,7 @@ def show_all(kind: type[BaseException], error: BaseException, trace: TracebackTy
 
 def _failures() -> tuple[type[BaseException], ...]:
     """What is looked at more closely; of libraries, those that are loaded by then."""
-    return (*memory_errors.kinds(), *meeting.ERRORS)
+    return (*memory_errors.kinds(), *distributed_backend.ERRORS)
 
 
 class Worker:
@@ -96,7 +96,7 @@ class Worker:
         began = time.monotonic()
         own = self.run.of_worker(self.who.worker)
         make_private_folder(own.path)
-        probing.begin(own)
+        probe_startup.begin(own)
         sys.excepthook = show_all
         self.interruption.listen()
         end_with_supervisor()
@@ -114,7 +114,7 @@ class Worker:
             if memory_errors.is_out_of_memory(error):
                 self._tell_memory(error, settings)
                 exit_code = OUT_OF_MEMORY
-            elif not self.collectives.is_alone and meeting.are_others_lost(error):
+            elif not self.collectives.is_alone and distributed_backend.are_others_lost(error):
                 exit_code = self._without_others(error)
             else:
                 raise
@@ -185,7 +185,7 @@ class Worker:
             self.collectives.leave_last()
         current = probe.current()
         if current is not None:
-            probing.ended(current)
+            probe_startup.ended(current)
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 stream.flush()
