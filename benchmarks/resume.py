@@ -105,7 +105,7 @@ def differences(one: RunFolder, other: RunFolder) -> list[str]:
     return [*found, *([] if history(one) == history(other) else ["history.csv"])]
 
 
-def weights_apart(one: RunFolder, other: RunFolder) -> float:
+def weight_difference(one: RunFolder, other: RunFolder) -> float:
     """The distance between the weights of two runs, as a share of their size."""
     import numpy as np
 
@@ -156,7 +156,7 @@ def measure(backend: str, place: str, kills: int, seed: int, folder: Path) -> di
         "undisturbed_s": round(whole.seconds, 1),
         "disturbed_s": round(sum(life.seconds for life in (*lives, last)), 1),
         "differences": differences(undisturbed, disturbed),
-        "weights_apart": weights_apart(undisturbed, disturbed),
+        "weights_apart": weight_difference(undisturbed, disturbed),
     }
 
 

@@ -163,8 +163,8 @@ def wait_for(is_so: Callable[[], bool], max_s: float) -> bool:
 
 
 def suffer(cluster: Cluster, kind: str, rng: random.Random, max_s: float) -> Suffered:
-    begun_at = cluster.step()
-    first = begun_at + rng.randint(*STEPS_BETWEEN)
+    started_at = cluster.step()
+    first = started_at + rng.randint(*STEPS_BETWEEN)
     wait_for(lambda: cluster.step() >= first, max_s)
     time.sleep(BEFORE_S.get(kind, 0.0))
     worker = 0 if kind == "coordinator" else rng.randrange(1, cluster.hosts.count)

@@ -99,7 +99,7 @@ def test_a_cause_examines_a_journal(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", worker_cause_names())
-def test_a_cause_that_shows_among_workers_examines_a_crew(name: str) -> None:
+def test_a_cause_that_shows_among_workers_examines_a_run_group(name: str) -> None:
     examine = cause_module(name).examine_workers
     assert list(inspect.signature(examine).parameters) == ["run_group"], f"{name}: examine_workers takes one argument, the crew."
     text = (ROOT / "tests" / "diagnosis" / "causes" / f"test_{name}.py").read_text(encoding="utf-8")

@@ -78,8 +78,8 @@ def test_steps_that_are_no_tenths_come_as_near_as_they_can() -> None:
 
 def test_a_rate_that_rises_first_is_a_warm_up() -> None:
     text = "manual_step_learning_rate { initial_learning_rate: 0.001 schedule { step: 100 learning_rate: 0.1 } schedule { step: 500 learning_rate: 0.01 } }"
-    course = read_lr_schedule(parsed(text), 1000)
-    assert (course.rate, course.warm_up_steps, course.drops_at_steps) == (0.1, 100, (500,))
+    lr_schedule = read_lr_schedule(parsed(text), 1000)
+    assert (lr_schedule.rate, lr_schedule.warm_up_steps, lr_schedule.drops_at_steps) == (0.1, 100, (500,))
 
 
 @pytest.mark.parametrize(("epsilon", "optimizer"), [("1.0", "sgd"), ("1e-7", "adamw")])

@@ -18,7 +18,7 @@ def later(worker: int, at: float, **more: object) -> Member:
     return member(worker, journal(*began(at, at + 100)), **more)  # type: ignore[arg-type]
 
 
-def test_workers_with_one_coordinator_are_one_crew_in_the_order_of_their_numbers() -> None:
+def test_workers_with_one_coordinator_are_one_group_in_the_order_of_their_numbers() -> None:
     found = put_together([member(1), member(0)])
     assert [each.worker for each in found.run_groups[0].members] == [0, 1]
     assert not found.ungrouped
@@ -42,7 +42,7 @@ def test_the_same_address_hours_later_is_another_training() -> None:
     assert found.run_groups[0].members[1].began_at < found.run_groups[1].members[0].began_at - 8000
 
 
-def test_two_trainings_at_one_time_are_two_crews() -> None:
+def test_two_trainings_at_one_time_are_two_groups() -> None:
     pairs = [later(0, 0), later(1, 0), later(0, 5, coordinator="10.0.0.1:9999"), later(1, 5, coordinator="10.0.0.1:9999")]
     assert [len(run_group.members) for run_group in put_together(pairs).run_groups] == [2, 2]
 

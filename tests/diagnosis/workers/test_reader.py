@@ -97,7 +97,7 @@ def test_of_very_many_only_those_are_read_that_say_something(tmp_path: Path, mon
     assert root is not None and (root.cause, root.found.where) == ("collective_stuck", "loader.py:12")
 
 
-def test_among_many_runs_a_small_crew_is_read_whole(tmp_path: Path) -> None:
+def test_among_many_runs_a_small_group_is_read_whole(tmp_path: Path) -> None:
     written_worker(tmp_path, 0, REDUCES)
     written_worker(tmp_path, 1, LOADS)
     (run_group,), _ = find_run_groups(tmp_path)

@@ -56,14 +56,14 @@ def stopped(pid: int) -> psutil.Process:
     while time.monotonic() < until:
         for child in psutil.Process(pid).children():
             if "unstall.planning.memory.server" in child.cmdline():
-                wait_until_it_is_begun(child, until)
+                wait_until_started(child, until)
                 child.suspend()
                 return child
         time.sleep(0.02)
     raise AssertionError("nobody was asked")
 
 
-def wait_until_it_is_begun(process: psutil.Process, until: float) -> None:
+def wait_until_started(process: psutil.Process, until: float) -> None:
     """It has loaded what it asks for its end by, and is on its way to the framework."""
     while not any("torch" in each.path or "numpy" in each.path for each in process.memory_maps()):
         assert time.monotonic() < until

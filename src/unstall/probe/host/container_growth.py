@@ -15,6 +15,7 @@ from typing import Any, Optional
 
 from unstall.journal.events import HoldingsCounted
 from unstall.probe.core.probe import Probe
+from unstall.probe.host import containers
 from unstall.probe.host.container_writes import feeder
 from unstall.probe.host.containers import CacheLength, Place, find_containers
 

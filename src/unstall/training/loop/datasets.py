@@ -47,13 +47,13 @@ def load_datasets(settings: Settings, image_px: Sequence[int], aside: Path, prog
         raise InvalidInputError(f"data: there is no example in '{data.path}'.")
     if not data.classes:
         raise InvalidInputError(f"data: '{data.path}' has no class, so there is nothing to learn.")
-    validation_data = kept_apart(data.classes, settings, progress)
+    validation_data = split_validation_data(data.classes, settings, progress)
     if validation_data is not None:
         return TrainValData(_learned(data), validation_data, f"scored on {settings.validation}")
     return _divided(data, settings)
 
 
-def kept_apart(classes: Sequence[str], settings: Settings, progress: Progress | None = None) -> DataSet | None:
+def split_validation_data(classes: Sequence[str], settings: Settings, progress: Progress | None = None) -> DataSet | None:
     """What is scored on, where it is a data set of its own."""
     if settings.validation is None:
         return None

@@ -129,11 +129,11 @@ def _is_too_much(broken: list[dict[str, Any]], found: dict[str, Any], max_share:
 
 def _of_validation(context: Context) -> list[tuple[str, str]]:
     """Of its annotations; a path that is wrong is the affair of another check."""
-    from unstall.training.loop.datasets import kept_apart
+    from unstall.training.loop.datasets import split_validation_data
 
     if context.data is None:
         return []
-    apart = kept_apart(context.data.classes, context.settings, context.progress)
+    apart = split_validation_data(context.data.classes, context.settings, context.progress)
     if apart is None or any(example.count for example in apart.examples):
         return []
     said = f"none of the {counted(len(apart.examples), 'image')} in '{apart.path}' has a box: no epoch could be scored"
