@@ -217,7 +217,7 @@ def befalling(cluster: Cluster, kind: str, worker: int) -> Iterator[None]:
     try:
         yield
     finally:
-        wire.mend()
+        wire.repair_link()
 
 
 @contextmanager

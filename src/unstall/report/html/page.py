@@ -38,7 +38,7 @@ def write_run(story: dict[str, Any], target: Path, is_private: bool = False) -> 
 
 def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
     story = redact(story)
-    worn = assets.of_run() if board is None else assets.of_run_on_board()
+    page_assets = assets.of_run() if board is None else assets.of_run_on_board()
     shown = {key: story["timeline"][key] for key in ("began", "seconds", "plots", "marks", "steps")}
     return (
         _environment()
@@ -55,7 +55,7 @@ def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
             summary=[*story_text.summary_lines(story), *(line for line in story_text.places(story) if line[0] != "report")],
             pictures=[picture for path in story["pictures"] if (picture := as_data(path)) is not None],
             source_of=as_data,
-            dress=worn,
+            assets=page_assets,
             board=board,
             icon=assets.icon(story["state"] == "stuck"),
             data=embedded(shown),
