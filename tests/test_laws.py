@@ -186,7 +186,7 @@ def test_no_command_loads_a_framework(command: str, tmp_path: Path) -> None:
 def test_a_board_that_shows_a_run_loads_no_framework() -> None:
     ask = "board_state.body('/', {}) and board_state.body('/rows', {}) and board_state.body('/run/gpu_exhausted_batch_jax', {})"
     code = "from pathlib import Path\nfrom unstall.board.access import AccessControl\nfrom unstall.board.server import BoardState"
-    assert not frameworks_after(f"{code}\ndesk = BoardState(Path({str(A_RUN.parent)!r}), AccessControl(None), '')\nassert {ask}")
+    assert not frameworks_after(f"{code}\nboard_state = BoardState(Path({str(A_RUN.parent)!r}), AccessControl(None), '')\nassert {ask}")
 
 
 def test_what_writes_pages_is_imported_when_one_is_written() -> None:
@@ -274,7 +274,7 @@ def is_ours_or_standard(name: str) -> bool:
 # --- speed, in CPU time: a busy machine does not make these fail ---
 
 
-@pytest.mark.parametrize(("arguments", "most_s"), [(["-c", "import unstall"], 0.1), (["-m", "unstall", "--help"], 0.3)])
+@pytest.mark.parametrize(("arguments", "max_s"), [(["-c", "import unstall"], 0.1), (["-m", "unstall", "--help"], 0.3)])
 def test_it_starts_quickly(arguments: list[str], max_s: float) -> None:
     seconds = []
     for _ in range(5):

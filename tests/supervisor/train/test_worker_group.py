@@ -128,7 +128,7 @@ def test_a_worker_that_is_stopped_is_named_with_its_stack_and_all_are_started_ag
     assert code == 0, said
     (faltered,), (plan,) = whole(run).of(WorkerFaltered), whole(run).of(PlanMade)
     assert (faltered.worker, faltered.how) == (1, "stopped")
-    assert any("meet_fate" in line for line in faltered.stack)
+    assert any("cause_fault" in line for line in faltered.stack)
     assert plan.happened.startswith("Worker 1 of 2 stood still") and plan.from_step == 10
     assert "worker 1 of 2 stopped at" in said
 
