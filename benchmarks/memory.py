@@ -84,10 +84,10 @@ def predicted(task: Case | Search, device_name: str, client: Any) -> dict[str, A
 def question_of(case: Case, device_name: str, given_bytes: int | None = None) -> Any:
     from unstall.config.settings import from_plain
     from unstall.planning.memory.compiler import GIVEN
-    from unstall.planning.memory.devices import named
+    from unstall.planning.memory.devices import find_device
     from unstall.planning.memory.messages import question
 
-    device = named(device_name)
+    device = find_device(device_name)
     way: Any = "compiled" if device.card else "compiled for the CPU"
     card = {**device.card, GIVEN: given_bytes} if device.card and given_bytes else dict(device.card)
     return question(from_plain(case.settings()), CLASSES, "training", "jax", way, card)

@@ -27,7 +27,7 @@ from unstall.data.check import pages as problem_pages
 from unstall.data.check.runner import problem_names, severity_of
 from unstall.detectors import families
 from unstall.detectors import pages as detector_pages
-from unstall.diagnosis.findings import cause_names, explained_by
+from unstall.diagnosis.findings import cause_names, find_consequences
 from unstall.diagnosis.pages import page, summaries
 from unstall.journal import events
 from unstall.planning.preflight import registry as preflight_checks
@@ -98,7 +98,7 @@ def causes_page() -> str:
     said = f"Unstall can name {len(cause_names())} causes. `unstall explain CAUSE` prints the same page in a terminal."
     rows = []
     for name, summary in summaries().items():
-        follows = ", ".join(f"[{other}]({other}.md)" if other in cause_names() else other for other in explained_by(name))
+        follows = ", ".join(f"[{other}]({other}.md)" if other in cause_names() else other for other in find_consequences(name))
         rows.append(f"[{name}]({name}.md) | {_in_cell(summary)} | {follows}")
     return _index("src/unstall/diagnosis/causes", "The causes", said, "cause | what it is | explains", rows)
 

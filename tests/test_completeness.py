@@ -22,7 +22,7 @@ from unstall.data.check.runner import problem_module, problem_names
 from unstall.data.synthetic.defects import defect_names
 from unstall.detectors import families
 from unstall.detectors import pages as detector_pages
-from unstall.diagnosis.findings import cause_module, cause_names, explained_by, worker_cause_names
+from unstall.diagnosis.findings import cause_module, cause_names, find_consequences, worker_cause_names
 from unstall.diagnosis.pages import HEADINGS, sections, summaries
 from unstall.diagnosis.verdict import Safety
 from unstall.journal import events
@@ -108,7 +108,7 @@ def test_a_cause_that_shows_among_workers_examines_a_run_group(name: str) -> Non
 
 @pytest.mark.parametrize("name", CAUSES)
 def test_what_follows_from_a_cause_is_a_cause(name: str) -> None:
-    unknown = [other for other in explained_by(name) if other not in CAUSES]
+    unknown = [other for other in find_consequences(name) if other not in CAUSES]
     assert not unknown, f"{name}: EXPLAINS names {unknown}, which are no causes. Name files of diagnosis/causes/."
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.tfod.configs import COSINE, SSD, converted, parsed, row_of, written
 from unstall.tfod.ledger import Ledger
-from unstall.tfod.schedules import read_lr_schedule, stepped
-from unstall.tfod.train_config import learning
+from unstall.tfod.schedules import approximate_drops, read_lr_schedule
+from unstall.tfod.train_config import convert_train_config
 
 MANUAL = """
 momentum_optimizer { learning_rate { manual_step_learning_rate {
@@ -28,7 +28,7 @@ rms_prop_optimizer {
 
 def learned(text: str, images: int | None = None) -> Ledger:
     ledger = Ledger()
-    learning(parsed(text), "ssdlite320_mobilenet_v3_large", images, ledger)
+    convert_train_config(parsed(text), "ssdlite320_mobilenet_v3_large", images, ledger)
     return ledger
 
 
@@ -69,8 +69,8 @@ def test_manual_steps_are_drops_to_a_tenth_at_their_share_of_the_training() -> N
 
 
 def test_steps_that_are_no_tenths_come_as_near_as_they_can() -> None:
-    assert stepped([(0, 1.0), (10, 0.1), (20, 0.001)], 1.0) == ((10, 20, 20), True)
-    assert stepped([(0, 1.0), (10, 0.5), (20, 0.12)], 1.0) == ((20,), False)
+    assert approximate_drops([(0, 1.0), (10, 0.1), (20, 0.001)], 1.0) == ((10, 20, 20), True)
+    assert approximate_drops([(0, 1.0), (10, 0.5), (20, 0.12)], 1.0) == ((20,), False)
     halved = MANUAL.replace(".0003 }", ".0015 }", 1)
     told = converted(written(optimizer=halved))
     assert {row.became for row in told.rows if row.value in {"600", "800"}} == {"changed"}

@@ -21,7 +21,7 @@ from unstall.cli import json_option
 def command(pid: str, dump: bool, json_target: str | None) -> None:
     from unstall.base.console import console
     from unstall.base.errors import InvalidInputError
-    from unstall.base.formatting import cleaned
+    from unstall.base.formatting import clean_text
     from unstall.report import json
     from unstall.report.story.outcome import EXIT_CODES
     from unstall.report.story.threads import dump_lines
@@ -36,5 +36,5 @@ def command(pid: str, dump: bool, json_target: str | None) -> None:
     if json_target != "-":
         story_text.show(story, console())
         if dump:
-            click.echo("\n".join(dump_lines(cleaned(story["stacks"]), cleaned(story["threads"]))))
+            click.echo("\n".join(dump_lines(clean_text(story["stacks"]), clean_text(story["threads"]))))
     sys.exit(EXIT_CODES[story["outcome"]])

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from unstall.base.dependencies import missing_packages_named
+from unstall.base.dependencies import name_missing_packages
 from unstall.cli import answer, json_option
 
 
@@ -19,7 +19,7 @@ from unstall.cli import answer, json_option
 def command(name: str, json_target: str | None) -> None:
     from unstall.base import registry
 
-    with missing_packages_named(f"unstall explain {name}", "data"):
+    with name_missing_packages(f"unstall explain {name}", "data"):
         plain, page = registry.page_as_plain(name), registry.page(name)
 
     def show(_: dict[str, Any], out: Any) -> None:

@@ -85,13 +85,13 @@ def command(
 def _bring_those_of_other_machines() -> None:
     """Where runs are kept in a bucket. If it cannot be reached, those on the disk are listed, where there are some."""
     from unstall.base.errors import BucketError
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.journal import run_folder
-    from unstall.storage.download import bring_home
+    from unstall.storage.download import download_runs
 
     try:
-        with shown_progress() as progress:
-            bring_home(progress)
+        with show_progress() as progress:
+            download_runs(progress)
     except BucketError as error:
         if not run_folder.list_runs():
             raise

@@ -34,21 +34,21 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
-    from unstall.base.dependencies import missing_packages_named
+    from unstall.base.dependencies import name_missing_packages
     from unstall.base.errors import InvalidInputError
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.config.options import config_used, given
     from unstall.config.sources import resolve
     from unstall.report import json
     from unstall.report.html.lr_find import show_sweep, write_plot, write_sweep
-    from unstall.storage import located
+    from unstall.storage import resolve_path
 
     for target in (json_target, png_target, html_target):
         json.refuse_unwritable(target)
     if least >= most:
         raise InvalidInputError(f"--least: expected less than --most ({most:g}). Received: {least:g}")
     wanted = resolve(given(settings), config_used(config, no_config)).settings
-    with missing_packages_named("unstall sweep", "data,tensorflow"), shown_progress() as progress:
+    with name_missing_packages("unstall sweep", "data,tensorflow"), show_progress() as progress:
         import tempfile
 
         from unstall.training.lr.finder import sweep
@@ -56,7 +56,7 @@ def command(
         with tempfile.TemporaryDirectory(prefix="unstall-sweep-") as aside:
             plain = sweep(wanted, least, most, steps, Path(aside), progress)
     if png_target:
-        write_plot(plain, located(png_target))
+        write_plot(plain, resolve_path(png_target))
     if html_target:
-        write_sweep(plain, located(html_target))
+        write_sweep(plain, resolve_path(html_target))
     answer(plain, json_target, show_sweep)

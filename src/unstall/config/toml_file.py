@@ -22,7 +22,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from unstall.base.errors import InvalidInputError
 from unstall.config import settings
-from unstall.storage import located
+from unstall.storage import resolve_path
 
 UNITS = {
     "": 1,
@@ -47,7 +47,7 @@ OF_THE_CLOUD = "cloud"  # a table that is for `unstall cloud submit`: where a jo
 def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
     """Names and values, each checked by itself; and of each the place where it stands, as 'unstall.toml:12'. What is in a table
     has a place of its own, as 'detector.image_px'."""
-    path = located(path)
+    path = resolve_path(path)
     text, stored = _stored(path)
     stored.pop(OF_THE_CLOUD, None)
     places = {name: f"{path}:{_line_of(name, text)}" for name in stored}
@@ -65,7 +65,7 @@ def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
 
 def read_cloud(path: Path | str) -> tuple[dict[str, Any], str]:
     """The table [cloud], empty where there is none; and where it stands."""
-    path = located(path)
+    path = resolve_path(path)
     text, stored = _stored(path)
     place = f"{path}:{_line_of(OF_THE_CLOUD, text)}"
     table = stored.get(OF_THE_CLOUD, {})

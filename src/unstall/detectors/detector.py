@@ -62,7 +62,7 @@ class Term(NamedTuple):
     count: Tensor  # of what the sum is shared by; where that is nothing, it is shared by 1
 
 
-def shared(terms: dict[str, Term]) -> dict[str, Tensor]:
+def divide_terms(terms: dict[str, Term]) -> dict[str, Tensor]:
     return {name: losses.share(term.total, term.count) for name, term in terms.items()}
 
 
@@ -93,7 +93,7 @@ class Detector(keras.Model):  # type: ignore[misc]
     def training_losses(self, images: Tensor, targets: Targets, seed: Any = None, training: bool = True) -> dict[str, Tensor]:
         """Scalars in float32 by `loss_names`, finite whatever the batch holds; their sum is what is minimised. `seed` is what
         `draw_of` takes, for detectors that sample. Without `training` norms use and keep what they have learned."""
-        return shared(self.loss_terms(images, targets, draw_of(seed), training))
+        return divide_terms(self.loss_terms(images, targets, draw_of(seed), training))
 
     @abstractmethod
     def loss_terms(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Term]:

@@ -29,7 +29,7 @@ from unstall.detectors.layers.conv_norm import Precision, precision
 from unstall.detectors.layers.fpn import CHANNELS, Pyramid
 from unstall.detectors.layers.matching import Matches, match, overlaps
 from unstall.detectors.layers.mobilenet_v3 import MobileNetV3
-from unstall.detectors.layers.nms import Detections, suppressed
+from unstall.detectors.layers.nms import Detections, suppress
 from unstall.detectors.layers.resnet import RESNET50, STEM_CHANNELS, Norms, ResNet
 from unstall.detectors.layers.rng import Draw, uniform
 from unstall.detectors.layers.roi_align import roi_align
@@ -309,7 +309,7 @@ class FasterRCNN(Detector):
         boxes = box_ops.decode(codes, at(regions.boxes, region), REGION_CODE_WEIGHTS)
         boxes = box_ops.clip(boxes, *box_ops.extent(settings.image_px, sizes))
         scores = ops.where(box_ops.has_sides(boxes, MIN_SIDE_PX), scores, 0.0)
-        return suppressed(boxes, scores, of_class, settings.most_iou, settings.most_detections)
+        return suppress(boxes, scores, of_class, settings.most_iou, settings.most_detections)
 
 
 def _backbone(settings: FasterRCNNSettings, norms: Norms) -> tuple[Any, tuple[int, ...]]:

@@ -25,9 +25,9 @@ from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import Conv, GroupNorm, Precision, by_anchor, precision
 from unstall.detectors.layers.fpn import CHANNELS, Pyramid
-from unstall.detectors.layers.initializers import normal, scaled
+from unstall.detectors.layers.initializers import normal, variance_scaling
 from unstall.detectors.layers.matching import Matches, match, of_matched, overlaps
-from unstall.detectors.layers.nms import Detections, suppressed
+from unstall.detectors.layers.nms import Detections, suppress
 from unstall.detectors.layers.resnet import RESNET50, STEM_CHANNELS, Norms, ResNet
 from unstall.detectors.layers.rng import Draw
 
@@ -122,7 +122,11 @@ VARIANTS = {
 def coarser(channels: int, name: str) -> Conv:
     """A level of half the size."""
     return Conv(
-        channels, 3, stride=2, kernel_initializer=scaled(1.0, "in", is_uniform=True), name=f"backbone.fpn.extra_blocks.{name}"
+        channels,
+        3,
+        stride=2,
+        kernel_initializer=variance_scaling(1.0, "in", is_uniform=True),
+        name=f"backbone.fpn.extra_blocks.{name}",
     )
 
 
@@ -256,7 +260,7 @@ class RetinaNet(Detector):
         ]
         boxes, scores, classes = (ops.concatenate(parts, axis=1) for parts in zip(*candidates, strict=True))
         boxes = box_ops.clip(boxes, *box_ops.extent(settings.image_px, sizes))
-        return suppressed(boxes, scores, classes, settings.most_iou, settings.most_detections)
+        return suppress(boxes, scores, classes, settings.most_iou, settings.most_detections)
 
     def _candidates(self, logits: Tensor, codes: Tensor, anchors: np.ndarray) -> Sequence[Tensor]:
         """The best pairs of anchor and class of one level; the output that stands for background is never one.

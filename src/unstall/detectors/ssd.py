@@ -25,7 +25,7 @@ from unstall.detectors.layers.conv_norm import Conv, KeyedLayer, Precision, by_a
 from unstall.detectors.layers.initializers import normal
 from unstall.detectors.layers.matching import Matches, match_default_boxes, of_matched, overlaps
 from unstall.detectors.layers.mobilenet_v3 import SPLIT, STAGES, ConvNorm, MobileNetV3
-from unstall.detectors.layers.nms import Detections, suppressed_by_class
+from unstall.detectors.layers.nms import Detections, suppress_by_class
 from unstall.detectors.layers.resnet import Norms
 from unstall.detectors.layers.rng import Draw
 from unstall.detectors.layers.vgg import DILATION, VGG16, WIDTH, Convs, Step, Vgg
@@ -293,7 +293,7 @@ class SSD(Detector):
         scores = ops.softmax(ops.cast(logits, "float32"), axis=-1)[..., 1:]
         scores = ops.where(scores > settings.least_score, scores, 0.0)
         boxes = box_ops.clip(box_ops.decode(codes, self.anchors, CODE_WEIGHTS), *box_ops.extent(settings.image_px, sizes))
-        return suppressed_by_class(boxes, scores, settings.most_iou, settings.most_candidates, settings.most_detections)
+        return suppress_by_class(boxes, scores, settings.most_iou, settings.most_candidates, settings.most_detections)
 
 
 def _objects(matches: Matches) -> Tensor:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from unstall.base.errors import attempt
 from unstall.diagnosis import causes
-from unstall.diagnosis.confirmation import confirmed
+from unstall.diagnosis.confirmation import confirm_verdict
 from unstall.diagnosis.stalls import verdicts_said
 from unstall.diagnosis.verdict import Certainty, Clear, Crashed, Effect, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
@@ -57,7 +57,7 @@ def cause_module(name: str) -> ModuleType:
     return importlib.import_module(f"{causes.__name__}.{name}")
 
 
-def explained_by(name: str) -> tuple[str, ...]:
+def find_consequences(name: str) -> tuple[str, ...]:
     """What follows from a cause."""
     return tuple(getattr(cause_module(name), "EXPLAINS", ()))
 
@@ -66,7 +66,7 @@ def examine(name: str, journal: Journal) -> Verdict:
     """One cause's verdict. A defect in a cause must not hide the others, so it becomes a verdict itself."""
 
     def verdict() -> Verdict:
-        return confirmed(name, cause_module(name).examine(journal), journal)
+        return confirm_verdict(name, cause_module(name).examine(journal), journal)
 
     return attempt(verdict, lambda error: Crashed(f"{type(error).__name__}: {error}"))
 
@@ -124,7 +124,7 @@ def _all_that_follow(name: str, found: dict[str, Found]) -> set[str]:
     waiting = [name]
     while waiting:
         current = waiting.pop()
-        for other in explained_by(current):
+        for other in find_consequences(current):
             weaker = other in found and found[name].certainty == Certainty.POSSIBLE < found[other].certainty
             if other in found and other not in result and other != name and not weaker:
                 result.add(other)

@@ -299,7 +299,7 @@ def short_name(weight: dict[str, Any]) -> str:
     return "/".join(str(weight["name"]).split("/")[-2:])
 
 
-def told(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """A number as one would write it."""
     if value is None:
         return "unknown"

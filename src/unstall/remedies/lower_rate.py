@@ -43,7 +43,7 @@ def plan(found: Fault) -> Plan | None:
     if len(mine) >= MAX_TIMES or (found.kind == Kind.DIVERGED and times >= MAX_TIMES_DIVERGED):
         return None
     rate = float(f"{found.settings.rate * TIMES:.6g}")
-    since, loss_below = _diverged(found) if found.kind == Kind.DIVERGED else rising(found)
+    since, loss_below = _diverged(found) if found.kind == Kind.DIVERGED else find_rise(found)
     further_back = [newest_before(found.checkpoints, since), *found.checkpoints[:1], 0]
     if found.kind == Kind.DIVERGED and not further_back[0]:
         del further_back[0]  # nothing is saved while the loss is suspiciously high: the oldest is worth a try
@@ -65,7 +65,7 @@ def _diverged(found: Fault) -> tuple[int, float | None]:
     return rose.since_step, min([*usual, *([rose.loss] if rose.loss is not None else [])], default=None)
 
 
-def rising(found: Fault) -> tuple[int, float | None]:
+def find_rise(found: Fault) -> tuple[int, float | None]:
     """The step from which on all losses that were told are far above the usual ones, else that of the fault; and that limit."""
     began = found.journal.last(TrainingBegan)
     groups = [group for group in found.journal.of(StepsEnded) if group.phase == "train" and group.loss_is_finite is not None]
@@ -85,7 +85,7 @@ def rising(found: Fault) -> tuple[int, float | None]:
 def has_risen(found: Fault) -> bool:
     """Whether the last loss that could be told is far above the usual ones: then it is the weights that are bad."""
     told = [group.loss for group in found.journal.of(StepsEnded) if group.phase == "train" and group.loss is not None]
-    _, limit = rising(found)
+    _, limit = find_rise(found)
     return bool(told) and limit is not None and told[-1] > limit
 
 

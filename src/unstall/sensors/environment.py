@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from unstall.base.redact.environment import recorded_variables
+from unstall.base.redact.environment import select_variables
 from unstall.journal.events import CircumstancesSeen
 from unstall.sensors import cgroup, filesystem
 
@@ -33,7 +33,7 @@ def look(pid: int, script: str, folder: str, variables: Mapping[str, str], drive
     return CircumstancesSeen(
         at=time.time(),
         script=script,
-        variables=recorded_variables(_as_given(variables)),
+        variables=select_variables(_as_given(variables)),
         machine=machine(pid, folder),
         drivers=dict(drivers),
     )

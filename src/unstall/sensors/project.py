@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unstall.base.redact.environment import masked_source
+from unstall.base.redact.environment import redact_source
 
 MAX_FILES = 200
 MAX_BYTES = 2 * 2**20  # of all together
@@ -61,7 +61,7 @@ class Sources:
         self.files[name] = {
             "sha256": hashlib.sha256(data).hexdigest(),
             "lines": text.count("\n") + 1,
-            "text": masked_source(text),
+            "text": redact_source(text),
         }
         return text
 

@@ -30,7 +30,7 @@ def ssd(node: Node, ledger: Ledger, max_levels: int = MAX_SSD_LEVELS) -> None:
     scales = ssd_scales(inner, levels)
     said = "" if levels == wanted else f"{MIN_SSD_LEVELS} to {max_levels} levels fit into the image here, not {wanted}"
     ledger.set("detector.scales", scales, inner, "num_layers", "min_scale", "max_scale", "scales", changed=said)
-    ratios, is_exact = lying_ratios(inner.numbers("aspect_ratios", MIN, MAX) or list(USUAL_RATIOS))
+    ratios, is_exact = select_wide_ratios(inner.numbers("aspect_ratios", MIN, MAX) or list(USUAL_RATIOS))
     is_reduced = inner.flag("reduce_boxes_in_lowest_layer", True)
     by_level = [ratios] * levels
     if is_reduced:
@@ -60,7 +60,7 @@ def ssd_scales(inner: Node, levels: int) -> list[float]:
     return [round(least + (most - least) * level / (levels - 1), 6) for level in range(levels)] + [1.0]
 
 
-def lying_ratios(ratios: list[float]) -> tuple[list[float], bool]:
+def select_wide_ratios(ratios: list[float]) -> tuple[list[float], bool]:
     """Those above 1, each once; and whether these, lying and standing, and the square are what was asked for."""
     sides = sorted({round(max(ratio, 1 / ratio), 2) for ratio in ratios})
     lying = [side for side in sides if side != 1.0]

@@ -68,7 +68,7 @@ def _manual(inner: Node, num_steps: int) -> LrSchedule:
     beyond = tuple(step for step, _ in points[len(reached) :])
     highest = max(rate for _, rate in reached)
     began = next(step for step, rate in reached if rate == highest)
-    drops, is_exact = stepped([(step, rate) for step, rate in reached if step >= began], highest)
+    drops, is_exact = approximate_drops([(step, rate) for step, rate in reached if step >= began], highest)
     begins_at = first if began else 0.0
     kind = "step" if drops else "constant"
     return LrSchedule(kind, highest, began, drops, is_exact=is_exact, begins_at=begins_at, beyond=beyond)
@@ -93,7 +93,7 @@ def _exponential(inner: Node, num_steps: int) -> LrSchedule:
     )  # fmt: skip
 
 
-def stepped(points: list[tuple[int, float]], highest: float) -> tuple[tuple[int, ...], bool]:
+def approximate_drops(points: list[tuple[int, float]], highest: float) -> tuple[tuple[int, ...], bool]:
     """Drops to a tenth that come nearest to these steps and rates; and whether they are what was asked for."""
     drops: list[int] = []
     is_exact = True

@@ -25,7 +25,7 @@ class Length:
     to_set: MissingSetting | None = None
 
 
-def learning(root: Node, model: str, images: int | None, ledger: Ledger) -> list[MissingSetting]:
+def convert_train_config(root: Node, model: str, images: int | None, ledger: Ledger) -> list[MissingSetting]:
     """`images` are those to learn from; None: nobody knows how many, and the user has to say for how long."""
     train = root.node("train_config")
     batch = _batch(train, images, ledger)

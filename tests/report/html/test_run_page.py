@@ -34,7 +34,7 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal, read_folder
 from unstall.journal.run_folder import RunFolder
-from unstall.report.html.page import embedded, render_run, write_run
+from unstall.report.html.page import embed_json, render_run, write_run
 from unstall.report.story.report import tell_whole
 from unstall.report.terminal import story as story_text
 from unstall.report.timeline import of_journal
@@ -195,7 +195,7 @@ def test_codes_that_colour_a_terminal_are_left_out() -> None:
 
 def test_embedded_data_is_the_same_data_and_holds_nothing_that_ends_a_script() -> None:
     data = {"name": HOSTILE, "loss": float("nan")}
-    written = embedded(data)
+    written = embed_json(data)
     assert json.loads(written) == {"name": HOSTILE, "loss": None}
     assert not re.search("[<>&\u2028\u2029]", written)
 

@@ -23,7 +23,7 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.remedies.plan import Fault, Kind, Plan
-from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, find_ineffective_plan, stuck, treat
+from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, find_ineffective_plan, stuck_fault, treat
 
 NOTHING = diagnose(Journal())
 
@@ -111,7 +111,7 @@ def test_whoever_lost_the_others_says_which_as_far_as_it_is_known(told: list[Eve
 @pytest.mark.parametrize(("phase", "what"), [("train", "steps"), ("save", "saves"), ("validate", "steps of validation")])
 def test_a_stall_is_compared_with_what_took_its_time_before(phase: str, what: str) -> None:
     stall = StallBegan(at=T0, phase=phase, step=7, since=T0 - 30, usual_s=0.5)
-    fault = stuck(WorkerState(Settings(), Journal()), stall, 7, 30.0, None)
+    fault = stuck_fault(WorkerState(Settings(), Journal()), stall, 7, 30.0, None)
     assert fault.happened == f"The training stood still for 30 s in step 7, where {what} took 0.5 s."
 
 

@@ -13,7 +13,7 @@ from unstall.journal.events import PlanMade
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.remedies import remedy_names
-from unstall.supervisor.train.setup import REMEDIES, begin, going_on_with, join_run, planned_changes, sources_of
+from unstall.supervisor.train.setup import REMEDIES, begin, join_run, load_resumed, read_planned_changes, sources_of
 
 WANTED = Settings(batch_size=16)
 
@@ -44,13 +44,13 @@ def test_every_change_of_a_plan_has_its_remedy() -> None:
 
 
 def test_only_a_plan_that_warns_changes_anything() -> None:
-    assert planned_changes(preflight("warns", remat=True)) == {"remat": True}
-    assert planned_changes(preflight("fits")) == {} == planned_changes({"checks": []})
+    assert read_planned_changes(preflight("warns", remat=True)) == {"remat": True}
+    assert read_planned_changes(preflight("fits")) == {} == read_planned_changes({"checks": []})
 
 
 def test_a_run_that_goes_on_keeps_what_it_was_given(tmp_path: Path) -> None:
     launched = begin(WANTED, None, str(tmp_path / "run"), {"micro_batch": 4})
-    run, settings = going_on_with(str(tmp_path / "run"), {"epochs": 99})
+    run, settings = load_resumed(str(tmp_path / "run"), {"epochs": 99})
     assert (run.path, settings.epochs, settings.micro_batch) == (launched.path, 99, 4)
     begin(settings, run, None, {"remat": True})
     assert from_plain(run.read_settings()) == settings and from_plain(run.read_settings(are_given=True)) == WANTED
@@ -59,7 +59,7 @@ def test_a_run_that_goes_on_keeps_what_it_was_given(tmp_path: Path) -> None:
 def test_the_last_run_is_the_last_that_was_trained(own_home: Path) -> None:
     trained = begin(WANTED, None, None, {})
     (own_home / "9999-watched").mkdir()
-    assert going_on_with("last", {})[0].path == trained.path
+    assert load_resumed("last", {})[0].path == trained.path
 
 
 def test_a_folder_that_holds_other_things_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from unstall.base.errors import InvalidInputError
 from unstall.training.distributed.engines.local import free_port
 from unstall.training.distributed.process_env import ProcessEnv
-from unstall.training.distributed.rendezvous import AddressTaken, PeersLost, RendezvousResult, WaitStatus, differing, meet
+from unstall.training.distributed.rendezvous import AddressTaken, PeersLost, RendezvousResult, WaitStatus, find_difference, meet
 
 CARD: dict[str, Any] = {"same": {"version of jax": "0.10.2"}, "wishes": 8}
 
@@ -185,4 +185,4 @@ def test_a_port_is_free_again_for_the_next_life(port: int) -> None:
 
 
 def test_nothing_differs_between_equals() -> None:
-    assert differing(CARD["same"], dict(CARD["same"])) == ""
+    assert find_difference(CARD["same"], dict(CARD["same"])) == ""

@@ -47,7 +47,7 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.cloud import machines
     from unstall.cloud import plan as machine_plan
     from unstall.cloud.terminal import show_plan
@@ -58,10 +58,10 @@ def command(
     json.refuse_unwritable(json_target)
     table = machines.table(prices, cards)
     resolved = resolve(given(settings), config_used(config, no_config)).settings
-    with shown_progress() as progress:
+    with show_progress() as progress:
         wanted, classes = _wanted(resolved, classes, progress, spot, images_per_s)
-        offers = machine_plan.planned(wanted, table, _plan(wanted, classes, progress), cards, looks_at_all)
-    best = machine_plan.chosen(offers)
+        offers = machine_plan.plan_machines(wanted, table, _plan(wanted, classes, progress), cards, looks_at_all)
+    best = machine_plan.choose_machine(offers)
     plain = {
         "model": resolved.model, "classes": classes, "batch_size": resolved.batch_size, "workers": wanted.workers,
         "is_spot": spot, "images_per_s": images_per_s, "table": table.said(), "input": wanted.input.as_plain(),
@@ -91,7 +91,7 @@ def _wanted(
         parameters=shapes.parameters(settings.model),
         images=len(data.examples) if data is not None else settings.shapes,
         largest_pixels=max(pixels, default=0) or None,
-        input=machine_plan.measured(data, settings),
+        input=machine_plan.measure_input(data, settings),
         is_spot=is_spot,
         images_per_s=images_per_s,
     )
@@ -100,11 +100,11 @@ def _wanted(
 
 def _plan(wanted: TrainingRequest, classes: int | None, progress: Progress | None) -> Plan:
     from unstall.planning import memory
-    from unstall.planning.memory.client import told_before
+    from unstall.planning.memory.client import announce_questions
     from unstall.planning.memory.devices import Device
 
     def plan(device: Device) -> memory.MemoryPlan:
-        pixels, before = wanted.largest_pixels, told_before(progress)
+        pixels, before = wanted.largest_pixels, announce_questions(progress)
         return memory.plan(
             wanted.settings, device, classes, largest_pixels=pixels, finds_largest=False, is_quick=True, before=before
         )

@@ -81,7 +81,7 @@ def _request(engine: str, job: Job, given: dict[str, Any]) -> dict[str, Any]:
 def _sent(job: Job, endpoint: str | None) -> dict[str, Any]:
     from unstall.cloud import vertex
 
-    found = vertex.sent(job, vertex.custom_job(job), endpoint)
+    found = vertex.send_job(job, vertex.custom_job(job), endpoint)
     return {**found, "page": vertex.console_page(job, found["job"])}
 
 

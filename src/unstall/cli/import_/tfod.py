@@ -22,7 +22,7 @@ from unstall.cli import answer, json_option
 @click.option("--validation", metavar="PATH", help="The records to score on, in place of the config's.")
 @json_option("what became of every field")
 def command(config: str, out: str, data: str | None, labels: str | None, validation: str | None, json_target: str | None) -> None:
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.report import json
     from unstall.report.terminal.tfod_import import show_imported
     from unstall.tfod.conversion import convert, refuse_existing, write
@@ -30,7 +30,7 @@ def command(config: str, out: str, data: str | None, labels: str | None, validat
 
     json.refuse_unwritable(json_target)
     refuse_existing(out)
-    with shown_progress() as progress:
+    with show_progress() as progress:
         converted = convert(config, PathOverrides(data, labels, validation, out), progress)
     files = write(converted, out)
     answer({**converted.as_plain(), **files}, json_target, show_imported)

@@ -120,10 +120,10 @@ def _joint(planned: Alone) -> float:
 
 def _settled(planned: float, measured: float, moved: FigureChange) -> tuple[float, float]:
     share = PLAN_UNSURE if moved.what == ON_A_CARD else HOST_PLAN_UNSURE
-    return settled(planned, measured, moved.unsure or moved.noise, share)
+    return combine_estimates(planned, measured, moved.unsure or moved.noise, share)
 
 
-def settled(planned: float, measured: float, noise: float, plan_unsure: float = PLAN_UNSURE) -> tuple[float, float]:
+def combine_estimates(planned: float, measured: float, noise: float, plan_unsure: float = PLAN_UNSURE) -> tuple[float, float]:
     """Between a plan and a measurement that agree: nearer to what is surer, and surer than both. The peak of a process is another
     one in each run, by as much as a small change adds; a plan is not. Where they do not agree, what was measured stands."""
     unsure = plan_unsure * abs(planned)
@@ -145,7 +145,7 @@ def _by_arithmetic(
     joint = _minus(beside.terms(names), base)
     copies = usual_copies(base, moved.before, floor)
     others = len(touching) > len(changes)
-    held = copies if total is None else fitted(copies, joint, total, MAX_SCALE_FACTOR if others else None)
+    held = copies if total is None else fit_copies(copies, joint, total, MAX_SCALE_FACTOR if others else None)
     alone = {each.name: _bytes(_minus(beside.terms({each.name}), base), held) for each in changes}
     how = "by arithmetic" if len(changes) > 1 or others or total is None else "measured"
     found = [Explanation(each, MEMORY, alone[each.name], "B", how) for each in changes if alone[each.name]]
@@ -166,7 +166,7 @@ def usual_copies(base: Terms, peak: float | None, floor: float | None) -> dict[s
     return copies
 
 
-def fitted(usual: dict[str, float], joint: Terms, total: float, max_factor: float | None) -> dict[str, float]:
+def fit_copies(usual: dict[str, float], joint: Terms, total: float, max_factor: float | None) -> dict[str, float]:
     """Copies with which the terms add up to what was measured. What is missing goes where most is unsure."""
     expected = _bytes(joint, usual)
     unsure = {name: (COPIES[name].unsure * usual[name] * value) ** 2 for name, value in joint.items() if value}

@@ -47,7 +47,7 @@ def figures(taken: JournalSummary, batch: dict[str, Any], score: dict[str, Any])
         "curve": step_stats.losses.pairs or step_stats.epoch_losses.pairs,
         "host_memory_curve": step_stats.host_memory.pairs,
         "device_memory_curve": step_stats.device_memory.pairs,
-        "score": scored(taken, score),
+        "score": collect_scores(taken, score),
     }
 
 
@@ -133,7 +133,7 @@ def _least(step_stats: StepStatistics) -> float | None:
     return min((loss for _, loss in step_stats.epoch_losses.pairs), default=None)
 
 
-def scored(taken: JournalSummary, kept: dict[str, Any]) -> dict[str, float | None]:
+def collect_scores(taken: JournalSummary, kept: dict[str, Any]) -> dict[str, float | None]:
     """COCO's figures: `kept` ones of the best weights, else the best that the journal tells."""
     best = next((event for event in reversed(taken.of(EpochScored)) if event.is_best), taken.last(EpochScored))
     known = kept or (dict(best.figures) if best is not None else {})

@@ -27,7 +27,7 @@ from collections.abc import Callable
 from typing import Any
 
 from unstall.base.private_files import write_private
-from unstall.base.redact.environment import masked_command
+from unstall.base.redact.environment import redact_command
 from unstall.base.redact.text import redact_json
 from unstall.compare.record import environment, metrics, model, outcome
 from unstall.compare.record.journal_summary import JournalSummary
@@ -97,7 +97,7 @@ def _made(folder: RunFolder) -> dict[str, Any]:
         "figures": lambda: metrics.figures(taken, batch, score_of(folder)),
     }
     record = {name: _or_empty(make, [] if name == "devices" else {}) for name, make in sections.items()}
-    record["run"]["command"] = masked_command(record["run"].get("command") or [])
+    record["run"]["command"] = redact_command(record["run"].get("command") or [])
     return record
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from unstall.base.errors import InvalidInputError
 from unstall.data.io import other_formats
-from unstall.storage import is_bucket, located
+from unstall.storage import is_bucket, resolve_path
 
 if TYPE_CHECKING:
     from unstall.base.progress import Progress
@@ -44,7 +44,7 @@ def format_module(name: str) -> ModuleType:
 
 def recognise(path: Path | str) -> str:
     """The name of the one format that fits."""
-    path = located(path)
+    path = resolve_path(path)
     fitting = {name: found for name in format_names() if (found := format_module(name).recognise(path))}
     if len(fitting) == 1:
         return next(iter(fitting))
@@ -75,9 +75,9 @@ def read(
     path: Path | str, format: str | None = None, progress: Progress | None = None, labels: Path | str | None = None
 ) -> DataSet:
     """A data set, with what was found wrong while reading it. `labels` is a label map or class list that lies elsewhere."""
-    path = located(path)
+    path = resolve_path(path)
     module = format_module(format or recognise(path))
-    data: DataSet = module.read(path, progress=progress, labels=located(labels) if labels else None)
+    data: DataSet = module.read(path, progress=progress, labels=resolve_path(labels) if labels else None)
     return data
 
 

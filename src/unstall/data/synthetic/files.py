@@ -87,7 +87,7 @@ def write_shapes(
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=".shapes-") as scratch:
-            draft = drafted(shapes, Path(scratch), splits, progress)
+            draft = create_draft(shapes, Path(scratch), splits, progress)
             given = {defect: prepare(defect, draft) for defect in defects}
             module.write(as_data_set(draft, out, format), out, link=True, progress=progress)
     except OSError as error:
@@ -100,7 +100,7 @@ def as_data_set(draft: Draft, path: Path, format: str) -> DataSet:
     return DataSet(path, format, tuple(draft.classes), numbers, draft.examples)
 
 
-def drafted(shapes: Shapes, folder: Path, splits: Mapping[str, float], progress: Progress | None = None) -> Draft:
+def create_draft(shapes: Shapes, folder: Path, splits: Mapping[str, float], progress: Progress | None = None) -> Draft:
     names = splits_of(len(shapes), splits)
 
     def drawn(index: int) -> Example:

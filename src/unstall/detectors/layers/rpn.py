@@ -13,8 +13,8 @@ from unstall.data.anchors import Anchors
 from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import BatchNorm, Conv, KeyedLayer
-from unstall.detectors.layers.initializers import he_normal, normal, scaled
-from unstall.detectors.layers.nms import kept
+from unstall.detectors.layers.initializers import he_normal, normal, variance_scaling
+from unstall.detectors.layers.nms import find_kept
 from unstall.detectors.layers.resnet import Norms
 from unstall.detectors.layers.sampling import at
 
@@ -52,7 +52,7 @@ class Dense(KeyedLayer, keras.layers.Dense):  # type: ignore[misc]
     channel, row, column; here they come in the order row, column, channel."""
 
     def __init__(self, units: int, name: str, flattened_from: tuple[int, int, int] | None = None) -> None:
-        super().__init__(units, kernel_initializer=scaled(1 / 3, "in", is_uniform=True), name=name)
+        super().__init__(units, kernel_initializer=variance_scaling(1 / 3, "in", is_uniform=True), name=name)
         self.flattened_from = flattened_from
 
 
@@ -134,7 +134,7 @@ def propose(
     rank = ops.stack([_filled(level_logits, longest, NEVER) for _, level_logits in levels], axis=1)
     counts = (rank > NEVER) & (ops.sigmoid(rank) >= least_score)
     together = (-1, longest)
-    stays = kept(ops.reshape(boxes, (*together, 4)), ops.reshape(ops.cast(counts, "float32"), together), None, most_iou)
+    stays = find_kept(ops.reshape(boxes, (*together, 4)), ops.reshape(ops.cast(counts, "float32"), together), None, most_iou)
     total = len(levels) * longest
     rank = ops.where(ops.reshape(stays, (-1, total)), ops.reshape(rank, (-1, total)), NEVER)
     rank, place = top_k(rank, min(most, total))

@@ -28,7 +28,7 @@ import re
 import shlex
 from typing import Any
 
-from unstall.diagnosis.causes.generator_blocked import called, input_frames
+from unstall.diagnosis.causes.generator_blocked import describe_caller, input_frames
 from unstall.diagnosis.fatal_error import fatal_error, first_line, texts, user_line
 from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
@@ -91,7 +91,7 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, seen: DatabasesSe
     folder = program_folder(journal)
     frames = user_frames(still.thread)
     place = where(frames[0], folder) if frames else None
-    at = f" at {place}{called(frames, folder)}" if place else ""
+    at = f" at {place}{describe_caller(frames, folder)}" if place else ""
     database = seen.databases[0] if seen is not None and seen.databases else None
     count = len(still.samples)
     evidence = [Evidence(f"it stands{at} ({count} of {count} samples)", place, None, still.samples)]

@@ -153,7 +153,8 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, frames: list[Fram
     evidence += beside(journal, stall, still, folder)
     return Found(
         certainty=Certainty.CERTAIN if count >= LOOKED_AT or not still.is_main else Certainty.LIKELY,
-        summary=f"{what}{since}. It {waiting(still)} in {frames[0]['function']} at {place}{called(frames, folder)}.",
+        summary=f"{what}{since}. It {describe_wait(still)} in {frames[0]['function']} at "
+        f"{place}{describe_caller(frames, folder)}.",
         evidence=tuple(evidence),
         do=(
             *cures(still),
@@ -169,7 +170,7 @@ def cures(still: StuckThread) -> tuple[str, ...]:
     return (cure,) if cure else ()
 
 
-def waiting(still: StuckThread) -> str:
+def describe_wait(still: StuckThread) -> str:
     words = waits_for(still.thread, still.call)
     if still.awaits and words:
         return f"waits for {words} ({still.awaits})"
@@ -178,6 +179,6 @@ def waiting(still: StuckThread) -> str:
     return "stands still"
 
 
-def called(frames: list[Frame], folder: str) -> str:
+def describe_caller(frames: list[Frame], folder: str) -> str:
     """Where the user's code called it, if that is another line of the user's."""
     return f", called at {where(frames[1], folder)}" if len(frames) > 1 else ""

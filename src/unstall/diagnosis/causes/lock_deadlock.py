@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from unstall.diagnosis.causes.generator_blocked import input_frames
 from unstall.diagnosis.dead_threads import dead_threads
-from unstall.diagnosis.locks import HeldLock, Waiter, cycle, holders, taken_twice, waiters
+from unstall.diagnosis.locks import HeldLock, Waiter, cycle, find_double_lock, holders, waiters
 from unstall.diagnosis.stalls import Stall, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
@@ -97,7 +97,7 @@ def _standing(waiter: Waiter, held_lock: HeldLock, folder: str) -> str:
 
 def _twice(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
     for waiter in waiting:
-        held = taken_twice(waiter)
+        held = find_double_lock(waiter)
         if held is None:
             continue
         others = holders(stall, waiter.still.samples[-1], waiter.wants, but=waiter.still.thread["id"])

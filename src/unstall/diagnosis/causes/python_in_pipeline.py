@@ -23,8 +23,8 @@ training.
 
 from __future__ import annotations
 
-from unstall.diagnosis.causes.input_starved import told, waiting
-from unstall.diagnosis.input_starvation import WORKS_CORES, InputStarvation, PythonInput, starved
+from unstall.diagnosis.causes.input_starved import describe_wait, wait_evidence
+from unstall.diagnosis.input_starvation import WORKS_CORES, InputStarvation, PythonInput, find_starvation
 from unstall.diagnosis.pipelines import StageWork
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import FitBegan, InputDescribed, SampleFailed
@@ -41,7 +41,7 @@ _CURES = (
 
 
 def examine(journal: Journal) -> Verdict:
-    looked = starved(journal)
+    looked = find_starvation(journal)
     if isinstance(looked, str):
         return Clear(looked) if journal.last(FitBegan) is not None else Unknown("a training: no steps were seen")
     python, hardest = looked.python, looked.hardest
@@ -64,7 +64,7 @@ def examine(journal: Journal) -> Verdict:
 def _found(journal: Journal, looked: InputStarvation, python: PythonInput) -> Found:
     count = len(python.samples)
     evidence = [
-        waiting(looked),
+        wait_evidence(looked),
         Evidence(
             f"{count} of {python.looked} samples find the input in {python.function} ({python.place})",
             count,
@@ -82,7 +82,8 @@ def _found(journal: Journal, looked: InputStarvation, python: PythonInput) -> Fo
     certain = looked.wait is not None and python.gil_share is not None
     return Found(
         certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
-        summary=f"{told(looked)} The batches are made by your Python code in {python.function} at {python.place}{workers}.",
+        summary=f"{describe_wait(looked)} The batches are made by your Python code in {python.function} at "
+        f"{python.place}{workers}.",
         evidence=tuple(evidence),
         do=_CURES,
         where=python.place,
@@ -97,9 +98,9 @@ def _by_the_stage(looked: InputStarvation, stage: StageWork) -> Found:
     claim = f"{stage.words}{at} takes most of the pipeline's work"
     return Found(
         certainty=Certainty.LIKELY,
-        summary=f"{told(looked)} Most of the pipeline's work is {stage.words}{at}.",
+        summary=f"{describe_wait(looked)} Most of the pipeline's work is {stage.words}{at}.",
         evidence=(
-            waiting(looked),
+            wait_evidence(looked),
             Evidence(claim, stage.seconds, None, looked.pipeline.events[-1:]),
             Evidence(f"the program uses {looked.cores or 0.0:.1f} cores", looked.cores, WORKS_CORES, looked.hosts[-5:]),
         ),

@@ -28,7 +28,7 @@ from typing import Any
 
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
 from unstall.diagnosis.learning_curve import LearningCurve, LossProblem, find_loss_problem, short_name, watched_curve
-from unstall.diagnosis.probe_facts import listed, short
+from unstall.diagnosis.probe_facts import format_list, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
 from unstall.journal.reader import Journal
@@ -82,7 +82,7 @@ def _found(run: LearningCurve, bad: LossProblem, windows: list[WeightsSampled], 
     count = sum(weight["still"] for weight in dead)
     units = sum(weight["units"] for weight in dead)
     steps = sum(window.facts["window"] for window in windows[-MIN_WINDOWS:])
-    layers = listed([short_name(weight).split("/")[0] for weight in dead])
+    layers = format_list([short_name(weight).split("/")[0] for weight in dead])
     all_of = "All" if count == units else f"{count} of"
     return Found(
         certainty=Certainty.CERTAIN if count == units else Certainty.LIKELY,

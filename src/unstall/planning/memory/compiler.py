@@ -92,7 +92,7 @@ def _jax_version() -> str:
 # --- in the process that compiles ---
 
 
-def compiled(detector: Detector, settings: Settings, phase: Phase, card: Mapping[str, Any]) -> Answer:
+def compile_step(detector: Detector, settings: Settings, phase: Phase, card: Mapping[str, Any]) -> Answer:
     """Compiles the whole step, and runs nothing. No card: for this machine's CPU."""
     from unstall.planning.memory.estimate import sizes_of
     from unstall.training.step.activations import layers_of

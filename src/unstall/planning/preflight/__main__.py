@@ -36,7 +36,7 @@ def main() -> None:
     for name in asked["checks"]:
         tell({"began": name})
         began = time.perf_counter()
-        answer = as_plain(name, answered(name, context, known), time.perf_counter() - began)
+        answer = as_plain(name, answer_check(name, context, known), time.perf_counter() - began)
         known[name] = answer["answer"]
         tell(answer)
 
@@ -53,7 +53,7 @@ class ProgressReporter:
             self._tell({"progress": [doing, done, of]})
 
 
-def answered(name: str, context: Context, known: dict[str, str]) -> Answer:
+def answer_check(name: str, context: Context, known: dict[str, str]) -> Answer:
     """A user's mistake refuses. Whatever else goes wrong ends this process, and whoever asked goes on with the next check."""
     for other in needs(name):
         if known.get(other) in {"refuses", "unknown"}:

@@ -13,7 +13,7 @@ from typing import Any, Optional
 from urllib.parse import urlsplit
 
 from unstall.journal.events import MembershipSeen
-from unstall.journal.rank import RankInfo, told_by
+from unstall.journal.rank import RankInfo, read_rank
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 
@@ -21,10 +21,10 @@ _TOLD = "rank told"
 
 
 def install(probe: Probe) -> None:
-    tell(probe, told_by(os.environ))
+    tell(probe, read_rank(os.environ))
 
     def tell_again(model: Any) -> None:
-        tell(probe, told_by(os.environ))
+        tell(probe, read_rank(os.environ))
 
     probe.on_fit.append(tell_again)
 
@@ -107,7 +107,7 @@ def _joining_torch(probe: Probe) -> Callable[[Callable[..., Any]], Callable[...,
 
 
 def _tell_torch(probe: Probe, given: dict[str, Any]) -> None:
-    known = told_by(os.environ)
+    known = read_rank(os.environ)
     worker, of = given.get("rank", -1), given.get("world_size", -1)
     worker = worker if isinstance(worker, int) and worker >= 0 else known.worker if known else None
     of = of if isinstance(of, int) and of > 0 else known.of if known else None
@@ -128,7 +128,7 @@ def _reading_tf_config(probe: Probe) -> Callable[[Callable[..., Any]], Callable[
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             if probe.active:
-                probe.shield.call("rank", tell, probe, told_by(os.environ))
+                probe.shield.call("rank", tell, probe, read_rank(os.environ))
             original(self, *args, **kwargs)
 
         return __init__

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.redact.text import redact
-from unstall.compare.comparison import moved_words
-from unstall.compare.differences.difference import absent, shown
+from unstall.compare.comparison import describe_change
+from unstall.compare.differences.difference import absent, format_value
 from unstall.report.html import assets
 from unstall.report.html.page import write_page
 
@@ -26,9 +26,9 @@ Point = tuple[float, float]
 def write(plain: dict[str, Any], target: Path) -> None:
     style, policy = assets.of_page()
     plain = redact(plain)
-    moved = [{**row, "words": moved_words(row)} for row in plain["moved"]]
+    moved = [{**row, "words": describe_change(row)} for row in plain["moved"]]
     differences = [
-        {**row, **{f"{side}_words": shown(row[side], absent(row["name"])) for side in ("before", "after")}}
+        {**row, **{f"{side}_words": format_value(row[side], absent(row["name"])) for side in ("before", "after")}}
         for row in plain["differences"]
     ]
     plots = [

@@ -51,14 +51,14 @@ def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
             outcome=story_text.outcome(story),
             causes=[verdict["cause"] for verdict in (*story["verdicts"], *story["earlier"])],
             not_seen=story_text.not_seen(story),
-            damaged=story_text.damaged(story),
+            damaged=story_text.describe_damage(story),
             summary=[*story_text.summary_lines(story), *(line for line in story_text.places(story) if line[0] != "report")],
             pictures=[picture for path in story["pictures"] if (picture := as_data(path)) is not None],
             source_of=as_data,
             assets=page_assets,
             board=board,
             icon=assets.icon(story["state"] == "stuck"),
-            data=embedded(shown),
+            data=embed_json(shown),
         )
     )
 
@@ -72,7 +72,7 @@ def render(template: str, **values: Any) -> str:
     return _environment().get_template(template).render(**values)
 
 
-def embedded(data: Any) -> str:
+def embed_json(data: Any) -> str:
     """JSON that may stand inside a script element: nothing in it can end the element, or a line of JavaScript."""
     plain = redact_json(json.dumps(finite(data), allow_nan=False, separators=(",", ":"), default=str))
     # All of it is ASCII, so U+2028 is escaped, too.

@@ -9,7 +9,7 @@ from unstall.base.exit_codes import ExitCode
 from unstall.journal.run_folder import RunFolder
 
 
-def told(run: RunFolder, exit_code: int, preflight: dict[str, Any]) -> dict[str, Any]:
+def describe_training(run: RunFolder, exit_code: int, preflight: dict[str, Any]) -> dict[str, Any]:
     titles = {exit_code_kind.value: exit_code_kind.title for exit_code_kind in ExitCode}
     return {
         "run": run.name,

@@ -23,7 +23,7 @@ from unstall.journal.lock import alone_with
 from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb
-from unstall.remedies.shrink_micro_batch import fitting_divisor
+from unstall.remedies.shrink_micro_batch import find_divisor
 from unstall.report import json as json_report
 from unstall.supervisor.launch import LaunchedProgram
 from unstall.supervisor.run.program import Printer, RunOptions, show_on_board, start
@@ -33,7 +33,7 @@ from unstall.supervisor.train.preemption import PreemptionListener
 from unstall.supervisor.train.setup import PreservedFolder
 from unstall.supervisor.train.worker_group import WorkerGroup
 from unstall.supervisor.train.worker_monitor import WorkerMonitor
-from unstall.supervisor.upload_process import kept_in_bucket
+from unstall.supervisor.upload_process import upload_run
 from unstall.supervisor.watch import TICK_S
 from unstall.training.distributed import engines
 from unstall.training.distributed.process_env import ProcessEnv
@@ -57,7 +57,7 @@ def train(run: RunFolder, options: RunOptions, worker: Sequence[str] = WORKER) -
         training_run = TrainingRun(run, own, options, settings, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
         training_run.begin_with_what_fits()
         with (
-            kept_in_bucket(run if first.is_first else own, training_run.printer.complain) as kept,
+            upload_run(run if first.is_first else own, training_run.printer.complain) as kept,
             training_run.notice.listened_to(),
         ):
             code = _trained(training_run)
@@ -240,7 +240,7 @@ class TrainingRun:
         """A size that an earlier run found out at the cost of a crash is not found out again."""
         fits = batch_size_cache.recall(self.settings, self._machine)
         now = self.settings.at_once
-        smaller = fitting_divisor(self.settings.batch_share, fits) if fits else None
+        smaller = find_divisor(self.settings.batch_share, fits) if fits else None
         if smaller is None or smaller >= now or checkpoints.steps(self.run) or self.settings.most_repairs == 0:
             return
         undo = {"micro_batch": self.settings.micro_batch}

@@ -177,7 +177,7 @@ class _Host:
         twin = next((came.hello for came in self._came.values() if came.hello.get("worker") == number), None)
         if twin is not None and not _is_next_life(twin, hello):
             return f"{joiner} is there twice: also as process {twin['pid']} on {twin['host']}."
-        difference = differing(self._card["same"], hello["card"]["same"])
+        difference = find_difference(self._card["same"], hello["card"]["same"])
         return f"{joiner} differs from worker 0: {difference}." if difference else ""
 
     def _refuse_all(self, why: str) -> None:
@@ -300,7 +300,7 @@ def _clock(asked_at: float, there: list[float] | None, answered_at: float) -> Cl
 # --- what both do ---
 
 
-def differing(ours: Card, theirs: Card) -> str:
+def find_difference(ours: Card, theirs: Card) -> str:
     """The first thing that is not the same, in words; empty: nothing."""
     for name in {**ours, **theirs}:
         if ours.get(name) != theirs.get(name):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.formatting import counted, some
+from unstall.base.formatting import format_count, some
 from unstall.base.progress import Progress
 from unstall.config.settings import Settings
 from unstall.data import formats
@@ -100,7 +100,9 @@ def _divided(data: DataSet, settings: Settings) -> TrainValData:
     shares = {TRAIN: 1 - settings.validation_share, VALIDATION: settings.validation_share}
     parted = divide(replace(data, examples=[replace(each, split="") for each in data.examples]), shares, settings.seed)
     validation_data = only(parted, VALIDATION)
-    remark = f"scored on {len(validation_data.examples):,} of {counted(len(data.examples), 'image')}, which are not learned from"
+    remark = (
+        f"scored on {len(validation_data.examples):,} of {format_count(len(data.examples), 'image')}, which are not learned from"
+    )
     return TrainValData(only(parted, TRAIN), validation_data, remark)
 
 

@@ -132,11 +132,11 @@ def test_what_was_found_is_kept_until_a_file_changes(tmp_path: Path) -> None:
     there = context(tmp_path, **SHORT_WARMUP, data=shapes(tmp_path / "set"))
     look(there)
     assert there.data is not None
-    assert data_check_cache.found_before(data_check_cache.name_of(there.data, there.settings), with_images=True) is not None
+    assert data_check_cache.recall_findings(data_check_cache.name_of(there.data, there.settings), with_images=True) is not None
     image = there.data.examples[0].image
     assert image is not None
     image.path.write_bytes(image.path.read_bytes() + b"\0")
-    assert data_check_cache.found_before(data_check_cache.name_of(there.data, there.settings), with_images=True) is None
+    assert data_check_cache.recall_findings(data_check_cache.name_of(there.data, there.settings), with_images=True) is None
 
 
 def test_annotations_alone_are_not_taken_for_a_look_at_the_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +144,7 @@ def test_annotations_alone_are_not_taken_for_a_look_at_the_images(tmp_path: Path
     quick = context(tmp_path, is_quick=True, **SHORT_WARMUP, data=shapes(tmp_path / "set"))
     assert "not looked at" in look(quick).reason
     assert quick.data is not None
-    assert data_check_cache.found_before(data_check_cache.name_of(quick.data, quick.settings), with_images=True) is None
+    assert data_check_cache.recall_findings(data_check_cache.name_of(quick.data, quick.settings), with_images=True) is None
     assert "not looked at" not in look(context(tmp_path, **SHORT_WARMUP, data=quick.settings.data)).reason
 
 

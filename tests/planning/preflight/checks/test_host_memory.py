@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.planning.preflight.contexts import context
 from unstall.planning.memory.host import HostNeed
 from unstall.planning.preflight.answers import Fits, Refuses, Warns
-from unstall.planning.preflight.checks.host_memory import judge, needed
+from unstall.planning.preflight.checks.host_memory import estimate_need, judge
 
 GIB = 2**30
 
@@ -42,11 +42,13 @@ def test_nearly_all_of_it_warns_and_less_fits() -> None:
 
 def test_a_cache_counts_no_more_than_there_are_images_and_nothing_on_disk(tmp_path: Path) -> None:
     small = context(tmp_path, shapes=100, cache_bytes=GIB, detector={"image_px": [128, 96]})
-    assert needed(small).cache == 100 * 128 * 96 * 3
-    assert needed(context(tmp_path, cache_bytes=GIB, cache_folder=str(tmp_path))).cache == 0
+    assert estimate_need(small).cache == 100 * 128 * 96 * 3
+    assert estimate_need(context(tmp_path, cache_bytes=GIB, cache_folder=str(tmp_path))).cache == 0
 
 
 def test_a_larger_model_and_more_batches_ahead_need_more(tmp_path: Path) -> None:
-    tiny, large = (needed(context(tmp_path, model=model, cache_bytes=0)) for model in ("ssd_tiny", "retinanet_resnet50_fpn"))
+    tiny, large = (
+        estimate_need(context(tmp_path, model=model, cache_bytes=0)) for model in ("ssd_tiny", "retinanet_resnet50_fpn")
+    )
     assert large.total > tiny.total + 4 * 34_000_000
-    assert needed(context(tmp_path, ahead_bytes=2 * GIB)).total > tiny.total + GIB
+    assert estimate_need(context(tmp_path, ahead_bytes=2 * GIB)).total > tiny.total + GIB

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unstall.planning.memory import MemoryPlan
-from unstall.planning.memory.devices import named
+from unstall.planning.memory.devices import find_device
 from unstall.planning.memory.fit_policy import Choice, FitAttempt
 from unstall.planning.memory.host import HostNeed
 from unstall.planning.memory.messages import Answer
@@ -18,7 +18,7 @@ def plan(*tried: FitAttempt) -> MemoryPlan:
     """For a card of 80 GiB."""
     answer = Answer(need=tried[-1].need_bytes, weights=0, gradients=0, optimizer=0, input=0, activations=0, state=0)
     return MemoryPlan(
-        device=named("a100"), backend="jax", way="compiled", asked_of="jax", error=0.02, usable_bytes=70 * GIB, usable_why="",
+        device=find_device("a100"), backend="jax", way="compiled", asked_of="jax", error=0.02, usable_bytes=70 * GIB, usable_why="",
         wanted=WANTED, tried=tried, batch_size=16, training=answer, evaluation=answer, evaluation_batch=16, largest_micro_batch=None,
         host=HostNeed(0, 0, 0, 0, 0, 0, 0, 0),
     )  # fmt: skip

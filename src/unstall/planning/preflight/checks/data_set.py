@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.formatting import counted, data_set_holds
+from unstall.base.formatting import data_set_holds, format_count
 from unstall.config.settings import Settings, max_of
 from unstall.journal.run_folder import RunFolder
 from unstall.planning.preflight import data_check_cache
@@ -61,7 +61,7 @@ def look(context: Context) -> Answer:
     most = QUICK_IN_BUCKET if is_bucket(data.path) else QUICK_IMAGES
     with_images = not context.is_quick or len(data.examples) <= most
     name = data_check_cache.name_of(data, context.settings)
-    found = data_check_cache.found_before(name, with_images)
+    found = data_check_cache.recall_findings(name, with_images)
     if found is None:
         found = _checked(context, with_images, data_check_cache.pictures(name))
         data_check_cache.remember(name, found)
@@ -70,7 +70,7 @@ def look(context: Context) -> Answer:
 
 def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, Any]:
     """What was found, without each single place; with small pictures of the worst, for the page of the run."""
-    from unstall.data.check.defects import place, told
+    from unstall.data.check.defects import describe_defects, place
     from unstall.data.check.runner import as_plain, check
 
     assert context.data is not None
@@ -79,7 +79,7 @@ def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, A
     for problem in plain["problems"]:
         first = problem.pop("findings")[0]
         problem["first"] = f"{place(first)} {first['message']}"
-    return {**plain, "defects": told(report, pictures)}
+    return {**plain, "defects": describe_defects(report, pictures)}
 
 
 def judge(found: dict[str, Any], context: Context) -> Answer:
@@ -90,7 +90,9 @@ def judge(found: dict[str, Any], context: Context) -> Answer:
         return Refuses(f"{said}: there is nothing to learn", f"unstall data check {shlex.quote(str(path))}", found)
     train = context.images_to_learn_from
     if train < settings.batch_size:
-        reason = f"{said}: {counted(train, 'image is', 'images are')} learned from, fewer than one batch ({settings.batch_size})"
+        reason = (
+            f"{said}: {format_count(train, 'image is', 'images are')} learned from, fewer than one batch ({settings.batch_size})"
+        )
         return Refuses(reason, "a smaller --batch-size", found)
     try:
         scored_on = _of_validation(context)
@@ -136,7 +138,7 @@ def _of_validation(context: Context) -> list[tuple[str, str]]:
     apart = split_validation_data(context.data.classes, context.settings, context.progress)
     if apart is None or any(example.count for example in apart.examples):
         return []
-    said = f"none of the {counted(len(apart.examples), 'image')} in '{apart.path}' has a box: no epoch could be scored"
+    said = f"none of the {format_count(len(apart.examples), 'image')} in '{apart.path}' has a box: no epoch could be scored"
     return [(said, "--validation with boxes, or without it: then some of the images are kept for it")]
 
 
@@ -145,13 +147,13 @@ def _of_the_settings(context: Context, train: int) -> list[tuple[str, str]]:
     settings, result = context.settings, []
     updates = train // settings.batch_size * settings.epochs
     if settings.warm_up_steps > MAX_WARM_UP * updates:
-        reason = f"{counted(updates, 'update')} in all, and a warm-up of {settings.warm_up_steps:,}"
+        reason = f"{format_count(updates, 'update')} in all, and a warm-up of {settings.warm_up_steps:,}"
         result.append((reason, f"--warm-up-steps {updates // 10}, or more --epochs"))
     counts = [] if context.data is None else [example.count for example in context.data.examples]
     beyond = [count - settings.most_boxes for count in counts if count > settings.most_boxes]
     if beyond:
-        of = f"{counted(len(beyond), 'image has', 'images have')} more than the {settings.most_boxes} that there is room for"
-        reason = f"{counted(sum(beyond), 'box', 'boxes')} would not be learned: {of}"
+        of = f"{format_count(len(beyond), 'image has', 'images have')} more than the {settings.most_boxes} that there is room for"
+        reason = f"{format_count(sum(beyond), 'box', 'boxes')} would not be learned: {of}"
         result.append((reason, f"--most-boxes {min(max(counts), max_of('most_boxes'))}"))
     return [*result, *_of_the_rate(settings)]
 
@@ -164,10 +166,10 @@ def _of_the_rate(settings: Settings) -> list[tuple[str, str]]:
         return []
     own = sorted({settings.epochs * share // 12 for share in (8, 11)} - {0})  # as the published recipes have it, of 12 epochs
     when = f"it would after epoch {' and '.join(map(str, dict.fromkeys(drops)))}" if drops else "no epoch is named for it"
-    reason = f"the rate would never drop: {when}, and there is no more than {counted(settings.epochs, 'epoch')}"
+    reason = f"the rate would never drop: {when}, and there is no more than {format_count(settings.epochs, 'epoch')}"
     return [(reason, f"--rate-drops-at-epochs {','.join(map(str, own))}" if own else "--schedule cosine")]
 
 
 def _named(problems: list[dict[str, Any]]) -> str:
     shown = [f"{problem['count']:,} × {problem['problem']} ({problem['first']})" for problem in problems[:SHOWN]]
-    return ", ".join([*shown, *([f"and {counted(len(problems) - SHOWN, 'kind')} more"] if len(problems) > SHOWN else [])])
+    return ", ".join([*shown, *([f"and {format_count(len(problems) - SHOWN, 'kind')} more"] if len(problems) > SHOWN else [])])

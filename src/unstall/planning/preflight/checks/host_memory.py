@@ -51,10 +51,10 @@ CURES = {  # of a part that can be made smaller
 
 
 def look(context: Context) -> Answer:
-    return judge(needed(context))
+    return judge(estimate_need(context))
 
 
-def needed(context: Context) -> HostNeed:
+def estimate_need(context: Context) -> HostNeed:
     """A cache takes no more than there are images."""
     all_images = context.images * max(context.largest_image_bytes, 1)
     whole = changed(context.settings, {"cache_bytes": min(context.settings.cache_bytes, all_images)})

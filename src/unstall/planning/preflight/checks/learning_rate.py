@@ -50,10 +50,10 @@ FAR_BETTER = 5.0  # times the fall, at ten times the rate: the rate is too low
 def look(context: Context) -> Answer:
     from unstall.training.lr.finder import Trial
 
-    return tried(Trial(context.settings, context.folder, context.progress), context.settings.rate, context)
+    return try_rate(Trial(context.settings, context.folder, context.progress), context.settings.rate, context)
 
 
-def tried(trial: Trial, rate: float, context: Context) -> Answer:
+def try_rate(trial: Trial, rate: float, context: Context) -> Answer:
     with trial.batches() as batches:
         some = [next(batches) for _ in range(BATCHES)]
     trial.loss_at(0.0, some[0])  # compiles

@@ -37,13 +37,13 @@ IS_QUICK = True
 
 def look(context: Context) -> Answer:
     from unstall.planning import memory
-    from unstall.planning.memory.client import PlannerError, told_before
+    from unstall.planning.memory.client import PlannerError, announce_questions
 
     pixels = context.largest_image_bytes // 3 or None
     try:
         plan = memory.plan(
             context.settings, None, context.classes,
-            largest_pixels=pixels, finds_largest=False, is_quick=True, before=told_before(context.progress),
+            largest_pixels=pixels, finds_largest=False, is_quick=True, before=announce_questions(context.progress),
         )  # fmt: skip
     except PlannerError as failed:
         return Unknown(str(failed), "unstall plan")
