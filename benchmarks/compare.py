@@ -151,7 +151,7 @@ def of_pair(pair: Pair, runs: Runs) -> dict[str, Any] | None:
     first = plain["differences"][0] if plain["differences"] else None
     return {
         "pair": pair.name, "planted": list(pair.planted), "named": named[:4],
-        "told": plain["answer"][:4], "is_first": bool(named) and named[0] in pair.main,
+        "told": plain["summary"][:4], "is_first": bool(named) and named[0] in pair.main,
         "is_explained": bool(first and first["amounts"]),
         "outcomes": [plain["before"]["outcome"], plain["after"]["outcome"]], "cause": plain["after"]["cause"],
         "memory": [row for name, alone in pair.alone.items() if (row := _amount(name, alone, pair, plain, runs)) is not None],
@@ -184,8 +184,9 @@ def of_identical(name: str, variant: Variant, runs: Runs) -> dict[str, Any] | No
         return None
     plain = compared(first, second)
     return {
-        "pair": f"identical, {name}", "told": plain["answer"], "differences": [each["words"] for each in plain["differences"]],
-        "is_quiet": plain["answer"] == [NOTHING],
+        "pair": f"identical, {name}", "told": plain["summary"],
+        "differences": [each["description"] for each in plain["differences"]],
+        "is_quiet": plain["summary"] == [NOTHING],
     }  # fmt: skip
 
 

@@ -64,7 +64,11 @@ def asked(home: Path) -> dict[str, Any]:
         plain = json.loads(done.stdout)
     except ValueError:
         return {}
-    stories = [*plain.get("crews", []), *(each["story"] for each in plain.get("apart", []))] if "crews" in plain else [plain]
+    stories = (
+        [*plain.get("run_groups", []), *(each["story"] for each in plain.get("ungrouped", []))]
+        if "run_groups" in plain
+        else [plain]
+    )
     story: dict[str, Any] = next((each for each in stories if each.get("verdicts")), stories[0] if stories else {})
     return story
 

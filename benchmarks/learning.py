@@ -43,7 +43,7 @@ def shapes(count: int, seed: int, image_px: tuple[int, int], folder: Path) -> An
 
 
 def pipeline(data: Any, batch_size: int, detector: Any, for_training: bool) -> Any:
-    from unstall.data.augment import Flip
+    from unstall.data.augment.horizontal_flip import Flip
     from unstall.data.pipeline import Pipeline, Settings
 
     height, width = detector.settings.image_px
@@ -211,7 +211,7 @@ def main() -> None:
         (variant,) = arguments.variant
         print(json.dumps(learn(variant)))
         return
-    from unstall.detectors import variants
+    from unstall.config.detectors import variants
 
     rows: list[dict[str, Any]] = []
     for variant in arguments.variant or [name for name in variants() if name.endswith("_tiny")]:

@@ -35,7 +35,7 @@ from unstall.journal.run_folder import RunFolder
 
 BACKENDS = ("tensorflow", "jax", "torch")
 PLACES = ("processor", "card", "card-as-it-comes")
-TIMES = ("learn_s", "wait_s", "score_s")  # columns of the history that no two runs have in common
+TIMES = ("train_s", "input_wait_s", "eval_s")  # columns of the history that no two runs have in common
 MAX_LIFE_S = 600.0
 TINY = Settings(
     shapes=48, validation_share=0.25, detector={"image_px": [64, 64]}, epochs=12, batch_size=4, warm_up_steps=20,

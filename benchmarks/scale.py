@@ -98,15 +98,15 @@ def follow(process: psutil.Process, folder: Path, told: Path, seconds: float) ->
             return {"cpu_cores": used, "named_after_s": None, "named": [], "rss_mib": process.memory_info().rss / 2**20}
         time.sleep(0.05)
     named_at = time.monotonic()
-    run_group = json.loads(told.read_text())["crews"][0]
+    run_group = json.loads(told.read_text())["run_groups"][0]
     verdict = run_group["verdicts"][0] if run_group["verdicts"] else {}
     return {
         "cpu_cores": used,
         "cpu_s_to_name": cpu_s(process) - before,
         "rss_mib": process.memory_info().rss / 2**20,
         "named_after_s": named_at - stopped_at,
-        "named": [holder["run"] for holder in run_group["holders"]],
-        "why": run_group["holders"][0]["words"],
+        "named": [holder["run"] for holder in run_group["blockers"]],
+        "why": run_group["blockers"][0]["description"],
         "cause": verdict.get("cause"),
     }
 

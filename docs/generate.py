@@ -22,12 +22,14 @@ from click.testing import CliRunner
 from unstall import cli, remedies
 from unstall.base import errors
 from unstall.config import toml_file
+from unstall.config.detectors import families
 from unstall.data import formats
 from unstall.data.check import pages as problem_pages
-from unstall.data.check.runner import problem_names, severity_of
-from unstall.detectors import families
+from unstall.data.check.problems import PROBLEMS
+from unstall.data.check.runner import severity_of
 from unstall.detectors import pages as detector_pages
-from unstall.diagnosis.findings import cause_names, find_consequences
+from unstall.diagnosis.causes import CAUSES
+from unstall.diagnosis.findings import explained_by
 from unstall.diagnosis.pages import page, summaries
 from unstall.journal import events
 from unstall.planning.preflight import registry as preflight_checks
@@ -55,24 +57,27 @@ def pages() -> dict[Path, str]:
     }
     result |= {
         Path(f"problems/{name}.md"): _from(f"src/unstall/data/check/problems/{name}.py") + problem_pages.page(name)
-        for name in problem_names()
+        for name in PROBLEMS.names()
     }
     result |= {
         Path(f"preflight/{name}.md"): _from(f"src/unstall/planning/preflight/checks/{name}.py") + preflight_checks.page(name)
         for name in preflight_checks.check_names()
     }
-    result |= {Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + page(name) for name in cause_names()}
+    result |= {
+        Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + page(name) for name in CAUSES.names()
+    }
     result |= {
         Path(f"remedies/{name}.md"): _from(f"src/unstall/remedies/{name}.py") + remedies.page(name)
-        for name in remedies.remedy_names()
+        for name in remedies.REMEDIES.names()
     }
     result |= {command_path(typed): command_page(typed) for typed in cli.all_commands()}
     result |= {
         Path(f"formats/{name}.md"): _from(f"src/unstall/data/formats/{name}.py") + formats.page(name)
-        for name in formats.format_names()
+        for name in formats.FORMATS.names()
     }
     result |= {
-        Path(f"detectors/{name}.md"): _from(f"src/unstall/detectors/{name}.py") + detector_pages.page(name) for name in families()
+        Path(f"detectors/{name}.md"): _from(f"src/unstall/config/detectors/{name}.py") + detector_pages.page(name)
+        for name in families()
     }
     return {path: text.rstrip() + "\n" for path, text in result.items()}
 
@@ -95,10 +100,10 @@ def _in_cell(text: str) -> str:
 
 
 def causes_page() -> str:
-    said = f"Unstall can name {len(cause_names())} causes. `unstall explain CAUSE` prints the same page in a terminal."
+    said = f"Unstall can name {len(CAUSES.names())} causes. `unstall explain CAUSE` prints the same page in a terminal."
     rows = []
     for name, summary in summaries().items():
-        follows = ", ".join(f"[{other}]({other}.md)" if other in cause_names() else other for other in find_consequences(name))
+        follows = ", ".join(f"[{other}]({other}.md)" if other in CAUSES.names() else other for other in explained_by(name))
         rows.append(f"[{name}]({name}.md) | {_in_cell(summary)} | {follows}")
     return _index("src/unstall/diagnosis/causes", "The causes", said, "cause | what it is | explains", rows)
 
@@ -115,7 +120,7 @@ def remedies_page() -> str:
     )
     rows = []
     for name, summary in remedies.summaries().items():
-        module = remedies.remedy_module(name)
+        module = remedies.REMEDIES.module(name)
         treats = ", ".join(f"{kind.value} ({turn})" for kind, turn in module.TREATS.items())
         rows.append(f"[{name}]({name}.md) | {treats} | {module.SAFETY.value} | {_in_cell(summary)}")
     return _index("src/unstall/remedies", "The remedies", said, "remedy | treats | safety | what it does", rows)
@@ -123,8 +128,8 @@ def remedies_page() -> str:
 
 def problems_page() -> str:
     said = (
-        f"`unstall data check` can find {len(problem_names())} defects of a data set. What *breaks* stops a run, gives a NaN or\n"
-        "is left out in silence; what *harms* is learned wrong; a *note* is rightly there in many data sets."
+        f"`unstall data check` can find {len(PROBLEMS.names())} defects of a data set. An *error* stops a run, gives a NaN or\n"
+        "is left out in silence; a *warning* is learned wrong; an *info* is rightly there in many data sets."
     )
     rows = _linked(problem_pages.summaries(), lambda name, summary: f"{severity_of(name).value} | {summary}")
     return _index("src/unstall/data/check/problems", "The problems of data", said, "problem | severity | what it is", rows)
@@ -132,9 +137,9 @@ def problems_page() -> str:
 
 def preflight_page() -> str:
     said = (
-        f"`unstall preflight` asks {len(preflight_checks.check_names())} things before the first step, `unstall train` the quick "
-        "ones. Each *fits*,\n*warns* or *refuses*, with its reason and its cure; one that cannot know, or fails, is *unknown*, "
-        "and never counted as\nfitting."
+        f"`unstall preflight` asks {len(preflight_checks.check_names())} things before the first step, `unstall train` the "
+        "quick ones. Each is *ok*, a\n*warning* or an *error*, with its reason and its fix; one that cannot know, or fails, "
+        "is *unknown*, and\nnever counted as *ok*."
     )
     quick = {True: "yes", False: "no"}
     rows = _linked(preflight_checks.summaries(), lambda name, summary: f"{summary} | {quick[preflight_checks.is_quick(name)]}")
@@ -156,7 +161,7 @@ def detectors_page() -> str:
         f"[{family}]({family}.md) | {_in_cell(about[family])} | {', '.join(f'`{name}`' for name in names)}"
         for family, names in families().items()
     ]
-    return _index("src/unstall/detectors", "The detectors", said, "family | what it is | variants", rows)
+    return _index("src/unstall/config/detectors", "The detectors", said, "family | what it is | variants", rows)
 
 
 # --- settings ---

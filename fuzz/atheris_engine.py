@@ -19,7 +19,7 @@ def main() -> None:
     name, inputs, place = sys.argv[1], sys.argv[2], Path(sys.argv[3])
     with atheris.instrument_imports(include=["unstall", "yaml", "json"]):
         driver = importlib.import_module(f"fuzz.drivers.{name}")
-        for format_name in importlib.import_module("unstall.data.formats").format_names():
+        for format_name in importlib.import_module("unstall.data.formats").FORMATS.names():
             importlib.import_module(f"unstall.data.formats.{format_name}")  # which are else imported when first read
     corpus, folder = place / "corpus", place / "folder"
     corpus.mkdir()

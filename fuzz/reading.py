@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unstall.base.errors import UnstallError
 from unstall.data.example import DataSet
-from unstall.data.formats import format_module
+from unstall.data.formats import FORMATS
 
 MAX_MESSAGE = 2_000  # characters: a message never repeats a whole file
 
@@ -26,7 +26,7 @@ def restore(folder: Path, usual: dict[str, bytes], changed: str) -> None:
 
 def read(format_name: str, path: Path) -> None:
     """Recognises and reads; only an error of Unstall's own is a right answer besides a reading."""
-    module = format_module(format_name)
+    module = FORMATS.module(format_name)
     module.recognise(path)
     try:
         data: DataSet = module.read(path)

@@ -15,28 +15,26 @@ import pytest
 
 from tests import specimens_index
 from unstall import cli, remedies
+from unstall.config.detectors import FAMILIES, families, family_settings
 from unstall.data import formats
 from unstall.data.check import pages as problem_pages
 from unstall.data.check.context import Severity
-from unstall.data.check.runner import problem_module, problem_names
+from unstall.data.check.problems import PROBLEMS
+from unstall.data.formats import FORMATS
 from unstall.data.synthetic.defects import defect_names
-from unstall.detectors import families
-from unstall.detectors import pages as detector_pages
-from unstall.diagnosis.findings import cause_module, cause_names, find_consequences, worker_cause_names
+from unstall.diagnosis.causes import CAUSES
+from unstall.diagnosis.findings import explained_by, worker_cause_names
 from unstall.diagnosis.pages import HEADINGS, sections, summaries
 from unstall.diagnosis.verdict import Safety
 from unstall.journal import events
+from unstall.remedies import REMEDIES
 from unstall.remedies.plan import Kind
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "unstall"
-CAUSES = cause_names()
-PROBLEMS = problem_names()
 COMMANDS = cli.all_commands()
 GROUPS = [name for name in COMMANDS if cli.inner_names(name)]
-FORMATS = formats.format_names()
 DETECTORS = tuple(families())
-REMEDIES = remedies.remedy_names()
 EVENTS = sorted(set(events.KINDS) - {"Event"})
 DEFINING = {Path(inspect.getfile(kind)) for kind in events.KINDS.values()} | {SOURCE / "journal" / "events.py"}
 CURES = """
@@ -70,7 +68,7 @@ def test_the_docs_have_no_page_of_something_that_is_gone() -> None:
     assert not gone, f"{gone}. Remove by: make docs"
 
 
-@pytest.mark.parametrize("name", CAUSES)
+@pytest.mark.parametrize("name", CAUSES.names())
 def test_a_cause_is_named_by_the_fault(name: str) -> None:
     assert re.fullmatch(r"[a-z]+(_[a-z]+)*", name), f"'{name}': a cause's name is snake_case, letters only."
     words = name.split("_")
@@ -78,10 +76,10 @@ def test_a_cause_is_named_by_the_fault(name: str) -> None:
     assert words[0] not in CURES.split(), f"'{name}' begins with '{words[0]}', as a cure does. Name the fault."
 
 
-@pytest.mark.parametrize("name", CAUSES)
+@pytest.mark.parametrize("name", CAUSES.names())
 def test_a_cause_has_its_headings_and_its_summary(name: str) -> None:
     where = f"src/unstall/diagnosis/causes/{name}.py"
-    docstring = inspect.cleandoc(cause_module(name).__doc__ or "")
+    docstring = inspect.cleandoc(CAUSES.module(name).__doc__ or "")
     summary = summaries()[name]
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
     lines = docstring.splitlines()
@@ -91,28 +89,28 @@ def test_a_cause_has_its_headings_and_its_summary(name: str) -> None:
     assert not empty, f"{where}: nothing stands under {empty}."
 
 
-@pytest.mark.parametrize("name", CAUSES)
+@pytest.mark.parametrize("name", CAUSES.names())
 def test_a_cause_examines_a_journal(name: str) -> None:
-    examine = getattr(cause_module(name), "examine", None)
+    examine = getattr(CAUSES.module(name), "examine", None)
     assert callable(examine), f"src/unstall/diagnosis/causes/{name}.py: add `def examine(journal: Journal) -> Verdict`."
     assert list(inspect.signature(examine).parameters) == ["journal"], f"{name}: examine takes one argument, the journal."
 
 
 @pytest.mark.parametrize("name", worker_cause_names())
-def test_a_cause_that_shows_among_workers_examines_a_run_group(name: str) -> None:
-    examine = cause_module(name).examine_workers
-    assert list(inspect.signature(examine).parameters) == ["run_group"], f"{name}: examine_workers takes one argument, the crew."
+def test_a_cause_that_shows_among_workers_examines_a_crew(name: str) -> None:
+    examine = CAUSES.module(name).examine_workers
+    assert list(inspect.signature(examine).parameters) == ["crew"], f"{name}: examine_workers takes one argument, the crew."
     text = (ROOT / "tests" / "diagnosis" / "causes" / f"test_{name}.py").read_text(encoding="utf-8")
     assert "examine_workers" in text, f"tests/diagnosis/causes/test_{name}.py: add tests of what shows among several workers."
 
 
-@pytest.mark.parametrize("name", CAUSES)
+@pytest.mark.parametrize("name", CAUSES.names())
 def test_what_follows_from_a_cause_is_a_cause(name: str) -> None:
-    unknown = [other for other in find_consequences(name) if other not in CAUSES]
+    unknown = [other for other in explained_by(name) if other not in CAUSES.names()]
     assert not unknown, f"{name}: EXPLAINS names {unknown}, which are no causes. Name files of diagnosis/causes/."
 
 
-@pytest.mark.parametrize("name", CAUSES)
+@pytest.mark.parametrize("name", CAUSES.names())
 def test_a_cause_has_a_test_of_found_clear_and_unknown(name: str) -> None:
     path = ROOT / "tests" / "diagnosis" / "causes" / f"test_{name}.py"
     assert path.exists(), f"Add {path.relative_to(ROOT)} with tests that find it, clear it and do not know."
@@ -122,7 +120,7 @@ def test_a_cause_has_a_test_of_found_clear_and_unknown(name: str) -> None:
     assert re.search(r"^\s*def test_", text, re.MULTILINE), f"{path.relative_to(ROOT)} has no test."
 
 
-@pytest.mark.parametrize("name", CAUSES)
+@pytest.mark.parametrize("name", CAUSES.names())
 def test_a_cause_has_its_page(name: str) -> None:
     why = stale_pages().get(Path(f"causes/{name}.md"))
     assert why is None, f"docs/causes/{name}.md {why}. Write it by: make docs"
@@ -148,7 +146,7 @@ def test_the_lists_are_fresh(page: str) -> None:
     assert why is None, f"docs/{page} {why}. Write it by: make docs"
 
 
-@pytest.mark.parametrize("name", CAUSES)
+@pytest.mark.parametrize("name", CAUSES.names())
 def test_a_cause_has_a_specimen_and_a_healthy_twin(name: str) -> None:
     specimens = specimens_index.load_all()
     sick = [specimen for specimen in specimens if specimen.is_sick and specimen.cause == name]
@@ -161,29 +159,29 @@ def test_a_cause_has_a_specimen_and_a_healthy_twin(name: str) -> None:
 # --- problems of data ---
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", PROBLEMS.names())
 def test_a_problem_has_its_headings_its_severity_and_its_summary(name: str) -> None:
     where = f"src/unstall/data/check/problems/{name}.py"
-    module = problem_module(name)
+    module = PROBLEMS.module(name)
     docstring = inspect.cleandoc(module.__doc__ or "")
     summary = docstring.partition("\n")[0]
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
     underlined = [line for line, under in pairwise(docstring.splitlines()) if re.fullmatch("-+", under)]
     assert underlined == list(problem_pages.HEADINGS), f"{where}: expected {problem_pages.HEADINGS}. Received: {underlined}"
-    empty = [heading for heading, text in problem_pages.sections(module).items() if not text]
+    empty = [heading for heading, text in problem_pages.sections(name).items() if not text]
     assert not empty, f"{where}: nothing stands under {empty}."
     assert isinstance(module.SEVERITY, Severity), f"{where}: add `SEVERITY = Severity.…`."
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", PROBLEMS.names())
 def test_a_problem_is_named_by_the_fault(name: str) -> None:
-    assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name), f"'{name}': say what is wrong with what, as in 'box_inside_out'."
+    assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name), f"'{name}': say what is wrong with what, as in 'box_inverted'."
     assert name.split("_", maxsplit=1)[0] not in CURES.split(), f"'{name}' begins as a cure does. Name the fault."
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", PROBLEMS.names())
 def test_a_problem_examines_what_was_checked(name: str) -> None:
-    module = problem_module(name)
+    module = PROBLEMS.module(name)
     examine, propose_fixes = getattr(module, "examine", None), getattr(module, "propose_fixes", None)
     assert callable(examine), f"src/unstall/data/check/problems/{name}.py: add `def examine(checked: Checked) -> list[Finding]`."
     assert list(inspect.signature(examine).parameters) == ["checked"], f"{name}: examine takes one argument, what was checked."
@@ -193,7 +191,7 @@ def test_a_problem_examines_what_was_checked(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", PROBLEMS.names())
 def test_a_problem_has_its_page_its_test_and_its_specimen(name: str) -> None:
     why = stale_pages().get(Path(f"problems/{name}.md"))
     assert why is None, f"docs/problems/{name}.md {why}. Write it by: make docs"
@@ -207,10 +205,10 @@ def test_a_problem_has_its_page_its_test_and_its_specimen(name: str) -> None:
 # --- remedies ---
 
 
-@pytest.mark.parametrize("name", REMEDIES)
+@pytest.mark.parametrize("name", REMEDIES.names())
 def test_a_remedy_has_its_headings_its_summary_and_its_page(name: str) -> None:
     where = f"src/unstall/remedies/{name}.py"
-    docstring = inspect.cleandoc(remedies.remedy_module(name).__doc__ or "")
+    docstring = inspect.cleandoc(REMEDIES.module(name).__doc__ or "")
     summary = docstring.partition("\n")[0]
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
     underlined = [line for line, under in pairwise(docstring.splitlines()) if re.fullmatch("-+", under)]
@@ -221,15 +219,15 @@ def test_a_remedy_has_its_headings_its_summary_and_its_page(name: str) -> None:
     assert why is None, f"docs/remedies/{name}.md {why}. Write it by: make docs"
 
 
-@pytest.mark.parametrize("name", REMEDIES)
+@pytest.mark.parametrize("name", REMEDIES.names())
 def test_a_remedy_is_named_by_what_it_does(name: str) -> None:
-    assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name), f"'{name}': a verb and its object, as in 'lower_rate'."
+    assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name), f"'{name}': a verb and its object, as in 'lower_learning_rate'."
     assert not name.split("_", maxsplit=1)[0].endswith(("ed", "ing")), f"'{name}': begin with a verb in the imperative."
 
 
-@pytest.mark.parametrize("name", REMEDIES)
+@pytest.mark.parametrize("name", REMEDIES.names())
 def test_a_remedy_plans_for_what_was_found_and_has_its_test(name: str) -> None:
-    module = remedies.remedy_module(name)
+    module = REMEDIES.module(name)
     assert list(inspect.signature(module.plan).parameters) == ["found"], f"{name}: plan takes one argument, what was found."
     assert module.TREATS and all(isinstance(kind, Kind) for kind in module.TREATS), f"{name}: TREATS names kinds of faults."
     assert isinstance(module.SAFETY, Safety), f"{name}: add `SAFETY = Safety.…`."
@@ -254,14 +252,14 @@ def test_a_specimen_has_a_proper_header(path: Path) -> None:
     specimen = specimens_index.load(path)  # raises with what is wrong
     healthy = {other.stem for other in specimens_index.paths() if other.parent.name == "healthy"}
     if specimen.is_sick:
-        assert specimen.cause in CAUSES, f"{path.name}: cause = {specimen.cause!r} is no file of diagnosis/causes/."
+        assert specimen.cause in CAUSES.names(), f"{path.name}: cause = {specimen.cause!r} is no file of diagnosis/causes/."
         assert specimen.near in healthy, f"{path.name}: near = {specimen.near!r} must be a healthy specimen."
     else:
         assert specimen.cause == "", f'{path.name}: a healthy specimen has cause = "". Received: {specimen.cause!r}'
-        assert specimen.near in CAUSES, f"{path.name}: near = {specimen.near!r} must be a cause that it nearly has."
+        assert specimen.near in CAUSES.names(), f"{path.name}: near = {specimen.near!r} must be a cause that it nearly has."
     folder = specimen.cause or specimen.near
     assert path.parents[1].name == folder, f"{path.name} belongs into tests/specimens/{folder}/{path.parent.name}."
-    unknown = [other for other in specimen.also if other not in CAUSES]
+    unknown = [other for other in specimen.also if other not in CAUSES.names()]
     assert not unknown, f"{path.name}: also = {unknown} are no causes."
 
 
@@ -303,10 +301,10 @@ def test_a_command_can_speak_json(typed: str) -> None:
 # --- formats ---
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMATS.names())
 def test_a_format_has_its_headings_its_summary_and_its_page(name: str) -> None:
     where = f"src/unstall/data/formats/{name}.py"
-    lines = inspect.cleandoc(formats.format_module(name).__doc__ or "").splitlines()
+    lines = inspect.cleandoc(FORMATS.module(name).__doc__ or "").splitlines()
     assert lines[0].endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {lines[0]!r}"
     underlined = [line for line, under in pairwise(lines) if re.fullmatch("-+", under)]
     assert underlined == list(formats.HEADINGS), (
@@ -316,9 +314,9 @@ def test_a_format_has_its_headings_its_summary_and_its_page(name: str) -> None:
     assert why is None, f"docs/formats/{name}.md {why}. Write it by: make docs"
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMATS.names())
 def test_a_format_has_its_functions_its_test_and_its_fuzzing(name: str) -> None:
-    module = formats.format_module(name)
+    module = FORMATS.module(name)
     assert isinstance(module.SIGNS, str) and module.SIGNS, f"{name}: add SIGNS, what it is known by."
     wanted = {"recognise": ["path"], "read": ["path", "progress", "labels"], "write": ["data", "path", "link", "progress"]}
     for function, parameters in wanted.items():
@@ -333,13 +331,14 @@ def test_a_format_has_its_functions_its_test_and_its_fuzzing(name: str) -> None:
 
 @pytest.mark.parametrize("name", DETECTORS)
 def test_a_detector_has_its_summary_its_settings_and_its_page(name: str) -> None:
-    where = f"src/unstall/detectors/{name}.py"
-    summary = detector_pages.summaries()[name]
+    where = f"src/unstall/config/detectors/{name}.py"
+    summary = FAMILIES.summary(name)
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
-    assert "Paper:" in detector_pages.docstring(name), f"{where}: name the paper in the docstring, after 'Paper:'."
-    known = {setting.name for setting in detector_pages.settings(name)}
+    assert "Paper:" in FAMILIES.page(name), f"{where}: name the paper in the docstring, after 'Paper:'."
+    known = {setting.name for setting in family_settings(name)}
     wanted = {"classes", "image_px", "trainable_stages", "precision", "remat", "least_score", "most_iou", "most_detections"}
     assert wanted <= known, f"{where}: the settings lack {sorted(wanted - known)}, which every detector has."
+    assert (SOURCE / "detectors" / f"{name}.py").exists(), f"Add src/unstall/detectors/{name}.py with one class of Detector."
     why = stale_pages().get(Path(f"detectors/{name}.md"))
     assert why is None, f"docs/detectors/{name}.md {why}. Write it by: make docs"
 
@@ -347,7 +346,7 @@ def test_a_detector_has_its_summary_its_settings_and_its_page(name: str) -> None
 @pytest.mark.parametrize("name", DETECTORS)
 def test_a_detector_has_a_tiny_variant_and_a_test_that_it_conforms(name: str) -> None:
     tiny = [variant for variant in families()[name] if variant.endswith("_tiny")]
-    assert len(tiny) == 1, f"src/unstall/detectors/{name}.py: add one variant '…_tiny' that learns on two cores."
+    assert len(tiny) == 1, f"src/unstall/config/detectors/{name}.py: add one variant '…_tiny' that learns on two cores."
     path = ROOT / "tests" / "detectors" / f"test_{name}.py"
     assert path.exists(), f"Add {path.relative_to(ROOT)}: see tests/detectors/conformance.py."
     text = path.read_text(encoding="utf-8")

@@ -30,7 +30,7 @@ def test_any_input_gives_a_reading_or_a_clear_error(name: str, drawn: st.DataObj
         driver.one(drawn.draw(inputs_of(driver)), Path(folder))
 
 
-@pytest.mark.parametrize("name", formats.format_names())
+@pytest.mark.parametrize("name", formats.FORMATS.names())
 def test_the_seeds_begin_with_one_that_is_read_whole(name: str, tmp_path: Path) -> None:
     """Or the fuzzing would never get beyond the first check."""
     driver = importlib.import_module(f"fuzz.drivers.{name}")

@@ -43,7 +43,9 @@ INSIDE = [
     *SOURCE.glob("probe/**/*.py"),
     *SOURCE.glob("journal/**/*.py"),
     *SOURCE.glob("base/redact/*.py"),
+    SOURCE / "base" / "directories.py",
     SOURCE / "base" / "errors.py",
+    SOURCE / "base" / "file_lock.py",
     SOURCE / "base" / "private_files.py",
     SOURCE / "__init__.py",
 ]
@@ -58,7 +60,9 @@ NEWER_NAMES = frozenset({
 LIGHT = (
     "unstall.journal",
     "unstall.probe",
+    "unstall.base.directories",
     "unstall.base.errors",
+    "unstall.base.file_lock",
     "unstall.base.redact",
     "unstall.base.private_files",
 )
@@ -90,8 +94,8 @@ def modules_of_the_package() -> list[str]:
 
 def is_learning(module: str) -> bool:
     """The learning half computes with NumPy; it takes a backend only in the function that needs one."""
-    in_planning = ("autoconfig", "preflight.checks.", "preflight.data_check_cache")
-    return module.startswith(("unstall.data", "unstall.tfod.", *(f"unstall.planning.{name}" for name in in_planning)))
+    light = ("unstall.data.augment.names", "unstall.data.check.problems", "unstall.data.formats")
+    return module not in light and module.startswith(("unstall.data.", "unstall.tfod.", "unstall.planning.autoconfig"))
 
 
 # Of detectors and training, what is used where no framework is loaded.
@@ -162,7 +166,7 @@ except SystemExit as end:
     [
         "causes",
         "explain generator_blocked",
-        "explain lower_rate",
+        "explain lower_learning_rate",
         "runs",
         "runs --prune --state failed --dry-run",
         "attach PID",

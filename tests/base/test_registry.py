@@ -1,37 +1,79 @@
-"""Everything that has a page is explained by its name, and a name means one thing."""
+"""A package as a registry: its modules are the entries, found and described without being imported."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from unstall.base import registry
 from unstall.base.errors import InvalidInputError
+from unstall.base.registry import Registry
 
-DOCS = Path(__file__).parents[2] / "docs"
-FOLDERS = {"cause": "causes", "remedy": "remedies", "check": "preflight", "problem": "problems"}
-
-
-def test_no_two_things_have_one_name() -> None:
-    files = [path.stem for folder, _, _ in registry.KINDS.values() for path in (registry.PACKAGE / folder).glob("[!_]*.py")]
-    files = [name for name in files if name not in registry.SHARED]
-    assert sorted(files) == sorted(registry.kinds())
-
-
-def test_all_that_have_a_page_in_the_docs_are_explained() -> None:
-    pages = {path.stem for folder in FOLDERS.values() for path in (DOCS / folder).glob("*.md")} - {"README"}
-    assert pages == set(registry.kinds())
+FILES = {
+    "__init__.py": "",
+    "apple.py": '"""An apple.\n\nIt grows on a tree.\n"""\nCOLOUR = "red"\n',
+    "import_.py": '"""Named like a keyword."""\n',
+    "needs_more.py": '"""It cannot be imported here."""\nimport a_package_that_is_not_there\n',
+    "shared.py": "",
+    "sour_cherry.py": "",
+    "sweet/__init__.py": '"""A package is an entry, too."""\n',
+}
 
 
-@pytest.mark.parametrize("name", sorted(registry.kinds()))
-def test_a_page_is_that_of_the_docs_and_its_plain_form_names_its_kind(name: str) -> None:
-    kind = registry.kinds()[name]
-    assert registry.page(name).rstrip() in (DOCS / FOLDERS[kind] / f"{name}.md").read_text(encoding="utf-8")
-    plain = registry.page_as_plain(name)
-    assert plain[kind] == name and plain["summary"] and plain["sections"]
+@pytest.fixture
+def fruits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
+    for name, text in FILES.items():
+        path = tmp_path / "fruits_for_a_test" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield Registry("fruits_for_a_test", "fruit", exclude=("shared",))
+    for name in [name for name in sys.modules if name.startswith("fruits_for_a_test")]:
+        del sys.modules[name]
 
 
-def test_a_name_that_is_like_no_other_is_refused_with_where_they_are_listed() -> None:
-    with pytest.raises(InvalidInputError, match=r"There is no cause, remedy, check or problem 'zzz'\. `unstall causes` lists"):
-        registry.page("zzz")
+def test_the_entries_are_the_files_but_those_that_are_excluded(fruits: Registry) -> None:
+    assert fruits.names() == ("apple", "import", "needs_more", "sour_cherry", "sweet")
+
+
+def test_an_entry_is_imported_by_its_name(fruits: Registry) -> None:
+    assert fruits.module("apple").COLOUR == "red"
+    assert fruits.module("import").__name__ == "fruits_for_a_test.import_"
+
+
+def test_pages_and_summaries_need_no_import(fruits: Registry) -> None:
+    assert fruits.page("apple") == "An apple.\n\nIt grows on a tree."
+    assert fruits.summaries() == {
+        "apple": "An apple.",
+        "import": "Named like a keyword.",
+        "needs_more": "It cannot be imported here.",
+        "sour_cherry": "",
+        "sweet": "A package is an entry, too.",
+    }
+    assert not any(name.startswith("fruits_for_a_test") for name in sys.modules)
+
+
+def test_a_wrong_name_is_refused_with_the_most_similar_one(fruits: Registry) -> None:
+    for ask in (fruits.module, fruits.page, fruits.refuse_unknown):
+        with pytest.raises(InvalidInputError) as refused:
+            ask("aple")
+        assert str(refused.value) == (
+            "There is no fruit 'aple'. Did you mean 'apple'? Fruits: apple, import, needs_more, sour_cherry, sweet."
+        )
+    with pytest.raises(InvalidInputError, match=r"^There is no fruit 'zzz'\. `fruits` lists all 6\.$"):
+        Registry("fruits_for_a_test", "fruit", listing="`fruits` lists all {count}.").refuse_unknown("zzz")
+
+
+def test_names_may_have_hyphens_where_files_have_underscores(fruits: Registry) -> None:
+    typed = Registry(fruits.package, "fruit", hyphens=True)
+    assert typed.names() == ("apple", "import", "needs-more", "shared", "sour-cherry", "sweet")
+    assert typed.module("sour-cherry").__name__ == "fruits_for_a_test.sour_cherry"
+    with pytest.raises(InvalidInputError, match=r"There is no fruit 'red sour_cherry'\. Did you mean 'sour-cherry'\?"):
+        typed.refuse_unknown("sour_cherry", within="red")
+
+
+def test_a_module_that_is_no_package_is_no_registry(fruits: Registry) -> None:
+    with pytest.raises(TypeError, match="expected a package"):
+        Registry("fruits_for_a_test.apple", "fruit").names()

@@ -35,9 +35,9 @@ def test_who_holds_the_others_stands_first_and_says_why(catalogue: Catalogue) ->
     training(catalogue.folder, "another")
     rows = catalogue.look()
     assert [row["run"] for row in rows] == ["c-run", "a-run", "b-run", "another"]
-    assert rows[0]["crew"]["holds"] == {"words": "generator_blocked", "count": 2}
-    assert [row["crew"]["held_by"] for row in rows[1:3]] == ["worker 2", "worker 2"]
-    assert rows[3]["crew"] is None
+    assert rows[0]["distributed"]["blocks"] == {"description": "generator_blocked", "count": 2}
+    assert [row["distributed"]["blocked_by"] for row in rows[1:3]] == ["worker 2", "worker 2"]
+    assert rows[3]["distributed"] is None
     page = ListPage(catalogue).whole()
     assert "✖ holds the others: generator_blocked" in page
     assert "1 run is stuck" in page and "(worker 2 holds 2 of 3)" in page
@@ -51,17 +51,17 @@ def test_a_row_changes_when_another_worker_does(catalogue: Catalogue) -> None:
     seen = catalogue.number
     moves.ends(61, exit_code=None, signal=9)
     catalogue.look()
-    told = {row["run"]: row["crew"] for row in catalogue.changed_since(seen)[0]}
-    assert told["a-run"]["held_by"] == "worker 1"
-    assert told["b-run"]["holds"]["words"] == "after step 571 it has killed"
+    told = {row["run"]: row["distributed"] for row in catalogue.changed_since(seen)[0]}
+    assert told["a-run"]["blocked_by"] == "worker 1"
+    assert told["b-run"]["blocks"]["description"] == "after step 571 it has killed"
 
 
 def test_workers_that_all_train_hold_nobody(catalogue: Catalogue) -> None:
     for worker in range(3):
         of_workers(training(catalogue.folder, f"run-{worker}"), worker)
     rows = catalogue.look()
-    assert [row["crew"]["worker"] for row in rows] == [0, 1, 2]
-    assert not any(row["crew"]["holds"] or row["crew"]["held_by"] for row in rows)
+    assert [row["distributed"]["rank"] for row in rows] == [0, 1, 2]
+    assert not any(row["distributed"]["blocks"] or row["distributed"]["blocked_by"] for row in rows)
     assert "holds" not in ListPage(catalogue).whole().partition("<tbody>")[2]
 
 
@@ -71,5 +71,5 @@ def test_an_earlier_training_at_the_same_address_is_another_group(catalogue: Cat
     finished(catalogue.folder, "before-1", membership=place)
     for worker in (0, 1):
         of_workers(Written(catalogue.folder, f"now-{worker}", time.time() - 60).starts().fits().steps(0, 9, 50), worker)
-    groups = {row["run"]: row["crew"]["group"] for row in catalogue.look()}
+    groups = {row["run"]: row["distributed"]["group"] for row in catalogue.look()}
     assert groups == {"now-0": "now-0", "now-1": "now-0", "before-0": "before-0", "before-1": "before-0"}

@@ -22,7 +22,7 @@ def row(
 
 
 def verdict(effect: str) -> dict[str, Any]:
-    return {"cause": "input_starved", "effect": effect, "where": "train.py:3", "line": "It waits for data."}
+    return {"cause": "input_starved", "effect": effect, "where": "train.py:3", "summary": "It waits for data."}
 
 
 def test_the_command_offers_every_state() -> None:

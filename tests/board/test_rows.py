@@ -18,14 +18,14 @@ def test_a_run_that_trains(tmp_path: Path) -> None:
     assert (row["state"], row["tone"], row["is_live"], row["verdict"]) == ("training", "good", True, None)
     assert (row["progress"]["step"], row["progress"]["steps"]) == (571, 1000)
     assert row["speed"] == {"value": pytest.approx(10), "unit": "steps/s"}
-    assert row["left_s"] == pytest.approx(43, abs=2)
+    assert row["remaining_s"] == pytest.approx(43, abs=2)
 
 
 def test_a_run_that_stands_still_with_a_verdict_is_an_alarm(tmp_path: Path) -> None:
     row = read_row(stuck(tmp_path).run)
     assert (row["state"], row["tone"]) == ("stuck", "alarm")
-    assert row["verdict"]["cause"] == "generator_blocked" and row["verdict"]["line"] == "It waits for the network."
-    assert row["left_s"] is None and row["speed"] is None
+    assert row["verdict"]["cause"] == "generator_blocked" and row["verdict"]["summary"] == "It waits for the network."
+    assert row["remaining_s"] is None and row["speed"] is None
 
 
 def test_a_short_pause_without_a_verdict_is_no_alarm(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_of_a_long_journal_the_begin_and_the_end_are_read(tmp_path: Path) -> Non
     row = read_row(written.run)
     assert (row["progress"]["step"], row["progress"]["steps"]) == (8000, 100_000)
     assert row["command"] == ["python", "train.py"]
-    assert row["left_s"] == pytest.approx(92_000, rel=0.01)
+    assert row["remaining_s"] == pytest.approx(92_000, rel=0.01)
 
 
 def test_a_training_of_ours_that_was_resumed_and_ended_tells_all_its_steps(tmp_path: Path) -> None:

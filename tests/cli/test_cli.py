@@ -17,8 +17,8 @@ import pytest
 
 from tests.programs import UNSTALL, write
 from unstall.base.errors import CANNOT_TELL
-from unstall.cli import all_commands, command_names, inner_names
-from unstall.diagnosis.findings import cause_names
+from unstall.cli import all_commands, commands, inner_names
+from unstall.diagnosis.causes import CAUSES
 
 STARTED_IN = Path.cwd()
 PROGRAM = "import sys, time\nprint('of the program')\ntime.sleep(1)\nsys.exit(5)\n"
@@ -61,9 +61,9 @@ def a_run(tmp_path: Path) -> str:
 def test_help_lists_every_command_with_a_line_of_its_own() -> None:
     done = call("--help", COLUMNS="120")
     assert done.returncode == 0
-    commands = done.stdout.partition("Commands:")[2].splitlines()
-    listed = [line.split()[0] for line in commands if re.match(r"  \w", line)]
-    assert listed == command_names()
+    shown = done.stdout.partition("Commands:")[2].splitlines()
+    listed = [line.split()[0] for line in shown if re.match(r"  \w", line)]
+    assert listed == list(commands().names())
 
 
 @pytest.mark.parametrize("typed", all_commands())
@@ -85,10 +85,10 @@ def test_a_wrong_command_names_the_nearest() -> None:
 
 def test_causes_are_listed_for_a_person_and_as_json() -> None:
     listed = as_json("causes")["causes"]
-    assert [row["cause"] for row in listed] == list(cause_names())
+    assert [row["cause"] for row in listed] == list(CAUSES.names())
     assert all(row["summary"] for row in listed)
     shown = call("causes").stdout
-    assert all(name in shown for name in cause_names())
+    assert all(name in shown for name in CAUSES.names())
 
 
 def test_explain_prints_the_page_for_a_person_and_as_json() -> None:
@@ -100,14 +100,14 @@ def test_explain_prints_the_page_for_a_person_and_as_json() -> None:
 
 
 def test_explain_knows_remedies_too() -> None:
-    page = as_json("explain", "lower_rate")
-    assert page["remedy"] == "lower_rate" and page["safety"] == "auto" and "How to undo it" in page["sections"]
-    assert "What it costs" in call("explain", "lower_rate").stdout
+    page = as_json("explain", "lower_learning_rate")
+    assert page["remedy"] == "lower_learning_rate" and page["safety"] == "auto" and "How to undo it" in page["sections"]
+    assert "What it costs" in call("explain", "lower_learning_rate").stdout
 
 
 @pytest.mark.parametrize(
     ("kind", "name", "heading"),
-    [("check", "read_speed", "Why it matters"), ("problem", "box_twice", "What it does to a training")],
+    [("check", "read_speed", "Why it matters"), ("problem", "box_duplicate", "What it does to a training")],
 )
 def test_explain_knows_checks_and_problems_of_data_too(kind: str, name: str, heading: str) -> None:
     page = as_json("explain", name)
@@ -118,9 +118,9 @@ def test_explain_knows_checks_and_problems_of_data_too(kind: str, name: str, hea
 @pytest.mark.parametrize(
     ("wrong", "nearest"),
     [
-        ("lower_rates", "'lower_rate'? That is a remedy."),
+        ("lower_learning_rates", "'lower_learning_rate'? That is a remedy."),
         ("disk_rooms", "'disk_room'? That is a check of the preflight."),
-        ("box_twise", "'box_twice'? That is a problem of data."),
+        ("box_duplicat", "'box_duplicate'? That is a problem of data."),
     ],
 )
 def test_explain_of_a_wrong_name_names_the_nearest_of_all_kinds(wrong: str, nearest: str) -> None:

@@ -33,7 +33,7 @@ def test_the_same_run_twice_differs_in_nothing_that_matters() -> None:
 def test_what_differs_can_be_had_as_json_alone() -> None:
     plain = json.loads(call("compare", str(FREE), str(FULL), "--quick", "--json", "-").stdout)
     assert plain["after"]["outcome"] == "failed"
-    assert {"differences", "answer", "moved", "explained", "curves"} <= set(plain)
+    assert {"differences", "summary", "metrics", "explanations", "curves"} <= set(plain)
 
 
 @pytest.mark.parametrize(

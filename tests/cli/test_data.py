@@ -10,15 +10,15 @@ import pytest
 
 from tests.cli.test_cli import as_json, call
 from tests.data.dataset_files import coco_box, coco_image, coco_text, picture, put
-from unstall.cli import command_names
-from unstall.data.formats import format_names
+from unstall.cli import commands
+from unstall.data.formats import FORMATS
 
 
 def test_the_group_lists_its_commands() -> None:
     done = call("data", "--help", COLUMNS="120")
     assert done.returncode == 0
     listed = [line.split()[0] for line in done.stdout.partition("Commands:")[2].splitlines() if line[:3].strip()]
-    assert listed == command_names("data")
+    assert listed == list(commands("data").names())
 
 
 def test_a_wrong_command_of_the_group_names_the_nearest() -> None:
@@ -29,7 +29,7 @@ def test_a_wrong_command_of_the_group_names_the_nearest() -> None:
 
 def test_formats_are_listed_for_a_person_and_as_json() -> None:
     listed = as_json("data", "formats")["formats"]
-    assert [row["format"] for row in listed] == list(format_names())
+    assert [row["format"] for row in listed] == list(FORMATS.names())
     shown = call("data", "formats").stdout
     assert all(row["format"] in shown for row in listed)
 

@@ -15,7 +15,7 @@ from tests.cli.test_cli import as_json, call
 @pytest.fixture(scope="module")
 def sick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sick") / "set"
-    wanted = ["box_inside_out", "image_truncated", "image_rotated", "box_tiny", "box_outside"]
+    wanted = ["box_inverted", "image_truncated", "image_rotated", "box_tiny", "box_outside"]
     done = call("data", "shapes", str(path), "--images", "30", "--size", "160x120", *(f"--defect={name}" for name in wanted))
     assert done.returncode == 0, done.stderr
     assert all(name in done.stdout for name in wanted)
@@ -32,13 +32,13 @@ def well(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_check_prints_a_table_and_ends_with_1_where_something_breaks(sick: Path) -> None:
+def test_check_prints_a_table_and_ends_with_1_where_there_are_errors(sick: Path) -> None:
     done = call("data", "check", str(sick), COLUMNS="160")
     assert done.returncode == 1
     lines = done.stdout.splitlines()
     box = r"images\[\d+\]: annotations\[\d+\].bbox \(shapes_\d+.jpg\):"
-    assert re.match(rf"breaks +box_inside_out +1 +annotations/instances_train.json: {box}", lines[1])
-    assert "3 would break a run, 1 would harm it, 1 to note" in lines[-1]
+    assert re.match(rf"error +box_inverted +1 +annotations/instances_train.json: {box}", lines[1])
+    assert "3 errors, 1 warning, 1 info" in lines[-1]
 
 
 def test_check_of_a_healthy_data_set_ends_with_0(well: Path) -> None:
@@ -51,7 +51,7 @@ def test_check_as_json_is_everything_and_nothing_else(sick: Path) -> None:
     done = call("data", "check", str(sick), "--json", "-")
     assert done.returncode == 1
     told = json.loads(done.stdout)
-    assert {row["problem"] for row in told["problems"]} >= {"box_inside_out", "image_truncated", "box_tiny"}
+    assert {row["problem"] for row in told["problems"]} >= {"box_inverted", "image_truncated", "box_tiny"}
     fewer = json.loads(call("data", "check", str(sick), "--no-images", "--json", "-").stdout)
     assert fewer["images_looked_at"] == 0 and "image_truncated" not in {row["problem"] for row in fewer["problems"]}
 
@@ -61,7 +61,7 @@ def test_check_writes_a_page_that_needs_nothing_else(sick: Path, tmp_path: Path)
     page = (tmp_path / "page.html").read_text()
     assert page.count("data:image/jpeg;base64,") >= 4
     assert not re.search(r"(src|href)=\"(?!data:|#)", page)
-    assert "box_inside_out" in page and "<code>--fix</code>" in page
+    assert "box_inverted" in page and "<code>--fix</code>" in page
 
 
 def test_check_beside_a_run_is_shown_by_its_report(sick: Path, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_fix_writes_a_copy_that_is_well(sick: Path, tmp_path: Path) -> None:
     assert done.returncode == 1  # of the original
     assert "4 changes, listed in changes.txt" in done.stdout
     again = call("data", "check", str(tmp_path / "copy"))
-    assert again.returncode == 0 and "1 to note" in again.stdout
+    assert again.returncode == 0 and "1 info" in again.stdout
 
 
 def test_fix_into_the_data_set_or_over_something_is_refused(sick: Path, tmp_path: Path) -> None:
@@ -184,13 +184,13 @@ def test_shapes_with_a_wrong_wish_say_what_is_expected(option: str, value: str, 
 
 
 def test_problems_are_listed_and_explained() -> None:
-    from unstall.data.check.runner import problem_names
+    from unstall.data.check.problems import PROBLEMS
 
     listed = as_json("data", "problems")["problems"]
-    assert [row["problem"] for row in listed] == list(problem_names())
+    assert [row["problem"] for row in listed] == list(PROBLEMS.names())
     shown = call("data", "problems", COLUMNS="160").stdout
-    assert all(name in shown for name in problem_names())
-    assert "What it does to a training" in call("data", "problems", "box_twice").stdout
-    assert as_json("data", "problems", "box_twice")["page"].startswith("# box_twice")
-    done = call("data", "problems", "box_twise")
-    assert done.returncode == 2 and "Did you mean 'box_twice'?" in done.stderr
+    assert all(name in shown for name in PROBLEMS.names())
+    assert "What it does to a training" in call("data", "problems", "box_duplicate").stdout
+    assert as_json("data", "problems", "box_duplicate")["page"].startswith("# box_duplicate")
+    done = call("data", "problems", "box_duplicat")
+    assert done.returncode == 2 and "Did you mean 'box_duplicate'?" in done.stderr

@@ -18,10 +18,10 @@ from unstall.journal.events import ProcessEnded, RunStarted, VerdictReached
 def test_workers_of_one_training_are_told_together(tmp_path: Path) -> None:
     runs = [written_worker(tmp_path, 0, REDUCES), written_worker(tmp_path, 1, LOADS)]
     told = as_json("diagnose", *(str(run.path) for run in runs), code=VERDICT_FOUND)
-    (run_group,), apart = told["crews"], told["apart"]
+    (run_group,), apart = told["run_groups"], told["ungrouped"]
     assert not apart
-    assert (run_group["state"], run_group["of"], run_group["verdicts"][0]["cause"]) == ("stuck", 2, "collective_stuck")
-    assert [(worker["name"], worker["step"], worker["where"], worker["holds"]) for worker in run_group["workers"]] == [
+    assert (run_group["state"], run_group["world_size"], run_group["verdicts"][0]["cause"]) == ("stuck", 2, "collective_stuck")
+    assert [(worker["name"], worker["step"], worker["where"], worker["is_blocking"]) for worker in run_group["workers"]] == [
         ("worker 0", 381, "train.py:36", False),
         ("worker 1", 381, "loader.py:12", True),
     ]
@@ -40,7 +40,7 @@ def test_a_run_that_belongs_to_no_other_is_told_by_itself(tmp_path: Path) -> Non
         ProcessEnded(at=T0 + 9, exit_code=0),
     )
     told = as_json("diagnose", f"{tmp_path}/", code=VERDICT_FOUND)
-    assert [(each["run"], each["why"], each["story"]["state"]) for each in told["apart"]] == [
+    assert [(each["run"], each["why"], each["story"]["state"]) for each in told["ungrouped"]] == [
         ("alone", "it tells of no other workers", "done")
     ]
     assert "alone: told by itself, as it tells of no other workers." in call("diagnose", f"{tmp_path}/").stdout
@@ -79,5 +79,5 @@ def test_a_folder_is_followed_until_all_have_ended(tmp_path: Path) -> None:
     out, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (VERDICT_FOUND, f"unstall: all runs in {tmp_path} have ended.\n")
     assert "held by   worker 2 (host-2): generator_blocked at loader.py:12; 2 wait" in out
-    told = json.loads(target.read_text())["crews"]
-    assert [(holder["worker"], holder["kind"]) for holder in told[0]["holders"]] == [(2, "elsewhere")]
+    told = json.loads(target.read_text())["run_groups"]
+    assert [(holder["rank"], holder["kind"]) for holder in told[0]["blockers"]] == [(2, "elsewhere")]

@@ -14,7 +14,7 @@ from PIL import Image
 from tests.cli.test_cli import as_json, call
 from tests.detectors.weights.checkpoints import checkpoint, mapping, tensor, zipped
 from tests.training.tiny import NAMES, VARIANT, tiny_weights
-from unstall.cli import command_names
+from unstall.cli import commands
 from unstall.detectors.weights import shapes
 
 
@@ -38,7 +38,11 @@ def photographs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_group_lists_its_commands() -> None:
     listed = call("weights", "--help").stdout.partition("Commands:")[2]
-    assert [line.split()[0] for line in listed.splitlines() if line[:3].strip()] == command_names("weights") == ["import", "show"]
+    assert (
+        [line.split()[0] for line in listed.splitlines() if line[:3].strip()]
+        == list(commands("weights").names())
+        == ["import", "show"]
+    )
 
 
 def test_import_makes_a_weights_file_and_says_what_was_taken(tiny_pth: Path, tmp_path: Path) -> None:
@@ -48,7 +52,12 @@ def test_import_makes_a_weights_file_and_says_what_was_taken(tiny_pth: Path, tmp
     assert f"{VARIANT}, classes 6, from {tiny_pth}, a detector" in done.stdout and "no such tensor here" in done.stdout
     told = as_json("weights", "show", str(out))
     assert told["description"]["variant"] == VARIANT and told["written_by"] == "Unstall"
-    assert told["fits"][0] == {"variant": VARIANT, "taken": len(told["tensors"]), "of": len(told["tensors"]), "as": "a detector"}
+    assert told["fits"][0] == {
+        "variant": VARIANT,
+        "matched": len(told["tensors"]),
+        "total": len(told["tensors"]),
+        "as": "a detector",
+    }
 
 
 def test_import_as_json_has_all_of_it(tiny_pth: Path, tmp_path: Path) -> None:

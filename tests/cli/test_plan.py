@@ -37,5 +37,5 @@ def test_a_tiny_detector_on_this_machines_cores(tmp_path: Path) -> None:
     done = call("plan", *options, "--json", str(told), XDG_CACHE_HOME=str(tmp_path), COLUMNS="160")
     assert done.returncode == 0, done.stderr
     plain = json.loads(told.read_text())
-    assert plain["fits"] and plain["changes"] == {} and plain["way"] == "estimated"
+    assert plain["fits"] and plain["changes"] == {} and plain["method"] == "estimated"
     assert "a batch of 4 fits as wanted" in done.stdout and "largest outputs" in done.stdout

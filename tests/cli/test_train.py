@@ -10,10 +10,10 @@ import pytest
 
 from tests.cli.test_cli import as_json, call
 from unstall.config import settings
+from unstall.config.detectors import variants
 from unstall.config.settings import Settings, as_plain
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
-from unstall.detectors import variants
 from unstall.journal.run_folder import RunFolder
 
 
@@ -77,7 +77,7 @@ def test_a_run_that_goes_on_shows_its_settings_with_what_is_asked_to_be_other(tm
 def test_what_the_preflight_refuses_is_not_begun(tmp_path: Path) -> None:
     done = call("train", "--data", str(tmp_path / "absent"), "--out", str(tmp_path / "run"))
     assert done.returncode == 1 and not (tmp_path / "run").exists()
-    assert "refuses  paths" in done.stderr and "it was not begun" in done.stderr
+    assert "error    paths" in done.stderr and "it was not begun" in done.stderr
 
 
 # --- preflight ---
@@ -86,12 +86,12 @@ def test_what_the_preflight_refuses_is_not_begun(tmp_path: Path) -> None:
 def test_preflight_says_what_refuses_and_what_it_cannot_know(tmp_path: Path) -> None:
     done = call("preflight", "--data", str(tmp_path / "absent"), "--quick", COLUMNS="200")
     assert done.returncode == 1
-    assert "is not there" in done.stdout and "do: correct the path" in done.stdout and "preflight: 1 refused" in done.stdout
+    assert "is not there" in done.stdout and "fix: correct the path" in done.stdout and "preflight: 1 error" in done.stdout
     told = json.loads(call("preflight", "--data", str(tmp_path / "absent"), "--quick", "--json", "-").stdout)
-    answers = {check["check"]: check["answer"] for check in told["checks"]}
-    assert (told["answer"], answers["paths"], answers["data_set"], answers["weights"]) == (
-        "refuses",
-        "refuses",
+    statuses = {check["check"]: check["status"] for check in told["checks"]}
+    assert (told["status"], statuses["paths"], statuses["data_set"], statuses["weights"]) == (
+        "error",
+        "error",
         "unknown",
         "unknown",
     )

@@ -28,7 +28,7 @@ def test_a_training_ends_with_a_score_and_its_files(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["exit_code"], told["ending"], told["folder"]) == (0, "done", str(run))
-    assert told["preflight"]["answer"] in {"fits", "warns"} and 0 <= told["score"]["figures"]["AP50"] <= 1
+    assert told["preflight"]["status"] in {"ok", "warning"} and 0 <= told["score"]["figures"]["AP50"] <= 1
     assert {"best_weights", "last_weights", "history", "predictions", "checkpoints"} <= set(told["files"])
     assert "preflight: " in done.stderr and "nothing wrong in what could be seen" in done.stderr
     evaluated = call(
@@ -38,7 +38,7 @@ def test_a_training_ends_with_a_score_and_its_files(tmp_path: Path) -> None:
     score = json.loads(evaluated.stdout)
     assert (
         score["scored"]["images"] == "held_out"
-        and score["scored"]["of"] == 16
+        and score["scored"]["total"] == 16
         and score["images"] == score["scored"]["count"] < 16
     )
     assert evaluated.stderr.startswith(f"Scoring {score['images']} held-out images of 16")

@@ -55,7 +55,7 @@ def test_the_cheapest_card_that_fits_is_chosen_and_the_dearer_ones_are_not_looke
     best = machine_plan.choose_machine(offers)
     assert best is not None and best.machine.name == "g2-standard-4" and best.changes == {}
     after = offers[offers.index(best) + 1 :]
-    assert after and all(each.answer == "not looked at" and each.need_bytes is None for each in after)
+    assert after and all(each.status == "not looked at" and each.need_bytes is None for each in after)
     assert len({str(asked.card.get("description")) for asked in known.asked}) == 1  # one plan serves all machines with an L4
 
 
@@ -69,7 +69,7 @@ def test_what_no_l4_can_hold_goes_to_the_next_card(known: Known) -> None:
     known.per_image = 80_000 * MIB
     offers = offers_of(WANTED)
     refused = next(each for each in offers if each.machine.name == "g2-standard-4")
-    assert refused.answer == "does not fit" and "of" in refused.why and "NVIDIA L4" in refused.why
+    assert refused.status == "does not fit" and "of" in refused.why and "NVIDIA L4" in refused.why
     assert chosen_for(WANTED).machine.card == "a100_40gb"
 
 
@@ -86,7 +86,7 @@ def test_spot_prices_are_asked_for(known: Known) -> None:
 
 
 def test_a_large_detector_is_not_sent_to_a_machine_without_a_card(known: Known) -> None:
-    refused = [each for each in offers_of(WANTED) if each.machine.card is None and each.answer != "not looked at"]
+    refused = [each for each in offers_of(WANTED) if each.machine.card is None and each.status != "not looked at"]
     assert refused and all("no card for 34.0 million weights" in each.why for each in refused)
     assert chosen_for(replace(WANTED, parameters=400_000)).machine.card is None
 

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from unstall.base.errors import InvalidInputError
 from unstall.config import settings, toml_file
 from unstall.config.aliases import CALLED_ELSEWHERE
+from unstall.config.detectors import family_settings
 from unstall.config.options import GroupedCommand, given, setting_options
-from unstall.detectors import pages
 
 
 def typed(*arguments: str) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def test_what_other_trainers_call_a_setting_is_told_by_its_name_here(typed_name:
 
 
 def test_every_name_that_is_pointed_to_is_a_setting() -> None:
-    families = [{each.name for each in pages.settings(family)} for family in ("ssd", "retinanet", "faster_rcnn")]
+    families = [{each.name for each in family_settings(family)} for family in ("ssd", "retinanet", "faster_rcnn")]
     for name in CALLED_ELSEWHERE:
         table, _, inner = name.partition(".")
         assert table in settings.names() and (not inner or all(inner in known for known in families))

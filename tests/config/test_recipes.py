@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from unstall.base.errors import InvalidInputError
+from unstall.config.detectors import variants
 from unstall.config.recipes import RECIPES, recipe_of
-from unstall.detectors import variants
 
 
 def test_every_variant_has_one_and_nothing_else_has() -> None:

@@ -10,7 +10,8 @@ from unstall.base.errors import InvalidInputError
 from unstall.config import toml_file
 from unstall.config.recipes import RECIPES
 from unstall.config.settings import Settings
-from unstall.config.sources import CHANGEABLE, augment_names, going_on, recipe_of, resolve
+from unstall.config.sources import CHANGEABLE, going_on, recipe_of, resolve
+from unstall.data.augment.names import NAMED
 
 
 def test_later_sources_win_and_each_value_says_where_it_came_from(tmp_path: Path) -> None:
@@ -120,18 +121,12 @@ def test_a_run_that_goes_on_may_be_extended_but_not_become_another() -> None:
             going_on(before, other)
 
 
-def test_augmentations_are_known_by_the_names_that_they_have() -> None:
-    from unstall.data.augment.names import NAMED
-
-    assert augment_names() == list(NAMED)
-
-
 def test_what_may_be_changed_are_settings() -> None:
     assert set(CHANGEABLE) <= set(vars(Settings()))
 
 
 def test_the_help_of_augment_names_every_one_there_is() -> None:
-    assert f"of {', '.join(augment_names())}" == toml_file.meaning("augment")
+    assert f"of {', '.join(NAMED)}" == toml_file.meaning("augment")
 
 
 @pytest.mark.parametrize(("place", "named"), [("gs://$NOT_SET_HERE/set", "NOT_SET_HERE"), ("gs:///set", "names no bucket")])

@@ -11,7 +11,8 @@ import pytest
 
 from tests.detectors.golden import CLASSES, GOLDENS, Golden, drawn, images, kept, regions, targets
 from tests.detectors.layers.random_boxes import array, plain_iou
-from unstall.detectors import build, family_of
+from unstall.config.detectors import family_of
+from unstall.detectors import build
 from unstall.detectors.detector import Detector, Targets
 from unstall.detectors.weights.layout import slots
 

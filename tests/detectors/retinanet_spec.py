@@ -13,10 +13,10 @@ from tests.detectors.gradients import Differentiating, slopes_of
 from tests.detectors.layers.random_boxes import SEEDS, array, plain_iou, some_examples
 from tests.detectors.seeded import BOXES, batch, set_weights
 from unstall.backends.devices import as_on_a_card
+from unstall.config.detectors.retinanet import three_sizes
 from unstall.detectors import build
 from unstall.detectors.detector import Detector, Targets, divide_terms
 from unstall.detectors.layers.boxes import Tensor
-from unstall.detectors.retinanet import three_sizes
 from unstall.training.step.keras_fit import Fitting
 
 PARAMETERS = {"retinanet_resnet50_fpn": 34_014_999, "retinanet_resnet50_fpn_v2": 38_198_935}  # as torchvision gives them

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from unstall.base.errors import InvalidInputError
-from unstall.detectors import families, family_of, pages, variants
+from unstall.config.detectors import families, family_of, variants
+from unstall.detectors import pages
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_variants_are_known_without_keras() -> None:
-    code = "import sys\nfrom unstall.detectors import variants\nassert 'retinanet_tiny' in variants()\nassert 'keras' not in sys.modules"
+    code = "import sys\nfrom unstall.config.detectors import variants\nassert 'retinanet_tiny' in variants()\nassert 'keras' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
 
@@ -62,7 +63,7 @@ WRONG = {
 }
 PROGRAM = """
 import json, sys
-from unstall.detectors import settings_of
+from unstall.config.detectors import settings_of
 from unstall.base.errors import InvalidInputError
 
 for name, values in {wrong!r}.items():

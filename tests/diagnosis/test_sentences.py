@@ -28,8 +28,7 @@ from tests.diagnosis.builders import (
 )
 from tests.diagnosis.recorded_journals import FOLDER as RECORDED
 from tests.diagnosis.recorded_journals import recorded
-from unstall.diagnosis.causes import device_memory_exhausted, killed_from_outside, record_corrupt
-from unstall.diagnosis.findings import cause_module, cause_names
+from unstall.diagnosis.causes import CAUSES, device_memory_exhausted, killed_from_outside, record_corrupt
 from unstall.diagnosis.verdict import Found
 from unstall.journal.events import (
     ChildSeen,
@@ -48,7 +47,7 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 
-CAUSES = Path(__file__).parents[2] / "src" / "unstall" / "diagnosis" / "causes"
+FOLDER = Path(__file__).parents[2] / "src" / "unstall" / "diagnosis" / "causes"
 # Steps of a loop of one's own in PyTorch or JAX are mostly not seen: that there was none is not known.
 QUOTES = re.compile(r"the error that ended|the program ended with|\w+Error: ")  # an error may speak of what it likes
 SPEAKS_OF_STEPS = re.compile(r"\b(?:steps?|epochs?|batch(?:es)?|training|trains)\b")
@@ -65,10 +64,10 @@ UNSEEN = {
     r"memory grew at": "which line took memory",
 }
 SPOKEN = [
-    *sorted(CAUSES.glob("[a-z]*.py")),
-    *sorted(CAUSES.parent.glob("[a-z]*.py")),
-    *sorted((CAUSES.parents[1] / "remedies").glob("[a-z]*.py")),
-    *(CAUSES.parents[1] / "supervisor" / "train" / name for name in ("fault.py", "restart_triggers.py")),
+    *sorted(FOLDER.glob("[a-z]*.py")),
+    *sorted(FOLDER.parent.glob("[a-z]*.py")),
+    *sorted((FOLDER.parents[1] / "remedies").glob("[a-z]*.py")),
+    *(FOLDER.parents[1] / "supervisor" / "train" / name for name in ("fault.py", "restart_triggers.py")),
 ]
 
 
@@ -87,9 +86,9 @@ def sentences(path: Path) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", cause_names())
+@pytest.mark.parametrize("name", CAUSES.names())
 def test_no_sentence_claims_steps_that_may_not_be_seen(name: str) -> None:
-    claimed = [text for text in sentences(CAUSES / f"{name}.py") if CLAIMS_OF_STEPS.search(text)]
+    claimed = [text for text in sentences(FOLDER / f"{name}.py") if CLAIMS_OF_STEPS.search(text)]
     assert not claimed, f"{claimed}: say how many steps had ended where they are seen (failures.steps_by_then), else nothing."
 
 
@@ -192,7 +191,7 @@ def stands_still(*events: Event) -> Journal:
 
 
 def said_of(told: Journal) -> dict[str, Found]:
-    verdicts = {name: cause_module(name).examine(told) for name in cause_names()}
+    verdicts = {name: CAUSES.module(name).examine(told) for name in CAUSES.names()}
     return {name: verdict for name, verdict in verdicts.items() if isinstance(verdict, Found)}
 
 

@@ -16,7 +16,7 @@ from unstall.base.errors import BucketError, InvalidInputError
 from unstall.data import formats
 from unstall.data.check.runner import check
 from unstall.data.example import DataSet, ImageSource
-from unstall.data.formats import format_module
+from unstall.data.formats import FORMATS
 from unstall.data.pipeline import Pipeline, Settings
 from unstall.data.pipeline.bucket_fetcher import GAP_BYTES, join_ranges
 from unstall.data.synthetic.files import write_shapes
@@ -24,9 +24,9 @@ from unstall.data.synthetic.shapes import Shapes
 from unstall.data.tools.pack import pack
 from unstall.detectors.weights.description import Description, read_description
 from unstall.detectors.weights.formats import safetensors_files
-from unstall.planning.preflight.answers import Refuses
 from unstall.planning.preflight.checks import bucket_speed, paths
-from unstall.storage import resolve_path
+from unstall.planning.preflight.results import CheckError
+from unstall.storage import located
 from unstall.storage.transfer import put_folder, whole_at
 from unstall.training.loop.datasets import fingerprint_of
 
@@ -41,7 +41,7 @@ def on_disk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     data = formats.read(root / "coco")
     for name in ("voc", "yolo", "tfrecord"):
         (root / name).mkdir()
-        format_module(name).write(data, root / name)
+        FORMATS.module(name).write(data, root / name)
     return {each.name: each for each in root.iterdir() if each.is_dir()}
 
 
@@ -141,7 +141,7 @@ def test_the_preflight_measures_a_bucket(amazon: Place, on_disk: dict[str, Path]
 
 def test_the_preflight_says_where_a_path_leads_nowhere(amazon: Place, tmp_path: Path) -> None:
     found = paths.look(context(tmp_path, data=f"{amazon.url}/not/there"))
-    assert isinstance(found, Refuses) and f"'{amazon.url}/not/there' is not there" in found.reason
+    assert isinstance(found, CheckError) and f"'{amazon.url}/not/there' is not there" in found.reason
 
 
 def test_weights_are_read_from_a_bucket_and_fetched_once(google: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,8 @@ import pytest
 from tests.tfod.configs import FASTER_RCNN, RETINANET, SSD, converted, row_of, written
 from unstall.config.recipes import RECIPES
 from unstall.config.settings import as_plain, from_plain
-from unstall.config.sources import augment_names, resolve
+from unstall.config.sources import resolve
+from unstall.data.augment.names import NAMED
 from unstall.tfod import augmentations, unsupported_fields
 from unstall.tfod.checkpoints import PUBLISHED
 from unstall.tfod.config import leaves, of_text
@@ -49,7 +50,7 @@ def test_a_mistyped_field_is_unknown_and_the_nearest_is_named() -> None:
 
 def test_augmentations_become_ours_once_and_in_our_order() -> None:
     found = converted(written(train=STEPS))
-    assert found.settings["augment"] == augment_names()
+    assert found.settings["augment"] == list(NAMED)
     assert row_of(found, "random_horizontal_flip").became == "carried over"
     assert row_of(found, "random_adjust_hue").became == row_of(found, "ssd_random_crop").became == "changed"
     assert row_of(found, "random_rotation90").became == "left out"

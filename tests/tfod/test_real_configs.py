@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not (PLACE / "configs").is_dir(), reason="UNSTAL
 CONFIGS = sorted((PLACE / "configs").glob("*.config"))
 BUILD = """
 import json, sys
-from unstall.detectors import settings_of
+from unstall.config.detectors import settings_of
 for model, changes in json.load(sys.stdin):
     settings_of(model, **changes)
 """

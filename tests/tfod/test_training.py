@@ -18,7 +18,7 @@ from unstall.tfod.inputs import PathOverrides
 PROGRAM = """
 import sys
 from pathlib import Path
-from unstall.detectors import settings_of
+from unstall.config.detectors import settings_of
 from unstall.config.sources import resolve
 from unstall.training.loop import builders
 from unstall.training.step.keras_fit import select_inputs

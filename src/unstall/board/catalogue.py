@@ -90,12 +90,12 @@ class Catalogue:
 
     def _put_together(self) -> None:
         """Workers of one training: what one does says something of the others, also of those that have not changed."""
-        entries = {name: entry for name, entry in self._entries.items() if entry.reader.row["crew"] is not None}
-        told = group_rows([(entry.reader.row, entry.reader.snapshot) for entry in entries.values()], time.time())
+        entries = {name: entry for name, entry in self._entries.items() if entry.reader.row["distributed"] is not None}
+        told = put_together([(entry.reader.row, entry.reader.snapshot) for entry in entries.values()], time.time())
         for name, entry in entries.items():
             row = entry.reader.row
             if name in told:
-                row = {**row, "crew": told[name], **({"tone": "alarm"} if told[name]["holds"] else {})}
+                row = {**row, "distributed": told[name], **({"tone": "alarm"} if told[name]["blocks"] else {})}
             if row != entry.row:
                 entry.row, entry.number = row, self.number
 
@@ -118,7 +118,7 @@ class Catalogue:
     def _read(self, entry: Entry, changed_ns: int) -> None:
         row = entry.reader.read()
         entry.changed_ns = changed_ns
-        if row["crew"] is None and row != entry.row:
+        if row["distributed"] is None and row != entry.row:
             entry.row, entry.number = row, self.number
 
 
@@ -151,14 +151,14 @@ def in_order(rows: list[Row]) -> list[Row]:
         groups[group] = min(groups.get(group, urgency(row)), urgency(row))
 
     def place(row: Row) -> tuple[Any, ...]:
-        workers = row["crew"] or {}
-        return (*groups[_group(row)], _group(row), not workers.get("holds"), workers.get("worker") or 0)
+        workers = row["distributed"] or {}
+        return (*groups[_group(row)], _group(row), not workers.get("blocks"), workers.get("rank") or 0)
 
     return sorted(rows, key=place)
 
 
 def _group(row: Row) -> str:
-    workers = row["crew"] or {}
+    workers = row["distributed"] or {}
     return str(workers.get("group") or row["run"])
 
 
@@ -189,7 +189,7 @@ def group_rows(seen: Iterable[tuple[Row, WorkerSnapshot]], now: float) -> dict[s
         blockage = find_blockage([snapshot for _, snapshot in group], now)
         first = min(row["run"] for row, _ in group)
         for row, snapshot in group:
-            told[row["run"]] = {**row["crew"], "group": first, **_part(snapshot, blockage)}
+            told[row["run"]] = {**row["distributed"], "group": first, **_part(snapshot, blockage)}
     return told
 
 
@@ -220,8 +220,8 @@ def _by_time(rows: list[tuple[Row, WorkerSnapshot]]) -> list[list[tuple[Row, Wor
 
 def _part(snapshot: WorkerSnapshot, blockage: Blockage | None) -> dict[str, Any]:
     if blockage is None:
-        return {"holds": None, "held_by": None}
+        return {"blocks": None, "blocked_by": None}
     own = next((holder for holder in blockage.holders if holder.snapshot is snapshot), None)
     if own is not None:
-        return {"holds": {"words": own.words, "count": blockage.held}, "held_by": None}
-    return {"holds": None, "held_by": blockage.holders[0].snapshot.name}
+        return {"blocks": {"description": own.words, "count": blockage.held}, "blocked_by": None}
+    return {"blocks": None, "blocked_by": blockage.holders[0].snapshot.name}

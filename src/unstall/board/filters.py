@@ -64,7 +64,7 @@ def _said(row: Row) -> str:
         *row["command"],
         verdict.get("cause"),
         verdict.get("where"),
-        verdict.get("line"),
+        verdict.get("summary"),
         row["failure"],
     ]
     return " ".join(str(part) for part in parts if part).lower()

@@ -57,9 +57,10 @@ class ListPage:
 
     def _around(self, rows: list[Row]) -> dict[str, Any]:
         stuck = [
-            {"run": row["run"], "address": address_of(row["run"]), "crew": row["crew"]}
+            {"run": row["run"], "address": address_of(row["run"]), "distributed": row["distributed"]}
             for row in rows
-            if row["tone"] == "alarm" and not (row["crew"] or {}).get("held_by")  # who is held is told with who holds it
+            if row["tone"] == "alarm"
+            and not (row["distributed"] or {}).get("blocked_by")  # who is held is told with who holds it
         ]
         counts = Counter(row["state"] for row in rows)
         return {

@@ -7,7 +7,6 @@ board is believed to be there when it answers with the name that the file gives 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.errors import InvalidInputError, UnstallError
+from unstall.base.file_lock import FileLock
 from unstall.journal import run_folder
 
 ANSWERS_WITHIN_S = 2.0
@@ -117,19 +117,16 @@ def alone_with(folder: Path) -> Iterator[bool]:
     path = _file(folder).with_suffix(".lock")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = FileLock(path, create=True)
     except OSError:
         yield True
         return
-    try:
+    with lock:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_acquired = lock.acquire()
         except OSError:
-            yield False
-            return
-        yield True
-    finally:
-        os.close(descriptor)
+            is_acquired = False
+        yield is_acquired
 
 
 # --- beside a run ---

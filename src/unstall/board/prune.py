@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unstall.base.file_lock import FileLock
 from unstall.board.rows import Row, read_row
 from unstall.journal.lock import FILE as LOCK
 from unstall.journal.run_folder import RunFolder, why_unreadable
@@ -81,20 +81,15 @@ def _prune(each: RunToPrune, tell: Callable[[str], None]) -> dict[str, Any] | No
 def _held(run: RunFolder) -> Iterator[bool]:
     """Of a training, its lock: nobody can resume it meanwhile."""
     try:
-        descriptor = os.open(run.path / LOCK, os.O_RDWR | os.O_CLOEXEC)
+        lock = FileLock(run.path / LOCK)
     except FileNotFoundError:
         yield True
         return
     except OSError:
         yield False
         return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield True
-    except BlockingIOError:
-        yield False
-    finally:
-        os.close(descriptor)
+    with lock:
+        yield lock.acquire()
 
 
 def as_plain(each: RunToPrune) -> dict[str, Any]:

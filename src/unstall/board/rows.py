@@ -55,7 +55,7 @@ class Reader:
             self.row = {**_nothing_known(self.run, now), "note": f"its journal cannot be read: {type(error).__name__}: {error}"}
         self.snapshot.run, self.snapshot.heard_at = self.run.name, self.row["changed_at"]
         self.snapshot.late_s = late_s(self.run)
-        self.row["crew"] = describe_worker(self.snapshot)
+        self.row["distributed"] = describe_worker(self.snapshot)
         self.is_over = self.row["state"] in {*ENDED_STATES, "unknown"} and not self._is_closed
         return self.row
 
@@ -95,8 +95,8 @@ class Reader:
 
     def _take_story(self) -> None:
         """Which worker it was, where its journal need not be read."""
-        told = self._story.get("membership") or {}
-        self.snapshot.worker, self.snapshot.of = told.get("worker"), told.get("of")
+        told = self._story.get("distributed") or {}
+        self.snapshot.worker, self.snapshot.of = told.get("rank"), told.get("world_size")
         self.snapshot.cluster = str(told.get("cluster", ""))
         self.snapshot.ended = "done" if self._story.get("state") == "done" else "failed"
 
@@ -140,7 +140,7 @@ class Reader:
             "model": status.training.model if status.training is not None else None,
             "progress": progress,
             "speed": status.speed() if is_moving and stalled is None else None,
-            "left_s": status.left_s() if is_moving and stalled is None else None,
+            "remaining_s": status.left_s() if is_moving and stalled is None else None,
             "stalled_s": stalled,
             "verdict": first,
             "outcome": FOUND if verdicts else None,  # while it goes on, that there is no verdict says nothing
@@ -220,9 +220,9 @@ def _of_story(run: RunFolder, story: dict[str, Any], newest: float) -> Row:
 def _nothing_known(run: RunFolder, newest: float) -> Row:
     return {
         "run": run.name, "state": "unknown", "tone": "quiet", "is_live": False, "command": [], "model": None,
-        "progress": {"step": None, "steps": None, "epoch": None, "epochs": None, "loss": None}, "speed": None, "left_s": None,
-        "stalled_s": None, "verdict": None, "outcome": None, "repairs": 0, "began_at": None, "changed_at": newest,
-        "seconds": None, "note": None, "failure": None, "crew": None,
+        "progress": {"step": None, "steps": None, "epoch": None, "epochs": None, "loss": None}, "speed": None,
+        "remaining_s": None, "stalled_s": None, "verdict": None, "outcome": None, "repairs": 0, "began_at": None,
+        "changed_at": newest, "seconds": None, "note": None, "failure": None, "distributed": None,
     }  # fmt: skip
 
 
@@ -239,7 +239,7 @@ def _verdict(told: dict[str, Any]) -> dict[str, Any]:
         "certainty": told.get("certainty", ""),
         "where": told.get("where"),
         "effect": told.get("effect", ""),
-        "line": summary if len(summary) <= MAX_LETTERS else summary[: MAX_LETTERS - 1] + "…",
+        "summary": summary if len(summary) <= MAX_LETTERS else summary[: MAX_LETTERS - 1] + "…",
     }
 
 

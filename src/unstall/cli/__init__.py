@@ -6,14 +6,11 @@ called, so that `unstall --help` stays quick. Here, and only here, an error of U
 
 from __future__ import annotations
 
-import ast
-import difflib
-import keyword
 import os
-import pkgutil
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,11 +19,12 @@ import click
 
 from unstall import __version__
 from unstall.base.console import print_what_the_stream_has
-from unstall.base.dependencies import name_missing_packages
-from unstall.base.errors import InvalidInputError, UnstallError
+from unstall.base.dependencies import missing_packages_named
+from unstall.base.errors import UnstallError
 from unstall.base.formatting import without_codes
 from unstall.base.redact.text import redact_text
-from unstall.supervisor.signal_dispositions import inherited_ignored
+from unstall.base.registry import Registry
+from unstall.supervisor.signal_dispositions import given
 
 FOLDER = Path(__file__).parent
 INTERRUPTED = 128 + 2  # by Ctrl-C, as shells have it
@@ -64,27 +62,22 @@ class Commands(click.Group):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return command_names(self.group_name)
+        return list(commands(self.group_name).names())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in command_names(self.group_name):
+        if cmd_name not in commands(self.group_name).names():
             return None
         return load(f"{self.group_name} {cmd_name}".strip())
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        known = command_names(self.group_name)
-        if args[0] not in known and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], known, n=1)
-            hint = f"Did you mean '{near[0]}'? " if near else ""
-            called = f"{self.group_name} {args[0]}".strip()
-            raise InvalidInputError(f"There is no command '{called}'. {hint}Commands: {', '.join(known)}.")
+        if not args[0].startswith("-"):
+            commands(self.group_name).refuse_unknown(args[0], within=self.group_name)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The first line of each file's docstring, read without loading the file."""
         with formatter.section("Commands"):
-            names = command_names(self.group_name)
-            formatter.write_dl([(name, first_line(f"{self.group_name} {name}".strip())) for name in names])
+            formatter.write_dl(list(commands(self.group_name).summaries().items()))
 
 
 class Learning(click.Command):
@@ -131,19 +124,20 @@ backend_option: Decorator = click.option(
 )
 
 
-def command_names(group_name: str = "") -> list[str]:
+@cache
+def commands(group_name: str = "") -> Registry:
     """Of this folder, or of the group in it."""
-    return sorted(info.name.removesuffix("_") for info in pkgutil.iter_modules([str(FOLDER.joinpath(*_file_names(group_name)))]))
+    return Registry(commands().module_name(group_name) if group_name else __name__, "command", hyphens=True)
 
 
 def all_commands() -> list[str]:
     """Each command as it is typed after `unstall`, those of the groups after their group: 'data', 'data check'."""
-    return [typed for name in command_names() for typed in (name, *(f"{name} {inner}" for inner in inner_names(name)))]
+    return [typed for name in commands().names() for typed in (name, *(f"{name} {inner}" for inner in inner_names(name)))]
 
 
-def inner_names(typed: str) -> list[str]:
+def inner_names(typed: str) -> tuple[str, ...]:
     """The commands of a group; of a command that is none, nothing."""
-    return command_names(typed) if FOLDER.joinpath(*_file_names(typed)).is_dir() else []
+    return commands(typed).names() if source_file(typed).name == "__init__.py" else ()
 
 
 def load(typed: str) -> click.Command:
@@ -152,22 +146,18 @@ def load(typed: str) -> click.Command:
 
 
 def module_name(typed: str) -> str:
-    """The file is named like the command; one that is a word of Python's own has a line behind it: `weights/import_.py`."""
-    return ".".join([__name__, *_file_names(typed)])
-
-
-def _file_names(typed: str) -> list[str]:
-    return [f"{word}_" if keyword.iskeyword(word) else word for word in typed.split()]
+    group_name, _, name = typed.rpartition(" ")
+    return commands(group_name).module_name(name)
 
 
 def source_file(typed: str) -> Path:
-    path = FOLDER.joinpath(*_file_names(typed))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    group_name, _, name = typed.rpartition(" ")
+    return commands(group_name).source_file(name)
 
 
 def first_line(typed: str) -> str:
-    source = source_file(typed).read_text(encoding="utf-8")
-    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+    group_name, _, name = typed.rpartition(" ")
+    return commands(group_name).summary(name)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -95,7 +95,7 @@ def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
         why = "it belongs to none of the others, and the runs here are many: unstall diagnose RUN"
         told = [tell_workers(run_group) for run_group in run_groups]
         answer(
-            {"crews": told, "apart": [{"run": name, "why": why, "story": None} for name in alone]},
+            {"run_groups": told, "ungrouped": [{"run": name, "why": why, "story": None} for name in alone]},
             json_target,
             _show,
         )
@@ -108,7 +108,7 @@ def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
         for each in together.ungrouped
     ]
     told = [tell_workers(run_group) for run_group in together.run_groups]
-    answer({"crews": told, "apart": ungrouped}, json_target, _show)
+    answer({"run_groups": told, "ungrouped": ungrouped}, json_target, _show)
     _leave([*told, *(each["story"] for each in ungrouped)])
 
 
@@ -116,15 +116,15 @@ def _show(plain: dict[str, Any], out: Any) -> None:
     from unstall.report.terminal import story as story_text
     from unstall.report.terminal import workers
 
-    for story in plain["crews"]:
+    for story in plain["run_groups"]:
         workers.show(story, out)
         out.print()
-    silent = [each for each in plain["apart"] if each["story"] is None]
+    silent = [each for each in plain["ungrouped"] if each["story"] is None]
     if silent:
         out.print(
             f"{len(silent):,} runs are not told here: each belongs to none of the others. One of them: unstall diagnose RUN"
         )
-    for each in plain["apart"]:
+    for each in plain["ungrouped"]:
         if each["story"] is None:
             continue
         out.print(f"{each['run']}: told by itself, as {each['why']}.", markup=False, soft_wrap=True)
@@ -144,7 +144,7 @@ def _follow(folder: str, json_target: str | None) -> None:
     def tell(run_group: RunGroup, blockage: Blockage) -> None:
         told.append(tell_workers(run_group, blockage))
         if json_target != "-":
-            answer({"crews": told[-1:], "apart": []}, json_target, _show)
+            answer({"run_groups": told[-1:], "ungrouped": []}, json_target, _show)
 
     with show_progress() as progress:
 
@@ -166,5 +166,5 @@ def _follow(folder: str, json_target: str | None) -> None:
         except KeyboardInterrupt:
             pass  # whoever follows has seen enough
     if json_target:
-        answer({"crews": told, "apart": []}, json_target, lambda plain, out: None)
+        answer({"run_groups": told, "ungrouped": []}, json_target, lambda plain, out: None)
     _leave(told)

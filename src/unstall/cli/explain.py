@@ -5,22 +5,45 @@ It says what it is, how we know, when this is wrong and what to do.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import click
 
-from unstall.base.dependencies import name_missing_packages
+from unstall.base.dependencies import missing_packages_named
+from unstall.base.errors import InvalidInputError
+from unstall.base.registry import Registry
+from unstall.base.suggestions import closest_name
 from unstall.cli import answer, json_option
+from unstall.data.check.problems import PROBLEMS
+from unstall.diagnosis.causes import CAUSES
+from unstall.planning.preflight.checks import CHECKS
+from unstall.remedies import REMEDIES
+
+
+class Kind(NamedTuple):
+    """Entries that have a page which a terminal can show."""
+
+    registry: Registry
+    pages: str  # the module with `page` and `page_as_plain`, loaded when a page is printed: the problems of data need NumPy
+    description: str
+
+
+KINDS = {
+    "cause": Kind(CAUSES, "unstall.diagnosis.pages", "a cause"),
+    "remedy": Kind(REMEDIES, "unstall.remedies", "a remedy"),
+    "check": Kind(CHECKS, "unstall.planning.preflight.registry", "a check of the preflight"),
+    "problem": Kind(PROBLEMS, "unstall.data.check.pages", "a problem of data"),
+}
 
 
 @click.command("explain", help=__doc__)
 @click.argument("name", metavar="NAME")
 @json_option("the page")
 def command(name: str, json_target: str | None) -> None:
-    from unstall.base import registry
-
-    with name_missing_packages(f"unstall explain {name}", "data"):
-        plain, page = registry.page_as_plain(name), registry.page(name)
+    with missing_packages_named(f"unstall explain {name}", "data"):
+        plain, page = page_as_plain(name), page_of(name)
 
     def show(_: dict[str, Any], out: Any) -> None:
         from rich.markdown import Markdown
@@ -30,3 +53,31 @@ def command(name: str, json_target: str | None) -> None:
         print_clean(out, Markdown(page))
 
     answer(plain, json_target, show)
+
+
+@cache
+def kinds() -> dict[str, str]:
+    """Name to kind, of all that can be explained."""
+    return {name: kind for kind, each in KINDS.items() for name in each.registry.names()}
+
+
+def page_of(name: str) -> str:
+    """Markdown."""
+    text: str = _pages_of(name).page(name)
+    return text
+
+
+def page_as_plain(name: str) -> dict[str, Any]:
+    """Begins with the kind: {"cause": name, …}."""
+    plain: dict[str, Any] = _pages_of(name).page_as_plain(name)
+    return plain
+
+
+def _pages_of(name: str) -> Any:
+    known = kinds()
+    if name not in known:
+        near = closest_name(name, known)
+        hint = f" Did you mean '{near}'? That is {KINDS[known[near]].description}." if near else ""
+        lists = "`unstall causes` lists the causes, `unstall data problems` the problems of data"
+        raise InvalidInputError(f"There is no cause, remedy, check or problem '{name}'.{hint} {lists}.")
+    return import_module(KINDS[known[name]].pages)

@@ -2,7 +2,7 @@
 
 Takes the settings of `unstall train`. Looks at cores, memory and its limits, the accelerator and who is on it, the disk,
 packages, variables and paths, the data, the weights, the memory that a step needs, the speed of the storage, and makes a few
-steps at the learning rate. Ends with 1 where something refuses.
+steps at the learning rate. Ends with 1 where there is an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from unstall.config.options import GroupedCommand, setting_options
 @click.command("preflight", cls=GroupedCommand, help=__doc__)
 @click.option("--out", metavar="FOLDER", help="Where the run would be kept.")
 @click.option("--quick", is_flag=True, help="Only what `unstall train` looks at before it begins: seconds.")
-@json_option("the answers")
+@json_option("the results")
 @setting_options
 def command(out: str | None, quick: bool, json_target: str | None, config: str | None, no_config: bool, **settings: Any) -> None:
     from unstall.base.progress import show_progress
@@ -35,5 +35,5 @@ def command(out: str | None, quick: bool, json_target: str | None, config: str |
     with show_progress() as progress:
         plain = preflight(wanted, run_folder.folder_for(out) if out else run_folder.home(), quick, progress)
     answer(plain, json_target, show_preflight)
-    if plain["answer"] == "refuses":
+    if plain["status"] == "error":
         sys.exit(1)

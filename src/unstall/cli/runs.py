@@ -101,7 +101,7 @@ def _bring_those_of_other_machines() -> None:
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
     """The row of the board, with what scripts ask for first."""
     verdict = row["verdict"] or {}
-    return {**row, "verdict": verdict.get("cause"), "where": verdict.get("where"), "told": verdict.get("line")}
+    return {**row, "verdict": verdict.get("cause"), "where": verdict.get("where"), "summary": verdict.get("summary")}
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--no-repair", is_flag=True, help="End at the first fault, with its cause.")
 @click.option("--dry-run", is_flag=True, help="Only look whether it would run, as `unstall preflight` does.")
-@click.option("--force", is_flag=True, help="Begin although the preflight refuses.")
+@click.option("--force", is_flag=True, help="Begin although the preflight found an error.")
 @click.option("--board", is_flag=True, help="Show it live in the browser, as `unstall board` does.")
 @click.option("--models", is_flag=True, help="List the detectors.")
 @click.option("--show-settings", is_flag=True, help="Print the settings, and where each came from.")
@@ -97,13 +97,13 @@ def command(
     if run is not None:
         refuse_unresumable(run)
     found = _looked_before(resolved.settings, run, out, is_quick=not dry_run, json_target=json_target)
-    if dry_run or (found["answer"] == "refuses" and not force):
+    if dry_run or (found["status"] == "error" and not force):
         if not dry_run:
             click.echo("unstall: it was not begun. --force begins it all the same.", err=True)
         if json_target:
             json.write(found, json_target)
-        sys.exit(1 if found["answer"] == "refuses" else 0)
-    run = begin(resolved.settings, run, out, read_planned_changes(found))
+        sys.exit(1 if found["status"] == "error" else 0)
+    run = begin(resolved.settings, run, out, planned_changes(found))
     setup.keep_defects(run, found)
     sys.exit(_trained(run, found, json_target, board))
 

@@ -52,7 +52,7 @@ class Offer:
     machine: Machine
     count: int  # machines of it
     price: float | None  # of an hour of all
-    answer: str = "not looked at"  # fits | does not fit | not looked at
+    status: str = "not looked at"  # fits | does not fit | not looked at
     why: str = ""
     changes: dict[str, Any] = field(default_factory=dict)  # of the settings, with which it fits
     need_bytes: int | None = None
@@ -64,15 +64,15 @@ class Offer:
 
     @property
     def fits(self) -> bool:
-        return self.answer == "fits"
+        return self.status == "fits"
 
     def as_plain(self) -> dict[str, Any]:
         machine = self.machine
         return {
             "machine": machine.name, "vcpus": machine.vcpus, "memory_gib": machine.memory_gib, "card": machine.card,
             "cards": machine.cards, "count": self.count, "price": self.price, "per_hour": machine.per_hour,
-            "per_hour_spot": machine.per_hour_spot, "answer": self.answer, "why": self.why, "changes": self.changes,
-            "need_bytes": self.need_bytes, "limit_bytes": self.limit_bytes, "way": self.way, "host_bytes": self.host_bytes,
+            "per_hour_spot": machine.per_hour_spot, "status": self.status, "why": self.why, "changes": self.changes,
+            "need_bytes": self.need_bytes, "limit_bytes": self.limit_bytes, "method": self.way, "host_bytes": self.host_bytes,
             "fed_images_per_s": self.fed_images_per_s, "is_fed": self.is_fed,
         }  # fmt: skip
 
@@ -234,12 +234,12 @@ def measure_input(data: DataSet | None, settings: Settings) -> Input:
 
 def core_rate(data: DataSet, settings: Settings) -> float:
     """Images per second of CPU time: what waits for storage, or for other programs on this machine, does not count."""
+    from unstall.config.detectors import image_px
     from unstall.data.augment.names import augmentations
     from unstall.data.pipeline import Pipeline
     from unstall.data.pipeline import Settings as PipelineSettings
-    from unstall.detectors import pages
 
-    height, width = settings.detector.get("image_px") or pages.image_px(settings.model)
+    height, width = settings.detector.get("image_px") or image_px(settings.model)
     wanted = PipelineSettings(
         batch_size=min(BATCH, len(data.examples)), height_px=int(height), width_px=int(width), most_boxes=settings.most_boxes,
         augmentations=augmentations(settings.augment), input_threads=1,

@@ -145,14 +145,14 @@ def _machines(offers: list[dict[str, Any]], currency: str) -> Table:
     table.add_column("", overflow="fold")
     for offer in offers:
         why = offer["why"] or " ".join(option_of(name, value) for name, value in offer["changes"].items())
-        said = f"{offer['answer']}{' with' if offer['changes'] and not offer['why'] else ':' if why else ''} {why}".strip()
-        table.add_row(*_figures(offer), Text(printable(said), COLOUR[offer["answer"]]))
+        said = f"{offer['status']}{' with' if offer['changes'] and not offer['why'] else ':' if why else ''} {why}".strip()
+        table.add_row(*_figures(offer), Text(printable(said), COLOUR[offer["status"]]))
     return table
 
 
 def _shown(offers: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
-    looked_at = [each for each in offers if each["answer"] != "not looked at"]
-    others = [each for each in offers if each["answer"] == "not looked at"]
+    looked_at = [each for each in offers if each["status"] != "not looked at"]
+    others = [each for each in offers if each["status"] == "not looked at"]
     return [*looked_at, *others[:SHOWN_AFTER]], max(0, len(others) - SHOWN_AFTER)
 
 
@@ -193,7 +193,7 @@ def _verdict(plain: dict[str, Any]) -> Text:
         return Text("no machine of the table fits, or none whose price is known", "bold red")
     currency = plain["table"]["currency"]
     count = f"{best['count']} × " if best["count"] > 1 else ""
-    way = f", memory {WAYS[best['way']]}" if best["way"] else ""
+    way = f", memory {WAYS[best['method']]}" if best["method"] else ""
     at = f"at the price of {plain['table']['taken_on']}"
     said = f"the cheapest that fits: {count}{best['machine']}, {best['price']:.2f} {currency}/h {at}{way}"
     options = " ".join(option_of(name, value) for name, value in best["changes"].items())

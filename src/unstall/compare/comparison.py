@@ -31,10 +31,10 @@ def compare_as_plain(
     return {
         "before": _run(before),
         "after": _run(after),
-        "answer": [*([SAME_RUN] if _is_same(before, after) else []), *answer(comparison)],
+        "summary": [*([SAME_RUN] if _is_same(before, after) else []), *answer(comparison)],
         "differences": [_difference(each, comparison) for each in comparison.differences],
-        "moved": [each.as_plain() for each in comparison.moved.values() if each.before or each.after],
-        "explained": [each.as_plain() for each in comparison.explained if each.explanations or each.left_words],
+        "metrics": [each.as_plain() for each in comparison.moved.values() if each.before or each.after],
+        "explanations": [each.as_plain() for each in comparison.explained if each.explanations or each.left_words],
         "curves": {
             "loss": {"before": facts.curve(before), "after": facts.curve(after)},
             "memory": {"before": _memory_curve(before), "after": _memory_curve(after)},

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
+
+from unstall.base.suggestions import closest_name
 
 # 'detector.x' is a name in the table [detector]; as an option, `--detector x=…`.
 CALLED_ELSEWHERE = {
@@ -41,7 +42,7 @@ def ours(name: str, known: Iterable[str]) -> str:
     written = name.lower().replace("-", "_")
     if written in _OURS:
         return _OURS[written]
-    return next(iter(difflib.get_close_matches(written, list(known), n=1)), "")
+    return closest_name(written, known)
 
 
 def as_option(setting: str) -> str:

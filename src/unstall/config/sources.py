@@ -5,21 +5,20 @@ Nothing heavy is loaded: what is wrong is refused at once, before any framework 
 
 from __future__ import annotations
 
-import ast
-import difflib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
+from unstall.base.suggestions import closest_name
 from unstall.config import toml_file
 from unstall.config.aliases import ours
 from unstall.config.settings import Settings, as_plain, changed, from_plain
-from unstall.storage.urls import parts_of, refuse_unset, resolve_path
+from unstall.data.augment.names import NAMED as AUGMENTATIONS
+from unstall.storage.urls import located, parts_of, refuse_unset
 
 PATHS = ("data", "labels", "validation", "weights", "cache_folder")
 OWN_OF_THE_RUN = ("precision", "remat")  # settings of a detector that are the run's, too: one place says them
@@ -86,7 +85,7 @@ def recipe_of(model: str, epochs: int | None = None) -> dict[str, Any]:
     The rate drops at shares of the run, so with other `epochs` it drops elsewhere.
     """
     from unstall.config import recipes
-    from unstall.detectors import family_of
+    from unstall.config.detectors import family_of
 
     family_of(model)
     recipe = recipes.recipe_of(model)
@@ -100,24 +99,24 @@ def recipe_of(model: str, epochs: int | None = None) -> dict[str, Any]:
 def refuse_unfit(settings: Settings, places: Mapping[str, str] = MappingProxyType({})) -> None:
     """Names within values that need no framework to be judged: of the model, its settings, the format. `places` are those in a
     file."""
-    from unstall.data.formats import format_names
-    from unstall.detectors import family_of, pages
+    from unstall.config.detectors import family_of, family_settings
+    from unstall.data.formats import FORMATS
 
     def at(name: str) -> str:
         return f"{places[name]}: " if name in places else ""
 
-    kinds = {each.name: each.kind for each in pages.settings(family_of(settings.model))}
+    kinds = {each.name: each.kind for each in family_settings(family_of(settings.model))}
     for name, value in settings.detector.items():
         try:
             _refuse_of_detector(settings.model, name, value, kinds)
         except InvalidInputError as wrong:
             raise InvalidInputError(f"{at(f'detector.{name}')}detector: {wrong}") from None
     for name in settings.augment:
-        if name not in augment_names():
-            meant = f"{nearest(name, augment_names())} Expected some of: {', '.join(augment_names())}."
+        if name not in AUGMENTATIONS:
+            meant = f"{nearest(name, list(AUGMENTATIONS))} Expected some of: {', '.join(AUGMENTATIONS)}."
             raise InvalidInputError(f"{at('augment')}augment: there is no '{name}'.{meant}")
-    if settings.format is not None and settings.format not in format_names():
-        expected = f"expected one of {', '.join(format_names())}. Received: {settings.format!r}"
+    if settings.format is not None and settings.format not in FORMATS.names():
+        expected = f"expected one of {', '.join(FORMATS.names())}. Received: {settings.format!r}"
         raise InvalidInputError(f"{at('format')}format: {expected}")
 
 
@@ -136,15 +135,6 @@ def _refuse_of_detector(model: str, name: str, value: Any, kinds: Mapping[str, s
     ranges.of_kind(name, kinds[name], value)
 
 
-@cache
-def augment_names() -> list[str]:
-    """The keys of `NAMED` in data/augment/names.py, read without loading it: that would load NumPy."""
-    tree = ast.parse((Path(__file__).parents[1] / "data" / "augment" / "names.py").read_text(encoding="utf-8"))
-    (named,) = (node.value for node in tree.body if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "NAMED")
-    assert isinstance(named, ast.Dict)
-    return [ast.literal_eval(key) for key in named.keys if key is not None]
-
-
 def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:
     """The settings of a run that goes on, with what was asked to be other."""
     now = {name: _absolute(name, value, Path.cwd()) for name, value in options.items()}
@@ -161,7 +151,7 @@ def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:
 
 def nearest(name: str, known: list[str]) -> str:
     meant = ours(name, known).removeprefix("detector.")
-    near = meant if meant in known else next(iter(difflib.get_close_matches(name, known, n=1)), "")
+    near = meant if meant in known else closest_name(name, known)
     return f" Did you mean '{near}'?" if near else ""
 
 

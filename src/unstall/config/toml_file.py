@@ -217,9 +217,9 @@ def _of_none(name: str) -> str:
 
 def _image_px(model: str) -> list[int]:
     """As it is published."""
-    from unstall.detectors import pages
+    from unstall.config.detectors import image_px
 
-    return list(pages.image_px(model))
+    return list(image_px(model))
 
 
 def _table(name: str, values: Mapping[str, Any] | None, why: Mapping[str, str], image_px: list[int]) -> list[str]:

@@ -1,36 +1,31 @@
 """Faster R-CNN: a first stage proposes regions, a second one looks at each of them again and names it.
 
-Paper: Ren and others, "Faster R-CNN", 2015; its pyramid: Lin and others, "Feature Pyramid Networks for Object Detection", 2017;
-the variant v2: Li and others, "Benchmarking Detection Transfer Learning with Vision Transformers", 2021. As torchvision trains
-and runs it; its published weights score AP 37.0 (`fasterrcnn_resnet50_fpn`), 46.7 (`fasterrcnn_resnet50_fpn_v2`) and 32.8
-(`fasterrcnn_mobilenet_v3_large_fpn`) on COCO.
+Its settings, its variants, the paper and the published scores: `config/detectors/faster_rcnn.py`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
 from keras import ops
 
 from unstall.backends.ops.top_k import top_k
-from unstall.base.errors import InvalidInputError
-from unstall.config.detectors import ranges
+from unstall.config.detectors.faster_rcnn import FasterRCNNSettings
 from unstall.data.anchors import pyramid_anchors
 from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
 from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
-from unstall.detectors.layers.conv_norm import Precision, precision
-from unstall.detectors.layers.fpn import CHANNELS, Pyramid
+from unstall.detectors.layers.conv_norm import precision
+from unstall.detectors.layers.fpn import Pyramid
 from unstall.detectors.layers.matching import Matches, match, overlaps
 from unstall.detectors.layers.mobilenet_v3 import MobileNetV3
-from unstall.detectors.layers.nms import Detections, suppress
-from unstall.detectors.layers.resnet import RESNET50, STEM_CHANNELS, Norms, ResNet
+from unstall.detectors.layers.nms import Detections, suppressed
+from unstall.detectors.layers.resnet import Norms, ResNet
 from unstall.detectors.layers.rng import Draw, uniform
 from unstall.detectors.layers.roi_align import roi_align
 from unstall.detectors.layers.rpn import CODE_WEIGHTS as ANCHOR_CODE_WEIGHTS
@@ -43,97 +38,6 @@ CELLS, READINGS = 7, 2  # along each side of a region, and along each side of a 
 MIN_SIDE_PX = 1e-2  # of a detection
 UNIT_BOX = np.array([0, 0, 1, 1], np.float32)  # in the place of a region that is compared with nothing: it has sides
 ANCHORS, REGIONS = 1, 2  # what is drawn, each from numbers of its own
-Backbone = Literal["resnet", "mobilenet_v3_large"]
-
-
-@dataclass(frozen=True)
-class FasterRCNNSettings:
-    classes: int = 90  # without background
-    image_px: tuple[int, int] = (800, 800)  # height, width
-    backbone: Backbone = "resnet"  # or mobilenet_v3_large
-    anchor_sizes_px: tuple[tuple[float, ...], ...] = ((32,), (64,), (128,), (256,), (512,))  # of each level, the finest first
-    anchor_ratios: tuple[float, ...] = (0.5, 1.0, 2.0)  # height / width
-    # the first stage
-    proposer_convs: int = 1  # of the first stage, before its outputs
-    anchor_foreground_iou: float = 0.7  # from this overlap with a box on an anchor is an object
-    anchor_background_iou: float = 0.3  # below this it is background; between the two it is left out
-    anchor_samples: int = 256  # of an image, that learn
-    anchor_object_share: float = 0.5  # of these, at most
-    most_per_level: tuple[int, int] = (2000, 1000)  # proposals of a level that suppression sees, in training and in detection
-    most_proposals: tuple[int, int] = (2000, 1000)  # of an image
-    proposal_most_iou: float = 0.7  # of two proposals of a level: the less likely one goes
-    proposal_least_score: float = 0.0  # a proposal less likely than this is none
-    # the second stage
-    region_foreground_iou: float = 0.5  # from this overlap with a box on a region is an object, below it background
-    region_samples: int = 512  # of an image, that learn
-    region_object_share: float = 0.25  # of these, at most
-    head_convs: int = 0  # over each region, each with a norm; none: two dense layers instead
-    head_units: int = 1024  # of a dense layer
-    # what comes out
-    least_score: float = 0.05  # a detection less likely than this is none
-    most_iou: float = 0.5  # of two detections of a class: the less likely one goes
-    most_candidates: int = 2000  # of an image, that suppression sees: see `detections_of`
-    most_detections: int = 100  # of an image
-    trainable_stages: int = 3  # of the backbone's: five, MobileNet's six
-    frozen_norms: bool = True  # norms keep the statistics that came with the weights, and learn nothing
-    norm_epsilon: float = 1e-5  # what variances are enlarged by
-    pyramid_norms: bool = False  # norms in the pyramid, in the place of biases
-    blocks: tuple[int, ...] = RESNET50  # of each stage of the ResNet
-    width: int = STEM_CHANNELS  # channels of the ResNet's stem
-    channels: int = CHANNELS  # of the pyramid
-    precision: Precision = "float32"  # that layers compute in; losses are in float32 always
-    remat: bool = False  # compute the backbone's blocks again when gradients need them, rather than keep their outputs
-
-    def __post_init__(self) -> None:
-        ranges.image_size(self)
-        ranges.one_of(self, Backbone, "backbone")
-        ranges.one_of(self, Precision, "precision")
-        ranges.flags(self, "frozen_norms", "pyramid_norms", "remat")
-        ranges.whole(self, 1, None, "classes", "anchor_samples", "region_samples", "proposer_convs", "head_units")
-        ranges.whole(self, 1, None, "most_candidates", "most_detections", "width", "channels")
-        ranges.whole(self, 0, None, "head_convs")
-        ranges.positive(self, "anchor_sizes_px", "anchor_ratios", "blocks", "most_per_level", "most_proposals")
-        ranges.as_many(self, 2, "in training and in detection", "most_per_level", "most_proposals")
-        ranges.as_many(self, 4, "one for each stage after the stem", "blocks")
-        ranges.share(self, "anchor_foreground_iou", "anchor_background_iou", "anchor_object_share", "proposal_most_iou")
-        ranges.share(self, "proposal_least_score", "region_foreground_iou", "region_object_share", "least_score", "most_iou")
-        ranges.ordered(self, "anchor_background_iou", "anchor_foreground_iou")
-        ranges.at_least(self, 0, "norm_epsilon")
-        is_resnet = self.backbone == "resnet"
-        ranges.as_many(self, 5 if is_resnet else 3, "one for each level of the pyramid", "anchor_sizes_px")
-        ranges.whole(self, 0, 5 if is_resnet else 6, "trainable_stages")
-        if len({len(sizes) for sizes in self.anchor_sizes_px}) > 1:
-            raise InvalidInputError(f"anchor_sizes_px: expected as many sizes on every level. Received: {self.anchor_sizes_px}")
-
-
-VARIANTS = {
-    "fasterrcnn_resnet50_fpn": FasterRCNNSettings(),
-    "fasterrcnn_resnet50_fpn_v2": FasterRCNNSettings(
-        proposer_convs=2, head_convs=4, pyramid_norms=True, frozen_norms=False, trainable_stages=5
-    ),
-    "fasterrcnn_mobilenet_v3_large_fpn": FasterRCNNSettings(
-        backbone="mobilenet_v3_large",
-        anchor_sizes_px=((32, 64, 128, 256, 512),) * 3,
-        proposal_least_score=0.05,
-    ),
-    "faster_rcnn_tiny": FasterRCNNSettings(
-        classes=6,  # of the embedded shapes
-        image_px=(128, 128),
-        blocks=(1, 1, 1, 1),
-        width=16,
-        channels=32,
-        anchor_sizes_px=((12,), (24,), (48,), (96,), (192,)),
-        anchor_samples=64,
-        most_per_level=(100, 100),
-        most_proposals=(100, 100),
-        region_samples=32,
-        head_units=128,
-        most_candidates=300,
-        pyramid_norms=True,
-        frozen_norms=False,
-        trainable_stages=5,
-    ),
-}
 
 
 class RegionTargets(NamedTuple):

@@ -1,122 +1,33 @@
 """RetinaNet: one stage, dense anchors on a pyramid, and a loss that lets the easy background weigh little.
 
-Paper: Lin and others, "Focal Loss for Dense Object Detection", 2017. As torchvision trains and runs it; its published weights
-score AP 36.4 (`retinanet_resnet50_fpn`) and 41.5 (`retinanet_resnet50_fpn_v2`) on COCO.
+Its settings, its variants, the paper and the published scores: `config/detectors/retinanet.py`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import keras
 import numpy as np
 from keras import ops
 
 from unstall.backends.devices import is_compiled_for_card
-from unstall.base.errors import InvalidInputError
-from unstall.config.detectors import ranges
+from unstall.config.detectors.retinanet import RetinaNetSettings
 from unstall.data.anchors import pyramid_anchors
 from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
 from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
-from unstall.detectors.layers.conv_norm import Conv, GroupNorm, Precision, by_anchor, precision
-from unstall.detectors.layers.fpn import CHANNELS, Pyramid
-from unstall.detectors.layers.initializers import normal, variance_scaling
+from unstall.detectors.layers.conv_norm import Conv, GroupNorm, by_anchor, precision
+from unstall.detectors.layers.fpn import Pyramid
+from unstall.detectors.layers.initializers import normal, scaled
 from unstall.detectors.layers.matching import Matches, match, of_matched, overlaps
-from unstall.detectors.layers.nms import Detections, suppress
-from unstall.detectors.layers.resnet import RESNET50, STEM_CHANNELS, Norms, ResNet
+from unstall.detectors.layers.nms import Detections, suppressed
+from unstall.detectors.layers.resnet import Norms, ResNet
 from unstall.detectors.layers.rng import Draw
 
 CODE_WEIGHTS = (1.0, 1.0, 1.0, 1.0)
-LEVELS = 5  # of the pyramid
-
-
-def three_sizes(px: int) -> tuple[int, ...]:
-    """An octave in three steps, in whole pixels as published."""
-    return tuple(int(px * 2 ** (step / 3)) for step in range(3))
-
-
-@dataclass(frozen=True)
-class RetinaNetSettings:
-    classes: int = 90  # without background: there is one more output, which never learns an object, as in the published weights
-    image_px: tuple[int, int] = (800, 800)  # height, width
-    anchor_sizes_px: tuple[tuple[float, ...], ...] = tuple(three_sizes(px) for px in (32, 64, 128, 256, 512))  # of each level
-    anchor_ratios: tuple[float, ...] = (0.5, 1.0, 2.0)  # height / width
-    focal_alpha: float = 0.25  # what an object weighs; background weighs the rest to 1
-    focal_gamma: float = 2.0  # how much less the easy ones weigh; 0: they weigh the same
-    box_loss: Literal["l1", "giou"] = "l1"  # of codes, or of the boxes themselves
-    foreground_iou: float = 0.5  # an anchor that overlaps a box by this learns it
-    background_iou: float = 0.4  # one that overlaps none by this learns background; between, nothing
-    least_score: float = 0.05  # of a detection
-    most_iou: float = 0.5  # of two detections of one class
-    most_candidates: int = 1000  # of a level, that suppression sees
-    most_detections: int = 300  # of an image
-    trainable_stages: int = 3  # of the backbone's five
-    frozen_norms: bool = True  # batch norms of the backbone use the statistics that came with the weights
-    norm_epsilon: float = 1e-5  # of the backbone's norms
-    head_convs: int = 4  # before the output of each head
-    group_norm: bool = False  # in the heads
-    groups: int = 32  # of group norm
-    coarse_from_backbone: bool = False  # the sixth level from the backbone's last map rather than from the pyramid's
-    prior: float = 0.01  # of an object, that the class outputs begin with
-    blocks: tuple[int, ...] = RESNET50  # of the backbone's four stages
-    width: int = STEM_CHANNELS  # channels of the backbone's first convolution
-    channels: int = CHANNELS  # of the pyramid and the heads
-    precision: Precision = "float32"  # that layers compute in; weights and losses stay in float32
-    remat: bool = False  # compute the backbone's blocks again when gradients need them, rather than keep their outputs
-
-    def __post_init__(self) -> None:
-        ranges.image_size(self)
-        ranges.whole(self, 1, None, "classes", "most_candidates", "most_detections", "width", "channels", "head_convs", "groups")
-        ranges.positive(self, "anchor_sizes_px", "anchor_ratios", "blocks")
-        ranges.as_many(self, LEVELS, "one for each level of the pyramid", "anchor_sizes_px")
-        ranges.as_many(self, 4, "one for each stage after the stem", "blocks")
-        ranges.share(self, "focal_alpha", "foreground_iou", "background_iou", "least_score", "most_iou", "prior")
-        ranges.ordered(self, "background_iou", "foreground_iou")
-        ranges.at_least(self, 0, "focal_gamma", "norm_epsilon")
-        ranges.whole(self, 0, 5, "trainable_stages")
-        ranges.one_of(self, Literal["l1", "giou"], "box_loss")
-        ranges.one_of(self, Precision, "precision")
-        ranges.flags(self, "frozen_norms", "group_norm", "coarse_from_backbone", "remat")
-        if len({len(sizes) for sizes in self.anchor_sizes_px}) > 1:
-            raise InvalidInputError(f"anchor_sizes_px: expected as many sizes on every level. Received: {self.anchor_sizes_px}")
-        if self.prior in (0, 1):
-            raise InvalidInputError(f"prior: expected a share between 0 and 1, neither of them. Received: {self.prior}")
-        if self.group_norm and self.channels % self.groups:
-            raise InvalidInputError(
-                f"channels: expected a multiple of the {self.groups} groups of the norm. Received: {self.channels}"
-            )
-
-
-VARIANTS = {
-    "retinanet_resnet50_fpn": RetinaNetSettings(),
-    "retinanet_resnet50_fpn_v2": RetinaNetSettings(
-        box_loss="giou", frozen_norms=False, group_norm=True, coarse_from_backbone=True, trainable_stages=5
-    ),
-    # Small enough for two cores, and with anchors of the sizes that the embedded shapes have.
-    "retinanet_tiny": RetinaNetSettings(
-        classes=6,
-        image_px=(192, 192),
-        anchor_sizes_px=tuple(three_sizes(px) for px in (18, 36, 72, 144, 288)),
-        focal_alpha=0.5,  # in so short a training objects that weigh a quarter are learned late
-        focal_gamma=1.0,
-        box_loss="giou",
-        trainable_stages=5,
-        frozen_norms=False,
-        group_norm=True,
-        groups=8,
-        head_convs=2,
-        most_candidates=200,
-        most_detections=100,
-        blocks=(1, 1, 1, 1),
-        width=16,
-        channels=64,
-    ),
-}
 
 
 def coarser(channels: int, name: str) -> Conv:

@@ -1,119 +1,43 @@
 """SSD: one stage, boxes of set shapes on maps of several sizes, and a loss that counts only the hardest background.
 
-Paper: Liu and others, "SSD: Single Shot MultiBox Detector", 2015; with depthwise heads ("lite") Sandler and others,
-"MobileNetV2", 2018. As torchvision trains and runs them; its published weights on COCO score AP 25.1 (`ssd300_vgg16`) and 21.3
-(`ssdlite320_mobilenet_v3_large`).
+Its settings, its variants, the paper and the published scores: `config/detectors/ssd.py`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import keras
 from keras import ops
 
 from unstall.base.errors import InvalidInputError
-from unstall.config.detectors import ranges
+from unstall.config.detectors.defaults import MOBILENET_STAGES
+from unstall.config.detectors.ssd import BACKBONE_MAPS, VGG_EXTRAS, SSDSettings
 from unstall.data.anchors import default_boxes
 from unstall.data.augment.geometry import Resize
 from unstall.detectors.detector import Detector, Targets, Term
 from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
-from unstall.detectors.layers.conv_norm import Conv, KeyedLayer, Precision, by_anchor, precision
+from unstall.detectors.layers.conv_norm import Conv, KeyedLayer, by_anchor, precision
 from unstall.detectors.layers.initializers import normal
 from unstall.detectors.layers.matching import Matches, match_default_boxes, of_matched, overlaps
-from unstall.detectors.layers.mobilenet_v3 import SPLIT, STAGES, ConvNorm, MobileNetV3
-from unstall.detectors.layers.nms import Detections, suppress_by_class
+from unstall.detectors.layers.mobilenet_v3 import SPLIT, ConvNorm, MobileNetV3
+from unstall.detectors.layers.nms import Detections, suppressed_by_class
 from unstall.detectors.layers.resnet import Norms
 from unstall.detectors.layers.rng import Draw
-from unstall.detectors.layers.vgg import DILATION, VGG16, WIDTH, Convs, Step, Vgg
+from unstall.detectors.layers.vgg import Convs, Step, Vgg
 
 CAFFE_MEAN, CAFFE_STD = (0.48235, 0.45882, 0.40784), (1 / 255, 1 / 255, 1 / 255)  # the weights of VGG were trained on 0 to 255
 HALF = (0.5, 0.5, 0.5)
 CODE_WEIGHTS = (10.0, 10.0, 5.0, 5.0)
 BETA = 1.0  # where the distance of boxes turns from a square to a line
 FIRST_SCALE = 20.0  # that the finest map of VGG is brought to
-BACKBONE_MAPS = 2
 LITE_START = normal(0.03)
-Backbone = Literal["vgg", "mobilenet_v3"]
 
-# The maps that follow VGG's: channels as multiples of the width, and whether the map is halved (else it loses its border)
-VGG_EXTRAS = ((4, 8, True), (2, 4, True), (2, 4, False), (2, 4, False))
 # Pixels between the boxes of a level: what the layers stride; without padding there is no such step, and they are spread evenly
 VGG_STEPS_PX = (8, 16, 32, 64, None, None)
 LITE_EXTRAS = (512, 256, 256, 128)  # channels of the maps that follow MobileNet's, each halved
-
-SSD300_RATIOS = ((2.0,), (2.0, 3.0), (2.0, 3.0), (2.0, 3.0), (2.0,), (2.0,))
-
-
-@dataclass(frozen=True)
-class SSDSettings:
-    classes: int = 90  # without background, which is one more output, the first
-    image_px: tuple[int, int] = (300, 300)  # height, width
-    scales: tuple[float, ...] = (0.07, 0.15, 0.33, 0.51, 0.69, 0.87, 1.05)  # sides as shares of the image's, one more than levels
-    ratios: tuple[tuple[float, ...], ...] = SSD300_RATIOS  # of each level's boxes, lying and standing, beside squares
-    foreground_iou: float = 0.5  # a default box that overlaps a box by this learns it; others learn background
-    negatives_per_object: float = 3.0  # how many of the hardest background count, for each default box that learns an object
-    least_score: float = 0.01  # of a detection
-    most_iou: float = 0.45  # of two detections of one class
-    most_candidates: int = 400  # of a class, that suppression sees
-    most_detections: int = 200  # of an image
-    backbone: Backbone = "vgg"  # MobileNet has the heads and further maps of SSDLite, too
-    trainable_stages: int = 4  # of the backbone's: VGG has five, MobileNet six
-    frozen_norms: bool = False  # norms use the statistics that came with the weights
-    convs: tuple[int, ...] = VGG16  # of VGG's stages
-    width: int = WIDTH  # of VGG's first stage
-    dilation: int = DILATION  # of the convolution after VGG's last stage
-    vgg_norms: bool = False  # the published VGG has none
-    reduced_tail: bool = True  # MobileNet's last blocks have half the channels
-    precision: Precision = "float32"  # that layers compute in; weights and losses stay in float32
-    remat: bool = False  # compute the backbone's blocks again when gradients need them, rather than keep their outputs
-
-    def __post_init__(self) -> None:
-        ranges.image_size(self)
-        ranges.whole(self, 1, None, "classes", "most_candidates", "most_detections", "width", "dilation")
-        ranges.positive(self, "scales", "ratios", "convs")
-        ranges.share(self, "foreground_iou", "least_score", "most_iou")
-        ranges.at_least(self, 0, "negatives_per_object")
-        ranges.one_of(self, Backbone, "backbone")
-        ranges.one_of(self, Precision, "precision")
-        ranges.flags(self, "frozen_norms", "vgg_norms", "reduced_tail", "remat")
-        ranges.whole(self, 0, len(VGG16 if self.backbone == "vgg" else STAGES), "trainable_stages")
-        ranges.as_many(self, len(VGG16), "one for each stage of VGG", "convs")
-        levels = len(self.ratios)
-        if not BACKBONE_MAPS <= levels <= BACKBONE_MAPS + len(VGG_EXTRAS):
-            raise InvalidInputError(f"ratios: expected those of 2 to 6 levels. Received: {self.ratios}")
-        ranges.as_many(self, levels + 1, "one more than the levels that ratios has", "scales")
-
-
-VARIANTS = {
-    "ssd300_vgg16": SSDSettings(),
-    "ssdlite320_mobilenet_v3_large": SSDSettings(
-        image_px=(320, 320),
-        backbone="mobilenet_v3",
-        scales=(0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1.0),
-        ratios=((2.0, 3.0),) * 6,
-        least_score=0.001,
-        most_iou=0.55,
-        most_candidates=300,
-        most_detections=300,
-        trainable_stages=len(STAGES),
-    ),
-    # Small enough for two cores, and with boxes of the sizes that the embedded shapes have.
-    "ssd_tiny": SSDSettings(
-        classes=6,
-        image_px=(192, 192),
-        scales=(0.09, 0.18, 0.36, 0.6),
-        ratios=((2.0,), (2.0,), (2.0,)),
-        trainable_stages=5,
-        convs=(1, 1, 1, 2, 1),
-        width=8,
-        dilation=2,
-        vgg_norms=True,
-    ),
-}
 
 
 class Scaled(KeyedLayer, keras.layers.Layer):  # type: ignore[misc]
@@ -208,7 +132,7 @@ class SSD(Detector):
     def _make_lite(self, norms: Norms) -> None:
         settings = self.settings
         self.backbone = MobileNetV3(
-            norms, settings.reduced_tail, (SPLIT, STAGES[-1]), "backbone.features", True, LITE_START, settings.remat
+            norms, settings.reduced_tail, (SPLIT, MOBILENET_STAGES[-1]), "backbone.features", True, LITE_START, settings.remat
         )  # fmt: skip
         channels = LITE_EXTRAS[: len(settings.ratios) - BACKBONE_MAPS]
         self.extras = [LiteExtra(filters, norms, f"backbone.extra.{number}") for number, filters in enumerate(channels)]

@@ -7,17 +7,13 @@ several workers has `examine_workers(run_group)`, too.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from unstall.base.errors import attempt
-from unstall.diagnosis import causes
-from unstall.diagnosis.confirmation import confirm_verdict
+from unstall.diagnosis.causes import CAUSES
+from unstall.diagnosis.confirmation import confirmed
 from unstall.diagnosis.stalls import verdicts_said
 from unstall.diagnosis.verdict import Certainty, Clear, Crashed, Effect, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
@@ -47,32 +43,22 @@ class Diagnosis:
         return self.findings[0] if self.findings else None
 
 
-@cache
-def cause_names() -> tuple[str, ...]:
-    return tuple(sorted(info.name for info in pkgutil.iter_modules(causes.__path__)))
-
-
-@cache
-def cause_module(name: str) -> ModuleType:
-    return importlib.import_module(f"{causes.__name__}.{name}")
-
-
-def find_consequences(name: str) -> tuple[str, ...]:
+def explained_by(name: str) -> tuple[str, ...]:
     """What follows from a cause."""
-    return tuple(getattr(cause_module(name), "EXPLAINS", ()))
+    return tuple(getattr(CAUSES.module(name), "EXPLAINS", ()))
 
 
 def examine(name: str, journal: Journal) -> Verdict:
     """One cause's verdict. A defect in a cause must not hide the others, so it becomes a verdict itself."""
 
     def verdict() -> Verdict:
-        return confirm_verdict(name, cause_module(name).examine(journal), journal)
+        return confirmed(name, CAUSES.module(name).examine(journal), journal)
 
     return attempt(verdict, lambda error: Crashed(f"{type(error).__name__}: {error}"))
 
 
 def diagnose(journal: Journal) -> Diagnosis:
-    verdicts = {name: examine(name, journal) for name in cause_names()}
+    verdicts = {name: examine(name, journal) for name in CAUSES.names()}
     if not any(isinstance(verdict, Found) and verdict.effect is Effect.STOPS for verdict in verdicts.values()):
         verdicts.update(_of_the_last_stall(journal))
     return _diagnosis(verdicts)
@@ -81,20 +67,20 @@ def diagnose(journal: Journal) -> Diagnosis:
 def _of_the_last_stall(journal: Journal) -> dict[str, Found]:
     """What stopped a program that somebody then ended. The last stack samples may show it on its way out, so what was said while
     it stood still is examined again on the journal as it was at that moment."""
-    said = {event.cause: event.at for event in verdicts_said(journal) if event.cause in cause_names()}
+    said = {event.cause: event.at for event in verdicts_said(journal) if event.cause in CAUSES.names()}
     again = {name: examine(name, journal.up_to(at)) for name, at in said.items()}
     return {name: verdict for name, verdict in again.items() if isinstance(verdict, Found) and verdict.effect is Effect.STOPS}
 
 
 def worker_cause_names() -> tuple[str, ...]:
-    return tuple(name for name in cause_names() if hasattr(cause_module(name), "examine_workers"))
+    return tuple(name for name in CAUSES.names() if hasattr(CAUSES.module(name), "examine_workers"))
 
 
 def diagnose_workers(run_group: RunGroup) -> Diagnosis:
     """What holds for several workers as a whole; what each has of its own is for `diagnose` to say."""
 
     def verdict(name: str) -> Verdict:
-        asked: Callable[[RunGroup], Verdict] = cause_module(name).examine_workers
+        asked: Callable[[RunGroup], Verdict] = CAUSES.module(name).examine_workers
         return attempt(lambda: asked(run_group), lambda error: Crashed(f"{type(error).__name__}: {error}"))
 
     return _diagnosis({name: verdict(name) for name in worker_cause_names()})

@@ -8,22 +8,18 @@ import re
 from types import ModuleType
 from typing import Any
 
-from unstall.diagnosis.findings import cause_module, cause_names
+from unstall.diagnosis.causes import CAUSES
 
 HEADINGS = ("What it is", "How we know", "When this is wrong", "What to do")
 
 
-def _docstring(name: str) -> str:
-    return inspect.cleandoc(cause_module(name).__doc__ or "")
-
-
 def limits(name: str) -> dict[str, Any]:
-    return limits_of(cause_module(name))
+    return limits_of(CAUSES.module(name))
 
 
 def limits_of(module: ModuleType) -> dict[str, Any]:
     """The constants of the module in capitals, in the order of the code."""
-    skipped = {"EXPLAINS"}
+    skipped = {"EXPLAINS", "TYPE_CHECKING"}
     return {
         key: value
         for key, value in vars(module).items()
@@ -45,7 +41,7 @@ def limit_notes(module: ModuleType) -> dict[str, str]:
 
 
 def sections(name: str) -> dict[str, str]:
-    return sections_of(_docstring(name), HEADINGS)
+    return sections_of(CAUSES.page(name), HEADINGS)
 
 
 def sections_of(docstring: str, headings: tuple[str, ...]) -> dict[str, str]:
@@ -67,8 +63,8 @@ def page(name: str) -> str:
     lines = [f"# {name}", "", parts.pop(""), ""]
     for heading, body in parts.items():
         lines += [f"## {heading}", "", body, ""]
-    lines += limits_table(cause_module(name), limits(name))
-    follows = tuple(getattr(cause_module(name), "EXPLAINS", ()))
+    lines += limits_table(CAUSES.module(name), limits(name))
+    follows = tuple(getattr(CAUSES.module(name), "EXPLAINS", ()))
     if follows:
         lines += [
             "## Explains",
@@ -102,4 +98,4 @@ def page_as_plain(name: str) -> dict[str, Any]:
 
 
 def summaries() -> dict[str, str]:
-    return {name: sections(name)[""].partition("\n")[0] for name in cause_names()}
+    return CAUSES.summaries()

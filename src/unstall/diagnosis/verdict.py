@@ -37,7 +37,7 @@ class Safety(StrEnum):
 
 @dataclass(frozen=True)
 class Remedy:
-    do: str
+    action: str
     safety: Safety = Safety.ADVISE
 
 
@@ -83,10 +83,10 @@ class Clear:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Could not be looked at: `missing` says what would be needed, `cure` how to give it."""
+    """Could not be looked at: `missing` says what would be needed, `fix` how to give it."""
 
     missing: str
-    cure: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ The lock is held by a file that is open in the supervisor and in its worker: it 
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from unstall.base.errors import InvalidInputError
+from unstall.base.file_lock import FileLock
 from unstall.journal.run_folder import RunFolder
 
 FILE = "lock"
@@ -18,18 +19,30 @@ FILE = "lock"
 
 @contextmanager
 def alone_with(run: RunFolder) -> Iterator[None]:
-    descriptor = os.open(run.path / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
+    with FileLock(run.path / FILE, create=True) as lock:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_acquired = lock.acquire()
         except OSError:
-            holder = os.pread(descriptor, 64, 0).decode(errors="replace").strip()
+            is_acquired = False
+        if not is_acquired:
+            holder = os.pread(lock.descriptor, 64, 0).decode(errors="replace").strip()
             raise InvalidInputError(
                 f"Run '{run.name}' is being trained already, by process {holder or 'unknown'} or its worker. Wait or end it."
-            ) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-        os.set_inheritable(descriptor, True)
+            )
+        os.ftruncate(lock.descriptor, 0)
+        os.pwrite(lock.descriptor, str(os.getpid()).encode(), 0)
+        os.set_inheritable(lock.descriptor, True)
         yield
-    finally:
-        os.close(descriptor)
+
+
+def is_held(run: Path) -> bool:
+    """Whether a supervisor or a worker on this machine holds the lock of the run in this folder."""
+    try:
+        lock = FileLock(run / FILE)
+    except OSError:
+        return False
+    with lock:
+        try:
+            return not lock.acquire()
+        except OSError:
+            return True

@@ -28,6 +28,7 @@ from unstall.journal.events import (
     WeightsSampled,
     from_plain,
 )
+from unstall.journal.legacy_names import update_event
 
 E = TypeVar("E", bound=Event)
 
@@ -108,7 +109,7 @@ class Tail:
     def _parse(self, line: bytes) -> Event | None:
         """None: it is damaged, or of a kind that this version does not know."""
         try:
-            event = from_plain(_of_line(line))
+            event = from_plain(update_event(_of_line(line)))
             if event is not None and not abs(event.at) < LATEST_AT:
                 raise ValueError("no moment of a run")
         except (ValueError, TypeError, RecursionError):

@@ -21,10 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unstall.base.directories import state_dir
 from unstall.base.errors import InvalidInputError
 from unstall.base.private_files import FOLDER_MODE, write_private, write_whole
 from unstall.base.redact.text import redact_json
-from unstall.journal.rank import read_rank
+from unstall.journal.legacy_names import update_story
+from unstall.journal.rank import told_by
 from unstall.journal.writer import is_remote
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -65,7 +67,7 @@ def folder_for(place: str) -> Path:
 
 def _state() -> Path:
     try:
-        return Path(os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")) / "unstall"
+        return state_dir()
     except RuntimeError:
         raise InvalidInputError(
             "Expected HOME, or a user with a home folder. Received: neither. Set UNSTALL_HOME to a folder."
@@ -136,7 +138,7 @@ class RunFolder:
             story = json.loads(redact_json(self.story_path.read_text(encoding="utf-8")))
         except (OSError, ValueError):
             return None
-        return story if isinstance(story, dict) else None
+        return update_story(story) if isinstance(story, dict) else None
 
     # --- of a training by `unstall train` ---
 

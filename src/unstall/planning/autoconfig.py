@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from unstall.base.formatting import format_count
+from unstall.base.formatting import counted
+from unstall.config.detectors import image_px
 from unstall.config.settings import Settings
 from unstall.config.sources import recipe_of
 from unstall.data.example import DataSet
 from unstall.data.tools.stats import stats
-from unstall.detectors import pages
 from unstall.training.loop.datasets import images_to_learn_from
 
 ON_A_CARD = "retinanet_resnet50_fpn_v2"
@@ -64,7 +64,7 @@ def _model(width: int, height: int, has_card: bool) -> str:
 
 def _image_size(result: SuggestedSettings, told: dict[str, Any], model: str, width: int, height: int) -> None:
     """As the images are, within bounds; larger where objects would be too small to be seen."""
-    own = pages.image_px(model)
+    own = image_px(model)
     if not model.startswith(OWN_SIZE):
         result.why["detector"] = f"{model} is made for {own[0]}×{own[1]} pixels"
         return

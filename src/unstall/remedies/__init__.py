@@ -7,32 +7,19 @@ Each has `TREATS` (the faults, each with the turn in which it is tried of those 
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
-from functools import cache
 from types import ModuleType
 from typing import Any
 
+from unstall.base.registry import Registry
 from unstall.remedies.plan import Kind
 
-SHARED = frozenset({"plan"})  # modules of this folder that are no remedies
+REMEDIES = Registry(__name__, "remedy", exclude=("plan",))
 HEADINGS = ("What it changes", "What it costs", "How we see that it helped", "How to undo it")
-
-
-@cache
-def remedy_names() -> tuple[str, ...]:
-    return tuple(sorted(info.name for info in pkgutil.iter_modules(__path__) if info.name not in SHARED))
-
-
-@cache
-def remedy_module(name: str) -> ModuleType:
-    return importlib.import_module(f"{__name__}.{name}")
 
 
 def remedies_for(kind: Kind) -> list[ModuleType]:
     """Those that treat such a fault, in the order of their turns."""
-    modules = [remedy_module(name) for name in remedy_names()]
+    modules = [REMEDIES.module(name) for name in REMEDIES.names()]
     return sorted(
         (module for module in modules if kind in module.TREATS), key=lambda module: (module.TREATS[kind], module.__name__)
     )
@@ -45,18 +32,18 @@ def sections(name: str) -> dict[str, str]:
     """Heading to text. The docstring's first line stands under ''."""
     from unstall.diagnosis.pages import sections_of
 
-    return sections_of(inspect.cleandoc(remedy_module(name).__doc__ or ""), HEADINGS)
+    return sections_of(REMEDIES.page(name), HEADINGS)
 
 
 def summaries() -> dict[str, str]:
-    return {name: sections(name)[""].partition("\n")[0] for name in remedy_names()}
+    return REMEDIES.summaries()
 
 
 def page(name: str) -> str:
     """Markdown."""
     from unstall.diagnosis.pages import limits_of, limits_table
 
-    module, parts = remedy_module(name), sections(name)
+    module, parts = REMEDIES.module(name), sections(name)
     treats = ", ".join(f"`{kind.value}`" for kind in module.TREATS)
     lines = [f"# {name}", "", parts.pop(""), "", f"Treats: {treats}. Safety: **{module.SAFETY.value}**.", ""]
     for heading, body in parts.items():
@@ -67,7 +54,7 @@ def page(name: str) -> str:
 def page_as_plain(name: str) -> dict[str, Any]:
     from unstall.diagnosis.pages import limits_of
 
-    module, parts = remedy_module(name), sections(name)
+    module, parts = REMEDIES.module(name), sections(name)
     return {
         "remedy": name,
         "summary": parts.pop(""),

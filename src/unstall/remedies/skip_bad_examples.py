@@ -26,7 +26,7 @@ from collections import Counter
 
 from unstall.diagnosis.verdict import Safety
 from unstall.journal.events import TrainingBegan, UpdateSkipped
-from unstall.remedies.lower_rate import has_risen
+from unstall.remedies.lower_learning_rate import has_risen
 from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.NOT_FINITE: 1}

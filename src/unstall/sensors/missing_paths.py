@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import time
 from pathlib import Path
 
+from unstall.base.suggestions import closest_names
 from unstall.diagnosis.error_messages import missing_path
 from unstall.journal.events import ErrorRaised, PathLooked
 
@@ -26,7 +26,7 @@ def look(error: ErrorRaised, folder: str, environment: dict[str, str]) -> PathLo
         at=time.time(),
         path=path,
         exists_up_to=str(parent),
-        near=difflib.get_close_matches(part, _names(parent), n=3, cutoff=0.75) if part else [],
+        near=closest_names(part, _names(parent), 3, cutoff=0.75) if part else [],
         unset_variables=[name for name in _variables(error) if not environment.get(name)],
     )
 

@@ -6,19 +6,18 @@ bucket has, and is left alone.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
 from unstall.base.errors import AccessDeniedError, RunNotFoundError
+from unstall.base.file_lock import FileLock
 from unstall.base.private_files import FILE_MODE, make_private_folder
 from unstall.base.progress import Progress
+from unstall.journal.lock import is_held
 from unstall.journal.run_folder import RunFolder, bucket_home, folder_for
 from unstall.storage.bucket import Entry, ahead
 from unstall.storage.bucket_path import BucketPath
@@ -133,34 +132,18 @@ def alone_with_copy(run: RunFolder, waits_s: float = WAITS_S) -> Iterator[bool]:
     """Two processes that bring the same run would add the same lines. False: it is no copy, or not any more; or another process
     brings it, and does so for longer."""
     try:
-        descriptor = os.open(run.path / MARK, os.O_RDWR | os.O_CLOEXEC)
+        lock = FileLock(run.path / MARK)
     except FileNotFoundError:
         yield False
         return
-    until = time.monotonic() + waits_s
-    try:
-        while not (is_locked := _is_locked(descriptor)) and time.monotonic() < until:
-            time.sleep(0.1)
-        yield is_locked and is_copy(run)
-    finally:
-        os.close(descriptor)
-
-
-def _is_locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+    with lock:
+        yield lock.acquire(waits_s) and is_copy(run)
 
 
 # A run that lies in a bucket, brought to the disk: to be looked at, or to go on on another machine.
 
 
-LOCK = "lock"
-
-
-def fetch_run(place: str, with_checkpoint: bool = False) -> RunFolder:
+def fetched_run(place: str, with_checkpoint: bool = False) -> RunFolder:
     """To be looked at; with its checkpoint and its weights, to go on here. A run that is going on on this machine is left as it
     is, and of one that was trained here only what another machine has added is fetched."""
     source = resolve_path(place.rstrip("/"))
@@ -168,7 +151,7 @@ def fetch_run(place: str, with_checkpoint: bool = False) -> RunFolder:
     if not is_run(source):
         raise RunNotFoundError(f"There is no run at {source}: neither a journal nor settings of a training lie there.")
     run = RunFolder(folder_for(str(source)))
-    if is_going_on(run.path):
+    if is_held(run.path):
         return run
     if not with_checkpoint and (is_copy(run) or not run.path.exists()):
         return copy_run(source)
@@ -204,21 +187,6 @@ def is_ahead(source: BucketPath, run: Path) -> bool:
         return True
     there, here = complete(source / FOLDER), on_disk(run)
     return bool(there) and (not here or there[0] > max(here))
-
-
-def is_going_on(run: Path) -> bool:
-    """Whether a supervisor or worker on this machine holds its lock."""
-    try:
-        descriptor = os.open(run / LOCK, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
 
 
 def _say(text: str) -> None:

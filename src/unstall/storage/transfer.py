@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from unstall.base.directories import cache_dir
 from unstall.base.errors import AccessDeniedError, InvalidInputError
 from unstall.base.progress import Progress
 from unstall.storage.bucket import AT_ONCE, ahead
@@ -17,7 +18,7 @@ from unstall.storage.bucket_path import BucketPath
 
 def copies_folder() -> Path:
     """Of the user, for what can be fetched again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unstall" / "buckets"
+    return cache_dir() / "buckets"
 
 
 def on_disk(path: Path) -> Path:

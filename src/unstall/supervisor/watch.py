@@ -208,7 +208,7 @@ class Watch:
                         where=found.where,
                         summary=found.summary,
                         evidence=[each.claim for each in found.evidence],
-                        remedies=[each.do for each in found.remedies],
+                        remedies=[each.action for each in found.remedies],
                     )
                 )
 

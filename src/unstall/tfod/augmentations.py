@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unstall.config.sources import augment_names
+from unstall.data.augment.names import NAMED
 from unstall.tfod.config import Node
 from unstall.tfod.ledger import Ledger
 
@@ -61,7 +61,7 @@ def augmentations(root: Node, ledger: Ledger) -> None:
         for name in option.names():
             if name in STEPS:
                 wanted |= _step(option, name, ledger)
-    in_order = [name for name in augment_names() if name in wanted]
+    in_order = [name for name in NAMED if name in wanted]
     asked = train.has("data_augmentation_options")
     ledger.follow("augment", in_order, "train_config.data_augmentation_options" if asked else "the config asks for none")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from unstall.config.detectors import image_px
 from unstall.config.detectors.ranges import MAX_SIDE_PX, MIN_SIDE_PX
-from unstall.detectors.pages import image_px
 from unstall.tfod import anchors
 from unstall.tfod.config import Node
 from unstall.tfod.ledger import Ledger

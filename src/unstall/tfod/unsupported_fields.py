@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import re
 from functools import cache
 
+from unstall.base.suggestions import closest_name
 from unstall.tfod.ledger import FieldOutcome
 
 _WHOLE_BATCH = "every update is of the whole batch: of one process, in parts of micro_batch images, or shared by `workers`"
@@ -140,8 +140,8 @@ def outcome_of(path: str, model: str) -> FieldOutcome:
     for pattern, instead in _compiled():
         if pattern.fullmatch(path):
             return FieldOutcome("left out", why=instead.format(model=model))
-    near = difflib.get_close_matches(path, _plain(), n=1, cutoff=0.9)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    near = closest_name(path, _plain(), cutoff=0.9)
+    hint = f" Did you mean {near}?" if near else ""
     return FieldOutcome("unknown", why=f"no field of the API that is known here: nothing was done with it.{hint}")
 
 

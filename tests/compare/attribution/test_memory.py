@@ -20,7 +20,7 @@ def memory_of(before: dict[str, Any], after: dict[str, Any]) -> ChannelExplanati
 
 def shown_by_steps(mib: float, **others: Any) -> dict[str, Any]:
     """A run whose steps hold so much one after the other."""
-    return changed(record(peak_mib=mib, **others), figures={"host_usual_bytes": mib * MIB, "host_unsure_bytes": 2 * MIB})
+    return changed(record(peak_mib=mib, **others), figures={"host_typical_bytes": mib * MIB, "host_uncertainty_bytes": 2 * MIB})
 
 
 def amounts(explained: ChannelExplanation) -> dict[str, float]:

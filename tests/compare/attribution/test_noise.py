@@ -69,7 +69,7 @@ def test_what_a_compiler_left_by_chance_is_none_of_the_change() -> None:
     moved = noise.memory(before, after)
     assert moved.by == 192 * MIB
     assert "100 MiB more is what the compiler left" in moved.note
-    answer = compare_as_plain(before, changed(after, batch=record(batch=32)["batch"]))["answer"]
+    answer = told(before, changed(after, batch=record(batch=32)["batch"]))["summary"]
     assert any("left in the process" in line for line in answer)
 
 
@@ -126,7 +126,12 @@ def test_with_fewer_cores_a_program_waits_for_itself() -> None:
 
 def test_waiting_for_input_that_is_the_same_at_each_step_is_clear_though_the_machine_is_full() -> None:
     def fed(waiting: float, crowd: float) -> dict[str, Any]:
-        figures = {"parts": {"input": waiting}, "parts_unsure_s": {"input": 0.002}, "crowded_share": crowd, "step_spread_s": 0.4}
+        figures = {
+            "parts": {"input": waiting},
+            "parts_uncertainty_s": {"input": 0.002},
+            "crowded_share": crowd,
+            "step_spread_s": 0.4,
+        }
         return changed(step(3.0, 0.2, 0.0), figures=figures)
 
     assert noise.part("input", fed(0.004, 0.85), fed(0.405, 0.88)).is_clear
@@ -135,9 +140,9 @@ def test_waiting_for_input_that_is_the_same_at_each_step_is_clear_though_the_mac
 
 
 def test_one_step_that_was_held_up_makes_no_run_slower() -> None:
-    held_up = changed(step(0.11, 1.1, 0.0), figures={"parts": {"compute": 0.16}, "parts_unsure_s": {"compute": 0.04}})
+    held_up = changed(step(0.11, 1.1, 0.0), figures={"parts": {"compute": 0.16}, "parts_uncertainty_s": {"compute": 0.04}})
     assert not noise.part("compute", held_up, step(0.104, 1.1, 0.0)).is_clear
-    steady = changed(held_up, figures={"parts_unsure_s": {"compute": 0.002}})
+    steady = changed(held_up, figures={"parts_uncertainty_s": {"compute": 0.002}})
     assert noise.part("compute", steady, step(0.104, 1.1, 0.0)).is_clear
 
 
@@ -147,13 +152,13 @@ def test_of_a_few_short_steps_one_pause_of_the_machine_is_a_large_share(steps: i
 
 
 def test_identical_runs_stay_silent_however_busy_the_machine_was() -> None:
-    assert compare_as_plain(step(0.139, 1.19, 0.12), step(0.244, 0.93, 0.85))["answer"] == [NOTHING]
+    assert told(step(0.139, 1.19, 0.12), step(0.244, 0.93, 0.85))["summary"] == [NOTHING]
 
 
 def timed(whole: float, spread: float, crowd: float, waiting: float, computing: float, *unsure: float) -> dict[str, Any]:
     parts = {"input": waiting, "compute": computing, "validation": 0.0, "checkpoint": 0.0, "compile": 0.0, "other": 0.0}
     unsure_s = dict(zip(("input", "compute"), unsure, strict=True))
-    figures = {"step_s": whole, "step_spread_s": spread, "crowded_share": crowd, "parts": parts, "parts_unsure_s": unsure_s}
+    figures = {"step_s": whole, "step_spread_s": spread, "crowded_share": crowd, "parts": parts, "parts_uncertainty_s": unsure_s}
     return changed(record(), figures={**figures, "images_per_s": 16 / whole, "steps": 160})
 
 
@@ -194,11 +199,11 @@ def test_of_a_run_that_was_cut_short_nothing_is_claimed_that_was_not_measured() 
     whole = changed(record(peak_mib=900), figures={"crowded_share": 0.62, "totals_s": {"validation": 0.0}})
     cut = cut_short(560)
     for runs in ((whole, cut), (cut, whole)):
-        plain = compare_as_plain(*runs)
-        assert [line.split(":")[0] for line in plain["answer"]] == ["measured in only one of the runs"]
-        assert plain["explained"] == []
-        assert "validation" not in plain["answer"][0], "the whole run had none"
-        rows = {row["what"]: describe_change(row) for row in plain["moved"]}
+        plain = told(*runs)
+        assert [line.split(":")[0] for line in plain["summary"]] == ["measured in only one of the runs"]
+        assert plain["explanations"] == []
+        assert "validation" not in plain["summary"][0], "the whole run had none"
+        rows = {row["name"]: moved_words(row) for row in plain["metrics"]}
         assert all("not measured" in rows[name] for name in ("step", "host memory"))
 
 

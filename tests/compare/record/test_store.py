@@ -299,11 +299,11 @@ def test_what_steps_hold_is_the_middle_of_their_fullest_moments(tmp_path: Path) 
     later = [steps(3 + n, 3 + n, 0.5, at=106.0 + n) for n in range(4)]
     after = HostSampled(at=112.0, interval_s=1.0, rss_bytes=1, most_rss_bytes=[9000, 9000])
     told = record_of(run_of(tmp_path, START, *began, *looks, *later, after))["figures"]
-    assert told["host_usual_bytes"] == 704
-    assert told["host_unsure_bytes"] == (720 - 704) / 2
+    assert told["host_typical_bytes"] == 704
+    assert told["host_uncertainty_bytes"] == (720 - 704) / 2
     (tmp_path / "short").mkdir()
     short = record_of(run_of(tmp_path / "short", START, *began, looks[0], later[0]))["figures"]
-    assert (short["host_usual_bytes"], short["host_unsure_bytes"]) == (None, None)
+    assert (short["host_typical_bytes"], short["host_uncertainty_bytes"]) == (None, None)
 
 
 def test_what_the_compiler_left_is_what_it_had_left_when_steps_were_made(tmp_path: Path) -> None:

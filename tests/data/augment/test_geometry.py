@@ -10,9 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.data.pipeline.pictures import picture
-from unstall.data.augment import Flip, Geometric, IoUCrop, Mosaic, ScaleJitter, ZoomOut
 from unstall.data.augment.geometry import Area, Placement, Rect, Resize, Scene, View, inside, on_canvas, place
+from unstall.data.augment.horizontal_flip import Flip
+from unstall.data.augment.iou_crop import IoUCrop
+from unstall.data.augment.mosaic import Mosaic
+from unstall.data.augment.presets import Geometric
 from unstall.data.augment.rng import Rng
+from unstall.data.augment.scale_jitter import ScaleJitter
+from unstall.data.augment.zoom_out import ZoomOut
 from unstall.data.pipeline.canvas import part
 from unstall.data.pipeline.tile import draw
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.data.pipeline.pictures import picture
-from unstall.data.augment import Photometric
-from unstall.data.augment.photometric_distort import Colours
+from unstall.data.augment.photometric_distort import Colours, Photometric
 from unstall.data.augment.rng import Rng
 
 

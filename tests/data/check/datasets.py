@@ -14,7 +14,8 @@ from PIL import Image
 
 from unstall.data.check.context import CheckedData, ImageFacts
 from unstall.data.check.images import look_at_all
-from unstall.data.check.runner import Report, check, problem_module
+from unstall.data.check.problems import PROBLEMS
+from unstall.data.check.runner import Report, check
 from unstall.data.example import DataSet, Example, Finding, ImageSource, Origin
 from unstall.data.formats import read
 from unstall.data.synthetic.files import write_shapes
@@ -51,7 +52,7 @@ def checked(
 
 
 def found(problem: str, what: CheckedData) -> list[Finding]:
-    result: list[Finding] = problem_module(problem).examine(what)
+    result: list[Finding] = PROBLEMS.module(problem).examine(what)
     assert all(finding.problem == problem and finding.message for finding in result)
     return result
 

@@ -12,14 +12,15 @@ import pytest
 from tests.data.check.datasets import checked, example, healthy, spoiled
 from unstall.base.errors import InvalidInputError
 from unstall.data.check.corrected_copy import correct, refuse_unsafe, write_copy
-from unstall.data.check.runner import Report, check, examine, problem_module, problem_names
-from unstall.data.formats import format_names, read
+from unstall.data.check.problems import PROBLEMS
+from unstall.data.check.runner import Report, check, examine
+from unstall.data.formats import FORMATS, read
 from unstall.data.synthetic.defects import defect_names, formats_of
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 
 FIXABLE = [
-    (name, format) for name in defect_names() if hasattr(problem_module(name), "propose_fixes") for format in formats_of(name)
+    (name, format) for name in defect_names() if hasattr(PROBLEMS.module(name), "propose_fixes") for format in formats_of(name)
 ]
 
 
@@ -30,7 +31,7 @@ def digest(folder: Path) -> dict[str, str]:
 
 def report_of(*examples: object) -> Report:
     what = checked(*examples)  # type: ignore[arg-type]
-    return Report(what, examine(what, problem_names()), 0.0)
+    return Report(what, examine(what, PROBLEMS.names()), 0.0)
 
 
 @pytest.mark.parametrize(("defect", "format"), FIXABLE, ids=lambda value: value)
@@ -42,10 +43,10 @@ def test_what_was_mended_is_gone_from_the_copy(tmp_path: Path, defect: str, form
     assert any(change["problem"] == defect for change in told["changes"])
     after = check(read(tmp_path / "copy", format))
     assert defect not in after.found
-    assert not after.breaks
+    assert not after.has_errors
 
 
-@pytest.mark.parametrize("format", format_names())
+@pytest.mark.parametrize("format", FORMATS.names())
 def test_a_healthy_data_set_is_copied_as_it_is(tmp_path: Path, format: str) -> None:
     report = healthy(tmp_path, format)
     told = write_copy(report, tmp_path / "copy")
@@ -58,10 +59,10 @@ def test_a_healthy_data_set_is_copied_as_it_is(tmp_path: Path, format: str) -> N
 
 
 def test_the_changes_are_listed_as_json_and_as_text(tmp_path: Path) -> None:
-    write_shapes(tmp_path / "set", Shapes(30, 160, 120), "voc", defects=["box_inside_out", "image_truncated", "box_tiny"])
+    write_shapes(tmp_path / "set", Shapes(30, 160, 120), "voc", defects=["box_inverted", "image_truncated", "box_tiny"])
     write_copy(check(read(tmp_path / "set")), tmp_path / "copy")
     listed = json.loads((tmp_path / "copy" / "changes.json").read_text())
-    assert {change["problem"] for change in listed["changes"]} == {"box_inside_out", "image_truncated"}
+    assert {change["problem"] for change in listed["changes"]} == {"box_inverted", "image_truncated"}
     assert [left["problem"] for left in listed["left_as_it_was"]] == ["box_tiny"]
     text = (tmp_path / "copy" / "changes.txt").read_text()
     assert "the corners are swapped" in text and "Left as it was:" in text

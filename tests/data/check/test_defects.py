@@ -16,8 +16,8 @@ from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 from unstall.diagnosis.findings import diagnose
 from unstall.journal.run_folder import RunFolder
-from unstall.planning.preflight.answers import as_plain
 from unstall.planning.preflight.checks.data_set import look
+from unstall.planning.preflight.results import as_plain
 from unstall.report.html.page import render_run
 from unstall.report.story.report import tell_whole
 from unstall.report.timeline import of_journal
@@ -46,24 +46,24 @@ def page(run: RunFolder) -> str:
 
 
 def test_each_defect_stands_there_with_pictures_that_lie_in_the_run(run: RunFolder) -> None:
-    keep_defects(run, preflight(run, "box_inside_out", "image_truncated"))
+    keep_defects(run, preflight(run, "box_inverted", "image_truncated"))
     told = defects.of_run(run)
     assert told is not None and told["images"] == 24
-    assert {row["name"]: row["severity"] for row in told["problems"]} == {"box_inside_out": "breaks", "image_truncated": "breaks"}
+    assert {row["name"]: row["severity"] for row in told["problems"]} == {"box_inverted": "error", "image_truncated": "error"}
     for row in told["problems"]:
-        assert row["count"] == 1 and row["listed"][0]["place"] and row["do"]
+        assert row["count"] == 1 and row["listed"][0]["place"] and row["action"]
         path = Path(row["pictures"][0]["path"])
         assert path.parent.parent == run.path
         with Image.open(path) as picture:
             assert picture.format == "JPEG" and max(picture.size) <= 2 * defects.SIDE
     shown = page(run)
     assert shown.count('src="data:image/jpeg;base64,') == 2 and "Defects of the data" in shown
-    assert 'alt="' in shown and "in red: box_inside_out" in shown
+    assert 'alt="' in shown and "in red: box_inverted" in shown
 
 
 def test_what_was_found_before_has_its_pictures_again(run: RunFolder) -> None:
-    preflight(run, "box_inside_out")
-    keep_defects(run, preflight(run, "box_inside_out"))  # the second is remembered
+    preflight(run, "box_inverted")
+    keep_defects(run, preflight(run, "box_inverted"))  # the second is remembered
     assert page(run).count('src="data:image/jpeg;base64,') == 1
 
 
@@ -86,17 +86,17 @@ def test_a_check_that_was_not_made_leaves_what_is_known(run: RunFolder) -> None:
 
 
 def test_pictures_that_are_gone_cost_themselves_alone(run: RunFolder) -> None:
-    found = preflight(run, "box_inside_out")
+    found = preflight(run, "box_inverted")
     for path in Path(found["checks"][0]["facts"]["defects"]["folder"]).iterdir():
         path.unlink()
     keep_defects(run, found)
     shown = page(run)
-    assert "box_inside_out" in shown and "data:image/jpeg" not in shown
+    assert "box_inverted" in shown and "data:image/jpeg" not in shown
 
 
 def test_what_a_stranger_put_there_is_neither_run_nor_followed(run: RunFolder) -> None:
     """Names are escaped, links and paths that lead elsewhere are not shown, what has another shape is left out."""
-    keep_defects(run, preflight(run, "box_inside_out"))
+    keep_defects(run, preflight(run, "box_inverted"))
     folder = run.path / defects.FOLDER
     secret = run.path.parent / "secret.jpg"
     secret.write_bytes(b"\xff\xd8 secret")
@@ -104,11 +104,14 @@ def test_what_a_stranger_put_there_is_neither_run_nor_followed(run: RunFolder) -
     told = json.loads((folder / defects.TOLD).read_text())
     hostile = "<script>alert(1)</script>"
     files = ["0.jpg", "7.jpg", "../secret.jpg", str(secret), 5, "9.jpg"]
-    told["problems"][0] |= {"do": hostile, "pictures": [{"name": hostile, "message": hostile, "file": file} for file in files]}
+    told["problems"][0] |= {
+        "action": hostile,
+        "pictures": [{"name": hostile, "message": hostile, "file": file} for file in files],
+    }
     told["problems"] += [{"name": hostile}, 5, {"name": "box_tiny", "listed": 3, "pictures": {}, "count": "many"}]
     (folder / defects.TOLD).write_text(json.dumps(told))
     read = defects.of_run(run)
-    assert read is not None and [row["name"] for row in read["problems"]] == ["box_inside_out", "box_tiny"]
+    assert read is not None and [row["name"] for row in read["problems"]] == ["box_inverted", "box_tiny"]
     assert [Path(picture["path"]).name for picture in read["problems"][0]["pictures"]] == ["0.jpg"]
     shown = page(run)
     assert "<script>alert" not in shown and "&lt;script&gt;alert" in shown

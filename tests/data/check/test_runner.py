@@ -9,17 +9,18 @@ import numpy as np
 
 from tests.data.check.datasets import checked, example, healthy, spoiled
 from unstall.data.check.context import Severity
-from unstall.data.check.runner import as_plain, check, examine, problem_module, problem_names, severity_of
+from unstall.data.check.problems import PROBLEMS
+from unstall.data.check.runner import as_plain, check, examine, severity_of
 from unstall.data.formats import read
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 
 
 def test_the_gravest_come_first(tmp_path: Path) -> None:
-    write_shapes(tmp_path / "set", Shapes(30, 160, 120), defects=["box_tiny", "box_twice", "box_no_area", "image_grey"])
+    write_shapes(tmp_path / "set", Shapes(30, 160, 120), defects=["box_tiny", "box_duplicate", "box_no_area", "image_grey"])
     found = list(check(read(tmp_path / "set")).found)
     assert [severity_of(problem) for problem in found] == sorted((severity_of(p) for p in found), key=list(Severity).index)
-    assert severity_of(found[0]) is Severity.BREAKS and severity_of(found[-1]) is Severity.NOTE
+    assert severity_of(found[0]) is Severity.ERROR and severity_of(found[-1]) is Severity.INFO
 
 
 def test_a_finding_names_file_line_and_box(tmp_path: Path) -> None:
@@ -33,7 +34,7 @@ def test_the_report_is_plain_data(tmp_path: Path) -> None:
     plain = as_plain(spoiled(tmp_path, "box_not_finite"))
     assert json.loads(json.dumps(plain)) == plain
     (problem,) = plain["problems"]
-    assert problem["problem"] == "box_not_finite" and problem["count"] == 1 and plain["breaks"]
+    assert problem["problem"] == "box_not_finite" and problem["count"] == 1 and plain["has_errors"]
     assert problem["findings"][0]["field"].startswith("images[")
 
 
@@ -42,7 +43,7 @@ def test_progress_counts_up_to_all(tmp_path: Path) -> None:
     healthy(tmp_path)
     check(read(tmp_path / "set"), progress=lambda doing, done, of: told.append((doing, done, of)))
     assert ("looking at images", 30, 30) in told
-    assert told[-1] == ("examining", len(problem_names()), len(problem_names()))
+    assert told[-1] == ("examining", len(PROBLEMS.names()), len(PROBLEMS.names()))
 
 
 def test_without_images_and_with_none_there_their_absence_is_no_finding(tmp_path: Path) -> None:
@@ -57,8 +58,8 @@ def test_without_images_and_with_none_there_their_absence_is_no_finding(tmp_path
 
 
 def test_of_nothing_nothing_is_said_but_that_it_is_nothing() -> None:
-    assert not examine(checked(), problem_names())
-    assert set(examine(checked(example(), classes=()), problem_names())) == {"boxes_missing"}
+    assert not examine(checked(), PROBLEMS.names())
+    assert set(examine(checked(example(), classes=()), PROBLEMS.names())) == {"boxes_missing"}
 
 
 def test_no_problem_walks_over_boxes_one_by_one() -> None:
@@ -71,5 +72,5 @@ def test_no_problem_walks_over_boxes_one_by_one() -> None:
         boxes = np.concatenate([corners, corners + random.uniform(10, 25, (100, 2))], axis=1)
         examples.append(example(*boxes, name=f"{row}.jpg"))
     what = checked(*examples)
-    for name in problem_names():
-        assert not problem_module(name).examine(what), name
+    for name in PROBLEMS.names():
+        assert not PROBLEMS.module(name).examine(what), name

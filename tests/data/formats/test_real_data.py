@@ -27,7 +27,7 @@ def test_blood_cells_are_read_whole_and_nothing_is_called_wrong() -> None:
     assert int((boxes[:, 2:] <= boxes[:, :2]).any(axis=1).sum()) == 2  # the two of no area are kept for the check
 
 
-@pytest.mark.parametrize("name", formats.format_names())
+@pytest.mark.parametrize("name", formats.FORMATS.names())
 def test_blood_cells_through_each_format(tmp_path: Path, name: str) -> None:
     before = formats.read(Path(PLACE) / "bccd")
     convert(Path(PLACE) / "bccd", tmp_path / name, name, link=True)

@@ -12,9 +12,9 @@ from unstall.base.errors import InvalidInputError
 from unstall.data import formats
 
 
-@pytest.mark.parametrize("name", formats.format_names())
+@pytest.mark.parametrize("name", formats.FORMATS.names())
 def test_what_a_format_writes_is_recognised_as_it(tmp_path: Path, name: str) -> None:
-    formats.format_module(name).write(small_set(tmp_path), tmp_path / "out")
+    formats.FORMATS.module(name).write(small_set(tmp_path), tmp_path / "out")
     assert formats.recognise(tmp_path / "out") == name
 
 
@@ -23,7 +23,7 @@ def test_what_is_no_data_set_is_refused_with_what_is_there(tmp_path: Path) -> No
     with pytest.raises(InvalidInputError) as caught:
         formats.read(tmp_path)
     said = str(caught.value)
-    assert all(f"{name}: " in said for name in formats.format_names())
+    assert all(f"{name}: " in said for name in formats.FORMATS.names())
     assert "2 .jpg" in said and "1 .txt" in said and "1 folders" in said
 
 
@@ -80,7 +80,7 @@ def test_a_path_or_format_that_is_not_there(tmp_path: Path) -> None:
         formats.read(tmp_path / "gone")
     with pytest.raises(InvalidInputError, match=r"There is no format 'kitti'\. Formats: coco, tfrecord, voc, yolo"):
         formats.read(tmp_path, "kitti")
-    for name in formats.format_names():
+    for name in formats.FORMATS.names():
         with pytest.raises(InvalidInputError):
             formats.read(tmp_path / "gone", name)
 

@@ -109,14 +109,14 @@ def assert_same(before: DataSet, after: DataSet, within: float, flags: tuple[str
         assert one.image.read() == other.image.read()
 
 
-@pytest.mark.parametrize("name", formats.format_names())
+@pytest.mark.parametrize("name", formats.FORMATS.names())
 @given(made=data_sets())
 @settings(max_examples=120, deadline=None)
 def test_what_is_written_is_read_again(images: list[Path], name: str, made: tuple[DataSet, list[int]]) -> None:
     before = with_images(*made, images)
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "out"
-        lost = formats.format_module(name).write(before, target)
+        lost = formats.FORMATS.module(name).write(before, target)
         after = formats.read(target)
         assert_same(before, after, WITHIN[name], FLAGS[name])
     assert after.format == name
@@ -134,7 +134,7 @@ def test_what_is_written_is_read_again(images: list[Path], name: str, made: tupl
         assert flag in FLAGS[name] or not marked or marked in lost.values()
 
 
-@pytest.mark.parametrize("names", list(permutations(formats.format_names())), ids=" ".join)
+@pytest.mark.parametrize("names", list(permutations(formats.FORMATS.names())), ids=" ".join)
 def test_through_all_formats_and_back(images: list[Path], tmp_path: Path, names: tuple[str, ...]) -> None:
     """Whatever the order, the boxes stay within what 32 bits of a share can say, and the classes stay in their order."""
     boxes = [(0.0, 0.0, 640.0, 480.0), (10.5, 20.25, 30.125, 40.0625), (100.0, 50.0, 90.0, 40.0), (-5.0, 1 / 3, 700.0, math.pi)]

@@ -32,7 +32,7 @@ def test_an_object_with_an_outline_alone_has_its_extent_as_box_and_a_copy_keeps_
     assert data.examples[0].boxes.tolist() == [[5.5, 8, 25, 30], [0, 0, 64, 48], [5.5, 8, 25, 30]]
     assert data.examples[0].crowd.tolist() == [False, True, False]
 
-    formats.format_module("coco").write(data, tmp_path / "copy")
+    formats.FORMATS.module("coco").write(data, tmp_path / "copy")
     written = json.loads((tmp_path / "copy/annotations/instances.json").read_text())["annotations"]
     assert [entry["segmentation"] for entry in written] == [polygon, WHOLE, polygon]
     assert written[0]["bbox"] == [5.5, 8, 19.5, 22]

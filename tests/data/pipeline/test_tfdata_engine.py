@@ -17,7 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 import numpy as np
 from tests.data.pipeline.pictures import some_data, example, data_set
-from unstall.data.augment import SSD, Mosaic
+from unstall.data.augment.mosaic import Mosaic
+from unstall.data.augment.presets import SSD
 from unstall.data.pipeline import Pipeline, Settings
 from unstall.base.errors import InvalidInputError
 

@@ -9,8 +9,9 @@ import pytest
 from tests.data.check.datasets import healthy, spoiled
 from unstall.base.errors import InvalidInputError
 from unstall.data.check.context import Severity
-from unstall.data.check.runner import check, problem_names, severity_of
-from unstall.data.formats import format_names, read
+from unstall.data.check.problems import PROBLEMS
+from unstall.data.check.runner import check, severity_of
+from unstall.data.formats import FORMATS, read
 from unstall.data.synthetic.defects import defect_names, formats_of
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
@@ -33,7 +34,7 @@ BRINGS_ANYWHERE = {
 
 
 def test_every_problem_can_be_injected() -> None:
-    assert defect_names() == problem_names()
+    assert defect_names() == PROBLEMS.names()
     assert all(formats_of(defect) for defect in defect_names())
 
 
@@ -44,7 +45,7 @@ def test_an_injected_defect_is_found_and_called_by_no_other_name(tmp_path: Path,
     assert found - {defect} <= BRINGS.get((defect, format), set()) | BRINGS_ANYWHERE.get(defect, set())
 
 
-@pytest.mark.parametrize("format", format_names())
+@pytest.mark.parametrize("format", FORMATS.names())
 @pytest.mark.parametrize(
     "shape",
     [
@@ -63,14 +64,14 @@ def test_healthy_data_sets_of_every_shape_are_silent(tmp_path: Path, format: str
     assert not loud  # one image cannot have every class
 
 
-@pytest.mark.parametrize("format", format_names())
+@pytest.mark.parametrize("format", FORMATS.names())
 def test_without_images_a_healthy_data_set_is_silent_too(tmp_path: Path, format: str) -> None:
     healthy(tmp_path, format)
     assert not check(read(tmp_path / "set"), with_images=False).found
 
 
 def test_several_defects_do_not_hide_each_other(tmp_path: Path) -> None:
-    wanted = ["box_inside_out", "box_not_finite", "class_unknown", "image_missing", "image_truncated", "path_case_differs"]
+    wanted = ["box_inverted", "box_not_finite", "class_unknown", "image_missing", "image_truncated", "path_case_differs"]
     write_shapes(tmp_path / "set", Shapes(40, 160, 120), "coco", defects=wanted)
     assert sorted(check(read(tmp_path / "set")).found) == wanted
 
@@ -81,9 +82,9 @@ def test_a_defect_that_a_format_cannot_have_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="There is no defect 'box_purple'"):
         write_shapes(tmp_path / "set", Shapes(4), "coco", defects=["box_purple"])
     with pytest.raises(InvalidInputError, match="too few images"):
-        write_shapes(tmp_path / "other", Shapes(1), "coco", {}, ["box_twice", "box_tiny"])
+        write_shapes(tmp_path / "other", Shapes(1), "coco", {}, ["box_duplicate", "box_tiny"])
 
 
 def test_notes_alone_do_not_break() -> None:
-    notes = [problem for problem in problem_names() if severity_of(problem) is Severity.NOTE]
+    notes = [problem for problem in PROBLEMS.names() if severity_of(problem) is Severity.INFO]
     assert {"annotation_empty", "box_tiny", "class_unused", "image_grey", "label_map_gaps"} <= set(notes)

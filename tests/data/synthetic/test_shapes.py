@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unstall.base.errors import InvalidInputError
-from unstall.data.formats import format_names, read
+from unstall.data.formats import FORMATS, read
 from unstall.data.synthetic.files import splits_of, write_shapes
 from unstall.data.synthetic.shapes import Shapes
 
@@ -76,7 +76,7 @@ def test_impossible_wishes_are_refused(wrong: dict[str, int]) -> None:
         Shapes(**{"count": 3} | wrong)
 
 
-@pytest.mark.parametrize("format", format_names())
+@pytest.mark.parametrize("format", FORMATS.names())
 def test_what_is_written_is_what_was_drawn(tmp_path: Path, format: str) -> None:
     shapes = Shapes(12, 100, 80, seed=2)
     write_shapes(tmp_path / "set", shapes, format, {"train": 3, "val": 1})

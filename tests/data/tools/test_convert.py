@@ -22,7 +22,7 @@ from unstall.data.tools.convert import convert, write_aside
 
 @pytest.fixture
 def voc(tmp_path: Path) -> Path:
-    formats.format_module("voc").write(small_set(tmp_path), tmp_path / "voc")
+    formats.FORMATS.module("voc").write(small_set(tmp_path), tmp_path / "voc")
     return tmp_path / "voc"
 
 
@@ -101,7 +101,7 @@ NO_CLASS = {"boxes without a known class": 1, "boxes with numbers that are not f
     ],
 )
 def test_what_a_format_cannot_hold_is_counted(tmp_path: Path, name: str, lost: dict[str, int], kept: int) -> None:
-    assert formats.format_module(name).write(lossy_set(tmp_path), tmp_path / "out") == lost
+    assert formats.FORMATS.module(name).write(lossy_set(tmp_path), tmp_path / "out") == lost
     assert formats.read(tmp_path / "out").box_count == kept
 
 
@@ -123,9 +123,9 @@ def test_names_from_a_record_never_lead_out_of_the_folder(tmp_path: Path) -> Non
     ]
     made = [make_example(name, ImageSource(tmp_path / "a.jpg"), (64, 48), [(1, 2, 3, 4)], [0], Origin("made")) for name in names]
     data = DataSet(tmp_path, "made", ("cat",), (1,), made)
-    for name in formats.format_names():
+    for name in formats.FORMATS.names():
         target = tmp_path / "deep" / "er" / name
-        formats.format_module(name).write(data, target)
+        formats.FORMATS.module(name).write(data, target)
         after = formats.read(target)
         assert after.box_count == len(names)
         assert len({str(one.image) for one in after.examples}) == len(names)
@@ -136,7 +136,7 @@ def test_names_from_a_record_never_lead_out_of_the_folder(tmp_path: Path) -> Non
 def test_an_image_that_cannot_be_read_is_counted(tmp_path: Path) -> None:
     made = make_example("a.jpg", ImageSource(tmp_path / "gone.jpg"), (64, 48), [(1, 2, 3, 4)], [0], Origin("made"))
     data = DataSet(tmp_path, "made", ("cat",), (1,), [made])
-    assert formats.format_module("coco").write(data, tmp_path / "out") == {"images that could not be read": 1}
+    assert formats.FORMATS.module("coco").write(data, tmp_path / "out") == {"images that could not be read": 1}
 
 
 # --- the command ---
@@ -151,7 +151,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("name", formats.format_names())
+@pytest.mark.parametrize("name", formats.FORMATS.names())
 def test_a_disk_that_takes_no_more_is_an_error_and_leaves_nothing(voc: Path, tmp_path: Path, name: str) -> None:
     """Files may have 200 bytes: the first image does not fit, as on a full disk."""
     command = [sys.executable, "-c", FULL, "data", "convert", str(voc), str(tmp_path / "out"), "--to", name]

@@ -8,9 +8,10 @@ import pytest
 
 from tests.detectors.layers.random_boxes import array
 from tests.detectors.seeded import set_weights
+from unstall.config.detectors.defaults import VGG16
 from unstall.detectors.layers.conv_norm import leaf_layers
 from unstall.detectors.layers.resnet import Norms
-from unstall.detectors.layers.vgg import VGG16, Convs, Step, Vgg
+from unstall.detectors.layers.vgg import Convs, Step, Vgg
 
 PUBLISHED = [f"backbone.features.{number}" for number in (0, 2, 5, 7, 10, 12, 14, 17, 19, 21)]
 PUBLISHED += [f"backbone.extra.0.{number}" for number in ("1", "3", "5", "7.1", "7.3")]

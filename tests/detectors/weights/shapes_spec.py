@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from unstall.detectors import variants
+from unstall.config.detectors import variants
 from unstall.detectors.weights import shapes
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.detectors.weights.checkpoints import checkpoint as torch_file
 from unstall.base.errors import InvalidInputError
-from unstall.detectors import variants
+from unstall.config.detectors import variants
 from unstall.detectors.weights import shapes
 from unstall.detectors.weights.compatibility import with_classes
 from unstall.detectors.weights.description import read_description

@@ -182,7 +182,7 @@ def test_the_compiler_may_lie_in_a_folder_of_its_own(tmp_path: Path, monkeypatch
 
 def test_a_plan_says_all_of_it(known: Known) -> None:
     plain = plan(SETTINGS, H200, classes=20).as_plain()
-    assert plain["fits"] and plain["changes"] == {} and plain["way"] == "compiled"
+    assert plain["fits"] and plain["changes"] == {} and plain["method"] == "compiled"
     assert {question.settings["detector"]["classes"] for question in known.asked} == {20}
     assert set(plain["training"]) >= {"weights", "gradients", "optimizer", "activations", "input", "need"}
     assert plain["checkpoint"]["disk_bytes"] == 300 * MIB

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from unstall.base.registry import Registry
 from unstall.config.sources import resolve
 from unstall.planning.preflight import registry, runner
-from unstall.planning.preflight.answers import summed_up
+from unstall.planning.preflight.results import count_by_status
 from unstall.planning.preflight.runner import preflight
 
 FAULTY = '''"""Faulty on purpose."""
@@ -35,14 +36,16 @@ def checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (package / "preflight" / "checks").mkdir(parents=True)
     for entry in (source / "preflight").glob("*.py"):
         (package / "preflight" / entry.name).write_text(entry.read_text())
-    (package / "preflight" / "checks" / "__init__.py").touch()
+    of_checks = Path("preflight", "checks", "__init__.py")
+    (package / of_checks).write_text((source / of_checks).read_text())
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "src"))
-    monkeypatch.setattr(registry, "FOLDER", package / "preflight" / "checks")
+    monkeypatch.syspath_prepend(str(package / "preflight"))
+    monkeypatch.setattr(registry, "CHECKS", Registry("checks", "check"))
     registry.check_names.cache_clear()
-    registry._constants.cache_clear()
     yield package / "preflight" / "checks"
     registry.check_names.cache_clear()
-    registry._constants.cache_clear()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "checks"]:
+        del sys.modules[name]
 
 
 def put(checks: Path, name: str, body: str, needs: tuple[str, ...] = ()) -> None:
@@ -54,7 +57,7 @@ def asked(tmp_path: Path) -> dict[str, dict[str, str]]:
     return {answer["check"]: answer for answer in answers}
 
 
-FITS = "from unstall.planning.preflight.answers import Fits; return Fits('well')"
+FITS = "from unstall.planning.preflight.results import CheckOk; return CheckOk('well')"
 
 
 def test_what_crashes_is_not_known_and_the_others_are_asked_all_the_same(checks: Path, tmp_path: Path) -> None:
@@ -65,8 +68,8 @@ def test_what_crashes_is_not_known_and_the_others_are_asked_all_the_same(checks:
     put(checks, "e", FITS, needs=("b",))
     put(checks, "f", "from unstall.base.errors import InvalidInputError; raise InvalidInputError('your mistake')")
     found = asked(tmp_path)
-    assert {name: answer["answer"] for name, answer in found.items()} == {
-        "a": "fits", "b": "unknown", "c": "unknown", "d": "fits", "e": "unknown", "f": "refuses",
+    assert {name: answer["status"] for name, answer in found.items()} == {
+        "a": "ok", "b": "unknown", "c": "unknown", "d": "ok", "e": "unknown", "f": "error",
     }  # fmt: skip
     assert "KeyError: 'of the check'" in found["b"]["reason"]
     assert "b must be in order first" in found["e"]["reason"] and found["f"]["reason"] == "your mistake"
@@ -77,8 +80,8 @@ def test_what_falls_silent_is_given_up(checks: Path, tmp_path: Path, monkeypatch
     put(checks, "a", "import time; time.sleep(600)")
     put(checks, "b", FITS)
     found = asked(tmp_path)
-    assert found["a"]["answer"] == "unknown" and "no sign for 3 s" in found["a"]["reason"]
-    assert found["b"]["answer"] == "fits"
+    assert found["a"]["status"] == "unknown" and "no sign for 3 s" in found["a"]["reason"]
+    assert found["b"]["status"] == "ok"
 
 
 def test_a_quick_preflight_of_the_embedded_shapes_answers_each_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,10 +90,10 @@ def test_a_quick_preflight_of_the_embedded_shapes_answers_each_check(tmp_path: P
     monkeypatch.setattr(runner, "quick_names", lambda: quick)
     found = preflight(resolve({}).settings, tmp_path / "run", is_quick=True)
     assert [check["check"] for check in found["checks"]] == list(quick)
-    answers = {check["check"]: check["answer"] for check in found["checks"]}
-    assert (answers["packages"], answers["paths"], answers["data_set"], answers["weights"]) == ("fits",) * 4
+    answers = {check["check"]: check["status"] for check in found["checks"]}
+    assert (answers["packages"], answers["paths"], answers["data_set"], answers["weights"]) == ("ok",) * 4
     assert "unknown" not in answers.values()
-    assert found["counts"] == summed_up(found["checks"]) and os.listdir(tmp_path) == []  # noqa: PTH208
+    assert found["counts"] == count_by_status(found["checks"]) and os.listdir(tmp_path) == []  # noqa: PTH208
 
 
 def test_checks_come_after_those_that_they_need() -> None:

@@ -86,7 +86,7 @@ def test_the_page_of_a_real_run_says_what_the_terminal_says(name: str) -> None:
     shown = " ".join(part for parts in Elements(render_run(story)).texts.values() for part in parts)
     for verdict in story["verdicts"]:
         said = [verdict["cause"], verdict["certainty"], verdict["summary"], *(each["claim"] for each in verdict["evidence"])]
-        said += [remedy["do"] for remedy in verdict["remedies"]]
+        said += [remedy["action"] for remedy in verdict["remedies"]]
         assert [words for words in said if words.replace("`", "") not in shown.replace("`", "")] == []
     assert story_text.headline(story) in shown
     for label, line in story_text.summary_lines(story):

@@ -23,7 +23,7 @@ def test_the_thread_that_a_verdict_names_comes_before_all_others() -> None:
 def test_the_users_frames_are_told_apart_with_the_text_of_their_lines() -> None:
     (stall,) = stalls(stuck(*three(MINE), source("loader.py", 57, text="data = get(url)")))
     (row,) = stall["threads"]
-    assert [(frame["where"], frame["function"], frame["text"]) for frame in row["yours"]] == [
+    assert [(frame["where"], frame["function"], frame["text"]) for frame in row["user_frames"]] == [
         ("loader.py:57", "load", "data = get(url)")
     ]
     assert [frame["function"] for frame in row["frames"]] == ["get", "load"]
@@ -35,7 +35,7 @@ def test_a_sample_with_native_frames_is_preferred_and_says_the_library() -> None
     assert stall["threads"][0]["frames"][0] == {
         "function": "RunSync",
         "where": "libtensorflow_cc.so.2",
-        "yours": False,
+        "is_user_code": False,
         "text": "",
     }
 
@@ -61,5 +61,5 @@ def test_the_error_that_ended_it_is_told_and_one_that_was_caught_is_not() -> Non
     raised = ErrorRaised(at=T0 + 9, kind="ValueError", message="no", frames=MINE["frames"], fatal=True)
     told = error(journal(started(), raised, ProcessEnded(at=T0 + 10, exit_code=1)))
     assert told is not None
-    assert (told["kind"], [frame["where"] for frame in told["yours"]]) == ("ValueError", ["loader.py:57"])
+    assert (told["kind"], [frame["where"] for frame in told["user_frames"]]) == ("ValueError", ["loader.py:57"])
     assert error(journal(started(), ErrorRaised(at=T0 + 9, kind="KeyError"), ProcessEnded(at=T0 + 10, exit_code=0))) is None

@@ -54,7 +54,7 @@ def test_the_summary_has_a_line_for_each_with_whether_it_helped() -> None:
 
 def test_a_run_without_repairs_has_none() -> None:
     plain = story(ProcessEnded(at=T0, exit_code=0))
-    assert plain["repairs"] == [] and plain["given_up"] is None
+    assert plain["repairs"] == [] and plain["repair_failed"] is None
 
 
 def test_an_end_without_help_says_why_and_how_to_bring_it_about_again() -> None:
@@ -73,7 +73,7 @@ def test_an_end_without_help_says_why_and_how_to_bring_it_about_again() -> None:
 
 
 def test_one_that_was_started_again_since_is_not_given_up() -> None:
-    assert story(RepairsEnded(at=T0 - 5, cause="worker_died"))["given_up"] is None
+    assert story(RepairsEnded(at=T0 - 5, cause="worker_died"))["repair_failed"] is None
 
 
 def test_a_training_that_was_interrupted_is_no_failure() -> None:

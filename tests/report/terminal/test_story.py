@@ -19,15 +19,15 @@ from unstall.report.story.outcome import UNEXPLAINED, outcome_of
 from unstall.report.story.run import tell
 from unstall.report.terminal import story as story_text
 
-NO_CURE = {"missing": "batches that pass through Python", "cure": "", "causes": "batch_constant"}
-CURE = {"missing": "the permission to read stacks", "cure": "run it with sudo", "causes": "generator_blocked"}
+NO_FIX = {"missing": "batches that pass through Python", "fix": "", "causes": "batch_constant"}
+FIX = {"missing": "the permission to read stacks", "fix": "run it with sudo", "causes": "generator_blocked"}
 VERDICT = {
     "cause": "generator_blocked",
     "certainty": "certain",
     "summary": "Your input code has not given a batch.",
     "where": "loader.py:57",
     "evidence": [{"claim": "nothing has moved for 86 s"}],
-    "remedies": [{"do": "give it a timeout"}],
+    "remedies": [{"action": "give it a timeout"}],
 }
 
 
@@ -68,14 +68,14 @@ def test_no_verdict_is_said_in_words() -> None:
 
 
 def test_the_end_of_a_training_of_ours_that_is_known_is_its_verdict() -> None:
-    unseen = [{"missing": "samples of the weights", "cure": ""}]
+    unseen = [{"missing": "samples of the weights", "fix": ""}]
     refused = {"kind": "unstall.base.errors.InvalidInputError", "message": "validation: no class", "where": None}
     said = shown(story(state="failed", failure=refused, unknown=unseen))
     assert "verdict   refused: validation: no class" in said and "not seen" not in said
     of_others = {**refused, "kind": "shop.errors.InvalidInputError"}
     assert "cannot tell why it failed" in shown(story(state="failed", failure=of_others))
-    given_up = {"cause": "loss_diverged", "happened": "The loss rose for good."}
-    assert "verdict   loss_diverged: The loss rose for good." in shown(story(state="failed", given_up=given_up))
+    repair_failed = {"cause": "loss_diverged", "happened": "The loss rose for good."}
+    assert "verdict   loss_diverged: The loss rose for good." in shown(story(state="failed", repair_failed=repair_failed))
 
 
 def test_the_path_of_the_page_can_be_copied_however_long_it_is() -> None:
@@ -85,19 +85,19 @@ def test_the_path_of_the_page_can_be_copied_however_long_it_is() -> None:
 
 def test_a_program_that_was_left_by_its_user_ended_for_no_cause_to_be_found() -> None:
     ended = {"exit_code": None, "signal": 2, "stopped_by_unstall": False}
-    lines = shown(story(state="interrupted", ended=ended, unknown=[NO_CURE])).splitlines()
+    lines = shown(story(state="interrupted", ended=ended, unknown=[NO_FIX])).splitlines()
     assert lines[0].startswith("stopped   by Ctrl-C (SIGINT) after")
     assert lines[1:] == ["verdict   nothing wrong in what could be seen (steps)"]
 
 
 def test_what_the_user_can_let_us_see_is_always_told() -> None:
-    for told in (story(unknown=[CURE]), story(unknown=[CURE], state="stuck", verdicts=[VERDICT])):
+    for told in (story(unknown=[FIX]), story(unknown=[FIX], state="stuck", verdicts=[VERDICT])):
         assert "the permission to read stacks: run it with sudo" in shown(told)
 
 
 def test_what_nobody_can_help_is_told_only_where_something_is_unexplained() -> None:
-    assert "batches that pass" not in shown(story(unknown=[NO_CURE]))
-    assert "batches that pass" in shown(story(unknown=[NO_CURE], state="failed"))
+    assert "batches that pass" not in shown(story(unknown=[NO_FIX]))
+    assert "batches that pass" in shown(story(unknown=[NO_FIX], state="failed"))
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,14 @@ def test_trying_a_json_target_leaves_no_trace(tmp_path: Path) -> None:
 def test_codes_in_what_a_program_printed_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     link = "\x1b]8;;http://x\x1b\\shapes\x1b]8;;\x07"
     claim = f"\x1b[1mit said\x1b[0m {link} \x9b31mred\x1b[?25l \x1b(Bend\x08\x07"
-    hostile = {**VERDICT, "summary": claim, "where": "\x1b[2Ja.py:1", "evidence": [{"claim": claim}], "remedies": [{"do": claim}]}
-    story_text.show(story(state="failed", verdicts=[hostile], run="\x1b[1ma-run"), console(), summary=True)
+    hostile = {
+        **VERDICT,
+        "summary": claim,
+        "where": "\x1b[2Ja.py:1",
+        "evidence": [{"claim": claim}],
+        "remedies": [{"action": claim}],
+    }
+    text.show(story(state="failed", verdicts=[hostile], run="\x1b[1ma-run"), console(), summary=True)
     printed = capsys.readouterr().out
     assert printed.count("it said shapes red end\n") == 3 and "a.py:1" in printed and "a-run" in printed
     assert [character for character in printed if not character.isprintable() and character != "\n"] == []

@@ -137,8 +137,8 @@ def test_what_the_own_trainer_tells_of_an_epoch_stands_where_it_belongs() -> Non
         "gradient_norm": 7.0,
         "rate": 0.02,
         "AP": 0.3,
-        "score_s": 4.0,
-        "learn_s": 60.0,
+        "eval_s": 4.0,
+        "train_s": 60.0,
     }
     events = [started(), EpochEnded(at=T0 + 9, logs={**told})]
     assert lines("loss", *events) == {"mean of an epoch": [3.0], "box_loss": [1.0], "class_loss": [2.0]}

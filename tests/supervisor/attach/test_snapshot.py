@@ -128,7 +128,7 @@ def test_without_the_permission_it_says_which_is_missing_and_what_it_sees_all_th
     story = attach(standing["asleep"], preexec_fn=without_ptrace)
     missing = [row for row in story["unknown"] if "ptrace" in row["missing"]]
     assert missing, story["unknown"]
-    assert "SYS_PTRACE" in missing[0]["cure"]
+    assert "SYS_PTRACE" in missing[0]["fix"]
     assert story["progress"]["cpu_cores"] is not None
     assert story["verdicts"] == []
 

@@ -132,11 +132,11 @@ def test_what_waits_in_a_framework_is_stuck_with_the_lines_and_the_file_and_goes
     main, loader = row_of(first, "MainThread"), row_of(first, "loader")
     assert (main["state"], main["where"], main["call"]) == ("waits", "train.py:16", "futex")
     assert (loader["where"], loader["call"], loader["on"]) == ("train.py:5", "openat", str(folder / "image.fifo"))
-    assert main["samples"] == main["of"] >= 3
+    assert main["samples"] == main["total_samples"] >= 3
     second = attach(standing["stuck"])
     assert second["state"] == "stuck"
     assert second["progress"]["stalled_s"] > first["progress"]["stalled_s"]
-    assert row_of(second, "loader")["for_s"] > loader["for_s"]
+    assert row_of(second, "loader")["duration_s"] > loader["duration_s"]
 
 
 @pytest.mark.usefixtures("quick_to_call")
@@ -253,13 +253,13 @@ def test_a_run_that_failed_while_it_moved_is_told_where_it_was_seen_last(tmp_pat
         assert story["threads"] == [] and "before the end" not in said
         return
     main = row_of(story, "MainThread")
-    assert re.fullmatch(r"program\.py:\d+", main["where"]) and main["yours"] and main["before_end_s"] >= 0
+    assert re.fullmatch(r"program\.py:\d+", main["where"]) and main["is_user_code"] and main["before_end_s"] >= 0
     assert re.search(r"where +MainThread (ran|waited) at program\.py:\d+ in \S+.*, .* s before the end", said), said
 
 
 def test_many_threads_are_counted_and_not_all_listed() -> None:
-    row = {"name": "T", "state": "waits", "where": "a.py:1", "function": "f", "samples": 3, "of": 3, "call": None, "on": None}
-    rows = [{**row, "main": index == 0, "yours": True, "for_s": None} for index in range(20)]
+    row = {"name": "T", "state": "waits", "where": "a.py:1", "function": "f", "samples": 3, "call": None, "on": None}
+    rows = [{**row, "main": index == 0, "is_user_code": True, "total_samples": 3, "duration_s": None} for index in range(20)]
     assert len(lines(rows)) == 7
     assert lines(rows)[-1] == "14 more threads: unstall attach --dump"
     assert lines(rows, is_over=True)[-1] == "14 more threads: story.json in the run folder"

@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
+from unstall import remedies
 from unstall.base.errors import InvalidInputError
 from unstall.config.settings import Settings, as_plain, changed, from_plain
 from unstall.journal.events import PlanMade
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
-from unstall.remedies import remedy_names
-from unstall.supervisor.train.setup import REMEDIES, begin, join_run, load_resumed, read_planned_changes, sources_of
+from unstall.supervisor.train.setup import REMEDIES, begin, begin_as_guest, going_on_with, planned_changes, sources_of
 
 WANTED = Settings(batch_size=16)
 
 
-def preflight(answer: str, **changes: Any) -> dict[str, Any]:
+def preflight(status: str, **changes: Any) -> dict[str, Any]:
     return {
         "checks": [
-            {"check": "cores", "answer": "warns"},
-            {"check": "memory_plan", "answer": answer, "facts": {"changes": changes}},
+            {"check": "cores", "status": "warning"},
+            {"check": "memory_plan", "status": status, "facts": {"changes": changes}},
         ]
     }
 
@@ -40,12 +40,12 @@ def test_a_new_run_holds_what_was_given_and_what_is_run_with(tmp_path: Path) -> 
 
 
 def test_every_change_of_a_plan_has_its_remedy() -> None:
-    assert set(REMEDIES.values()) <= set(remedy_names())
+    assert set(REMEDIES.values()) <= set(remedies.REMEDIES.names())
 
 
 def test_only_a_plan_that_warns_changes_anything() -> None:
-    assert read_planned_changes(preflight("warns", remat=True)) == {"remat": True}
-    assert read_planned_changes(preflight("fits")) == {} == read_planned_changes({"checks": []})
+    assert planned_changes(preflight("warning", remat=True)) == {"remat": True}
+    assert planned_changes(preflight("ok")) == {} == planned_changes({"checks": []})
 
 
 def test_a_run_that_goes_on_keeps_what_it_was_given(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_a_training_that_ends_well_is_left_alone() -> None:
     assert len(lives(run)) == 1 and not whole(run).of(PlanMade)
     story = run.read_story()
     assert story is not None
-    assert (story["state"], story["repairs"], story["given_up"]) == ("done", [], None)
+    assert (story["state"], story["repairs"], story["repair_failed"]) == ("done", [], None)
 
 
 def test_what_a_disk_did_not_take_in_the_end_is_said_last_and_by_the_exit_code() -> None:

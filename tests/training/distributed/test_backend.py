@@ -14,7 +14,7 @@ def test_one_worker_runs_on_any_backend() -> None:
 
 
 def test_several_run_on_jax_where_nobody_says_otherwise() -> None:
-    assert backend_for("auto", 2, {}) == backend.backend_for("jax", 2, {"KERAS_BACKEND": "torch"}) == "jax"
+    assert backend_for("auto", 2, {}) == backend_for("jax", 2, {"KERAS_BACKEND": "torch"}) == "jax"
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,8 @@ def test_without_a_terminal_each_epoch_is_a_plain_line(capsys: pytest.CaptureFix
         "AP50": None,
         "is_best": True,
         "skipped_updates": 1,
-        "learn_s": 61.0,
-        "score_s": 4.0,
+        "train_s": 61.0,
+        "eval_s": 4.0,
     }
     with TrainingLine(3, 10, 4, lambda: None) as line:
         line.epoch_ended(row)

@@ -129,7 +129,7 @@ def test_the_watching_half_sees_its_steps_its_phases_and_its_input(done: RunFold
 def test_tensorboard_has_scalars_and_pictures(done: RunFolder) -> None:
     (path,) = done.tensorboard_path.glob("events.out.tfevents.*")
     raw = path.read_bytes()
-    assert all(name in raw for name in (b"learning/loss", b"learning/rate", b"score/AP50", b"time/score_s", b".jpg"))
+    assert all(name in raw for name in (b"train/loss", b"train/learning_rate", b"eval/AP50", b"time/eval_s", b".jpg"))
 
 
 def test_without_a_terminal_it_prints_a_line_for_each_epoch(done: RunFolder) -> None:

@@ -1,6 +1,7 @@
-"""Look at every image and every box of a data set, and say what would break or harm a training.
+"""Look at every image and every box of a data set, and report errors and warnings.
 
-Ends with 1 where something would break it. Notes are rightly there in many data sets.
+An error stops a training, gives a NaN or is left out in silence; a warning is learned wrong; an info is rightly there in many
+data sets. Ends with 1 where there are errors.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--html", "html_target", metavar="PATH", help="Write a page with pictures of the worst.")
 @click.option("--fix", "copy", metavar="OUT", help="Write a corrected copy there, and a list of the changes.")
 @click.option(
-    "--run", "run_name", metavar="RUN", help="Keep what would break or harm it with this run: its report shows it, with pictures."
+    "--run", "run_name", metavar="RUN", help="Keep the errors and warnings with this run: its report shows them, with pictures."
 )
 @json_option("every finding")
 def command(
@@ -67,7 +68,7 @@ def command(
         plain["fixed"] = _write_copy(report, resolve_path(copy), quiet=json_target == "-")
     if json_target:
         json.write(plain, json_target)
-    if report.breaks:
+    if report.has_errors:
         sys.exit(1)
 
 

@@ -12,12 +12,11 @@ from unstall.cli import json_option
 @json_option("it")
 def command(name: str | None, json_target: str | None) -> None:
     from unstall.base.console import console, print_clean
-    from unstall.base.errors import InvalidInputError
     from unstall.data import formats
     from unstall.report import json
 
-    if name is not None and name not in formats.format_names():
-        raise InvalidInputError(f"There is no format '{name}'. Formats: {', '.join(formats.format_names())}.")
+    if name is not None:
+        formats.FORMATS.refuse_unknown(name)
     listed = formats.summaries()
     if json_target:
         pages = {"format": name, "page": formats.page(name)} if name else {}

@@ -13,12 +13,13 @@ from unstall.cli import json_option
 def command(name: str | None, json_target: str | None) -> None:
     from unstall.base.console import console, print_clean
     from unstall.data.check import pages
+    from unstall.data.check.problems import PROBLEMS
     from unstall.data.check.runner import severity_of
     from unstall.report import json
     from unstall.report.terminal.data import COLOUR
 
     if name is not None:
-        pages.refuse_unknown(name)
+        PROBLEMS.refuse_unknown(name)
     listed = pages.summaries()
     if json_target:
         rows = [{"problem": key, "severity": severity_of(key).value, "summary": line} for key, line in listed.items()]

@@ -51,10 +51,10 @@ class Explanation:
 
     def as_plain(self) -> dict[str, Any]:
         return {
-            "difference": self.difference.name, "detail": self.difference.detail, "words": self.told, "channel": self.channel,
-            "part": self.part, "amount": None if self.is_shared else self.amount, "unit": self.unit, "how": self.how,
-            "share": None if self.is_shared else round(self.share, 4), "range": list(self.range) if self.is_range else None,
-            "shared_amount": self.amount if self.is_shared else None,
+            "difference": self.difference.name, "detail": self.difference.detail, "description": self.told,
+            "channel": self.channel, "part": self.part, "amount": None if self.is_shared else self.amount, "unit": self.unit,
+            "how": self.how, "share": None if self.is_shared else round(self.share, 4),
+            "range": list(self.range) if self.is_range else None, "shared_amount": self.amount if self.is_shared else None,
         }  # fmt: skip
 
 
@@ -73,7 +73,7 @@ class ChannelExplanation:
     def as_plain(self) -> dict[str, Any]:
         return {
             "channel": self.channel, "explanations": [each.as_plain() for each in self.explanations], "together": self.together,
-            "left": self.left, "left_words": self.left_words, "candidates": list(self.candidates),
+            "left": self.left, "left_description": self.left_words, "candidates": list(self.candidates),
         }  # fmt: skip
 
 

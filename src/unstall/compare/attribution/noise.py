@@ -76,8 +76,8 @@ class FigureChange:
 
     def as_plain(self) -> dict[str, Any]:
         return {
-            "what": self.what, "before": self.before, "after": self.after, "by": self.by, "noise": self.noise, "unit": self.unit,
-            "is_clear": self.is_clear, "note": self.note,
+            "name": self.what, "before": self.before, "after": self.after, "change": self.by, "noise": self.noise,
+            "unit": self.unit, "is_clear": self.is_clear, "note": self.note,
         }  # fmt: skip
 
 

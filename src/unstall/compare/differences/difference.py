@@ -107,7 +107,7 @@ class Difference:
     def as_plain(self) -> dict[str, Any]:
         return {
             "section": self.section, "name": self.name, "detail": self.detail, "before": self.before, "after": self.after,
-            "words": self.words, "where": self.where, "lines": list(self.lines), "can_change": sorted(self.touches),
+            "description": self.words, "where": self.where, "lines": list(self.lines), "can_change": sorted(self.touches),
         }  # fmt: skip
 
 

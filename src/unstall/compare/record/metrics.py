@@ -23,7 +23,7 @@ def figures(taken: JournalSummary, batch: dict[str, Any], score: dict[str, Any])
         "step_s": step_s,
         "step_spread_s": step_spread_s(step_stats),
         "parts": parts(step_stats),
-        "parts_unsure_s": {name: mean.unsure for name, mean in step_stats.parts.items()},
+        "parts_uncertainty_s": {name: mean.unsure for name, mean in step_stats.parts.items()},
         "totals_s": {name: round(seconds, 6) for name, seconds in step_stats.totals.items()},
         "is_input_measured": step_stats.is_input_measured,
         "device_peak_bytes": step_stats.allocator_peak_bytes or max(step_stats.device_peak_bytes.values(), default=None),
@@ -31,11 +31,11 @@ def figures(taken: JournalSummary, batch: dict[str, Any], score: dict[str, Any])
         "device_limit_bytes": min(step_stats.device_limit_bytes.values(), default=None),
         "host_peak_bytes": step_stats.host_peak_bytes,
         "host_before_bytes": step_stats.host_before_bytes,
-        "host_usual_bytes": usual_bytes,  # that it holds at the most of a step, of most steps
-        "host_unsure_bytes": unsure_bytes,
+        "host_typical_bytes": usual_bytes,  # that it holds at the most of a step, of most steps
+        "host_uncertainty_bytes": unsure_bytes,
         "compiler_bytes": step_stats.compiler_bytes,
         "images_per_s": size / step_s if size and step_s else None,
-        "most_threads": step_stats.max_threads or None,  # as they were counted now and then: no setting, and never quite the same
+        "max_threads": step_stats.max_threads or None,  # as they were counted now and then: no setting, and never quite the same
         "cpu_cores": step_stats.cpu_core_seconds / step_stats.cpu_seconds if step_stats.cpu_seconds else None,
         "queued_cores": step_stats.queued_core_seconds / step_stats.cpu_seconds if step_stats.cpu_seconds else None,
         "crowded_share": _crowded(step_stats),

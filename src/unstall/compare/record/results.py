@@ -47,7 +47,7 @@ def spread(record: dict[str, Any]) -> float | None:
 
 def part_unsure(record: dict[str, Any], name: str) -> float:
     """The standard error of what a part of a step takes, in seconds; 0 where it is not known."""
-    known = section(record, "figures").get("parts_unsure_s")
+    known = section(record, "figures").get("parts_uncertainty_s")
     value = known.get({"other": "between"}.get(name, name)) if isinstance(known, dict) else None
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0
 
@@ -77,7 +77,7 @@ def score(record: dict[str, Any]) -> float | None:
 
 def usual_memory(record: dict[str, Any]) -> tuple[float, float] | None:
     """What steps hold at their most, and how unsure that is; None where the run's peak is of something else, or not known."""
-    usual, unsure, peak = (figure(record, name) for name in ("host_usual_bytes", "host_unsure_bytes", "host_peak_bytes"))
+    usual, unsure, peak = (figure(record, name) for name in ("host_typical_bytes", "host_uncertainty_bytes", "host_peak_bytes"))
     if usual is None or unsure is None or peak is None:
         return None
     own = usual - (figure(record, "host_before_bytes") or 0.0)

@@ -35,7 +35,7 @@ from unstall.journal.provenance import read_sources, versions_of
 from unstall.journal.reader import JOURNAL_FILES, stream_folder
 from unstall.journal.run_folder import RunFolder
 
-VERSION = 2  # of the form; a kept record of another one is made anew
+VERSION = 3  # of the form; a kept record of another one is made anew
 # A journal may be damaged, or of another version: one event of an odd form costs its section, not the record.
 ODD = (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError)
 

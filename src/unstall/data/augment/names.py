@@ -1,27 +1,36 @@
-"""Augmentations by the names that a settings file has for them, each with its usual numbers."""
+"""Augmentations by the names that a settings file has for them, each with its usual numbers. The names alone need no NumPy."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from unstall.base.errors import InvalidInputError
-from unstall.data.augment import Augmentation, Flip, IoUCrop, Mosaic, Photometric, ScaleJitter, ZoomOut
+from unstall.base.suggestions import did_you_mean
 
-NAMED: dict[str, Augmentation] = {
-    "flip": Flip(),
-    "scale_crop": ScaleJitter(),
-    "zoom_out": ZoomOut(),
-    "iou_crop": IoUCrop(),
-    "photometric": Photometric(),
-    "mosaic": Mosaic(),
+if TYPE_CHECKING:
+    from unstall.data.augment.presets import Augmentation
+
+# Name to module and class, in the order in which those of an imported configuration are applied.
+NAMED = {
+    "flip": ("horizontal_flip", "Flip"),
+    "scale_crop": ("scale_jitter", "ScaleJitter"),
+    "zoom_out": ("zoom_out", "ZoomOut"),
+    "iou_crop": ("iou_crop", "IoUCrop"),
+    "photometric": ("photometric_distort", "Photometric"),
+    "mosaic": ("mosaic", "Mosaic"),
 }
 
 
 def augmentations(names: Sequence[str]) -> tuple[Augmentation, ...]:
     for name in names:
         if name not in NAMED:
-            near = difflib.get_close_matches(name, NAMED, n=1)
-            hint = f" Did you mean '{near[0]}'?" if near else ""
-            raise InvalidInputError(f"augment: there is no '{name}'.{hint} Expected some of: {', '.join(NAMED)}.")
-    return tuple(NAMED[name] for name in names)
+            expected = f"Expected some of: {', '.join(NAMED)}."
+            raise InvalidInputError(f"augment: there is no '{name}'.{did_you_mean(name, NAMED)} {expected}")
+    return tuple(_made(*NAMED[name]) for name in names)
+
+
+def _made(module: str, kind: str) -> Augmentation:
+    made: Augmentation = getattr(import_module(f"unstall.data.augment.{module}"), kind)()
+    return made

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Severity(enum.Enum):
-    """How much a defect matters. Only BREAKS makes `unstall data check` end with 1."""
+    """How much a defect matters. Only ERROR makes `unstall data check` end with 1."""
 
-    BREAKS = "breaks"  # stops a run, gives a NaN, or is left out in silence
-    HARMS = "harms"  # the training runs, and learns something wrong or less
-    NOTE = "note"  # worth knowing; rightly there in many data sets
+    ERROR = "error"  # stops a run, gives a NaN, or is left out in silence
+    WARNING = "warning"  # the training runs, and learns something wrong or less
+    INFO = "info"  # worth knowing; rightly there in many data sets
 
 
 @dataclass(frozen=True, slots=True)

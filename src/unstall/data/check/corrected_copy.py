@@ -21,9 +21,10 @@ from unstall.base.progress import Progress
 from unstall.data.check.context import CheckedData, ImageFacts
 from unstall.data.check.fixes import Fix
 from unstall.data.check.images import look_at_bytes
-from unstall.data.check.runner import Report, examine, finding_as_plain, problem_module, problem_names
+from unstall.data.check.problems import PROBLEMS
+from unstall.data.check.runner import Report, examine, finding_as_plain
 from unstall.data.example import DataSet, Example, Finding, ImageSource
-from unstall.data.formats import format_module
+from unstall.data.formats import FORMATS
 from unstall.journal.writer import finite
 
 MAX_ROUNDS = 8  # each mends one thing of an example; none has more wrong with it
@@ -66,7 +67,7 @@ def correct(report: Report, scratch: Path) -> CorrectedData:
             break
         corrected.changes += [(fix.finding, fix.what) for fix in proposals]
         checked = _applied(checked, proposals, scratch, turn)
-        found = examine(checked, problem_names())
+        found = examine(checked, PROBLEMS.names())
     corrected.data = checked.data
     corrected.left = {problem: findings for problem, findings in report.found.items() if not _can_fix(problem)}
     changed = {finding.problem for finding, _ in corrected.changes}
@@ -78,7 +79,7 @@ def correct(report: Report, scratch: Path) -> CorrectedData:
 
 
 def _can_fix(problem: str) -> bool:
-    return hasattr(problem_module(problem), "propose_fixes")
+    return hasattr(PROBLEMS.module(problem), "propose_fixes")
 
 
 def _one_for_each_example(checked: CheckedData, found: dict[str, list[Finding]]) -> list[Fix]:
@@ -86,7 +87,7 @@ def _one_for_each_example(checked: CheckedData, found: dict[str, list[Finding]])
     proposed: list[Fix] = []
     for problem, findings in found.items():
         if _can_fix(problem):
-            propose: Callable[[CheckedData, list[Finding]], list[Fix]] = problem_module(problem).propose_fixes
+            propose: Callable[[CheckedData, list[Finding]], list[Fix]] = PROBLEMS.module(problem).propose_fixes
             proposed += propose(checked, findings)
     proposed.sort(key=_of_one_box)
     taken: dict[int, str] = {}
@@ -195,7 +196,7 @@ def write_copy(report: Report, target: Path, progress: Progress | None = None) -
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".mending-") as scratch:
             corrected = correct(report, Path(scratch))
             target.mkdir(exist_ok=True)
-            lost = format_module(original.format).write(corrected.data, target, progress=progress)
+            lost = FORMATS.module(original.format).write(corrected.data, target, progress=progress)
         told = changes_as_plain(corrected, target)
         told["not_held_by_the_format"] = dict(lost)
         (target / "changes.json").write_text(json.dumps(finite(told), indent=2, default=str) + "\n", encoding="utf-8")

@@ -1,7 +1,7 @@
 """The defects of a data set with small pictures of the worst: told by the process that looked, kept in the folder of the run
 that learns from the data, shown on its page.
 
-Only what would break or harm a training. What is rightly there in many data sets is no defect of a run.
+Only errors and warnings. What is rightly there in many data sets is no defect of a run.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.private_files import make_private_folder, write_private, write_whole
+from unstall.journal.legacy_names import update_defect
 from unstall.journal.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     pass
 
 FOLDER, TOLD = "data-defects", "defects.json"  # in a run's folder
-SEVERITIES = ("breaks", "harms")
+SEVERITIES = ("error", "warning")
 MAX_PROBLEMS = 30
 MAX_PICTURES = 20
 PICTURES_OF_ONE = 3  # of one problem
@@ -121,7 +122,7 @@ def of_run(run: RunFolder) -> dict[str, Any] | None:
         plain = json.loads((folder / TOLD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    rows = _rows(plain.get("problems")) if isinstance(plain, dict) else []
+    rows = [update_defect(row) for row in _rows(plain.get("problems"))] if isinstance(plain, dict) else []
     pictures = 0
     problems = []
     for row in [row for row in rows if _NAME.fullmatch(_text(row.get("name")))][:MAX_PROBLEMS]:
@@ -140,7 +141,7 @@ def of_run(run: RunFolder) -> dict[str, Any] | None:
 
 def _of_problem(row: dict[str, Any]) -> dict[str, Any]:
     return {
-        **{key: _text(row.get(key)) for key in ("name", "summary", "harm", "do")},
+        **{key: _text(row.get(key)) for key in ("name", "summary", "impact", "action")},
         "severity": row["severity"] if row.get("severity") in SEVERITIES else SEVERITIES[-1],
         "count": _count(row.get("count")),
         "listed": [{key: _short(each.get(key)) for key in ("place", "message")} for each in _rows(row.get("listed"))[:LISTED]],
@@ -189,16 +190,16 @@ class DefectPicture:
 def row_of(report: Report, problem: str, listed: int) -> dict[str, Any]:
     """Words and figures as plain data; of its findings no more than are listed."""
     from unstall.data.check.pages import sections
-    from unstall.data.check.runner import finding_as_plain, problem_module, severity_of
+    from unstall.data.check.runner import finding_as_plain, severity_of
 
-    page, findings = sections(problem_module(problem)), report.found[problem]
+    page, findings = sections(problem), report.found[problem]
     return {
         "name": problem,
         "severity": severity_of(problem).value,
         "count": len(findings),
         "summary": page[""],
-        "harm": page["What it does to a training"],
-        "do": page["What to do"],
+        "impact": page["What it does to a training"],
+        "action": page["What to do"],
         "listed": [{"place": place(finding_as_plain(finding)), "message": finding.message} for finding in findings[:listed]],
     }
 

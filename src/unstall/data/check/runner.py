@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from types import ModuleType
 from typing import Any
 
 from unstall.base.progress import Progress
-from unstall.data.check import problems
 from unstall.data.check.context import CheckedData, Severity
 from unstall.data.check.images import look_at_all
+from unstall.data.check.problems import PROBLEMS
 from unstall.data.example import DataSet, Finding
 
 _GRAVEST_FIRST = list(Severity)
 
 
-@cache
-def problem_names() -> tuple[str, ...]:
-    return tuple(sorted(info.name for info in pkgutil.iter_modules(problems.__path__)))
-
-
-@cache
-def problem_module(name: str) -> ModuleType:
-    return importlib.import_module(f"{problems.__name__}.{name}")
-
-
 def severity_of(problem: str) -> Severity:
-    severity: Severity = problem_module(problem).SEVERITY
+    severity: Severity = PROBLEMS.module(problem).SEVERITY
     return severity
 
 
@@ -44,8 +30,8 @@ class Report:
     seconds: float
 
     @property
-    def breaks(self) -> bool:
-        return any(severity_of(problem) is Severity.BREAKS for problem in self.found)
+    def has_errors(self) -> bool:
+        return any(severity_of(problem) is Severity.ERROR for problem in self.found)
 
     def count(self, severity: Severity) -> int:
         return sum(len(findings) for problem, findings in self.found.items() if severity_of(problem) is severity)
@@ -67,13 +53,13 @@ def check(data: DataSet, with_images: bool = True, progress: Progress | None = N
     elif data.examples and all(example.image is None for example in data.examples):  # annotations alone, as was asked
         data = replace(data, findings=tuple(finding for finding in data.findings if finding.problem != "image_missing"))
     checked = CheckedData(data, images)
-    return Report(checked, examine(checked, problem_names(), progress), time.perf_counter() - began)
+    return Report(checked, examine(checked, PROBLEMS.names(), progress), time.perf_counter() - began)
 
 
 def examine(checked: CheckedData, names: Sequence[str], progress: Progress | None = None) -> dict[str, list[Finding]]:
     found = {}
     for number, name in enumerate(names):
-        findings = problem_module(name).examine(checked)
+        findings = PROBLEMS.module(name).examine(checked)
         if findings:
             found[name] = findings
         if progress is not None:
@@ -92,7 +78,7 @@ def as_plain(report: Report) -> dict[str, Any]:
         "boxes": data.box_count,
         "classes": list(data.classes),
         "seconds": round(report.seconds, 3),
-        "breaks": report.breaks,
+        "has_errors": report.has_errors,
         "problems": [
             {
                 "problem": problem,

@@ -6,18 +6,13 @@ Each has `SIGNS` (what it is known by), `recognise(path)` (which of them were fo
 
 from __future__ import annotations
 
-import ast
-import importlib
-import inspect
-import pkgutil
 from collections import Counter
-from functools import cache
 from itertools import islice
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from unstall.base.errors import InvalidInputError
+from unstall.base.registry import Registry
 from unstall.data.io import other_formats
 from unstall.storage import is_bucket, resolve_path
 
@@ -25,27 +20,16 @@ if TYPE_CHECKING:
     from unstall.base.progress import Progress
     from unstall.data.example import DataSet
 
+FORMATS = Registry(__name__, "format")
 HEADINGS = ("What it is", "How it is recognised", "What is read", "What is written", "What it cannot hold")
 MAX_FOLDERS = 50  # within it, that are looked at where it is no data set itself
 MAX_LISTED = 10_000  # files of a folder that are counted for the message that nothing was recognised
 
 
-@cache
-def format_names() -> tuple[str, ...]:
-    return tuple(sorted(info.name for info in pkgutil.iter_modules(__path__)))
-
-
-@cache
-def format_module(name: str) -> ModuleType:
-    if name not in format_names():
-        raise InvalidInputError(f"There is no format '{name}'. Formats: {', '.join(format_names())}.")
-    return importlib.import_module(f"{__name__}.{name}")
-
-
 def recognise(path: Path | str) -> str:
     """The name of the one format that fits."""
-    path = resolve_path(path)
-    fitting = {name: found for name in format_names() if (found := format_module(name).recognise(path))}
+    path = located(path)
+    fitting = {name: found for name in FORMATS.names() if (found := FORMATS.module(name).recognise(path))}
     if len(fitting) == 1:
         return next(iter(fitting))
     if fitting:
@@ -53,7 +37,7 @@ def recognise(path: Path | str) -> str:
         raise InvalidInputError(f"'{path}' could be of several formats: {found}. Say which with --format.")
     if not path.exists():
         raise InvalidInputError(f"'{path}' is not there.")
-    looked_for = "; ".join(f"{name}: {format_module(name).SIGNS}" for name in format_names())
+    looked_for = "; ".join(f"{name}: {FORMATS.module(name).SIGNS}" for name in FORMATS.names())
     hint = "" if is_bucket(path) else _within(path) or other_formats.hint(path)
     raise InvalidInputError(
         f"'{path}' is in no format that is known.{hint} Looked for {looked_for}. Found: {_what_is_there(path)}."
@@ -65,8 +49,8 @@ def _within(path: Path) -> str:
     inner = sorted(each for each in path.glob("*/") if each.is_dir()) if path.is_dir() else []
     inner += [deeper for each in inner for deeper in sorted(each.glob("*/")) if deeper.is_dir()]
     for folder in inner[:MAX_FOLDERS]:
-        for name in format_names():
-            if format_module(name).recognise(folder):
+        for name in FORMATS.names():
+            if FORMATS.module(name).recognise(folder):
                 return f" But '{folder}' is ({name}): name that folder."
     return ""
 
@@ -75,9 +59,9 @@ def read(
     path: Path | str, format: str | None = None, progress: Progress | None = None, labels: Path | str | None = None
 ) -> DataSet:
     """A data set, with what was found wrong while reading it. `labels` is a label map or class list that lies elsewhere."""
-    path = resolve_path(path)
-    module = format_module(format or recognise(path))
-    data: DataSet = module.read(path, progress=progress, labels=resolve_path(labels) if labels else None)
+    path = located(path)
+    module = FORMATS.module(format or recognise(path))
+    data: DataSet = module.read(path, progress=progress, labels=located(labels) if labels else None)
     return data
 
 
@@ -95,14 +79,11 @@ def _what_is_there(path: Path) -> str:
 
 def summaries() -> dict[str, str]:
     """The first line of each page, read without loading the format."""
-    folder = Path(__file__).parent
-    sources = {name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in format_names()}
-    return {name: (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0] for name, source in sources.items()}
+    return FORMATS.summaries()
 
 
 def page(name: str) -> str:
     """Markdown: the docstring, its underlined headings as such."""
-    source = (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
-    lines = inspect.cleandoc(ast.get_docstring(ast.parse(source)) or "").splitlines()
+    lines = FORMATS.page(name).splitlines()
     shown = [f"## {line}" if line in HEADINGS else line for line in lines if not line or set(line) != {"-"}]
     return "\n".join([f"# {name}", "", *shown])

@@ -15,7 +15,7 @@ import numpy as np
 
 from unstall.base.errors import InvalidInputError
 from unstall.data.example import Floats
-from unstall.data.formats import format_names
+from unstall.data.formats import FORMATS
 from unstall.data.synthetic.file_defects import SPOILED
 from unstall.data.synthetic.files import Draft
 
@@ -23,7 +23,7 @@ from unstall.data.synthetic.files import Draft
 def formats_of(defect: str) -> tuple[str, ...]:
     """The formats that can have it."""
     if defect in _PREPARED:
-        return _ONLY.get(defect, format_names())
+        return _ONLY.get(defect, FORMATS.names())
     return tuple(SPOILED.get(defect, {}))
 
 
@@ -74,7 +74,7 @@ def _sides(width: float, height: float) -> Floats:
     return np.array([width, height, width, height])
 
 
-def _box_twice(draft: Draft) -> str:
+def _box_duplicate(draft: Draft) -> str:
     row = draft.a_row()
     _with_boxes(draft, row, [*range(draft.examples[row].count), 0])
     return draft.examples[row].name
@@ -217,14 +217,14 @@ _PREPARED: dict[str, Callable[[Draft], str]] = {
     "box_axes_swapped": _to_all_boxes(lambda boxes, width, height: boxes[:, [1, 0, 3, 2]], of_all_images=True),
     "box_count_outlier": _box_count_outlier,
     "box_in_pixels": _to_all_boxes(lambda boxes, width, height: boxes * _sides(width, height)),
-    "box_inside_out": _to_one_box(lambda box, width, height: box[[2, 3, 0, 1]]),
+    "box_inverted": _to_one_box(lambda box, width, height: box[[2, 3, 0, 1]]),
     "box_negative": _to_one_box(lambda box, width, height: (-0.1 * width, *box[1:])),
     "box_no_area": _to_one_box(lambda box, width, height: (*box[:2], *box[:2])),
     "box_normalised": _to_all_boxes(lambda boxes, width, height: boxes / _sides(width, height)),
     "box_outside": _to_one_box(lambda box, width, height: box + _sides(1.2 * width, 0)),
     "box_partly_outside": _to_one_box(lambda box, width, height: (*box[:2], 1.1 * width, box[3])),
     "box_tiny": _to_one_box(lambda box, width, height: (*box[:2], *(box[:2] + 1.5))),
-    "box_twice": _box_twice,
+    "box_duplicate": _box_duplicate,
     "boxes_missing": _boxes_missing,
     "class_unused": _class_unused,
     "encodings_mixed": _as_png,

@@ -15,7 +15,7 @@ import numpy as np
 from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.data.example import DataSet, Example, ImageSource, Origin
-from unstall.data.formats import format_module
+from unstall.data.formats import FORMATS
 from unstall.data.synthetic.shapes import Shapes, ShapesExample
 
 QUALITY = 92
@@ -81,7 +81,7 @@ def write_shapes(
     from unstall.data.synthetic.file_defects import spoil
 
     refuse_impossible(defects, format)
-    module = format_module(format)
+    module = FORMATS.module(format)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InvalidInputError(f"Expected an empty folder, or none yet. Received: '{out}', which is not empty.")
     try:

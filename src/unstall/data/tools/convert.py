@@ -51,7 +51,7 @@ def convert(
     progress: Progress | None = None,
 ) -> ConversionResult:
     refuse_taken(target)  # before reading, which may take minutes
-    formats.format_module(to)
+    formats.FORMATS.module(to)
     data = formats.read(source, format, progress, labels)
     if not data.examples:
         first = f" {data.findings[0].origin}: {data.findings[0].message}" if data.findings else ""
@@ -66,7 +66,7 @@ def write_aside(data: DataSet, target: Path, to: str, link: bool = False, progre
         with whole_at(target) as local:
             return replace(write_aside(data, local, to, False, progress), path=target)
     with whole_folder(target) as aside:
-        lost = formats.format_module(to).write(data, aside, link=link, progress=progress)
+        lost = formats.FORMATS.module(to).write(data, aside, link=link, progress=progress)
     return ConversionResult(data, to, target, lost)
 
 

@@ -9,17 +9,18 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
 
 from unstall.backends.devices import is_compiled, is_on_processor
 from unstall.backends.ops import nn
+from unstall.backends.ops import nn as norms
+from unstall.config.detectors.defaults import Precision
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.initializers import glorot_uniform
 
-Precision = Literal["float32", "mixed_bfloat16", "mixed_float16"]
 ALIGNED_TO = 8  # channels: matrix units read 16 bytes at a time; cuDNN copies what is not laid so, several times a step
 MIN_VARIANCE = 1e-30  # with the published epsilon of 0 a channel that never varied would give infinity
 

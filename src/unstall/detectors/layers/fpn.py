@@ -7,18 +7,17 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
+from unstall.config.detectors.defaults import FPN_CHANNELS
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import Conv
 from unstall.detectors.layers.initializers import variance_scaling
 from unstall.detectors.layers.resnet import Norms
 
-CHANNELS = 256
-
 
 class Pyramid(keras.layers.Layer):  # type: ignore[misc]
     """Backbone maps, finest first, to as many maps of `channels`. With norms (and then without biases) where they are given."""
 
-    def __init__(self, levels: int, channels: int = CHANNELS, norms: Norms | None = None, name: str = "backbone.fpn") -> None:
+    def __init__(self, levels: int, channels: int = FPN_CHANNELS, norms: Norms | None = None, name: str = "backbone.fpn") -> None:
         super().__init__(name=name)
 
         def conv(kind: str, level: int, size: int) -> Conv:

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import keras
 from keras import ops
 
+from unstall.config.detectors.defaults import MOBILENET_STAGES
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import BatchNorm, Conv, DepthwiseConv, rematerialize
 from unstall.detectors.layers.initializers import RandomInitializer, he_normal
@@ -20,7 +21,6 @@ from unstall.detectors.layers.resnet import Norms
 Activation = Literal["relu", "relu6", "hard_silu"]
 
 STEM_CHANNELS = 16
-STAGES = (0, 2, 4, 7, 13, 16)  # the features that a stage begins with: the stem, those that halve the map, the last
 LAST_EXPANSION = 6
 SQUEEZE_SHARE = 4  # channels that squeeze-excite looks through, as a part of all
 CHANNEL_STEP = 8  # numbers of channels are made divisible by this
@@ -177,7 +177,7 @@ class MobileNetV3(keras.layers.Layer):  # type: ignore[misc]
 
     def freeze(self, trainable_stages: int) -> None:
         """The last so many of its six stages learn. A stage that does not learn uses the statistics it has, too."""
-        begins = STAGES[len(STAGES) - trainable_stages] if trainable_stages > 0 else len(self.features)
+        begins = MOBILENET_STAGES[len(MOBILENET_STAGES) - trainable_stages] if trainable_stages > 0 else len(self.features)
         for feature in self.features[:begins]:
             feature.trainable = False
 

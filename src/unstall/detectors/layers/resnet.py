@@ -10,12 +10,11 @@ import keras
 from keras import ops
 
 from unstall.backends.devices import is_compiled_for_card
+from unstall.config.detectors.defaults import RESNET50, RESNET_STEM_CHANNELS
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import BatchNorm, Conv, StemConv, max_pool, rematerialize
 from unstall.detectors.layers.initializers import he_normal
 
-RESNET50 = (3, 4, 6, 3)
-STEM_CHANNELS = 64
 EXPANSION = 4
 
 
@@ -84,8 +83,8 @@ class ResNet(keras.layers.Layer):  # type: ignore[misc]
     stages = ("conv1", "layer1", "layer2", "layer3", "layer4")  # in the order in which they are frozen
 
     def __init__(
-        self, blocks: Sequence[int] = RESNET50, width: int = STEM_CHANNELS, norms: Norms | None = None, remat: bool = False,
-        name: str = "backbone.body",
+        self, blocks: Sequence[int] = RESNET50, width: int = RESNET_STEM_CHANNELS, norms: Norms | None = None,
+        remat: bool = False, name: str = "backbone.body",
     ) -> None:  # fmt: skip
         super().__init__(name=name)
         norms = norms or Norms()

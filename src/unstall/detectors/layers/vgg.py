@@ -13,16 +13,14 @@ import keras
 from keras import ops
 
 from unstall.backends.devices import is_compiled_for_card
+from unstall.config.detectors.defaults import VGG16, VGG_DILATION, VGG_WIDTH
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import Conv, max_pool, rematerialize
 from unstall.detectors.layers.initializers import RandomInitializer, glorot_uniform, he_normal
 from unstall.detectors.layers.resnet import Norms
 
-VGG16 = (2, 2, 3, 3, 3)  # convolutions of the five stages
-WIDTH = 64  # channels of the first stage
 STAGE_WIDTHS = (1, 2, 4, 8, 8)
 LAST_WIDTH = 16  # of the convolutions that were once fully connected
-DILATION = 6  # of the first of these: it looks as far as it did when it was larger
 
 
 class Step(NamedTuple):
@@ -71,7 +69,7 @@ class Vgg(keras.layers.Layer):  # type: ignore[misc]
     """Images to two maps: that of the fourth stage (stride 8), and the last (stride 16)."""
 
     def __init__(
-        self, convs: Sequence[int] = VGG16, width: int = WIDTH, dilation: int = DILATION, norms: Norms | None = None,
+        self, convs: Sequence[int] = VGG16, width: int = VGG_WIDTH, dilation: int = VGG_DILATION, norms: Norms | None = None,
         remat: bool = False, name: str = "backbone",
     ) -> None:  # fmt: skip
         super().__init__(name=f"{name}.vgg")

@@ -131,7 +131,7 @@ def describe_file(path: Path | str) -> dict[str, Any]:
         "numbers": sum(tensor.count for tensor in checkpoint.tensors.values()),
         "bytes": sum(tensor.bytes for tensor in checkpoint.tensors.values()),
         "fits": [
-            {"variant": name, "taken": len(fits[name].taken), "of": fits[name].wanted, "as": fits[name].what}
+            {"variant": name, "matched": len(fits[name].taken), "total": fits[name].wanted, "as": fits[name].what}
             for name in nearest
             if fits[name].taken
         ],

@@ -59,7 +59,7 @@ def as_text(entries: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    from unstall.detectors import variants
+    from unstall.config.detectors import variants
 
     entries = {variant: of_variant(variant) for variant in variants()}
     FILE.write_text(as_text(entries), encoding="utf-8")

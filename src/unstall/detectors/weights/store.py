@@ -19,6 +19,7 @@ import numpy as np
 
 from unstall import detectors
 from unstall.base.errors import InvalidInputError
+from unstall.config.detectors import families, family_of, settings_of, variants
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights.class_order import describe_order, in_order, order_of
 from unstall.detectors.weights.compatibility import Fit, best_fit
@@ -48,7 +49,7 @@ def save(
         for key, slot in slots(detector).items()
     }
     description = Description(
-        variant=detector.name if detector.name in detectors.variants() else "",
+        variant=detector.name if detector.name in variants() else "",
         detector=type(detector).__module__.rpartition(".")[2],
         settings=asdict(detector.settings),
         class_names=tuple(class_names),
@@ -110,17 +111,17 @@ def build_from(path: Path | str, may_be_partial: bool = False, **changes: Any) -
 
 def _built(path: Path | str, description: Description, changes: dict[str, Any]) -> Detector:
     """By its variant; a detector of settings that are no variant's by its family, whose settings the file has all of."""
-    variant, families = description.variant, detectors.families()
-    if variant not in detectors.variants():
-        if description.detector not in families:
-            known = ", ".join(detectors.variants())
+    variant = description.variant
+    if variant not in variants():
+        if description.detector not in families():
+            known = ", ".join(variants())
             raise InvalidInputError(
                 f"'{path}' is of '{variant or description.detector}', which is no detector here. Variants: {known}."
             )
-        variant = families[description.detector][0]
+        variant = families()[description.detector][0]
     try:
-        settings = detectors.settings_of(variant, **{**description.settings, **changes})
-        family = detectors.family_of(variant)
+        settings = settings_of(variant, **{**description.settings, **changes})
+        family = family_of(variant)
         names = len(description.class_names)
         if names not in {0, settings.classes} and "classes" not in changes:
             raise InvalidInputError(f"it has {names} class_names, and {settings.classes} classes. Expected as many.")

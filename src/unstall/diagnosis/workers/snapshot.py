@@ -126,5 +126,6 @@ def describe_worker(snapshot: WorkerSnapshot) -> dict[str, Any] | None:
     if snapshot.of is None or snapshot.of < 2:
         return None
     return {
-        "worker": snapshot.worker, "of": snapshot.of, "cluster": snapshot.cluster, "group": None, "holds": None, "held_by": None,
+        "rank": snapshot.worker, "world_size": snapshot.of, "cluster": snapshot.cluster, "group": None,
+        "blocks": None, "blocked_by": None,
     }  # fmt: skip

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 from unstall.backends import is_installed
 from unstall.backends.allocators import CUDA_PLUGINS
 from unstall.backends.devices import as_on_a_card
+from unstall.base.directories import cache_dir
 from unstall.base.errors import MissingDependencyError
 from unstall.planning.memory.messages import Answer, Phase, split
-from unstall.planning.memory.plan_cache import home
 
 if TYPE_CHECKING:
     from unstall.config.settings import Settings
@@ -43,7 +43,7 @@ ACCELERATED_SINCE = 9  # the major capability from which on a card has instructi
 
 def folder() -> Path:
     """Where the compiler for cards may lie, by JAX's own version."""
-    return home() / "cuda-compiler" / _jax_version()
+    return cache_dir() / "cuda-compiler" / _jax_version()
 
 
 def can_compile(for_card: bool) -> bool:

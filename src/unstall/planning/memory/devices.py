@@ -5,7 +5,6 @@ The table is `cards.json`; a file of the same form takes its place (`unstall pla
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unstall.base.errors import InvalidInputError
+from unstall.base.suggestions import did_you_mean
 
 TABLE = Path(__file__).with_name("cards.json")
 # Of a card: what the compiler must know of it, and what is planned with. Each a whole number but the clock and the capability.
@@ -97,8 +97,7 @@ def find_device(name: str, path: Path | str | None = None) -> Device:
     table = cards(path)
     key = name.lower().replace("-", "_").replace(" ", "_")
     if key not in table:
-        near = difflib.get_close_matches(key, table, n=1, cutoff=0.4)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
+        hint = did_you_mean(key, table, cutoff=0.4)
         raise InvalidInputError(f"There is no device '{name}' in the table.{hint} Devices: cpu, {', '.join(table)}.")
     card = table[key]
     description = str(card.get("description", name))

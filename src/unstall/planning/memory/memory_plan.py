@@ -61,7 +61,7 @@ class MemoryPlan:
     def as_plain(self) -> dict[str, Any]:
         layers = list(self.training.as_plain()["layers"][:SHOWN_LAYERS])
         return {
-            "device": self.device.as_plain(), "backend": self.backend, "way": self.way, "asked_of": self.asked_of,
+            "device": self.device.as_plain(), "backend": self.backend, "method": self.way, "asked_of": self.asked_of,
             "error": self.error, "usable_bytes": self.usable_bytes, "usable_why": self.usable_why,
             "limit_bytes": self.limit_bytes, "fits": self.fits, "batch_size": self.batch_size,
             "wanted": self.wanted.as_plain(), "chosen": self.chosen.as_plain(), "changes": self.changes(),
@@ -72,7 +72,7 @@ class MemoryPlan:
                 "with_the_training": with_state(self.evaluation, self.training),
             },
             "checkpoint": {"disk_bytes": self.training.state, "host_bytes": self.training.state},
-            "layers": layers, "largest_micro_batch": self.largest_micro_batch, "most_images": MAX_IMAGES,
+            "layers": layers, "largest_micro_batch": self.largest_micro_batch, "max_images": MAX_IMAGES,
             "host": self.host.as_plain(), "note": self.note,
         }  # fmt: skip
 

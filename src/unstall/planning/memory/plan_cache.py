@@ -10,15 +10,17 @@ from functools import cache
 from pathlib import Path
 
 import unstall
+from unstall.base.directories import cache_dir
 from unstall.planning.memory.messages import Answer, Question
 
 PACKAGES = ("keras", "numpy", "jax", "jaxlib", "jax-cuda13-plugin", "jax-cuda12-plugin", "tensorflow", "tensorflow-cpu", "torch")
-SOURCES = ("detectors", "training", "backends", "planning/memory")  # a change of these may change what a step needs
-
-
-def home() -> Path:
-    """The user's folder for what can be made again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unstall"
+SOURCES = (
+    "config/detectors",
+    "detectors",
+    "training",
+    "backends",
+    "planning/memory",
+)  # a change of these may change what a step needs
 
 
 def key(question: Question) -> str:
@@ -46,7 +48,7 @@ def remember(question: Question, answer: Answer) -> None:
 
 
 def _path(question: Question) -> Path:
-    return home() / "memory" / f"{key(question)}.json"
+    return cache_dir() / "memory" / f"{key(question)}.json"
 
 
 @cache

@@ -1,7 +1,7 @@
-"""The process in which checks are asked: what to ask comes on standard input, answers go to the pipe that the first argument
+"""The process in which checks are asked: what to ask comes on standard input, results go to the pipe that the first argument
 numbers.
 
-One JSON object a line: {"began": check}, {"progress": [doing, done, of]}, or an answer.
+One JSON object a line: {"began": check}, {"progress": [doing, done, of]}, or a result.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import Any
 from unstall.base.errors import UnstallError
 from unstall.base.processes import end_with_parent
 from unstall.config.settings import from_plain
-from unstall.planning.preflight.answers import Answer, Refuses, Unknown, as_plain
+from unstall.planning.preflight.checks import CHECKS
 from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.registry import check_module, needs
+from unstall.planning.preflight.registry import needs
+from unstall.planning.preflight.results import CheckError, CheckResult, CheckUnknown, as_plain
 
 TOLD_EVERY_S = 0.2  # progress
 
@@ -36,9 +37,9 @@ def main() -> None:
     for name in asked["checks"]:
         tell({"began": name})
         began = time.perf_counter()
-        answer = as_plain(name, answer_check(name, context, known), time.perf_counter() - began)
-        known[name] = answer["answer"]
-        tell(answer)
+        result = as_plain(name, run_check(name, context, known), time.perf_counter() - began)
+        known[name] = result["status"]
+        tell(result)
 
 
 class ProgressReporter:
@@ -53,16 +54,16 @@ class ProgressReporter:
             self._tell({"progress": [doing, done, of]})
 
 
-def answer_check(name: str, context: Context, known: dict[str, str]) -> Answer:
-    """A user's mistake refuses. Whatever else goes wrong ends this process, and whoever asked goes on with the next check."""
+def run_check(name: str, context: Context, known: dict[str, str]) -> CheckResult:
+    """A user's mistake is an error. Whatever else goes wrong ends this process, and whoever asked goes on with the next check."""
     for other in needs(name):
-        if known.get(other) in {"refuses", "unknown"}:
-            return Unknown(f"{other} must be in order first")
+        if known.get(other) in {"error", "unknown"}:
+            return CheckUnknown(f"{other} must be in order first")
     try:
-        answer: Answer = check_module(name).look(context)
+        result: CheckResult = CHECKS.module(name).look(context)
     except UnstallError as wrong:
-        return Refuses(str(wrong), getattr(check_module(name), "CURE", ""))
-    return answer
+        return CheckError(str(wrong), getattr(CHECKS.module(name), "FIX", ""))
+    return result
 
 
 if __name__ == "__main__":

@@ -66,10 +66,10 @@ class Context:
 
     @cached_property
     def image_px(self) -> tuple[int, int]:
-        """Height and width that the detector sees, read from its source."""
-        from unstall.detectors import pages
+        """Height and width that the detector sees."""
+        from unstall.config.detectors import image_px
 
-        height, width = self.settings.detector.get("image_px") or pages.image_px(self.settings.model)
+        height, width = self.settings.detector.get("image_px") or image_px(self.settings.model)
         return int(height), int(width)
 
     @property

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import unstall
+from unstall.base.directories import cache_dir
 from unstall.base.private_files import write_whole
 from unstall.config.settings import Settings
-from unstall.data.example import DataSet
-from unstall.storage import resolve_path
+from unstall.storage import located
 from unstall.storage.bucket_path import BucketPath
 
+if TYPE_CHECKING:
+    from unstall.data.example import DataSet
+
 MAX_KEPT = 50  # findings of other data sets; the oldest go
-LAYOUT = 2  # of what is kept; another one is not read
+LAYOUT = 3  # of what is kept; another one is not read
 
 
 def folder() -> Path:
     """In the user's cache directory."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unstall" / "data-checks"
+    return cache_dir() / "data-checks"
 
 
 def name_of(data: DataSet, settings: Settings) -> str:

@@ -1,4 +1,4 @@
-"""Asks the checks in a process of their own. One that crashes or falls silent is `Unknown`; the others are asked all the same."""
+"""Asks the checks in a process of their own. One that crashes or falls silent is unknown; the others are asked all the same."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from unstall.base.processes import kill_tree
 from unstall.base.progress import Progress
 from unstall.config.settings import Settings
 from unstall.config.settings import as_plain as settings_as_plain
-from unstall.planning.preflight.answers import Unknown, as_plain, summed_up
 from unstall.planning.preflight.registry import check_names, quick_names
+from unstall.planning.preflight.results import CheckUnknown, as_plain, count_by_status
 
 MAX_SILENT_S = 300.0  # a check that neither answers nor gets further for so long is given up: storage that hangs, say
 
 
 def ask(settings: Settings, folder: Path, is_quick: bool = False, progress: Progress | None = None) -> list[dict[str, Any]]:
-    """An answer to each check, as plain data, in the order of asking."""
+    """The result of each check, as plain data, in the order of asking."""
     names = list(quick_names() if is_quick else check_names())
-    answers: list[dict[str, Any]] = []
-    while left := names[len(answers) :]:
-        known = {answer["check"]: answer["answer"] for answer in answers}
+    results: list[dict[str, Any]] = []
+    while left := names[len(results) :]:
+        known = {result["check"]: result["status"] for result in results}
         question = {
             "settings": settings_as_plain(settings), "folder": str(folder), "is_quick": is_quick, "checks": left, "known": known,
         }  # fmt: skip
-        answers += _asked(question, progress)
-    return answers
+        results += _asked(question, progress)
+    return results
 
 
 def _asked(question: dict[str, Any], progress: Progress | None) -> list[dict[str, Any]]:
-    """As many answers as one process gave; where it ended early, the check that it was at is not known."""
+    """As many results as one process gave; where it ended early, the check that it was at is not known."""
     read_end, write_end = os.pipe()
     with tempfile.TemporaryFile() as complaints:
         command = [sys.executable, "-m", "unstall.planning.preflight", str(write_end)]
@@ -49,15 +49,15 @@ def _asked(question: dict[str, Any], progress: Progress | None) -> list[dict[str
         try:
             _send(child, question)
             lines = Lines(read_end)
-            answers, is_silent = _listen(lines, question["checks"], progress)
+            results, is_silent = _listen(lines, question["checks"], progress)
         finally:
             kill_tree(child.pid)  # a plan of memory, say, is made by a process of its own
             child.wait()
             os.close(read_end)
-        if len(answers) < len(question["checks"]):
-            stopped_at = question["checks"][len(answers)]
-            answers.append(as_plain(stopped_at, _given_up(is_silent, complaints), time.perf_counter() - began))
-    return answers
+        if len(results) < len(question["checks"]):
+            stopped_at = question["checks"][len(results)]
+            results.append(as_plain(stopped_at, _given_up(is_silent, complaints), time.perf_counter() - began))
+    return results
 
 
 def _send(child: subprocess.Popen[bytes], question: dict[str, Any]) -> None:
@@ -92,42 +92,42 @@ class Lines:
 
 
 def _listen(lines: Lines, checks: Sequence[str], progress: Progress | None) -> tuple[list[dict[str, Any]], bool]:
-    """The answers, and whether it fell silent before all were given."""
-    answers: list[dict[str, Any]] = []
-    while len(answers) < len(checks):
+    """The results, and whether it fell silent before all were given."""
+    results: list[dict[str, Any]] = []
+    while len(results) < len(checks):
         try:
             told = lines.next(MAX_SILENT_S)
         except EOFError:
-            return answers, False
+            return results, False
         if told is None:
-            return answers, True
+            return results, True
         if "check" in told:
-            answers.append(told)
+            results.append(told)
         if progress is not None:
-            progress("preflight", len(answers), len(checks))
+            progress("preflight", len(results), len(checks))
             if "progress" in told:
                 progress(*told["progress"])
-    return answers, False
+    return results, False
 
 
-def _given_up(is_silent: bool, complaints: IO[bytes]) -> Unknown:
+def _given_up(is_silent: bool, complaints: IO[bytes]) -> CheckUnknown:
     if is_silent:
-        return Unknown(f"it gave no sign for {MAX_SILENT_S:.0f} s, and was given up")
+        return CheckUnknown(f"it gave no sign for {MAX_SILENT_S:.0f} s, and was given up")
     complaints.seek(0)
     said = [line.strip() for line in complaints.read().decode("utf-8", "replace").splitlines() if line.strip()]
-    return Unknown(f"the check itself failed: {said[-1][:300] if said else 'its process ended without a word'}")
+    return CheckUnknown(f"the check itself failed: {said[-1][:300] if said else 'its process ended without a word'}")
 
 
 # A preflight from its beginning to its end, as plain data.
 
 
 def preflight(settings: Settings, folder: Path, is_quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
-    """`answer` is the gravest of the checks' own; one that is not known makes no refusal, and is never counted as fitting."""
+    """`status` is the gravest of the checks' own; one that is not known makes no error, and is never counted as ok."""
     began = time.perf_counter()
     checks = ask(settings, folder, is_quick, progress)
-    counts = summed_up(checks)
+    counts = count_by_status(checks)
     return {
-        "answer": next(kind for kind, count in counts.items() if count),
+        "status": next(status for status, count in counts.items() if count),
         "model": settings.model,
         "data": settings.data,
         "is_quick": is_quick,

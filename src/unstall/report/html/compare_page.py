@@ -26,7 +26,7 @@ Point = tuple[float, float]
 def write(plain: dict[str, Any], target: Path) -> None:
     style, policy = assets.of_page()
     plain = redact(plain)
-    moved = [{**row, "words": describe_change(row)} for row in plain["moved"]]
+    metrics = [{**row, "words": moved_words(row)} for row in plain["metrics"]]
     differences = [
         {**row, **{f"{side}_words": format_value(row[side], absent(row["name"])) for side in ("before", "after")}}
         for row in plain["differences"]
@@ -36,7 +36,7 @@ def write(plain: dict[str, Any], target: Path) -> None:
         plot("Memory", plain["curves"]["memory"], "seconds", "B"),
     ]
     write_page(
-        "compare.html", target, told=plain, moved=moved, differences=differences, plots=[each for each in plots if each],
+        "compare.html", target, told=plain, metrics=metrics, differences=differences, plots=[each for each in plots if each],
         style=style, policy=policy,
     )  # fmt: skip
 

@@ -53,11 +53,11 @@ def outcome_of(story: dict[str, Any], reason: str | None) -> str:
 
 def describe_known_end(story: dict[str, Any]) -> str:
     """Of a training of ours that failed: what it had that could not be helped, or why it was refused."""
-    given_up, failure = story.get("given_up"), story.get("failure")
+    repair_failed, failure = story.get("repair_failed"), story.get("failure")
     if story["state"] not in {"failed", "killed"}:
         return ""
-    if given_up:
-        return f"{given_up['cause']}: {given_up['happened']}"
+    if repair_failed:
+        return f"{repair_failed['cause']}: {repair_failed['happened']}"
     is_refused = failure is not None and failure["kind"] in REFUSALS
     return f"refused: {failure['message']}" if failure and is_refused else ""
 
@@ -122,7 +122,7 @@ def missing_rows(journal: Journal, reason: str | None) -> list[dict[str, str]]:
         return []
     failed = probe_failure(journal) or journal_refused(journal)
     if journal.last(ProgramStarted) is None and failed is not None:
-        return [_row(failed.missing, failed.cure)]
+        return [_row(failed.missing, failed.fix)]
     if journal.last(ProgramStarted) is None:
         return [_row("the program loaded no framework that Unstall knows, or it is not Python", "")]
     loaded = _frameworks(journal)
@@ -137,5 +137,5 @@ def _frameworks(journal: Journal) -> list[str]:
     return [title for name, title in _TITLES.items() if name in names]
 
 
-def _row(missing: str, cure: str) -> dict[str, str]:
-    return {"missing": missing, "cure": cure, "causes": EVERY_CAUSE}
+def _row(missing: str, fix: str) -> dict[str, str]:
+    return {"missing": missing, "fix": fix, "causes": EVERY_CAUSE}

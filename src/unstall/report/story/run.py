@@ -75,7 +75,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "run": run,
         "command": redact_command(started.command) if started else [],
         "pid": started.pid if started else None,
-        "membership": describe_rank(journal),
+        "distributed": distributed(journal),
         "progress": _progress(journal),
         "time": time_split(journal),
         "memory": memory_use(journal),
@@ -84,7 +84,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "failure": failure(journal),
         "dead_threads": [dead.words for dead in _dead(journal, folder)],  # that ended shortly before it stood still
         "repairs": repairs(journal),
-        "given_up": find_given_up(journal),
+        "repair_failed": repair_failed(journal),
         "since_last_good": None,  # what changed since then and explains a failure: the run, and lines
         "report": None,  # where its page is, once it is written
     }
@@ -92,12 +92,12 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
     return story
 
 
-def describe_rank(journal: Journal) -> dict[str, Any] | None:
+def distributed(journal: Journal) -> dict[str, Any] | None:
     """Which worker of how many it is; None for a run that tells of no others."""
     told = journal.last(MembershipSeen)
     if told is None:
         return None
-    return {"worker": told.worker, "of": told.of, "cluster": told.coordinator or ",".join(told.addresses)}
+    return {"rank": told.worker, "world_size": told.of, "cluster": told.coordinator or ",".join(told.addresses)}
 
 
 def state(journal: Journal, diagnosis: Diagnosis) -> str:
@@ -163,7 +163,7 @@ def describe_verdict(finding: Finding, folder: str = "") -> dict[str, Any]:
             }
             for evidence in found.evidence
         ],
-        "remedies": [{"do": remedy.do, "safety": remedy.safety.value} for remedy in found.remedies],
+        "remedies": [{"action": remedy.action, "safety": remedy.safety.value} for remedy in found.remedies],
         "effect": found.effect.name.lower(),
         "followed_by": list(finding.followed_by),
     }
@@ -207,20 +207,20 @@ def _unknown(journal: Journal, diagnosis: Diagnosis, first: list[dict[str, str]]
     """One line for each thing that is missing, with the causes that it hides; `first`, that without which there is no answer."""
     by_missing: dict[tuple[str, str], list[str]] = {}
     for name, unknown in diagnosis.unknown.items():
-        by_missing.setdefault((unknown.missing, unknown.cure), []).append(name)
+        by_missing.setdefault((unknown.missing, unknown.fix), []).append(name)
     known = {row["missing"] for row in first}
-    by_cause = [(missing, cure, names) for (missing, cure), names in by_missing.items() if missing not in known]
-    rows = [*first, *({"missing": missing, "cure": cure, "causes": ", ".join(names)} for missing, cure, names in by_cause)]
+    by_cause = [(missing, fix, names) for (missing, fix), names in by_missing.items() if missing not in known]
+    rows = [*first, *({"missing": missing, "fix": fix, "causes": ", ".join(names)} for missing, fix, names in by_cause)]
     told = {row["missing"] for row in rows}
     failed = probe_failure(journal)
     if failed is not None and failed.missing not in told:  # another process of the program was seen from inside
-        rows.append({"missing": f"in one process {failed.missing}", "cure": failed.cure, "causes": "probe"})
+        rows.append({"missing": f"in one process {failed.missing}", "fix": failed.fix, "causes": "probe"})
     failures = [event for event in journal.of(SampleFailed) if not event.missing.endswith(GONE) and event.missing not in told]
     failures = [event for event in failures if not _seen_later(journal, event)]
     not_sampled = {(event.missing, event.cure): event for event in failures}
-    rows += [{"missing": missing, "cure": cure, "causes": event.signal} for (missing, cure), event in not_sampled.items()]
+    rows += [{"missing": missing, "fix": fix, "causes": event.signal} for (missing, fix), event in not_sampled.items()]
     rows += [
-        {"missing": f"{name} could not be examined: {crashed.error}", "cure": "", "causes": name}
+        {"missing": f"{name} could not be examined: {crashed.error}", "fix": "", "causes": name}
         for name, crashed in diagnosis.crashed.items()
     ]
     return rows
@@ -278,7 +278,7 @@ def repairs(journal: Journal) -> list[dict[str, Any]]:
             "happened": plan.happened,
             "evidence": plan.evidence,
             "attempt": plan.attempt,
-            "most": plan.most,
+            "max_attempts": plan.most,
             "step": plan.step,
             "from_step": plan.from_step,
             "verify": plan.verify,
@@ -289,7 +289,7 @@ def repairs(journal: Journal) -> list[dict[str, Any]]:
     ]
 
 
-def find_given_up(journal: Journal) -> dict[str, Any] | None:
+def repair_failed(journal: Journal) -> dict[str, Any] | None:
     """Why nothing more was done, if nothing was; said before a later start, it is no more so."""
     ended, started = journal.last(RepairsEnded), journal.last(RunStarted)
     if ended is None or (started is not None and started.at > ended.at):

@@ -47,7 +47,13 @@ def _threads(journal: Journal, since: float, until: float, named: Collection[str
     source = _source(journal)
     folder = program_folder(journal)
     rows = [_thread(thread, sample, source, folder) for sample in samples.values() for thread in sample.threads]
-    rows.sort(key=lambda row: (not any(frame["where"] in named for frame in row["yours"]), not row["yours"], not row["main"]))
+    rows.sort(
+        key=lambda row: (
+            not any(frame["where"] in named for frame in row["user_frames"]),
+            not row["user_frames"],
+            not row["main"],
+        )
+    )
     return rows[:MAX_THREADS]
 
 
@@ -69,7 +75,7 @@ def _told(frames: list[Frame], source: dict[tuple[str, int], str], folder: str) 
     """All frames, innermost first, and those of the user's own again, with the text of their lines as far as it was read."""
     rows = [_frame(frame, source, folder) for frame in frames]
     return {
-        "yours": [row for row in rows if row["yours"]][:MAX_FRAMES],
+        "user_frames": [row for row in rows if row["is_user_code"]][:MAX_FRAMES],
         "frames": rows[:MAX_FRAMES],
         "frames_left_out": max(0, len(rows) - MAX_FRAMES),
     }
@@ -80,7 +86,7 @@ def _frame(frame: Frame, source: dict[tuple[str, int], str], folder: str) -> dic
     return {
         "function": frame["function"][:MAX_LETTERS],
         "where": frame["module"] if native else place(frame["file"], frame["line"], folder),
-        "yours": not native and is_user_file(frame["file"]),
+        "is_user_code": not native and is_user_file(frame["file"]),
         "text": source.get((frame["file"], frame["line"]), "")[:MAX_LETTERS],
     }
 

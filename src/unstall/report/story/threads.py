@@ -46,7 +46,7 @@ def _seen_last(journal: Journal) -> list[dict[str, Any]]:
     for sample in last.values():
         looks = [look for look in journal.of(ThreadsSeen) if abs(look.at - sample.at) < SAME_LOOK_S]
         rows += [
-            {**row, "for_s": None, "before_end_s": max(0.0, ended.at - sample.at)} for row in _told(journal, [sample], looks)
+            {**row, "duration_s": None, "before_end_s": max(0.0, ended.at - sample.at)} for row in _told(journal, [sample], looks)
         ]
     return rows
 
@@ -58,7 +58,7 @@ def _told(journal: Journal, samples: list[StackSampled], looks: list[ThreadsSeen
     folder = program_folder(journal)
     rows = [row for group in by_pid.values() for row in _rows(group, looks, folder)]
     rows += [row for group in by_pid.values() if group[-1].main for row in _without_python(group, looks)]
-    return sorted(rows, key=lambda row: (not row["main"], not row["yours"], row["state"] != "runs", not row["call"]))
+    return sorted(rows, key=lambda row: (not row["main"], not row["is_user_code"], row["state"] != "runs", not row["call"]))
 
 
 def stacks(journal: Journal) -> list[dict[str, Any]]:
@@ -106,7 +106,7 @@ def _row(thread: ThreadStack, samples: list[StackSampled], looks: list[ThreadsSe
     pid, number = samples[-1].pid, thread["id"]
     of_thread = [each for sample in samples for each in sample.threads if each["id"] == number]
     counts = Counter(_line(each, folder) for each in of_thread)
-    (where, function, yours), count = counts.most_common(1)[0]
+    (where, function, is_user_code), count = counts.most_common(1)[0]
     runs = 2 * sum(each["active"] for each in of_thread) >= len(of_thread)
     call, on, _ = (None, None, "") if runs else asleep_in(looks, pid, number)
     stood = None if runs else standing_s(looks, pid, number)
@@ -118,12 +118,12 @@ def _row(thread: ThreadStack, samples: list[StackSampled], looks: list[ThreadsSe
         "state": "runs" if runs else "waits",
         "where": where,
         "function": function,
-        "yours": yours,
+        "is_user_code": is_user_code,
         "samples": count,
-        "of": len(samples),
+        "total_samples": len(samples),
         "call": call,
         "on": on,
-        "for_s": stood if stood is not None and math.isfinite(stood) else None,
+        "duration_s": stood if stood is not None and math.isfinite(stood) else None,
     }
 
 
@@ -149,8 +149,8 @@ def _without_python(samples: list[StackSampled], looks: list[ThreadsSeen]) -> li
             continue
         rows.append(
             {"pid": pid, "id": thread["id"], "name": name or f"thread {thread['id']}", "main": False, "state": "waits",
-             "where": None, "function": None, "yours": False, "samples": 0, "of": len(samples), "call": call, "on": on,
-             "for_s": stood}
+             "where": None, "function": None, "is_user_code": False, "samples": 0, "total_samples": len(samples), "call": call,
+             "on": on, "duration_s": stood}
         )  # fmt: skip
     return rows
 
@@ -167,7 +167,7 @@ def _is_in_it(looks: list[ThreadsSeen], pid: int, thread: int, call: str | None)
 def lines(rows: list[dict[str, Any]], is_over: bool = False) -> list[str]:
     """A sentence for the main thread, for each in which the user's code stands or that runs, and for each in a telling call.
     `is_over`: the program has ended, so nobody can attach to it any more."""
-    shown = [row for row in rows if row["main"] or row["yours"] or row["state"] == "runs" or row["where"] is None]
+    shown = [row for row in rows if row["main"] or row["is_user_code"] or row["state"] == "runs" or row["where"] is None]
     told = [sentence(row) for row in shown[:MAX_LINES]]
     left = len(rows) - len(told)
     where = "story.json in the run folder" if is_over else "unstall attach --dump"
@@ -181,14 +181,16 @@ def sentence(row: dict[str, Any]) -> str:
     words = f"{row['name']} {state}"
     if row["where"]:
         words += f" at {row['where']} in {row['function']}"
-        words += f" ({row['samples']} of {row['of']} samples)" if before_end_s is None else ""
+        words += f" ({row['samples']} of {row['total_samples']} samples)" if before_end_s is None else ""
     else:
         words += f" (thread {row['id']}, which runs no Python)"
     if row["call"]:
         words += f", in the system call {row['call']}" + (f" on {row['on']}" if row["on"] else "")
     if before_end_s is not None:
         return f"{words}, {duration(before_end_s)} before the end"
-    return words + (f", for {duration(row['for_s'])}" if row["for_s"] is not None and row["for_s"] >= MIN_WAIT_S else "")
+    return words + (
+        f", for {duration(row['duration_s'])}" if row["duration_s"] is not None and row["duration_s"] >= MIN_WAIT_S else ""
+    )
 
 
 def dump_lines(rows: list[dict[str, Any]], told: list[dict[str, Any]]) -> list[str]:

@@ -26,19 +26,19 @@ def tell_workers(run_group: RunGroup, blockage: Blockage | None = None) -> dict[
     ]
     holders = {worker for verdict in verdicts for worker in verdict["workers"] if verdict["effect"] != "spoils"}
     quickly = [] if blockage is None else [_holder(holder) for holder in blockage.holders]
-    holders |= {holder["worker"] for holder in quickly}
+    holders |= {holder["rank"] for holder in quickly}
     state = "stuck" if quickly else _state(diagnosis, placed)
     return {
         "state": state,
         "outcome": FOUND if verdicts or quickly else UNKNOWN if state in {"stuck", "failed"} else CLEAR,
-        "of": run_group.of,
+        "world_size": run_group.of,
         "coordinator": run_group.coordinator,
         "not_read": list(run_group.not_read),
         "verdicts": verdicts,
-        "holders": quickly,
-        "held": blockage.held if blockage else None,
-        "unknown": [{"missing": each.missing, "cure": each.cure, "causes": name} for name, each in diagnosis.unknown.items()]
-        + [{"missing": f"{name}: {each.error}", "cure": "", "causes": name} for name, each in diagnosis.crashed.items()],
+        "blockers": quickly,
+        "num_waiting": blockage.held if blockage else None,
+        "unknown": [{"missing": each.missing, "fix": each.fix, "causes": name} for name, each in diagnosis.unknown.items()]
+        + [{"missing": f"{name}: {each.error}", "fix": "", "causes": name} for name, each in diagnosis.crashed.items()],
         "unread": [{"run": member.run, **asdict(each)} for member in run_group.members for each in member.journal.unread],
         "workers": [_worker(member, place, member.worker in holders) for member, place in placed],
     }
@@ -46,22 +46,22 @@ def tell_workers(run_group: RunGroup, blockage: Blockage | None = None) -> dict[
 
 def _holder(holder: Blocker) -> dict[str, Any]:
     seen = holder.snapshot
-    return {"worker": seen.worker, "run": seen.run, "host": seen.host, "kind": holder.kind, "words": holder.words}
+    return {"rank": seen.worker, "run": seen.run, "host": seen.host, "kind": holder.kind, "description": holder.words}
 
 
-def _worker(member: Member, place: Place, holds: bool) -> dict[str, Any]:
+def _worker(member: Member, place: Place, is_blocking: bool) -> dict[str, Any]:
     return {
-        "worker": member.worker,
+        "rank": member.worker,
         "name": member.name,
         "run": member.run,
         "host": member.host,
-        "doing": place.doing.value,
-        "words": place.words,
+        "activity": place.doing.value,
+        "description": place.words,
         "step": place.step,
         "phase": place.phase,
         "where": place.where,
         "seconds": max(0.0, member.journal.now - place.at),
-        "holds": holds,
+        "is_blocking": is_blocking,
         "verdict": _own(member),
     }
 

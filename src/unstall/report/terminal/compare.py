@@ -30,15 +30,15 @@ def show(plain: dict[str, Any], out: Console) -> None:
         line.append(f"  {run['cause']}" if run["cause"] else "", style="bold cyan")
         line.append(f"  {duration(run['seconds'])}" if run["seconds"] else "", style="dim")
         head.add_row(label, line)
-    for index, sentence in enumerate(plain["answer"]):
+    for index, sentence in enumerate(plain["summary"]):
         head.add_row("answer" if index == 0 else "", Text(without_codes(sentence), style="bold" if index == 0 else ""))
     print_clean(out, head)
     if plain["differences"]:
         out.print()
         print_clean(out, _differences(plain["differences"]))
-    if plain["moved"]:
+    if plain["metrics"]:
         out.print()
-        print_clean(out, _moved(plain["moved"]))
+        print_clean(out, _metrics(plain["metrics"]))
 
 
 def _differences(rows: list[dict[str, Any]]) -> Table:
@@ -70,7 +70,7 @@ def _short(value: Any, kind: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _moved(rows: list[dict[str, Any]]) -> Table:
+def _metrics(rows: list[dict[str, Any]]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -81,5 +81,5 @@ def _moved(rows: list[dict[str, Any]]) -> Table:
         before, after = describe_change(row)
         known = row["before"] is not None and row["after"] is not None
         note = "" if row["is_clear"] or not known else "no more than such runs differ by themselves"
-        table.add_row(row["what"], before, Text(after, style="bold" if row["is_clear"] else ""), Text(note, style="dim"))
+        table.add_row(row["name"], before, Text(after, style="bold" if row["is_clear"] else ""), Text(note, style="dim"))
     return table

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-COLOUR = {"breaks": "bold red", "harms": "yellow", "note": "cyan"}
+COLOUR = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 EXAMPLES = 3  # of each problem
 CLASSES = 20
 OUTLIERS = 6
@@ -52,8 +52,7 @@ def _examples(problem: dict[str, Any]) -> str:
 def summary(plain: dict[str, Any]) -> str:
     """One line, with rich's marks for colour."""
     counts = {severity: sum(row["count"] for row in plain["problems"] if row["severity"] == severity) for severity in COLOUR}
-    words = {"breaks": "would break a run", "harms": "would harm it", "note": "to note"}
-    told = [f"[{COLOUR[severity]}]{counts[severity]:,} {words[severity]}[/]" for severity in COLOUR if counts[severity]]
+    told = [f"[{COLOUR[severity]}]{counted(count, severity)}[/]" for severity, count in counts.items() if count]
     found = ", ".join(told) or "[green]nothing wrong was found[/]"
     size = data_set_holds(plain["images"], plain["boxes"], len(plain["classes"]))
     if plain["images"] and not plain["images_looked_at"]:

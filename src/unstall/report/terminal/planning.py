@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.console import print_clean, print_line, printable
-from unstall.base.formatting import size
+from unstall.base.formatting import counted, size
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +30,7 @@ def show_plan(plain: dict[str, Any], out: Console) -> None:
     kept = f", {size(plain['usable_bytes'])} to be had: {plain['usable_why']}"
     place = printable(device["description"]) + ("" if device["is_here"] else " (not here)")
     print_line(out, Text(f"{plain['model']} on {plain['backend']}, {place}: {size(device['memory_bytes'])}{kept}"))
-    print_line(out, Text(f"figures: {WAYS[plain['way']]}, {1 - 1 / (1 + plain['error']):.1%} kept free for their error"))
+    print_line(out, Text(f"figures: {WAYS[plain['method']]}, {1 - 1 / (1 + plain['error']):.1%} kept free for their error"))
     if plain["note"]:
         print_line(out, Text(f"note: {plain['note']}", "yellow"))
     print_clean(out, _parts(plain))
@@ -103,13 +103,13 @@ def _verdict(plain: dict[str, Any]) -> Any:
     from rich.text import Text
 
     largest = plain["largest_micro_batch"]
-    more = " or more" if largest == plain["most_images"] else ""
+    more = " or more" if largest == plain["max_images"] else ""
     found = f" The largest micro-batch that fits so: {largest}{more}." if largest is not None else ""
     if not plain["fits"]:
         return Text(f"nothing fits, not even a micro-batch of {plain['chosen']['micro_batch']}.{found}", "bold red")
     if plain["device"]["is_here"] and not plain["host"]["fits"]:
-        cure = "smaller --cache-bytes, --ahead-bytes or --micro-batch, or fewer --input-threads"
-        return Text(f"it fits the device, but not the memory of the host: {cure}.{found}", "bold red")
+        fix = "smaller --cache-bytes, --ahead-bytes or --micro-batch, or fewer --input-threads"
+        return Text(f"it fits the device, but not the memory of the host: {fix}.{found}", "bold red")
     if not plain["changes"]:
         return Text(f"a batch of {plain['batch_size']} fits as wanted.{found}", "green")
     options = " ".join(option_of(name, value) for name, value in plain["changes"].items())
@@ -129,10 +129,10 @@ def show_devices(plain: dict[str, Any], out: Console) -> None:
     print_clean(out, table)
 
 
-# What a preflight found, on a terminal: one row for each check, with its reason and its cure.
+# What a preflight found, on a terminal: one row for each check, with its reason and its fix.
 
 
-COLOUR = {"refuses": "bold red", "warns": "yellow", "unknown": "cyan", "fits": "green"}
+COLOUR = {"error": "bold red", "warning": "yellow", "unknown": "cyan", "ok": "green"}
 
 
 def show_preflight(plain: dict[str, Any], out: Console) -> None:
@@ -144,16 +144,20 @@ def show_preflight(plain: dict[str, Any], out: Console) -> None:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for row in plain["checks"]:
-        reason = Text(printable(row["reason"]), style="dim" if row["answer"] == "fits" else "")
-        table.add_row(Text(row["answer"], style=COLOUR[row["answer"]]), row["check"], reason)
-        if row["cure"]:
-            table.add_row("", "", Text(f"do: {printable(row['cure'])}", style="bold"))
+        reason = Text(printable(row["reason"]), style="dim" if row["status"] == "ok" else "")
+        table.add_row(Text(row["status"], style=COLOUR[row["status"]]), row["check"], reason)
+        if row["fix"]:
+            table.add_row("", "", Text(f"fix: {printable(row['fix'])}", style="bold"))
     print_clean(out, table)
     print_line(out, Text.from_markup(summary(plain)))
 
 
 def summary(plain: dict[str, Any]) -> str:
     """One line, with rich's marks for colour."""
-    words = {"refuses": "refused", "warns": "with a warning", "unknown": "not known", "fits": "fit"}
-    told = [f"[{COLOUR[kind]}]{count} {words[kind]}[/]" for kind, count in plain["counts"].items() if count]
+    names = {"error": "errors", "warning": "warnings"}
+    told = [
+        f"[{COLOUR[status]}]{counted(count, status, names.get(status, status))}[/]"
+        for status, count in plain["counts"].items()
+        if count
+    ]
     return f"preflight: {', '.join(told)} ({plain['seconds']:.1f} s)"

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def show_newest(story: dict[str, Any], out: Console) -> None:
-    if story["given_up"] is not None:
-        show_end(story["given_up"], out)
+    if story["repair_failed"] is not None:
+        show_end(story["repair_failed"], out)
     elif story["repairs"]:
         show(story["repairs"][-1], out)
 
@@ -22,7 +22,7 @@ def show(repair: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
     table = grid()
-    number = f"{repair['attempt']} of at most {repair['most']}" if repair["attempt"] else "before the first step"
+    number = f"{repair['attempt']} of at most {repair['max_attempts']}" if repair["attempt"] else "before the first step"
     table.add_row(Text("repair", style="bold yellow"), Text(f"{number}: {repair['remedy']}", style="bold"))
     table.add_row("happened", Text(repair["happened"]))
     for index, claim in enumerate(repair["evidence"]):

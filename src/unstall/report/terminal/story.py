@@ -198,7 +198,7 @@ def add_verdict(table: Table, verdict: dict[str, Any], label: str) -> None:
     for index, evidence in enumerate(verdict["evidence"]):
         table.add_row("evidence" if index == 0 else "", Text("· " + evidence["claim"]))
     for index, remedy in enumerate(verdict["remedies"]):
-        table.add_row("do" if index == 0 else "", Text(remedy["do"]))
+        table.add_row("do" if index == 0 else "", Text(remedy["action"]))
     table.add_row("", Text(f"more: unstall explain {verdict['cause']}", style="dim"))
 
 
@@ -207,11 +207,9 @@ def not_seen(story: dict[str, Any]) -> list[str]:
     if story["state"] == "unknown":
         return []  # how a run is to be started does not mend its journal
     needed = _needed(story)
-    is_unexplained = (
-        not story["verdicts"] and not describe_known_end(story) and story["state"] in {"stuck", "slow", "failed", "killed"}
-    )
-    rows = needed or [row for row in story["unknown"] if row["cure"] or is_unexplained]
-    return [row["missing"] + (f": {row['cure']}" if row["cure"] else "") for row in rows[:MAX_NOT_SEEN]]
+    is_unexplained = not story["verdicts"] and not known_end(story) and story["state"] in {"stuck", "slow", "failed", "killed"}
+    rows = needed or [row for row in story["unknown"] if row["fix"] or is_unexplained]
+    return [row["missing"] + (f": {row['fix']}" if row["fix"] else "") for row in rows[:MAX_NOT_SEEN]]
 
 
 def _needed(story: dict[str, Any]) -> list[dict[str, str]]:

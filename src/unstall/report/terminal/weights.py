@@ -60,7 +60,7 @@ def show_seen(plain: dict[str, Any], out: Console, lists_tensors: bool) -> None:
         if told["class_names"]:
             print_line(out, Text(printable(f"classes: {', '.join(told['class_names'])}")))
     for row in plain["fits"]:
-        print_line(out, Text(f"fits {row['variant']}: {row['taken']} of {row['of']} tensors, as {row['as']}"))
+        print_line(out, Text(f"fits {row['variant']}: {row['matched']} of {row['total']} tensors, as {row['as']}"))
     if not plain["fits"]:
         print_line(out, Text("fits no detector here"))
     for note in plain["notes"]:

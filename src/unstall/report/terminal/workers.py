@@ -24,15 +24,16 @@ def show(story: dict[str, Any], out: Console) -> None:
     table = grid()
     state = story["state"]
     place = f" at {story['coordinator']}" if story["coordinator"] else ""
-    table.add_row(Text(state, style=COLOUR.get(state, "bold")), f"{story['of']} workers{place}{_not_read(story)}")
-    for holder in story["holders"][:MAX_HOLDERS]:
+    table.add_row(Text(state, style=COLOUR.get(state, "bold")), f"{story['world_size']} workers{place}{_not_read(story)}")
+    for holder in story["blockers"][:MAX_HOLDERS]:
         host = f" ({holder['host']})" if holder["host"] else ""
         table.add_row(
-            "held by", Text(f"worker {holder['worker']}{host}: {holder['words']}; {story['held']:,} wait", style="bold red")
+            "held by",
+            Text(f"worker {holder['rank']}{host}: {holder['description']}; {story['num_waiting']:,} wait", style="bold red"),
         )
     for index, verdict in enumerate(story["verdicts"]):
         add_verdict(table, verdict, "cause" if index == 0 else "also")
-    if not story["verdicts"] and not story["holders"]:
+    if not story["verdicts"] and not story["blockers"]:
         words = "cannot tell: no cause was found among the workers"
         if story["outcome"] == CLEAR:
             words = "nothing wrong among the workers in what could be " + ("read" if story["unread"] else "seen")
@@ -57,13 +58,13 @@ def _workers(workers: list[dict[str, Any]]) -> Table:
     table = Table(box=None, padding=(0, 2), pad_edge=False)
     for name in ("worker", "machine", "step", "for", "what it does", ""):
         table.add_column(name, overflow="fold", header_style="dim")
-    ordered = sorted(workers, key=lambda worker: not worker["holds"])
+    ordered = sorted(workers, key=lambda worker: not worker["is_blocking"])
     for worker in ordered[:MAX_SHOWN]:
-        style = "bold red" if worker["holds"] else ""
+        style = "bold red" if worker["is_blocking"] else ""
         step = f"{worker['step']:,}" if worker["step"] is not None else ""
         own = f"{worker['verdict']['cause']}: {worker['verdict']['summary']}" if worker["verdict"] else ""
-        words = worker["words"] + (f"\n{own}" if own else "")
-        row = (worker["name"], worker["host"], step, duration(worker["seconds"]), words, MARK if worker["holds"] else "")
+        words = worker["description"] + (f"\n{own}" if own else "")
+        row = (worker["name"], worker["host"], step, duration(worker["seconds"]), words, MARK if worker["is_blocking"] else "")
         table.add_row(*(Text(str(cell), style=style) for cell in row))
     if len(ordered) > MAX_SHOWN:
         table.add_row(f"and {len(ordered) - MAX_SHOWN:,} more")

@@ -12,7 +12,7 @@ MAX_FIGURE_POINTS = 300
 MAX_LOSSES = 8
 RATES = frozenset({"learning_rate", "lr", "rate"})
 GRADIENT_NORM = "gradient_norm"  # of all weights, as the project's own trainer tells it
-NO_FIGURES = frozenset({"learn_s", "score_s", "skipped_updates"})  # that trainer's, which stand in other plots
+NO_FIGURES = frozenset({"train_s", "eval_s", "skipped_updates"})  # that trainer's, which stand in other plots
 LOSSES = {"loss": "mean of an epoch", "val_loss": "validation"}
 
 

@@ -21,7 +21,7 @@ from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Kind, Verb
 from unstall.storage import is_bucket, resolve_path, run_lookup
 
-REMEDIES = {"precision": "use_bfloat16", "remat": "compute_blocks_again", "micro_batch": "shrink_micro_batch"}
+REMEDIES = {"precision": "use_bfloat16", "remat": "enable_remat", "micro_batch": "shrink_micro_batch"}
 
 
 def refuse_contradiction(resume: str | None, out: str | None, config: str | None) -> None:
@@ -80,7 +80,7 @@ def _with_checkpoint(run: RunFolder) -> RunFolder:
 
 def read_planned_changes(found: Mapping[str, Any]) -> dict[str, Any]:
     """What the preflight's plan of memory changes, so that a step fits."""
-    planned = [check for check in found["checks"] if check["check"] == "memory_plan" and check["answer"] == "warns"]
+    planned = [check for check in found["checks"] if check["check"] == "memory_plan" and check["status"] == "warning"]
     return dict(planned[0]["facts"].get("changes", {})) if planned else {}
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import format_count, some
 from unstall.training.checkpoint.integrity import POSITION
-from unstall.training.loop.datasets import TrainValData
+
+if TYPE_CHECKING:
+    from unstall.training.loop.datasets import TrainValData
 
 DATA = "data"  # of a checkpoint's position
-CURE = "give it the same classes in the same order, or learn the others in a new run (--weights RUN/best.safetensors)"
+FIX = "give it the same classes in the same order, or learn the others in a new run (--weights RUN/best.safetensors)"
 
 
 def describe_data(learned: TrainValData) -> dict[str, Any]:
@@ -26,7 +28,7 @@ def refuse_other_classes(position: dict[str, Any], learned: TrainValData) -> str
     if before is None:  # a checkpoint of an older version
         return ""
     if before["classes"] != now["classes"]:
-        raise InvalidInputError(f"data: {other_classes(before['classes'], now['classes'])}. Expected the same. To do: {CURE}.")
+        raise InvalidInputError(f"data: {other_classes(before['classes'], now['classes'])}. Expected the same. To do: {FIX}.")
     if before["examples"] == now["examples"]:
         return ""
     images = format_count(now["examples"], "image")

@@ -50,8 +50,8 @@ class Evaluation:
             },
             "confusion": {
                 "classes": [*self.classes, "background"],
-                "least_score": MIN_SCORE,
-                "least_iou": MIN_IOU,
+                "score_threshold": MIN_SCORE,
+                "iou_threshold": MIN_IOU,
                 "rows_are": "what is there",
                 "table": self.confusion.tolist(),
             },

@@ -170,7 +170,7 @@ class ScoredImages:
     # learn from; all: of the data set, or of the split that was asked for
     images: str
     count: int  # that are scored
-    of: int
+    total: int
     trained_on: int | None  # of all of these; None: it is not known
 
     @property
@@ -182,12 +182,12 @@ class ScoredImages:
             )
         if self.images == HELD_OUT:
             learned = "1 was" if self.trained_on == 1 else f"{self.trained_on:,} were"
-            held_out = format_count(self.count, "held-out image")
-            return f"Scoring {held_out} of {self.of:,}; {learned} trained on. --all-images scores all of them."
+            held_out = counted(self.count, "held-out image")
+            return f"Scoring {held_out} of {self.total:,}; {learned} trained on. --all-images scores all of them."
         if not self.trained_on:
             return ""
         return (
-            f"Warning: the weights were trained on {self.trained_on:,} of the {format_count(self.of, 'image')} that are scored. "
+            f"Warning: the weights were trained on {self.trained_on:,} of the {counted(self.total, 'image')} that are scored. "
             "The figures do not say how well the detector does on new images."
         )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from unstall import detectors
 from unstall.base.errors import InvalidInputError
+from unstall.config.detectors import settings_of
 from unstall.config.settings import Settings
 from unstall.data.augment.names import augmentations
 from unstall.data.example import DataSet
@@ -41,7 +42,7 @@ def detector_settings(settings: Settings, classes: int | None = None, needed: Ne
 
 def image_px(settings: Settings, needed: Needed = None) -> tuple[int, int]:
     """Height and width that the detector takes."""
-    height, width = detectors.settings_of(settings.model, **detector_settings(settings, needed=needed)).image_px
+    height, width = settings_of(settings.model, **detector_settings(settings, needed=needed)).image_px
     return height, width
 
 

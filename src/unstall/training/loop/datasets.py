@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from unstall.base.directories import cache_dir
 from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import format_count, some
 from unstall.base.progress import Progress
@@ -127,20 +128,15 @@ def _scored(data: DataSet) -> DataSet:
 # --- the embedded shapes ---
 
 
-def cache_folder() -> Path:
-    """Of the user, for what can be made again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unstall"
-
-
 def shapes(count: int, image_px: Sequence[int], aside: Path, progress: Progress | None = None) -> DataSet:
     """Drawn once, and kept: a run that is resumed, and the next one, read the same files."""
     height, width = image_px
     name = f"shapes-{SHAPES_VERSION}-{count}-{width}x{height}"
-    for folder in (cache_folder() / name, aside / name):
+    for folder in (cache_dir() / name, aside / name):
         if not folder.exists() and not _drawn(folder, count, width, height, progress):
             continue
         return formats.read(folder, "coco", progress)
-    raise InvalidInputError(f"The embedded shapes can be written neither to '{cache_folder()}' nor to '{aside}'.")
+    raise InvalidInputError(f"The embedded shapes can be written neither to '{cache_dir()}' nor to '{aside}'.")
 
 
 def _drawn(folder: Path, count: int, width: int, height: int, progress: Progress | None) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.private_files import write_whole
+from unstall.journal.legacy_names import update_history_row
 
 FIGURE = "AP"  # by which one epoch is better than another
 NOTHING_TO_FIND = -1.0  # in its place where the images to score on have no objects: worse than 0
@@ -59,7 +60,7 @@ class Position:
         """Steps done, over all epochs."""
         return self.epoch * self.steps_per_epoch + self.step_in_epoch + self.more_steps
 
-    def end_epoch(self, figures: dict[str, float | None], score_s: float) -> Row:
+    def end_epoch(self, figures: dict[str, float | None], eval_s: float) -> Row:
         """Its row of the history; the next epoch begins."""
         now, means = self.now, self.now.means()
         row: Row = {
@@ -68,13 +69,13 @@ class Position:
             "loss": sum(means.values()) if means else None,
             **{f"{name}_loss": value for name, value in means.items()},
             "gradient_norm": now.gradient_norm / now.applied if now.applied else None,
-            "rate": now.rate,
+            "learning_rate": now.rate,
             "skipped_updates": now.skipped,
             **figures,
             "is_best": self.is_better(figures),
-            "learn_s": round(now.seconds, 3),
-            "wait_s": round(now.wait_s, 3),
-            "score_s": round(score_s, 3),
+            "train_s": round(now.seconds, 3),
+            "input_wait_s": round(now.wait_s, 3),
+            "eval_s": round(eval_s, 3),
         }
         if self.is_better(figures):
             self.best_epoch, self.best_figure = self.epoch, _figure(figures)
@@ -98,7 +99,8 @@ class Position:
         """Another batch size makes another number of steps: the run goes on at the same share of its epoch, and steps are counted
         on from those that were done: checkpoints are told apart by them."""
         known = {each.name: plain[each.name] for each in fields(cls) if each.name in plain}
-        position = cls(**{**known, "now": Epoch(**plain["now"])})
+        history = [update_history_row(row) for row in plain.get("history", [])]
+        position = cls(**{**known, "now": Epoch(**plain["now"]), "history": history})
         if position.steps_per_epoch != steps_per_epoch:
             share = position.step_in_epoch / position.steps_per_epoch
             done = position.step

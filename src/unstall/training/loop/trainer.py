@@ -27,7 +27,7 @@ from unstall.training.loop.position import EpochScore
 from unstall.training.loop.setup import TrainingContext, versions
 from unstall.training.step.keras_fit import select_inputs
 
-TIME, SCORE = ("learn_s", "wait_s", "score_s"), ("AP", "AR")  # how the columns of the history begin, for TensorBoard's groups
+TIMES, SCORES = ("train_s", "input_wait_s", "eval_s"), ("AP", "AR")  # columns of the history, for TensorBoard's groups
 
 
 class Trainer:
@@ -246,4 +246,4 @@ class Trainer:
 
 
 def _group(column: str) -> str:
-    return "time" if column in TIME else "score" if column.startswith(SCORE) else "learning"
+    return "time" if column in TIMES else "eval" if column.startswith(SCORES) else "train"

@@ -45,7 +45,7 @@ def test_an_annotation_that_names_another_image_is_found_with_its_line(tmp_path:
     report = spoiled(tmp_path, "annotation_image_mismatch", "voc")
     (finding,) = report.found["annotation_image_mismatch"]
     assert finding.origin.line is not None and finding.origin.field == "filename"
-    assert "<filename> says" in finding.message and report.count(Severity.HARMS) == 1
+    assert "<filename> says" in finding.message and report.count(Severity.WARNING) == 1
 
 
 def test_annotations_that_are_copies_keep_their_images_and_so_does_a_conversion(tmp_path: Path) -> None:

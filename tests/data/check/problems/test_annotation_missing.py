@@ -15,7 +15,7 @@ def test_an_image_whose_annotation_is_gone_is_named(tmp_path: Path) -> None:
     assert {finding.example.rpartition("/")[2].removesuffix(".jpg") for finding in report.found["annotation_missing"]} == {
         "shapes_000029"
     }
-    assert not report.breaks
+    assert not report.has_errors
 
 
 @pytest.mark.parametrize("format", formats_of("annotation_missing"))

@@ -10,7 +10,7 @@ from unstall.data.check.runner import severity_of
 def test_a_box_under_two_pixels_is_a_note() -> None:
     what = checked(example((10, 10, 11.5, 40), (10, 10, 40, 40)))
     assert boxes_found("box_tiny", what) == [("a.jpg", 0)]
-    assert severity_of("box_tiny") is Severity.NOTE
+    assert severity_of("box_tiny") is Severity.INFO
 
 
 def test_small_real_objects_and_crowds_are_none() -> None:

@@ -16,7 +16,7 @@ def test_an_unknown_class_is_found(tmp_path: Path, format: str) -> None:
     report = spoiled(tmp_path, "class_unknown", format)
     (finding,) = report.found["class_unknown"]
     assert "heptagon" in finding.message or "999" in finding.message
-    assert report.breaks
+    assert report.has_errors
 
 
 @pytest.mark.parametrize("format", formats_of("class_unknown"))

@@ -12,7 +12,7 @@ from unstall.data.synthetic.defects import formats_of
 
 def test_one_png_among_jpegs_is_found(tmp_path: Path) -> None:
     report = spoiled(tmp_path, "encodings_mixed", "tfrecord")
-    assert set(report.found) == {"encodings_mixed"} and not report.breaks
+    assert set(report.found) == {"encodings_mixed"} and not report.has_errors
 
 
 @pytest.mark.parametrize("format", formats_of("encodings_mixed"))

@@ -14,7 +14,7 @@ from unstall.data.synthetic.defects import formats_of
 @pytest.mark.parametrize("format", formats_of("image_missing"))
 def test_a_missing_image_is_found(tmp_path: Path, format: str) -> None:
     report = spoiled(tmp_path, "image_missing", format)
-    assert len(report.found["image_missing"]) == 1 and report.breaks
+    assert len(report.found["image_missing"]) == 1 and report.has_errors
 
 
 @pytest.mark.parametrize("format", formats_of("image_missing"))

@@ -17,7 +17,7 @@ from unstall.data.synthetic.defects import formats_of
 def test_a_name_in_capitals_is_found(tmp_path: Path, format: str) -> None:
     report = spoiled(tmp_path, "path_case_differs", format)
     (finding,) = report.found["path_case_differs"]
-    assert "SHAPES_" in finding.message and report.breaks
+    assert "SHAPES_" in finding.message and report.has_errors
 
 
 @pytest.mark.parametrize("format", formats_of("path_case_differs"))

@@ -77,7 +77,7 @@ def test_the_shares_of_yolo_are_of_the_turned_image(tmp_path: Path) -> None:
     assert data.examples[0].boxes.tolist() == [[16, 48, 32, 64]]
     pixels, found, _ = first_batch(data, WIDTH, HEIGHT)
     assert share_of_red(pixels, found) > 0.9
-    formats.format_module("yolo").write(data, tmp_path / "copy")
+    formats.FORMATS.module("yolo").write(data, tmp_path / "copy")
     assert formats.read(tmp_path / "copy").examples[0].boxes.tolist() == [[16, 48, 32, 64]]
 
 

@@ -6,20 +6,20 @@ import shutil
 from pathlib import Path
 
 from tests.planning.preflight.contexts import context
-from unstall.planning.preflight.answers import Fits, Refuses, Warns
 from unstall.planning.preflight.checks import disk_room
+from unstall.planning.preflight.results import CheckError, CheckOk, CheckWarning
 
 
 def test_room_for_all_fits_and_less_warns_or_refuses(tmp_path: Path) -> None:
     free = shutil.disk_usage(tmp_path).free
-    assert isinstance(disk_room.judge(tmp_path, free // 100), Fits)
-    assert isinstance(disk_room.judge(tmp_path, free * 3 // 4), Warns)
-    assert isinstance(disk_room.judge(tmp_path, free * 2), Refuses)
+    assert isinstance(disk_room.judged(tmp_path, free // 100), CheckOk)
+    assert isinstance(disk_room.judged(tmp_path, free * 3 // 4), CheckWarning)
+    assert isinstance(disk_room.judged(tmp_path, free * 2), CheckError)
 
 
 def test_a_folder_that_cannot_be_written_refuses() -> None:
-    found = disk_room.judge(Path("/proc"), 1)
-    assert isinstance(found, Refuses)
+    found = disk_room.judged(Path("/proc"), 1)
+    assert isinstance(found, CheckError)
 
 
 def test_a_larger_model_and_more_checkpoints_need_more(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_run_that_goes_on_needs_no_room_for_what_it_has_already(tmp_path: Path
 
 def test_a_cache_folder_without_room_refuses(tmp_path: Path) -> None:
     there = context(tmp_path, cache_folder=str(tmp_path), cache_bytes=2**60)
-    assert isinstance(disk_room.look(there), Refuses)
+    assert isinstance(disk_room.look(there), CheckError)
 
 
 def test_a_quick_look_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.planning.preflight.contexts import context
-from unstall.planning.preflight.answers import Fits, Refuses, Warns
 from unstall.planning.preflight.checks import environment as check
-from unstall.planning.preflight.checks.environment import judge
+from unstall.planning.preflight.checks.environment import judged
+from unstall.planning.preflight.results import CheckError, CheckOk, CheckWarning
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from unstall.planning.preflight.checks.environment import judge
     ],
 )
 def test_what_does_no_harm_fits(environment: dict[str, str]) -> None:
-    assert isinstance(judge(environment, cores=4), Fits)
+    assert isinstance(judged(environment, cores=4), CheckOk)
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,14 @@ def test_what_does_no_harm_fits(environment: dict[str, str]) -> None:
     ],
 )
 def test_what_harms_warns(environment: dict[str, str], words: str) -> None:
-    found = judge(environment, cores=4)
-    assert isinstance(found, Warns) and words in found.reason
+    found = judged(environment, cores=4)
+    assert isinstance(found, CheckWarning) and words in found.reason
 
 
 def test_all_that_harms_is_named_at_once(tmp_path: Path) -> None:
-    found = judge({"JAX_ENABLE_X64": "1", "CUDA_VISIBLE_DEVICES": "", "LD_LIBRARY_PATH": str(tmp_path)}, cores=4)
-    assert isinstance(found, Warns)
-    assert found.cure == "unset CUDA_VISIBLE_DEVICES; unset JAX_ENABLE_X64"
+    found = judged({"JAX_ENABLE_X64": "1", "CUDA_VISIBLE_DEVICES": "", "LD_LIBRARY_PATH": str(tmp_path)}, cores=4)
+    assert isinstance(found, CheckWarning)
+    assert found.fix == "unset CUDA_VISIBLE_DEVICES; unset JAX_ENABLE_X64"
 
 
 @pytest.mark.parametrize(
@@ -60,5 +60,5 @@ def test_a_device_for_jax_that_is_not_there_refuses(
     monkeypatch.setenv("JAX_PLATFORMS", platforms)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     found = check.look(context(tmp_path, backend=backend))
-    assert isinstance(found, Refuses) == is_refused
-    assert not is_refused or found.cure == "unset JAX_PLATFORMS"
+    assert isinstance(found, CheckError) == is_refused
+    assert not is_refused or found.fix == "unset JAX_PLATFORMS"

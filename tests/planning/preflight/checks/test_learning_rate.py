@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from unstall.planning.preflight.answers import Answer, Fits, Refuses, Warns
-from unstall.planning.preflight.checks.learning_rate import judge
+from unstall.planning.preflight.checks.learning_rate import judged
+from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckWarning
 
 FALLS = [8.0, 8.1, 7.9, 7.5, 7.0, 6.8, 6.5, 6.2, 6.0, 5.9, 5.8, 5.7]
 STANDS = [8.0, 8.1, 7.9] * 4
@@ -14,52 +14,52 @@ EXPLODES = [8.0, 8.0, 8.0, 50.0, 500.0, *[math.inf] * 7]
 BROKEN = [math.inf] * 12
 
 
-def found(here: list[float], lower: list[float] = STANDS, higher: list[float] = FALLS, at_first: float = 8.0) -> Answer:
-    return judge(0.01, at_first, here, lower, higher, 100.0)
+def found(here: list[float], lower: list[float] = STANDS, higher: list[float] = FALLS, at_first: float = 8.0) -> CheckResult:
+    return judged(0.01, at_first, here, lower, higher, 100.0)
 
 
 def test_a_falling_loss_fits_whatever_the_other_rates_do() -> None:
     for other in (FALLS, STANDS, EXPLODES):
-        assert isinstance(found(FALLS, other, other), Fits)
+        assert isinstance(found(FALLS, other, other), CheckOk)
 
 
 def test_an_exploding_loss_refuses_with_a_lower_rate() -> None:
     answer = found(EXPLODES, FALLS, BROKEN)
-    assert isinstance(answer, Refuses) and "too high" in answer.reason and answer.cure.startswith("--rate 0.001")
+    assert isinstance(answer, CheckError) and "too high" in answer.reason and answer.fix.startswith("--rate 0.001")
 
 
 def test_a_loss_that_explodes_with_the_first_update_refuses_too() -> None:
-    assert isinstance(found([8.0, *[1e6] * 11], FALLS, BROKEN), Refuses)
+    assert isinstance(found([8.0, *[1e6] * 11], FALLS, BROKEN), CheckError)
 
 
 def test_a_rising_loss_warns() -> None:
-    assert isinstance(found(RISES), Warns)
+    assert isinstance(found(RISES), CheckWarning)
 
 
 def test_a_tenth_is_named_only_where_it_does_not_rise() -> None:
     high, far_too_high = found(EXPLODES, STANDS, BROKEN), found(EXPLODES, RISES, BROKEN)
-    assert isinstance(high, Refuses) and high.cure.startswith("--rate 0.001")
-    assert isinstance(far_too_high, Refuses) and "--rate" not in far_too_high.cure and "unstall sweep" in far_too_high.cure
+    assert isinstance(high, CheckError) and high.fix.startswith("--rate 0.001")
+    assert isinstance(far_too_high, CheckError) and "--rate" not in far_too_high.fix and "unstall sweep" in far_too_high.fix
 
 
 def test_a_loss_that_stands_at_a_rate_far_below_that_of_the_recipe_warns() -> None:
-    answer = judge(1e-7, 8.0, STANDS, STANDS, STANDS, 100.0, usual=0.003)
-    assert isinstance(answer, Warns) and answer.cure.startswith("--rate 0.003") and "recipe has 0.003" in answer.reason
+    answer = judged(1e-7, 8.0, STANDS, STANDS, STANDS, 100.0, usual=0.003)
+    assert isinstance(answer, CheckWarning) and answer.fix.startswith("--rate 0.003") and "recipe has 0.003" in answer.reason
     assert isinstance(
-        judge(0.001, 8.0, STANDS, STANDS, STANDS, 100.0, usual=0.003), Fits
+        judged(0.001, 8.0, STANDS, STANDS, STANDS, 100.0, usual=0.003), CheckOk
     )  # fine weights may have nothing to learn
 
 
 def test_a_loss_that_stands_where_ten_times_the_rate_falls_warns_with_a_higher_one() -> None:
     answer = found(STANDS)
-    assert isinstance(answer, Warns) and answer.cure.startswith("--rate 0.1")
+    assert isinstance(answer, CheckWarning) and answer.fix.startswith("--rate 0.1")
 
 
 def test_a_loss_that_stands_at_every_rate_is_no_matter_of_the_rate() -> None:
-    assert isinstance(found(STANDS, STANDS, STANDS), Fits)
-    assert isinstance(found(STANDS, STANDS, EXPLODES), Fits)
+    assert isinstance(found(STANDS, STANDS, STANDS), CheckOk)
+    assert isinstance(found(STANDS, STANDS, EXPLODES), CheckOk)
 
 
 def test_a_loss_that_is_never_finite_is_no_matter_of_the_rate() -> None:
     answer = found(BROKEN, BROKEN, BROKEN, math.inf)
-    assert isinstance(answer, Refuses) and "does not help" in answer.cure
+    assert isinstance(answer, CheckError) and "does not help" in answer.fix

@@ -7,8 +7,8 @@ from unstall.planning.memory.devices import find_device
 from unstall.planning.memory.fit_policy import Choice, FitAttempt
 from unstall.planning.memory.host import HostNeed
 from unstall.planning.memory.messages import Answer
-from unstall.planning.preflight.answers import Fits, Refuses, Warns
-from unstall.planning.preflight.checks.memory_plan import judge
+from unstall.planning.preflight.checks.memory_plan import judged
+from unstall.planning.preflight.results import CheckError, CheckOk, CheckWarning
 
 GIB = 2**30
 WANTED = Choice("float32", False, 16)
@@ -25,8 +25,8 @@ def plan(*tried: FitAttempt) -> MemoryPlan:
 
 
 def test_a_step_that_fits_as_wanted_fits() -> None:
-    found = judge(plan(FitAttempt("as wanted", WANTED, 20 * GIB, True)))
-    assert isinstance(found, Fits) and "20 GiB of 68.6 GiB" in found.reason
+    found = judged(plan(FitAttempt("as wanted", WANTED, 20 * GIB, True)))
+    assert isinstance(found, CheckOk) and "20 GiB of 68.6 GiB" in found.reason
 
 
 def test_a_step_that_fits_with_changes_warns_and_hands_them_on() -> None:
@@ -36,9 +36,9 @@ def test_a_step_that_fits_with_changes_warns_and_hands_them_on() -> None:
             FitAttempt("bfloat16", Choice("bfloat16", False, 16), 50 * GIB, True),
         )
     )
-    assert isinstance(found, Warns)
+    assert isinstance(found, CheckWarning)
     assert found.facts["changes"] == {"precision": "bfloat16"} and "50 GiB with precision = bfloat16" in found.reason
 
 
 def test_a_step_that_nothing_helps_refuses() -> None:
-    assert isinstance(judge(plan(FitAttempt("micro-batch", Choice("bfloat16", True, 1), 90 * GIB, False))), Refuses)
+    assert isinstance(judged(plan(FitAttempt("micro-batch", Choice("bfloat16", True, 1), 90 * GIB, False))), CheckError)

@@ -8,8 +8,8 @@ import pytest
 
 from tests.planning.preflight.contexts import context
 from unstall import backends
-from unstall.planning.preflight.answers import Fits, Refuses
 from unstall.planning.preflight.checks.packages import look
+from unstall.planning.preflight.results import CheckError, CheckOk
 
 
 def only(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
@@ -19,29 +19,29 @@ def only(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
 
 def test_what_is_installed_fits_with_its_version(tmp_path: Path) -> None:
     found = look(context(tmp_path))
-    assert isinstance(found, Fits) and "keras 3." in found.reason and "numpy" in found.reason
+    assert isinstance(found, CheckOk) and "keras 3." in found.reason and "numpy" in found.reason
 
 
 def test_no_backend_refuses_with_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, "keras", "numpy")
     found = look(context(tmp_path))
-    assert isinstance(found, Refuses) and found.cure == "pip install 'unstall[tensorflow]'"
+    assert isinstance(found, CheckError) and found.fix == "pip install 'unstall[tensorflow]'"
 
 
 def test_a_backend_that_was_asked_for_and_is_not_there_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, "keras", "numpy", "jax")
     found = look(context(tmp_path, backend="torch"))
-    assert isinstance(found, Refuses) and found.cure == "pip install 'unstall[torch]'"
+    assert isinstance(found, CheckError) and found.fix == "pip install 'unstall[torch]'"
 
 
 def test_what_reads_data_is_looked_for_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, "keras", "jax", "numpy")
     found = look(context(tmp_path))
-    assert isinstance(found, Refuses) and "cv2" in found.reason and found.cure == "pip install 'unstall[data]'"
+    assert isinstance(found, CheckError) and "cv2" in found.reason and found.fix == "pip install 'unstall[data]'"
 
 
 def test_a_backend_that_nobody_knows_is_refused_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KERAS_BACKEND", "foo")
     found = look(context(tmp_path))
-    assert isinstance(found, Refuses) and "expected one of tensorflow, jax, torch. Received: 'foo'" in found.reason
-    assert "pip install" not in found.cure
+    assert isinstance(found, CheckError) and "expected one of tensorflow, jax, torch. Received: 'foo'" in found.reason
+    assert "pip install" not in found.fix

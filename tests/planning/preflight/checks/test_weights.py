@@ -11,8 +11,8 @@ from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 from unstall.detectors.weights import shapes
 from unstall.detectors.weights.formats import safetensors_files
-from unstall.planning.preflight.answers import Fits, Refuses, Unknown, Warns
 from unstall.planning.preflight.checks.weights import look
+from unstall.planning.preflight.results import CheckError, CheckOk, CheckUnknown, CheckWarning
 
 
 def weights_of(variant: str, folder: Path) -> str:
@@ -24,24 +24,24 @@ def weights_of(variant: str, folder: Path) -> str:
 
 def test_weights_of_the_same_detector_fit(tmp_path: Path) -> None:
     found = look(context(tmp_path, weights=weights_of("ssd_tiny", tmp_path)))
-    assert isinstance(found, Fits) and found.facts["taken"] == found.facts["of"]
+    assert isinstance(found, CheckOk) and found.facts["matched"] == found.facts["total"]
 
 
 def test_weights_of_another_detector_refuse(tmp_path: Path) -> None:
     found = look(context(tmp_path, weights=weights_of("retinanet_tiny", tmp_path)))
-    assert isinstance(found, Refuses) and "another network than ssd_tiny" in found.reason
+    assert isinstance(found, CheckError) and "another network than ssd_tiny" in found.reason
 
 
 def test_a_network_that_is_changed_is_not_known(tmp_path: Path) -> None:
     path = weights_of("ssd_tiny", tmp_path)
-    assert isinstance(look(context(tmp_path, weights=path, detector={"width": 8})), Unknown)
-    assert isinstance(look(context(tmp_path, weights=path, detector={"image_px": [96, 96]})), Fits)
+    assert isinstance(look(context(tmp_path, weights=path, detector={"width": 8})), CheckUnknown)
+    assert isinstance(look(context(tmp_path, weights=path, detector={"image_px": [96, 96]})), CheckOk)
 
 
 def test_a_large_network_without_weights_warns_and_a_tiny_one_fits(tmp_path: Path) -> None:
-    assert isinstance(look(context(tmp_path)), Fits)
-    assert isinstance(look(context(tmp_path, model="retinanet_resnet50_fpn")), Warns)
-    assert isinstance(look(context(tmp_path, model="retinanet_resnet50_fpn", shapes=50_000)), Fits)
+    assert isinstance(look(context(tmp_path)), CheckOk)
+    assert isinstance(look(context(tmp_path, model="retinanet_resnet50_fpn")), CheckWarning)
+    assert isinstance(look(context(tmp_path, model="retinanet_resnet50_fpn", shapes=50_000)), CheckOk)
 
 
 def test_images_that_are_kept_for_scoring_are_not_counted_as_learned_from(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from unstall.training.distributed.process_env import ProcessEnv
 SECOND = {"UNSTALL_WORKER": "1", "UNSTALL_WORKERS": "2", "UNSTALL_COORDINATOR": "10.0.0.7:8476"}
 
 
-@pytest.mark.parametrize("name", engines.engine_names())
+@pytest.mark.parametrize("name", engines.ENGINES.names())
 def test_an_engine_has_all_that_is_asked_of_it(name: str) -> None:
-    module = engines.engine_module(name)
+    module = engines.ENGINES.module(name)
     assert module.__doc__ and module.HINT
     assert list(inspect.signature(module.recognise).parameters) == ["environ"]
     assert list(inspect.signature(module.process_envs).parameters) == ["environ", "workers"]

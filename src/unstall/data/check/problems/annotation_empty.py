@@ -27,7 +27,7 @@ from __future__ import annotations
 from unstall.data.check.context import CheckedData, Severity
 from unstall.data.example import Finding
 
-SEVERITY = Severity.NOTE
+SEVERITY = Severity.INFO
 
 
 def examine(checked: CheckedData) -> list[Finding]:

@@ -33,7 +33,7 @@ from unstall.data.check.context import CheckedData, Severity
 from unstall.data.check.fixes import Fix, fix_by_writing
 from unstall.data.example import Finding
 
-SEVERITY = Severity.HARMS
+SEVERITY = Severity.WARNING
 
 
 def examine(checked: CheckedData) -> list[Finding]:

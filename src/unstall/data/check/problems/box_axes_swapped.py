@@ -31,7 +31,7 @@ from unstall.data.check.context import CheckedData, Severity, format_box
 from unstall.data.check.fixes import Fix, box_of
 from unstall.data.example import Finding
 
-SEVERITY = Severity.BREAKS
+SEVERITY = Severity.ERROR
 
 
 def examine(checked: CheckedData) -> list[Finding]:

@@ -30,7 +30,7 @@ import numpy as np
 from unstall.data.check.context import CheckedData, Severity
 from unstall.data.example import Finding
 
-SEVERITY = Severity.NOTE
+SEVERITY = Severity.INFO
 TIMES_USUAL = 5.0  # so many times the 95th percentile
 MIN_BOXES = 100  # fewer trouble nobody
 

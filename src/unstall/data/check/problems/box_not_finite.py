@@ -30,7 +30,7 @@ from unstall.data.check.context import CheckedData, Severity, format_box
 from unstall.data.check.fixes import Fix, leave_out_boxes
 from unstall.data.example import Finding
 
-SEVERITY = Severity.BREAKS
+SEVERITY = Severity.ERROR
 
 
 def examine(checked: CheckedData) -> list[Finding]:

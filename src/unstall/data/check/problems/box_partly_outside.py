@@ -32,7 +32,7 @@ from unstall.data.check.context import CheckedData, Severity, format_box
 from unstall.data.check.fixes import Fix, clip
 from unstall.data.example import Finding
 
-SEVERITY = Severity.HARMS
+SEVERITY = Severity.WARNING
 
 
 def examine(checked: CheckedData) -> list[Finding]:

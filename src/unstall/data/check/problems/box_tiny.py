@@ -30,7 +30,7 @@ import numpy as np
 from unstall.data.check.context import CheckedData, Severity, format_box
 from unstall.data.example import Finding
 
-SEVERITY = Severity.NOTE
+SEVERITY = Severity.INFO
 MIN_SIDE = 2.0  # pixels
 
 

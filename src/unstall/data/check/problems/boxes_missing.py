@@ -29,7 +29,7 @@ from unstall.base.formatting import format_count
 from unstall.data.check.context import CheckedData, Severity
 from unstall.data.example import Finding, Origin
 
-SEVERITY = Severity.BREAKS
+SEVERITY = Severity.ERROR
 
 
 def examine(checked: CheckedData) -> list[Finding]:

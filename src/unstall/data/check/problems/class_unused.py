@@ -29,7 +29,7 @@ import numpy as np
 from unstall.data.check.context import CheckedData, Severity
 from unstall.data.example import Finding, Origin
 
-SEVERITY = Severity.NOTE
+SEVERITY = Severity.INFO
 
 
 def examine(checked: CheckedData) -> list[Finding]:

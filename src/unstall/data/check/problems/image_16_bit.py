@@ -29,7 +29,7 @@ from unstall.data.check.fixes import Fix
 from unstall.data.check.image_encoder import as_8_bit
 from unstall.data.example import Finding
 
-SEVERITY = Severity.HARMS
+SEVERITY = Severity.WARNING
 
 
 def examine(checked: CheckedData) -> list[Finding]:

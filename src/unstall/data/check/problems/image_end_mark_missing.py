@@ -33,7 +33,7 @@ from unstall.data.check.fixes import Fix
 from unstall.data.check.image_encoder import with_end_mark
 from unstall.data.example import Finding
 
-SEVERITY = Severity.NOTE
+SEVERITY = Severity.INFO
 
 
 def examine(checked: CheckedData) -> list[Finding]:

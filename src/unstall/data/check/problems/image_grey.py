@@ -27,7 +27,7 @@ from __future__ import annotations
 from unstall.data.check.context import CheckedData, Severity
 from unstall.data.example import Finding
 
-SEVERITY = Severity.NOTE
+SEVERITY = Severity.INFO
 MAX_SHARE = 0.5  # of the images; where more are grey, colour is the exception
 _GREY = ("L", "LA", "1", "I;16", "I;16B", "I", "F")
 

@@ -35,7 +35,7 @@ from unstall.data.check.fixes import Fix
 from unstall.data.check.image_encoder import upright, without_turn
 from unstall.data.example import Finding
 
-SEVERITY = Severity.HARMS
+SEVERITY = Severity.WARNING
 _TURNS = {
     2: "mirrored",
     3: "turned by 180°",

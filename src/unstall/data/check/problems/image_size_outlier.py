@@ -30,7 +30,7 @@ import numpy as np
 from unstall.data.check.context import CheckedData, Severity
 from unstall.data.example import Finding
 
-SEVERITY = Severity.NOTE
+SEVERITY = Severity.INFO
 MEDIANS = 10.0  # so many times the median of the pixels
 MIN_PIXELS = 8_000_000  # smaller images trouble nobody
 MAX_SHARE = 0.02  # of the images; where more are large, large is usual here

@@ -32,7 +32,7 @@ from unstall.data.check.context import CheckedData, Severity
 from unstall.data.check.fixes import Fix
 from unstall.data.example import Finding
 
-SEVERITY = Severity.BREAKS
+SEVERITY = Severity.ERROR
 _SUFFIXES = {
     "jpeg": (".jpg", ".jpeg", ".jpe", ".jfif"),
     "png": (".png",),

@@ -35,7 +35,7 @@ from unstall.data.check.context import CheckedData, Severity
 from unstall.data.check.images import thumbnail
 from unstall.data.example import Finding
 
-SEVERITY = Severity.HARMS
+SEVERITY = Severity.WARNING
 NEAR_BITS = 3  # of 64 that may differ
 MIN_CONTRAST = 4.0  # grey levels (standard deviation): a flatter image is like any other flat one
 MAX_DIFFERENCE = 0.06  # of the contrast, on average over the small pictures

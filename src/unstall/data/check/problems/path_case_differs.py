@@ -28,7 +28,7 @@ from unstall.data.check.context import CheckedData, Severity
 from unstall.data.check.fixes import Fix, fix_by_writing
 from unstall.data.example import Finding
 
-SEVERITY = Severity.BREAKS
+SEVERITY = Severity.ERROR
 
 
 def examine(checked: CheckedData) -> list[Finding]:

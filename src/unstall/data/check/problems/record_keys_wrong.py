@@ -28,7 +28,7 @@ from __future__ import annotations
 from unstall.data.check.context import CheckedData, Severity
 from unstall.data.example import Finding
 
-SEVERITY = Severity.BREAKS
+SEVERITY = Severity.ERROR
 
 
 def examine(checked: CheckedData) -> list[Finding]:

@@ -32,7 +32,7 @@ from unstall.data.check.context import CheckedData, Severity
 from unstall.data.check.fixes import Fix
 from unstall.data.example import Example, Finding
 
-SEVERITY = Severity.HARMS
+SEVERITY = Severity.WARNING
 MAX_PIXELS = 1  # of difference
 SAME_SHAPE = 0.01  # width over height may differ by as much if the image was only made smaller or larger
 

@@ -27,8 +27,8 @@ import os
 from typing import Any
 
 from unstall.base.formatting import size
-from unstall.planning.preflight.answers import Answer, Fits, Unknown, Warns
 from unstall.planning.preflight.context import Context
+from unstall.planning.preflight.results import CheckOk, CheckResult, CheckUnknown, CheckWarning
 from unstall.sensors.device import DeviceSampler
 
 NEEDS = ("packages",)
@@ -38,15 +38,15 @@ BUSY_PERCENT = 50.0  # with nobody of ours on it
 MAX_PARAMETERS_ON_CPU = 5_000_000  # a step of more than these takes seconds to minutes on a few cores
 
 
-def look(context: Context) -> Answer:
+def look(context: Context) -> CheckResult:
     sampler = DeviceSampler()
     if sampler.failure is not None:
-        return Unknown(f"cards cannot be looked at: {sampler.failure.missing}", sampler.failure.cure)
+        return CheckUnknown(f"cards cannot be looked at: {sampler.failure.missing}", sampler.failure.cure)
     cards = [event for event in sampler.sample({os.getpid()}) if hasattr(event, "total_bytes")]
     return judge([vars(card) for card in cards], context)
 
 
-def judge(cards: list[dict[str, Any]], context: Context) -> Answer:
+def judged(cards: list[dict[str, Any]], context: Context) -> CheckResult:
     facts = {"cards": [{key: card[key] for key in ("index", "name", "used_bytes", "total_bytes", "processes")} for card in cards]}
     if not cards:
         return _without(context, facts)
@@ -54,22 +54,24 @@ def judge(cards: list[dict[str, Any]], context: Context) -> Answer:
 
     card = cards[0]
     said = f"{len(cards)} × {card['name']}, {size(card['total_bytes'] - card['used_bytes'])} of {size(card['total_bytes'])} free"
-    cure = how_to_use_cards(context.backend)
-    if cure:
-        return Warns(f"{said}; but {context.backend} is installed without CUDA, and would train on the CPU", cure, facts)
+    fix = how_to_use_cards(context.backend)
+    if fix:
+        return CheckWarning(f"{said}; but {context.backend} is installed without CUDA, and would train on the CPU", fix, facts)
     if card["used_bytes"] > HELD_SHARE * card["total_bytes"]:
-        return Warns(f"{said}; {_holders(card)}", "end them, or choose another card: CUDA_VISIBLE_DEVICES=1", facts)
+        return CheckWarning(f"{said}; {_holders(card)}", "end them, or choose another card: CUDA_VISIBLE_DEVICES=1", facts)
     if (card["busy_percent"] or 0) > BUSY_PERCENT:
-        return Warns(f"{said}; it is {card['busy_percent']:.0f} % busy with others' work", "wait, or choose another card", facts)
-    return Fits(said, facts)
+        return CheckWarning(
+            f"{said}; it is {card['busy_percent']:.0f} % busy with others' work", "wait, or choose another card", facts
+        )
+    return CheckOk(said, facts)
 
 
-def _without(context: Context, facts: dict[str, Any]) -> Answer:
+def _without(context: Context, facts: dict[str, Any]) -> CheckResult:
     size_of_it = f"{context.settings.model} has {context.published_parameters / 1e6:.1f} million weights"
     if context.published_parameters > MAX_PARAMETERS_ON_CPU:
-        cure = "a smaller model (`unstall train --models`), or a machine with a card"
-        return Warns(f"no NVIDIA card: it trains on the CPU, and {size_of_it}", cure, facts)
-    return Fits(f"no NVIDIA card: it trains on the CPU; {size_of_it}", facts)
+        fix = "a smaller model (`unstall train --models`), or a machine with a card"
+        return CheckWarning(f"no NVIDIA card: it trains on the CPU, and {size_of_it}", fix, facts)
+    return CheckOk(f"no NVIDIA card: it trains on the CPU; {size_of_it}", facts)
 
 
 def _holders(card: dict[str, Any]) -> str:

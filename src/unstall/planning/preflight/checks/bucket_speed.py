@@ -29,17 +29,19 @@ import statistics
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from unstall.base.errors import BucketError
 from unstall.base.formatting import rate
-from unstall.data.example import ImageSource
-from unstall.planning.preflight.answers import Answer, Fits, Refuses, Unknown, Warns
 from unstall.planning.preflight.checks.read_speed import ENOUGH, decode, rate_of
 from unstall.planning.preflight.context import Context
+from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning
 from unstall.storage import is_bucket
 from unstall.storage.bucket import AT_ONCE
+
+if TYPE_CHECKING:
+    from unstall.data.example import ImageSource
 
 NEEDS = ("data_set",)
 AFTER = ("learning_rate",)
@@ -71,28 +73,28 @@ class BucketSpeed:
         }
 
 
-def look(context: Context) -> Answer:
+def look(context: Context) -> CheckResult:
     if context.data is None or not is_bucket(context.data.path):
-        return Fits("the data does not lie in a bucket")
+        return CheckOk("the data does not lie in a bucket")
     sources = [example.image for example in context.data.examples if example.image is not None]
     if not sources:
-        return Unknown("no image of the data is there")
+        return CheckUnknown("no image of the data is there")
     sample = random.Random(0).sample(sources, min(SAMPLE, len(sources)))
     try:
         measured = measure(sample)
         decoded = rate_of(decode, sample[: 2 * AT_ONCE], context.input_threads)
     except BucketError as failed:
-        return Refuses(str(failed), "see that this machine reaches the bucket and may read it")
+        return CheckError(str(failed), "see that this machine reaches the bucket and may read it")
     except OSError as error:
-        return Unknown(f"an image of the data is gone: {error}")
-    return judge(measured, context.measured_images_per_s, decoded)
+        return CheckUnknown(f"an image of the data is gone: {error}")
+    return judged(measured, context.measured_images_per_s, decoded)
 
 
 def measure(sample: Sequence[ImageSource]) -> BucketSpeed:
     waits = []
     for source in sample[:SMALL_READS]:
         began = time.perf_counter()
-        ImageSource(source.path, source.offset, SMALL_BYTES).read()
+        replace(source, length=SMALL_BYTES).read()
         waits.append(time.perf_counter() - began)
     began = time.perf_counter()
 
@@ -112,10 +114,10 @@ def measure(sample: Sequence[ImageSource]) -> BucketSpeed:
     return BucketSpeed(statistics.median(waits), len(sizes) / seconds, sum(sizes) / seconds, mean, is_small)
 
 
-def judge(measured: BucketSpeed, taken: float | None, decoded: float) -> Answer:
+def judged(measured: BucketSpeed, taken: float | None, decoded: float) -> CheckResult:
     facts = measured.as_facts(taken, decoded)
     if not measured.images_per_s:
-        return Unknown("none of the images that were tried could be read")
+        return CheckUnknown("none of the images that were tried could be read")
     wanted = taken if taken is not None else decoded
     by = "the training steps take" if taken is not None else "these cores can decode"
     megabytes = measured.bytes_per_s / 1e6
@@ -125,8 +127,8 @@ def judge(measured: BucketSpeed, taken: float | None, decoded: float) -> Answer:
         f"{measured.latency_s * 1000:,.0f} ms; {by} {rate(wanted)}"
     )
     if measured.images_per_s >= (ENOUGH * wanted if taken is not None else wanted):
-        return Fits(said, facts)
+        return CheckOk(said, facts)
     if measured.has_small_files:
         said += f". Each image is a file of its own, of {measured.image_bytes / 1000:,.0f} kB"
-        return Warns(said, "unstall data pack SRC DST, or --cache-folder with --cache-bytes", facts)
-    return Warns(said, "a bucket in the region of this machine, or --cache-folder with --cache-bytes", facts)
+        return CheckWarning(said, "unstall data pack SRC DST, or --cache-folder with --cache-bytes", facts)
+    return CheckWarning(said, "a bucket in the region of this machine, or --cache-folder with --cache-bytes", facts)

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import os
 
-from unstall.planning.preflight.answers import Answer, Fits, Warns
 from unstall.planning.preflight.context import Context
+from unstall.planning.preflight.results import CheckOk, CheckResult, CheckWarning
 from unstall.sensors import cgroup
 
 NEEDS = ()
@@ -33,24 +33,26 @@ MAX_THREADS_PER_CORE = 4  # more than these only take turns, even where they wai
 BUSY_SHARE = 0.75  # of the cores; with more of them in use by others, little is left
 
 
-def look(context: Context) -> Answer:
-    return judge(
+def look(context: Context) -> CheckResult:
+    return judged(
         os.cpu_count() or 1, len(os.sched_getaffinity(0)), cgroup.cores(os.getpid()), os.getloadavg()[0], context.input_threads
     )
 
 
-def judge(machine: int, allowed: int, quota: float | None, load: float, threads: int) -> Answer:
+def judged(machine: int, allowed: int, quota: float | None, load: float, threads: int) -> CheckResult:
     usable = min(float(allowed), quota) if quota is not None else float(allowed)
     facts = {"machine": machine, "allowed": allowed, "quota": quota, "load": round(load, 2), "input_threads": threads}
     said = f"{usable:g} of {machine} cores, load {load:.1f}"
     if quota is not None and quota < allowed and threads > max(1, quota):
-        return Warns(
+        return CheckWarning(
             f"the control group gives the time of {quota:g} cores, {allowed} are visible, and {threads} threads would share it",
             f"--input-threads {max(1, int(quota))}",
             facts,
         )
     if threads > MAX_THREADS_PER_CORE * usable:
-        return Warns(f"{threads} threads on {said}: they would only take turns", f"--input-threads {max(1, int(usable))}", facts)
+        return CheckWarning(
+            f"{threads} threads on {said}: they would only take turns", f"--input-threads {max(1, int(usable))}", facts
+        )
     if load > BUSY_SHARE * machine:
-        return Warns(f"{said}: other programs keep them busy", "wait for them, or expect the run to take longer", facts)
-    return Fits(said, facts)
+        return CheckWarning(f"{said}: other programs keep them busy", "wait for them, or expect the run to take longer", facts)
+    return CheckOk(said, facts)

@@ -1,4 +1,4 @@
-"""Whether the data would break or harm the training.
+"""Whether the data set has errors or warnings.
 
 What is looked at
 -----------------
@@ -14,7 +14,7 @@ One unreadable image, one box inside out in a hundred thousand ends a run or spo
 When this is wrong
 ------------------
 What this trainer copes with although others do not (paths of another machine, a PNG named .jpg) is never a reason to refuse.
-What is rightly there in many data sets (images without boxes, small boxes) is a note, and no warning. Whether data has
+What is rightly there in many data sets (images without boxes, small boxes) is an info, and no warning. Whether data has
 changed is told by names, sizes and times of its files.
 
 What to do
@@ -33,13 +33,13 @@ from unstall.base.formatting import data_set_holds, format_count
 from unstall.config.settings import Settings, max_of
 from unstall.journal.run_folder import RunFolder
 from unstall.planning.preflight import data_check_cache
-from unstall.planning.preflight.answers import Answer, Fits, Refuses, Warns
 from unstall.planning.preflight.context import Context
+from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckWarning
 from unstall.storage import is_bucket
-from unstall.training.checkpoint.resume import CURE as SAME_CLASSES
+from unstall.training.checkpoint.resume import FIX as SAME_CLASSES
 from unstall.training.checkpoint.resume import classes_at_start, other_classes
 
-CURE = "--data with the folder or file of a data set; docs/formats says what is read"  # where it cannot be read at all
+FIX = "--data with the folder or file of a data set; docs/formats says what is read"  # where it cannot be read at all
 NEEDS = ("packages", "paths")
 IS_QUICK = True
 QUICK_IMAGES = 5_000  # are looked at before a training begins, in seconds; of more only the annotations
@@ -50,14 +50,14 @@ SHOWN = 3  # problems in the table
 MAX_WARM_UP = 0.5  # of all updates: with more the rate is hardly ever what it is meant to be
 
 
-def look(context: Context) -> Answer:
+def look(context: Context) -> CheckResult:
     data = context.data
     if data is None:
         said = f"the embedded shapes: {context.settings.shapes:,} pictures of {context.classes} classes, drawn without a fault"
         return _with_warnings(said, _of_the_settings(context, context.images_to_learn_from), {})
     before = classes_at_start(RunFolder(context.folder).checkpoints_path)
     if before is not None and before != list(data.classes):
-        return Refuses(other_classes(before, data.classes), SAME_CLASSES)
+        return CheckError(other_classes(before, data.classes), SAME_CLASSES)
     most = QUICK_IN_BUCKET if is_bucket(data.path) else QUICK_IMAGES
     with_images = not context.is_quick or len(data.examples) <= most
     name = data_check_cache.name_of(data, context.settings)
@@ -82,40 +82,38 @@ def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, A
     return {**plain, "defects": describe_defects(report, pictures)}
 
 
-def judge(found: dict[str, Any], context: Context) -> Answer:
+def judged(found: dict[str, Any], context: Context) -> CheckResult:
     settings, path = context.settings, context.settings.data
     not_seen = "" if found["images_looked_at"] else "; its images were not looked at (`unstall preflight` does)"
     said = data_set_holds(found["images"], found["boxes"], len(found["classes"]))
     if not found["boxes"] or not found["classes"]:
-        return Refuses(f"{said}: there is nothing to learn", f"unstall data check {shlex.quote(str(path))}", found)
+        return CheckError(f"{said}: there is nothing to learn", f"unstall data check {shlex.quote(str(path))}", found)
     train = context.images_to_learn_from
     if train < settings.batch_size:
-        reason = (
-            f"{said}: {format_count(train, 'image is', 'images are')} learned from, fewer than one batch ({settings.batch_size})"
-        )
-        return Refuses(reason, "a smaller --batch-size", found)
+        reason = f"{said}: {counted(train, 'image is', 'images are')} learned from, fewer than one batch ({settings.batch_size})"
+        return CheckError(reason, "a smaller --batch-size", found)
     try:
         scored_on = _of_validation(context)
     except InvalidInputError as error:
-        return Refuses(str(error), "--validation with a data set of the same classes, or without it", found)
-    broken = [problem for problem in found["problems"] if problem["severity"] == "breaks"]
-    harmed = [problem for problem in found["problems"] if problem["severity"] == "harms"]
-    cure = f"unstall data check {shlex.quote(str(path))} (--fix OUT writes a mended copy)"
+        return CheckError(str(error), "--validation with a data set of the same classes, or without it", found)
+    broken = [problem for problem in found["problems"] if problem["severity"] == "error"]
+    harmed = [problem for problem in found["problems"] if problem["severity"] == "warning"]
+    fix = f"unstall data check {shlex.quote(str(path))} (--fix OUT writes a mended copy)"
     if _is_too_much(broken, found, settings.most_bad_share):
-        return Refuses(f"{said}; would break it: {_named(broken)}", cure, found)
+        return CheckError(f"{said}; errors: {_named(broken)}", fix, found)
     warnings = [
         *_of_the_settings(context, train),
         *scored_on,
-        *([(_named([*broken, *harmed]), cure)] if broken or harmed else []),
+        *([(_named([*broken, *harmed]), fix)] if broken or harmed else []),
     ]
     return _with_warnings(said, warnings, found, not_seen)
 
 
-def _with_warnings(said: str, warnings: list[tuple[str, str]], found: dict[str, Any], not_seen: str = "") -> Answer:
+def _with_warnings(said: str, warnings: list[tuple[str, str]], found: dict[str, Any], not_seen: str = "") -> CheckResult:
     if not warnings:
-        return Fits(said + not_seen, found)
+        return CheckOk(said + not_seen, found)
     reasons, cures = zip(*warnings, strict=True)
-    return Warns(f"{said}; {'; '.join(reasons)}{not_seen}", "; ".join(cures), found)
+    return CheckWarning(f"{said}; {'; '.join(reasons)}{not_seen}", "; ".join(cures), found)
 
 
 def _is_too_much(broken: list[dict[str, Any]], found: dict[str, Any], max_share: float) -> bool:
@@ -143,7 +141,7 @@ def _of_validation(context: Context) -> list[tuple[str, str]]:
 
 
 def _of_the_settings(context: Context, train: int) -> list[tuple[str, str]]:
-    """What does not suit this data: why, and the cure."""
+    """What does not suit this data: why, and the fix."""
     settings, result = context.settings, []
     updates = train // settings.batch_size * settings.epochs
     if settings.warm_up_steps > MAX_WARM_UP * updates:

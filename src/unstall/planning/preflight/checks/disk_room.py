@@ -26,8 +26,8 @@ import shutil
 from pathlib import Path
 
 from unstall.base.formatting import size
-from unstall.planning.preflight.answers import Answer, Fits, Refuses, Warns
 from unstall.planning.preflight.context import Context
+from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckWarning
 
 NEEDS = ("data_set",)
 IS_QUICK = True
@@ -35,31 +35,31 @@ LOGS_BYTES = 64 * 2**20  # journals, history, TensorBoard, pictures
 NEAR = 2  # times the need: less is soon gone
 
 
-def look(context: Context) -> Answer:
+def look(context: Context) -> CheckResult:
     settings = context.settings
     checkpoints = context.checkpoint_bytes * (
         settings.keep_checkpoints + 2
     )  # beside the newest: the best, and the one being written
     need = checkpoints + 3 * context.weights_bytes + LOGS_BYTES
     least = context.checkpoint_bytes + LOGS_BYTES  # of a run that goes on: it writes before it deletes
-    answer = judge(_there(context.folder), max(least, need - _held(context.folder)))
-    if isinstance(answer, Refuses) or settings.cache_folder is None or not settings.cache_bytes:
+    answer = judged(_there(context.folder), max(least, need - _held(context.folder)))
+    if isinstance(answer, CheckError) or settings.cache_folder is None or not settings.cache_bytes:
         return answer
-    cache = judge(_there(Path(settings.cache_folder)), settings.cache_bytes)
-    return cache if isinstance(cache, Refuses) else answer
+    cache = judged(_there(Path(settings.cache_folder)), settings.cache_bytes)
+    return cache if isinstance(cache, CheckError) else answer
 
 
-def judge(folder: Path, need: int) -> Answer:
+def judged(folder: Path, need: int) -> CheckResult:
     free = shutil.disk_usage(folder).free
     facts = {"folder": str(folder), "needed_bytes": need, "free_bytes": free}
     if not os.access(folder, os.W_OK | os.X_OK):
-        return Refuses(f"'{folder}' cannot be written", "another folder: --out FOLDER", facts)
+        return CheckError(f"'{folder}' cannot be written", "another folder: --out FOLDER", facts)
     said = f"{size(need)} of {size(free)} that are free in {folder}"
     if need > free:
-        return Refuses(f"needs {said}", "make room, or --out FOLDER on another disk, or fewer --keep-checkpoints", facts)
+        return CheckError(f"needs {said}", "make room, or --out FOLDER on another disk, or fewer --keep-checkpoints", facts)
     if need * NEAR > free:
-        return Warns(f"needs {said}", "make room, or --out FOLDER on another disk", facts)
-    return Fits(f"needs {said}", facts)
+        return CheckWarning(f"needs {said}", "make room, or --out FOLDER on another disk", facts)
+    return CheckOk(f"needs {said}", facts)
 
 
 def _held(folder: Path) -> int:

@@ -26,8 +26,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from unstall.planning.memory.devices import here
-from unstall.planning.preflight.answers import Answer, Fits, Refuses, Warns
 from unstall.planning.preflight.context import Context
+from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckWarning
 
 NEEDS = ()
 IS_QUICK = True
@@ -50,25 +50,25 @@ TOLD = ("CUDA_VISIBLE_DEVICES", "KERAS_BACKEND", "JAX_PLATFORMS", "XLA_FLAGS", "
 THREADS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "MKL_NUM_THREADS")
 
 
-def look(context: Context) -> Answer:
+def look(context: Context) -> CheckResult:
     platforms = os.environ.get("JAX_PLATFORMS", "")
     if context.backend == "jax" and platforms and "cpu" not in platforms.split(",") and here("jax").kind == "cpu":
         reason = f"JAX_PLATFORMS={platforms}, and there is no such device here: JAX would not start"
-        return Refuses(reason, "unset JAX_PLATFORMS", {"JAX_PLATFORMS": platforms})
-    return judge(os.environ, len(os.sched_getaffinity(0)))
+        return CheckError(reason, "unset JAX_PLATFORMS", {"JAX_PLATFORMS": platforms})
+    return judged(os.environ, len(os.sched_getaffinity(0)))
 
 
-def judge(environment: Mapping[str, str], cores: int) -> Answer:
+def judged(environment: Mapping[str, str], cores: int) -> CheckResult:
     found = [*_of_cards(environment), *_harmful(environment), *_threads(environment, cores), *_libraries(environment)]
     told = {name: environment[name] for name in (*HARMFUL, *THREADS, *TOLD) if name in environment}
     if found:
-        return Warns("; ".join(reason for reason, _ in found), "; ".join(cure for _, cure in found), told)
-    return Fits(
+        return CheckWarning("; ".join(reason for reason, _ in found), "; ".join(fix for _, fix in found), told)
+    return CheckOk(
         ", ".join(f"{name}={value}" for name, value in told.items()) or "no variable that changes what a training does", told
     )
 
 
-Finding = tuple[str, str]  # what is wrong, and the cure
+Finding = tuple[str, str]  # what is wrong, and the fix
 
 
 def _of_cards(environment: Mapping[str, str]) -> list[Finding]:

@@ -27,8 +27,8 @@ import os
 from unstall.base.formatting import size
 from unstall.config.settings import changed
 from unstall.planning.memory.host import KEPT_SHARE, HostNeed, host_need
-from unstall.planning.preflight.answers import Answer, Fits, Refuses, Warns
 from unstall.planning.preflight.context import Context
+from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckWarning
 from unstall.training.distributed import engines
 
 NEEDS = ("data_set", "packages")
@@ -50,8 +50,8 @@ CURES = {  # of a part that can be made smaller
 }
 
 
-def look(context: Context) -> Answer:
-    return judge(estimate_need(context))
+def look(context: Context) -> CheckResult:
+    return judged(needed(context))
 
 
 def estimate_need(context: Context) -> HostNeed:
@@ -68,16 +68,16 @@ def estimate_need(context: Context) -> HostNeed:
     return need.of_all(1 if engines.workers_said(os.environ) else whole.workers)
 
 
-def judge(need: HostNeed) -> Answer:
+def judged(need: HostNeed) -> CheckResult:
     free = max(0, need.limit - need.used)
     parts = {name: getattr(need, name) for name in NAMES}
     most = sorted(parts, key=lambda name: -parts[name])[:2]
     said = f"{size(need.total)} of {size(free)} that are free, of {size(need.limit)}"
     reason = f"needs {said}: {', '.join(f'{NAMES[name]} {size(parts[name])}' for name in most)}"
     smaller = [CURES[name] for name in sorted(parts, key=lambda name: -parts[name]) if name in CURES and parts[name]]
-    cure = ", or ".join(smaller) or "end other programs, or take a machine with more memory"
+    fix = ", or ".join(smaller) or "end other programs, or take a machine with more memory"
     if need.total > free:
-        return Refuses(reason, cure, need.as_plain())
+        return CheckError(reason, fix, need.as_plain())
     if not need.fits:
-        return Warns(f"{reason}; less than {KEPT_SHARE:.0%} is left for others", cure, need.as_plain())
-    return Fits(f"needs {said}", need.as_plain())
+        return CheckWarning(f"{reason}; less than {KEPT_SHARE:.0%} is left for others", fix, need.as_plain())
+    return CheckOk(f"needs {said}", need.as_plain())

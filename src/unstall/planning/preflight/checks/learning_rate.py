@@ -27,8 +27,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from unstall.config.sources import recipe_of
-from unstall.planning.preflight.answers import Answer, Fits, Refuses, Unknown, Warns
 from unstall.planning.preflight.context import Context
+from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning
 
 if TYPE_CHECKING:
     from unstall.training.lr.finder import Trial
@@ -47,13 +47,13 @@ FAR_BELOW = 100.0  # times below the recipe's: then a loss that does not move is
 FAR_BETTER = 5.0  # times the fall, at ten times the rate: the rate is too low
 
 
-def look(context: Context) -> Answer:
+def look(context: Context) -> CheckResult:
     from unstall.training.lr.finder import Trial
 
     return try_rate(Trial(context.settings, context.folder, context.progress), context.settings.rate, context)
 
 
-def try_rate(trial: Trial, rate: float, context: Context) -> Answer:
+def tried(trial: Trial, rate: float, context: Context) -> CheckResult:
     with trial.batches() as batches:
         some = [next(batches) for _ in range(BATCHES)]
     trial.loss_at(0.0, some[0])  # compiles
@@ -62,7 +62,7 @@ def try_rate(trial: Trial, rate: float, context: Context) -> Answer:
     step_s = (time.perf_counter() - began) / BATCHES
     context.measured_images_per_s = context.settings.batch_size / step_s
     if 3 * STEPS * step_s > MAX_S:
-        return Unknown(
+        return CheckUnknown(
             f"a step takes {step_s:.1f} s here, and {3 * STEPS} would be needed", "unstall sweep, which takes the time"
         )
     here, lower, higher = (_losses(trial, rate * factor, some, context) for factor in (1.0, 1 / FACTOR, FACTOR))
@@ -85,7 +85,7 @@ def _losses(trial: Trial, rate: float, some: list[dict[str, Any]], context: Cont
 def judge(
     rate: float, at_first: float, here: list[float], lower: list[float], higher: list[float], images_per_s: float,
     usual: float = 0.0,
-) -> Answer:  # fmt: skip
+) -> CheckResult:  # fmt: skip
     """`at_first` is the mean loss of the batches before any update; what is compared with it is that of their last round. `usual`
     is the rate of the model's recipe."""
     facts = {
@@ -95,20 +95,20 @@ def judge(
     last = _last(here)
     said = f"loss {at_first:.3g} → {last:.3g} in {len(here)} steps at {rate:g}, {images_per_s:.1f} images/s"
     if not math.isfinite(at_first):
-        cure = "look at the data (`unstall data check`), the weights and --precision: a lower rate does not help"
-        return Refuses("the loss is not finite before any update", cure, facts)
+        fix = "look at the data (`unstall data check`), the weights and --precision: a lower rate does not help"
+        return CheckError("the loss is not finite before any update", fix, facts)
     if not math.isfinite(last) or last > EXPLODED * at_first:
-        return Refuses(f"{said}: the rate is too high", _lower_rate(rate, at_first, lower), facts)
+        return CheckError(f"{said}: the rate is too high", _lower_rate(rate, at_first, lower), facts)
     if last > RISEN * at_first:
-        return Warns(f"{said}: it rises", f"{_lower_rate(rate, at_first, lower)}, or a longer --warm-up-steps", facts)
+        return CheckWarning(f"{said}: it rises", f"{_lower_rate(rate, at_first, lower)}, or a longer --warm-up-steps", facts)
     fall, better = at_first - last, at_first - _last(higher)
     if fall < HARDLY * at_first and better > FAR_BETTER * max(fall, HARDLY * at_first / FAR_BETTER):
-        cure = f"--rate {rate * FACTOR:g}, or `unstall sweep`"
-        return Warns(f"{said}: hardly any fall; ten times the rate falls by {better:.3g}", cure, facts)
+        fix = f"--rate {rate * FACTOR:g}, or `unstall sweep`"
+        return CheckWarning(f"{said}: hardly any fall; ten times the rate falls by {better:.3g}", fix, facts)
     if rate * FAR_BELOW < usual and max(abs(fall), abs(better)) < HARDLY * at_first:
         reason = f"{said}: it does not move, nor at ten times the rate; the model's recipe has {usual:g}"
-        return Warns(reason, f"--rate {usual:g}, or `unstall sweep`", facts)
-    return Fits(said, facts)
+        return CheckWarning(reason, f"--rate {usual:g}, or `unstall sweep`", facts)
+    return CheckOk(said, facts)
 
 
 def _lower_rate(rate: float, at_first: float, lower: list[float]) -> str:

@@ -25,8 +25,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.formatting import size
-from unstall.planning.preflight.answers import Answer, Fits, Refuses, Unknown, Warns
 from unstall.planning.preflight.context import Context
+from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning
 
 if TYPE_CHECKING:
     from unstall.planning.memory import MemoryPlan
@@ -35,7 +35,7 @@ NEEDS = ("data_set", "packages")
 IS_QUICK = True
 
 
-def look(context: Context) -> Answer:
+def look(context: Context) -> CheckResult:
     from unstall.planning import memory
     from unstall.planning.memory.client import PlannerError, announce_questions
 
@@ -46,19 +46,21 @@ def look(context: Context) -> Answer:
             largest_pixels=pixels, finds_largest=False, is_quick=True, before=announce_questions(context.progress),
         )  # fmt: skip
     except PlannerError as failed:
-        return Unknown(str(failed), "unstall plan")
+        return CheckUnknown(str(failed), "unstall plan")
     context.planned = plan
     return judge(plan)
 
 
-def judge(plan: MemoryPlan) -> Answer:
+def judged(plan: MemoryPlan) -> CheckResult:
     facts: dict[str, Any] = plan.as_plain()
     said = f"{size(plan.tried[0].need_bytes)} of {size(plan.limit_bytes)} on {plan.device.description}, {plan.way}"
     if not plan.fits:
         least = size(plan.tried[-1].need_bytes)
-        return Refuses(f"a step needs {said}, and {least} whatever is changed", "a smaller image_px, or another --model", facts)
+        return CheckError(
+            f"a step needs {said}, and {least} whatever is changed", "a smaller image_px, or another --model", facts
+        )
     if plan.changes():
         shown = ", ".join(f"{name} = {value}" for name, value in plan.changes().items())
         reason = f"a step as wanted needs {said}; {size(plan.tried[-1].need_bytes)} with {shown}"
-        return Warns(reason, "train makes these changes; `unstall plan` says what they cost", facts)
-    return Fits(f"a step needs {said}", facts)
+        return CheckWarning(reason, "train makes these changes; `unstall plan` says what they cost", facts)
+    return CheckOk(f"a step needs {said}", facts)

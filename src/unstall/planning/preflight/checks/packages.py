@@ -23,29 +23,33 @@ from __future__ import annotations
 import importlib.metadata
 
 from unstall import backends
-from unstall.planning.preflight.answers import Answer, Fits, Refuses
 from unstall.planning.preflight.context import Context
+from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult
 
 NEEDS = ()
 IS_QUICK = True
 READS_DATA = ("numpy", "cv2", "PIL", "simplejpeg", "msgspec", "yaml", "google.protobuf")
 
 
-def look(context: Context) -> Answer:
+def look(context: Context) -> CheckResult:
     backend = context.backend
     if not backend:
-        return Refuses("Keras needs a backend, and none is installed", "pip install 'unstall[tensorflow]'")
+        return CheckError("Keras needs a backend, and none is installed", "pip install 'unstall[tensorflow]'")
     if backend not in backends.BACKENDS:
         expected = f"expected one of {', '.join(backends.BACKENDS)}. Received: {backend!r}"
-        return Refuses(f"KERAS_BACKEND: {expected}", f"KERAS_BACKEND={backends.BACKENDS[0]}, or --backend")
+        return CheckError(f"KERAS_BACKEND: {expected}", f"KERAS_BACKEND={backends.BACKENDS[0]}, or --backend")
     for package in (backend, "keras"):
         if not backends.is_installed(package):
-            return Refuses(f"the backend {backend} needs the package '{package}'", f"pip install 'unstall[{backend}]'")
+            return CheckError(f"the backend {backend} needs the package '{package}'", f"pip install 'unstall[{backend}]'")
     missing = [package for package in READS_DATA if not backends.is_installed(package)]
     if missing:
-        return Refuses(f"what reads data is missing: {', '.join(missing)}", "pip install 'unstall[data]'", {"missing": missing})
+        return CheckError(
+            f"what reads data is missing: {', '.join(missing)}", "pip install 'unstall[data]'", {"missing": missing}
+        )
     versions = {name: found for name in ("keras", *backends.distributions(backend), "numpy") if (found := _version(name))}
-    return Fits(", ".join(f"{name} {version}" for name, version in versions.items()), {"backend": backend, "versions": versions})
+    return CheckOk(
+        ", ".join(f"{name} {version}" for name, version in versions.items()), {"backend": backend, "versions": versions}
+    )
 
 
 def _version(name: str) -> str:

@@ -26,27 +26,27 @@ from pathlib import Path
 
 from unstall.base.errors import UnstallError
 from unstall.config.sources import PATHS
-from unstall.planning.preflight.answers import Answer, Fits, Refuses
 from unstall.planning.preflight.context import Context
-from unstall.storage import is_bucket, resolve_path
+from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult
+from unstall.storage import is_bucket, located
 
 NEEDS = ()
 IS_QUICK = True
 
 
-def look(context: Context) -> Answer:
+def look(context: Context) -> CheckResult:
     given = {name: value for name in PATHS if (value := getattr(context.settings, name))}
     wrong = [found for name, value in given.items() if (found := _wrong(name, value)) is not None]
     if wrong:
-        return Refuses("; ".join(each.reason for each in wrong), "; ".join(each.cure for each in wrong), dict(given))
+        return CheckError("; ".join(each.reason for each in wrong), "; ".join(each.fix for each in wrong), dict(given))
     said = ", ".join(f"{name} {value}" for name, value in given.items())
-    return Fits(f"{said}" if said else "none is asked for: the embedded shapes are drawn", dict(given))
+    return CheckOk(f"{said}" if said else "none is asked for: the embedded shapes are drawn", dict(given))
 
 
-def _wrong(name: str, value: str) -> Refuses | None:
+def _wrong(name: str, value: str) -> CheckError | None:
     unset = re.search(r"\$\{?(\w+)\}?", value)
     if unset:
-        return Refuses(
+        return CheckError(
             f"{name}: '{value}' has the variable {unset[1]}, which is not set", f"export {unset[1]}=…, or write the path out"
         )
     if is_bucket(value):
@@ -54,19 +54,19 @@ def _wrong(name: str, value: str) -> Refuses | None:
     path = Path(value)
     if name == "cache_folder":
         there = next(each for each in (path, *path.parents) if each.is_dir())
-        return None if os.access(there, os.W_OK) else Refuses(f"{name}: '{there}' cannot be written", "another folder")
+        return None if os.access(there, os.W_OK) else CheckError(f"{name}: '{there}' cannot be written", "another folder")
     if not path.exists():
         last = next(each for each in path.parents if each.exists())
-        return Refuses(f"{name}: '{path}' is not there; '{last}' is", "correct the path, or mount what should lie there")
-    return None if os.access(path, os.R_OK) else Refuses(f"{name}: '{path}' may not be read", f"chmod -R u+rX '{path}'")
+        return CheckError(f"{name}: '{path}' is not there; '{last}' is", "correct the path, or mount what should lie there")
+    return None if os.access(path, os.R_OK) else CheckError(f"{name}: '{path}' may not be read", f"chmod -R u+rX '{path}'")
 
 
-def _wrong_in_bucket(name: str, value: str) -> Refuses | None:
+def _wrong_in_bucket(name: str, value: str) -> CheckError | None:
     if name == "cache_folder":
-        return Refuses(f"{name}: '{value}' is a bucket", "a folder on a disk: a cache is to be nearer than the data")
+        return CheckError(f"{name}: '{value}' is a bucket", "a folder on a disk: a cache is to be nearer than the data")
     try:
         if resolve_path(value).exists():
             return None
     except UnstallError as error:
-        return Refuses(f"{name}: {error}", "see that this machine reaches the bucket and may read it")
-    return Refuses(f"{name}: '{value}' is not there", "correct the path")
+        return CheckError(f"{name}: {error}", "see that this machine reaches the bucket and may read it")
+    return CheckError(f"{name}: '{value}' is not there", "correct the path")

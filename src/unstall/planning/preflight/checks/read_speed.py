@@ -29,12 +29,15 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 from unstall.base.formatting import rate
-from unstall.data.example import ImageSource
-from unstall.planning.preflight.answers import Answer, Fits, Unknown, Warns
 from unstall.planning.preflight.context import Context
+from unstall.planning.preflight.results import CheckOk, CheckResult, CheckUnknown, CheckWarning
 from unstall.storage import is_bucket
+
+if TYPE_CHECKING:
+    from unstall.data.example import ImageSource
 
 NEEDS = ("data_set",)
 AFTER = ("learning_rate",)
@@ -44,32 +47,32 @@ MAX_S = 4.0  # of reading, and of decoding
 ENOUGH = 1.2  # times what is taken: storage is not equally fast all the time
 
 
-def look(context: Context) -> Answer:
+def look(context: Context) -> CheckResult:
     if context.data is None:
-        return Fits("the embedded shapes are drawn, not read")
+        return CheckOk("the embedded shapes are drawn, not read")
     sources = [example.image for example in context.data.examples if example.image is not None]
     if not sources:
-        return Unknown("no image of the data is there")
+        return CheckUnknown("no image of the data is there")
     if is_bucket(sources[0].path):
-        return Fits("the images lie in a bucket, which bucket_speed measures")
+        return CheckOk("the images lie in a bucket, which bucket_speed measures")
     sample = random.Random(0).sample(sources, min(SAMPLE, len(sources)))
     read = rate_of(_read_past_the_cache, sample, context.input_threads)
     decoded = rate_of(decode, sample, context.input_threads)
     return judge(read, context.measured_images_per_s, decoded, _bytes_each(sample))
 
 
-def judge(read: float, taken: float | None, decoded: float, bytes_each: float) -> Answer:
+def judged(read: float, taken: float | None, decoded: float, bytes_each: float) -> CheckResult:
     facts = {"read_images_per_s": read, "taken_images_per_s": taken, "decoded_images_per_s": decoded, "image_bytes": bytes_each}
     wanted = taken if taken is not None else decoded
     by = "the training steps take" if taken is not None else "these cores can decode"
     said = f"{read:,.0f} images/s ({read * bytes_each / 1e6:,.0f} MB/s) are read; {by} {rate(wanted)}"
     if taken is not None and decoded < taken:
-        return Warns(
+        return CheckWarning(
             f"{said}, and {decoded:,.0f} are decoded: the input would be waited for", "--cache-bytes and --cache-folder", facts
         )
     if read < ENOUGH * wanted and (taken is not None or read < wanted):
-        return Warns(said, "a local copy of the data, or --cache-folder with --cache-bytes", facts)
-    return Fits(said, facts)
+        return CheckWarning(said, "a local copy of the data, or --cache-folder with --cache-bytes", facts)
+    return CheckOk(said, facts)
 
 
 def rate_of(work: Callable[[ImageSource], None], sample: Sequence[ImageSource], threads: int) -> float:

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import shlex
 
-from unstall.planning.preflight.answers import Answer, Fits, Refuses, Unknown, Warns
 from unstall.planning.preflight.context import Context
+from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning
 
 NEEDS = ("data_set",)
 IS_QUICK = True
@@ -34,27 +34,27 @@ SAME_NETWORK = frozenset(
 )
 
 
-def look(context: Context) -> Answer:
+def look(context: Context) -> CheckResult:
     path = context.settings.weights
     if path is None:
         return _none(context)
     changed = sorted(set(context.settings.detector) - SAME_NETWORK)
     if changed:
-        return Unknown(f"the network is changed ({', '.join(changed)}): what fits is known when it is built")
+        return CheckUnknown(f"the network is changed ({', '.join(changed)}): what fits is known when it is built")
     return _of_file(path, context)
 
 
-def _none(context: Context) -> Answer:
+def _none(context: Context) -> CheckResult:
     images = context.images_to_learn_from
     if context.parameters > NEEDS_PRETRAINING and images < ENOUGH_IMAGES:
-        return Warns(
+        return CheckWarning(
             f"none: all {context.parameters / 1e6:.1f} million weights begin fresh, with {images:,} images to learn from",
             "--weights FILE, of torchvision say: `unstall weights import FILE`",
         )
-    return Fits("none: it learns from the beginning")
+    return CheckOk("none: it learns from the beginning")
 
 
-def _of_file(path: str, context: Context) -> Answer:
+def _of_file(path: str, context: Context) -> CheckResult:
     from unstall.detectors.weights import shapes
     from unstall.detectors.weights.compatibility import best_fit, group_reasons, with_classes
     from unstall.detectors.weights.reader import read
@@ -62,15 +62,15 @@ def _of_file(path: str, context: Context) -> Answer:
     known = shapes.known_variants()[context.settings.model]
     fit = best_fit(read(path).tensors, with_classes(known.shapes, known.classes, context.classes))
     facts = {
-        "taken": len(fit.taken),
-        "of": fit.wanted,
-        "left_out": group_reasons(fit.left_out),
-        "new": group_reasons(fit.new),
+        "matched": len(fit.taken),
+        "total": fit.wanted,
+        "left_out": grouped(fit.left_out),
+        "new": grouped(fit.new),
         "as": fit.what,
     }
     said = f"{len(fit.taken)} of {fit.wanted} tensors are taken from the file"
     if not fit.is_of_this:
         reason = f"{said}: it is of another network than {context.settings.model}"
-        return Refuses(reason, f"unstall weights show {shlex.quote(str(path))}", facts)
+        return CheckError(reason, f"unstall weights show {shlex.quote(str(path))}", facts)
     fresh = f"; {len(fit.new)} begin fresh: {next(iter(fit.new.values()))}" if fit.new else ""
-    return Fits(f"{said}, {fit.what}{fresh}", facts)
+    return CheckOk(f"{said}, {fit.what}{fresh}", facts)

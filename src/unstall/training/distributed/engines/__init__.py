@@ -13,33 +13,21 @@ translated already. Standard library only; nothing is loaded that an engine itse
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Mapping
-from functools import cache
-from types import ModuleType
 
 from unstall.base.errors import InvalidInputError
+from unstall.base.registry import Registry
 from unstall.training.distributed import process_env
 from unstall.training.distributed.process_env import ProcessEnv
 
+ENGINES = Registry(__name__, "engine")
 LOCAL = "local"
 
 
-@cache
-def engine_names() -> tuple[str, ...]:
-    return tuple(sorted(info.name for info in pkgutil.iter_modules(__path__)))
-
-
-@cache
-def engine_module(name: str) -> ModuleType:
-    return importlib.import_module(f"{__name__}.{name}")
-
-
-def recognise_engine(environ: Mapping[str, str]) -> str:
+def recognised(environ: Mapping[str, str]) -> str:
     """The name of the engine that runs us."""
-    others = (name for name in engine_names() if name != LOCAL)
-    return next((name for name in others if engine_module(name).recognise(environ)), LOCAL)
+    others = (name for name in ENGINES.names() if name != LOCAL)
+    return next((name for name in others if ENGINES.module(name).recognise(environ)), LOCAL)
 
 
 def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
@@ -47,7 +35,7 @@ def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     if process_env.is_given(environ):
         found = [process_env.of(environ)]
     else:
-        found = engine_module(recognise_engine(environ)).process_envs(environ, workers)
+        found = ENGINES.module(recognised(environ)).process_envs(environ, workers)
     return found
 
 
@@ -55,8 +43,8 @@ def workers_said(environ: Mapping[str, str]) -> int | None:
     """How many workers the run has by the word of whoever started us; None: that is ours to say."""
     if process_env.is_given(environ):
         return process_env.of(environ).workers
-    name = recognise_engine(environ)
-    return None if name == LOCAL else int(engine_module(name).process_envs(environ, 1)[0].workers)
+    name = recognised(environ)
+    return None if name == LOCAL else int(ENGINES.module(name).process_envs(environ, 1)[0].workers)
 
 
 def secondary_worker(environ: Mapping[str, str]) -> int | None:

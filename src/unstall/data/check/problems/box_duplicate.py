@@ -33,7 +33,7 @@ from unstall.data.check.context import CheckedData, Severity, Table, format_box
 from unstall.data.check.fixes import Fix, leave_out_boxes
 from unstall.data.example import Finding, Flags, Floats
 
-SEVERITY = Severity.HARMS
+SEVERITY = Severity.WARNING
 MIN_OVERLAP = 0.9  # intersection over union: two objects side by side do not reach it
 _MAX_STEPS = 64  # neighbours of a box that are compared with it, of the same image and class, by their left edge
 
@@ -46,7 +46,7 @@ def examine(checked: CheckedData) -> list[Finding]:
         twice.setdefault(late, (early, overlap))
     return [
         checked.box_finding(
-            "box_twice",
+            "box_duplicate",
             late,
             f"Expected each object once. Received: {format_box(table.boxes[late])}, which covers the same as box"
             f" {int(table.box[early]) + 1} of this image to {overlap:.0%}.",

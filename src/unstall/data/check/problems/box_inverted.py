@@ -31,7 +31,7 @@ from unstall.data.check.context import CheckedData, Severity, format_box
 from unstall.data.check.fixes import Fix, box_of
 from unstall.data.example import Finding
 
-SEVERITY = Severity.BREAKS
+SEVERITY = Severity.ERROR
 
 
 def examine(checked: CheckedData) -> list[Finding]:
@@ -39,7 +39,7 @@ def examine(checked: CheckedData) -> list[Finding]:
     wrong = checked.fits.finite & ((boxes[:, 2] < boxes[:, 0]) | (boxes[:, 3] < boxes[:, 1]))
     return [
         checked.box_finding(
-            "box_inside_out",
+            "box_inverted",
             index,
             f"Expected left < right and top < bottom. Received: {format_box(boxes[index])} (left, top, right, bottom).",
         )

@@ -4,7 +4,7 @@ import pytest
 
 from tests.remedies.builders import T0, began, fault, made
 from unstall.journal.events import Event, LossDiverged, StepsEnded
-from unstall.remedies.lower_rate import plan
+from unstall.remedies.lower_learning_rate import plan
 from unstall.remedies.plan import Kind, Plan, Verb
 
 ROSE = LossDiverged(at=T0, step=100, loss=40.0, usual_loss=1.2, since_step=70)
@@ -21,7 +21,7 @@ def test_after_a_divergence_it_goes_on_from_before_the_loss_rose() -> None:
 
 @pytest.mark.parametrize(("checkpoints", "times", "taken"), [((80, 90), 0, 80), ((80, 90), 1, 0), ((), 0, 0)])
 def test_where_no_checkpoint_is_old_enough_the_oldest_is_tried(checkpoints: tuple[int, ...], times: int, taken: int) -> None:
-    before = times * (made("lower_rate", Kind.DIVERGED, step=100),)
+    before = times * (made("lower_learning_rate", Kind.DIVERGED, step=100),)
     planned = plan(fault(Kind.DIVERGED, ROSE, checkpoints=checkpoints, plans=before))
     assert planned is not None
     assert planned.from_step == taken
@@ -36,7 +36,7 @@ def losses(*told: float | None) -> list[StepsEnded]:
 
 
 def not_finite(*events: Event, times: int = 0) -> Plan:
-    before = times * (made("lower_rate", Kind.NOT_FINITE, step=100),)
+    before = times * (made("lower_learning_rate", Kind.NOT_FINITE, step=100),)
     planned = plan(fault(Kind.NOT_FINITE, began(), *events, step=100, rate=1.0, checkpoints=(20, 55, 80), plans=before))
     assert planned is not None
     return planned
@@ -66,8 +66,8 @@ def test_if_it_comes_again_it_goes_further_back() -> None:
 
 
 def test_at_one_place_it_is_tried_twice_and_in_one_run_three_times() -> None:
-    here = made("lower_rate", Kind.DIVERGED, step=100)
-    before = [made("lower_rate", Kind.DIVERGED, step=step) for step in (20, 40, 60)]
+    here = made("lower_learning_rate", Kind.DIVERGED, step=100)
+    before = [made("lower_learning_rate", Kind.DIVERGED, step=step) for step in (20, 40, 60)]
     assert plan(fault(Kind.DIVERGED, ROSE, plans=(here,))) is not None
     assert plan(fault(Kind.DIVERGED, ROSE, plans=(here, here))) is None
     assert plan(fault(Kind.DIVERGED, ROSE, plans=tuple(before[:2]))) is not None

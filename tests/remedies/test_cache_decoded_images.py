@@ -4,7 +4,7 @@ import pytest
 
 from tests.remedies.builders import began, fault, host, measured, steps
 from unstall.config.settings import GIB
-from unstall.remedies.keep_decoded_images import plan
+from unstall.remedies.cache_decoded_images import plan
 from unstall.remedies.plan import Fault, Kind
 
 

@@ -1,7 +1,7 @@
 """Blocks computed again: once."""
 
 from tests.remedies.builders import fault
-from unstall.remedies.compute_blocks_again import plan
+from unstall.remedies.enable_remat import plan
 from unstall.remedies.plan import Kind
 
 
