@@ -23,7 +23,7 @@ from unstall.data.check.problems import PROBLEMS
 from unstall.data.formats import FORMATS
 from unstall.data.synthetic.defects import defect_names
 from unstall.diagnosis.causes import CAUSES
-from unstall.diagnosis.findings import explained_by, worker_cause_names
+from unstall.diagnosis.findings import find_consequences, worker_cause_names
 from unstall.diagnosis.pages import HEADINGS, sections, summaries
 from unstall.diagnosis.verdict import Safety
 from unstall.journal import events
@@ -97,7 +97,7 @@ def test_a_cause_examines_a_journal(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", worker_cause_names())
-def test_a_cause_that_shows_among_workers_examines_a_crew(name: str) -> None:
+def test_a_cause_that_shows_among_workers_examines_a_run_group(name: str) -> None:
     examine = CAUSES.module(name).examine_workers
     assert list(inspect.signature(examine).parameters) == ["crew"], f"{name}: examine_workers takes one argument, the crew."
     text = (ROOT / "tests" / "diagnosis" / "causes" / f"test_{name}.py").read_text(encoding="utf-8")
@@ -106,7 +106,7 @@ def test_a_cause_that_shows_among_workers_examines_a_crew(name: str) -> None:
 
 @pytest.mark.parametrize("name", CAUSES.names())
 def test_what_follows_from_a_cause_is_a_cause(name: str) -> None:
-    unknown = [other for other in explained_by(name) if other not in CAUSES.names()]
+    unknown = [other for other in find_consequences(name) if other not in CAUSES.names()]
     assert not unknown, f"{name}: EXPLAINS names {unknown}, which are no causes. Name files of diagnosis/causes/."
 
 

@@ -58,7 +58,7 @@ def test_every_cause_that_is_explained_in_the_pages_exists() -> None:
         assert not wrong, f"{page.name} explains {wrong}, which are no causes."
 
 
-@pytest.mark.parametrize("name", names(BY_HAND))
+@pytest.mark.parametrize("name", names(HANDWRITTEN))
 def test_every_heading_that_is_linked_to_exists(name: str) -> None:
     page = ROOT / name
     links = re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8"))
@@ -77,7 +77,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("name", names(BY_HAND))
+@pytest.mark.parametrize("name", names(HANDWRITTEN))
 def test_every_benchmark_that_is_named_exists(name: str) -> None:
     named = set(re.findall(r"python -m benchmarks\.(\w+)", (ROOT / name).read_text(encoding="utf-8")))
     wrong = sorted(module for module in named if not (ROOT / "benchmarks" / f"{module}.py").exists())

@@ -15,7 +15,7 @@ from tests.detectors.gradients import compiled
 from tests.detectors.layers.proposals_spec import decoded
 from tests.detectors.layers.random_boxes import plain_iou
 from unstall.config.detectors.faster_rcnn import VARIANTS, FasterRCNNSettings
-from unstall.detectors.detector import Targets, shared
+from unstall.detectors.detector import Targets, divide_terms
 from unstall.detectors.faster_rcnn import FasterRCNN, RegionTargets
 from unstall.detectors.layers.conv_norm import leaf_layers
 from unstall.detectors.layers.rng import draw_of

@@ -26,7 +26,7 @@ from unstall.detectors.weights.description import Description, read_description
 from unstall.detectors.weights.formats import safetensors_files
 from unstall.planning.preflight.checks import bucket_speed, paths
 from unstall.planning.preflight.results import CheckError
-from unstall.storage import located
+from unstall.storage import resolve_path
 from unstall.storage.transfer import put_folder, whole_at
 from unstall.training.loop.datasets import fingerprint_of
 

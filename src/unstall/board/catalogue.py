@@ -91,7 +91,7 @@ class Catalogue:
     def _put_together(self) -> None:
         """Workers of one training: what one does says something of the others, also of those that have not changed."""
         entries = {name: entry for name, entry in self._entries.items() if entry.reader.row["distributed"] is not None}
-        told = put_together([(entry.reader.row, entry.reader.snapshot) for entry in entries.values()], time.time())
+        told = group_rows([(entry.reader.row, entry.reader.snapshot) for entry in entries.values()], time.time())
         for name, entry in entries.items():
             row = entry.reader.row
             if name in told:

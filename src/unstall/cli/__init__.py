@@ -19,12 +19,12 @@ import click
 
 from unstall import __version__
 from unstall.base.console import print_what_the_stream_has
-from unstall.base.dependencies import missing_packages_named
+from unstall.base.dependencies import name_missing_packages
 from unstall.base.errors import UnstallError
 from unstall.base.formatting import without_codes
 from unstall.base.redact.text import redact_text
 from unstall.base.registry import Registry
-from unstall.supervisor.signal_dispositions import given
+from unstall.supervisor.signal_dispositions import inherited_ignored
 
 FOLDER = Path(__file__).parent
 INTERRUPTED = 128 + 2  # by Ctrl-C, as shells have it

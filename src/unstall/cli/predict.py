@@ -53,7 +53,7 @@ def command(
 
         result = predict(InferenceModel(build_from(weights)), data, description.class_names, batch, least_score, progress)
         if not no_pictures:
-            draw(data, result, located(out), progress)
+            draw(data, result, resolve_path(out), progress)
     plain = {"weights": weights, "backend": backends.running_backend(), "score_threshold": least_score, **result}
     answer(plain, json_target, show)
     if result["skipped"]:

@@ -103,7 +103,7 @@ def command(
         if json_target:
             json.write(found, json_target)
         sys.exit(1 if found["status"] == "error" else 0)
-    run = begin(resolved.settings, run, out, planned_changes(found))
+    run = begin(resolved.settings, run, out, read_planned_changes(found))
     setup.keep_defects(run, found)
     sys.exit(_trained(run, found, json_target, board))
 

@@ -18,7 +18,7 @@ from unstall.config import toml_file
 from unstall.config.aliases import ours
 from unstall.config.settings import Settings, as_plain, changed, from_plain
 from unstall.data.augment.names import NAMED as AUGMENTATIONS
-from unstall.storage.urls import located, parts_of, refuse_unset
+from unstall.storage.urls import parts_of, refuse_unset, resolve_path
 
 PATHS = ("data", "labels", "validation", "weights", "cache_folder")
 OWN_OF_THE_RUN = ("precision", "remat")  # settings of a detector that are the run's, too: one place says them

@@ -24,7 +24,7 @@ from unstall.detectors.layers.conv_norm import precision
 from unstall.detectors.layers.fpn import Pyramid
 from unstall.detectors.layers.matching import Matches, match, overlaps
 from unstall.detectors.layers.mobilenet_v3 import MobileNetV3
-from unstall.detectors.layers.nms import Detections, suppressed
+from unstall.detectors.layers.nms import Detections, suppress
 from unstall.detectors.layers.resnet import Norms, ResNet
 from unstall.detectors.layers.rng import Draw, uniform
 from unstall.detectors.layers.roi_align import roi_align

@@ -21,9 +21,9 @@ from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import Conv, GroupNorm, by_anchor, precision
 from unstall.detectors.layers.fpn import Pyramid
-from unstall.detectors.layers.initializers import normal, scaled
+from unstall.detectors.layers.initializers import normal, variance_scaling
 from unstall.detectors.layers.matching import Matches, match, of_matched, overlaps
-from unstall.detectors.layers.nms import Detections, suppressed
+from unstall.detectors.layers.nms import Detections, suppress
 from unstall.detectors.layers.resnet import Norms, ResNet
 from unstall.detectors.layers.rng import Draw
 

@@ -23,7 +23,7 @@ from unstall.detectors.layers.conv_norm import Conv, KeyedLayer, by_anchor, prec
 from unstall.detectors.layers.initializers import normal
 from unstall.detectors.layers.matching import Matches, match_default_boxes, of_matched, overlaps
 from unstall.detectors.layers.mobilenet_v3 import SPLIT, ConvNorm, MobileNetV3
-from unstall.detectors.layers.nms import Detections, suppressed_by_class
+from unstall.detectors.layers.nms import Detections, suppress_by_class
 from unstall.detectors.layers.resnet import Norms
 from unstall.detectors.layers.rng import Draw
 from unstall.detectors.layers.vgg import Convs, Step, Vgg

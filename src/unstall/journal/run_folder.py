@@ -26,7 +26,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.private_files import FOLDER_MODE, write_private, write_whole
 from unstall.base.redact.text import redact_json
 from unstall.journal.legacy_names import update_story
-from unstall.journal.rank import told_by
+from unstall.journal.rank import read_rank
 from unstall.journal.writer import is_remote
 
 SHARED_MEMORY = Path("/dev/shm")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unstall.base.formatting import counted
+from unstall.base.formatting import format_count
 from unstall.config.detectors import image_px
 from unstall.config.settings import Settings
 from unstall.config.sources import recipe_of

@@ -143,7 +143,7 @@ def alone_with_copy(run: RunFolder, waits_s: float = WAITS_S) -> Iterator[bool]:
 # A run that lies in a bucket, brought to the disk: to be looked at, or to go on on another machine.
 
 
-def fetched_run(place: str, with_checkpoint: bool = False) -> RunFolder:
+def fetch_run(place: str, with_checkpoint: bool = False) -> RunFolder:
     """To be looked at; with its checkpoint and its weights, to go on here. A run that is going on on this machine is left as it
     is, and of one that was trained here only what another machine has added is fetched."""
     source = resolve_path(place.rstrip("/"))

@@ -142,7 +142,7 @@ def test_codes_in_what_a_program_printed_do_not_reach_the_terminal(capsys: pytes
         "evidence": [{"claim": claim}],
         "remedies": [{"action": claim}],
     }
-    text.show(story(state="failed", verdicts=[hostile], run="\x1b[1ma-run"), console(), summary=True)
+    story_text.show(story(state="failed", verdicts=[hostile], run="\x1b[1ma-run"), console(), summary=True)
     printed = capsys.readouterr().out
     assert printed.count("it said shapes red end\n") == 3 and "a.py:1" in printed and "a-run" in printed
     assert [character for character in printed if not character.isprintable() and character != "\n"] == []

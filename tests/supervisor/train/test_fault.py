@@ -184,8 +184,8 @@ def test_only_what_did_not_help_is_undone() -> None:
     met = fault(Kind.NOT_FINITE, plans=(skip,))
     lower = treat(met)
     assert isinstance(lower, Plan) and lower.remedy == "lower_learning_rate"
-    assert made_in_vain(met, lower, frozenset()) == skip
-    assert made_in_vain(met, lower, frozenset({1})) is None
+    assert find_ineffective_plan(met, lower, frozenset()) == skip
+    assert find_ineffective_plan(met, lower, frozenset({1})) is None
     smaller = made("shrink_micro_batch", Kind.DEVICE_MEMORY, attempt=1, micro_batch=1)
     again = fault(Kind.DEVICE_MEMORY, plans=(smaller,), micro_batch=1)
     remat = treat(again)

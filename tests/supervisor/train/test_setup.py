@@ -13,7 +13,7 @@ from unstall.config.settings import Settings, as_plain, changed, from_plain
 from unstall.journal.events import PlanMade
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
-from unstall.supervisor.train.setup import REMEDIES, begin, begin_as_guest, going_on_with, planned_changes, sources_of
+from unstall.supervisor.train.setup import REMEDIES, begin, join_run, load_resumed, read_planned_changes, sources_of
 
 WANTED = Settings(batch_size=16)
 
@@ -44,8 +44,8 @@ def test_every_change_of_a_plan_has_its_remedy() -> None:
 
 
 def test_only_a_plan_that_warns_changes_anything() -> None:
-    assert planned_changes(preflight("warning", remat=True)) == {"remat": True}
-    assert planned_changes(preflight("ok")) == {} == planned_changes({"checks": []})
+    assert read_planned_changes(preflight("warning", remat=True)) == {"remat": True}
+    assert read_planned_changes(preflight("ok")) == {} == read_planned_changes({"checks": []})
 
 
 def test_a_run_that_goes_on_keeps_what_it_was_given(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_copies_under_other_names_and_in_another_format_are_recognised(learned: 
         (tmp_path / f"other{number}.txt").write_text("0 0.5 0.5 0.2 0.2\n")
         shutil.copy(example.image.path, tmp_path / f"other{number}.jpg")
     (tmp_path / "classes.txt").write_text("thing\n")
-    data, scored = chosen(formats.read(tmp_path, "yolo"), stored(learned), is_all=False)
+    data, scored = choose_images(formats.read(tmp_path, "yolo"), stored(learned), is_all=False)
     assert (len(data.examples), scored.total, scored.trained_on) == (1, 4, 3)
 
 

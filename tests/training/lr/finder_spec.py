@@ -12,7 +12,7 @@ from unstall.config.sources import resolve
 from unstall.planning.preflight.checks import learning_rate
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckUnknown
-from unstall.training.lr.finder import Trial, rising, swept
+from unstall.training.lr.finder import Trial, spaced_rates, sweep_rates
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -60,11 +60,11 @@ def test_the_check_of_the_rate_tells_a_good_one_from_one_that_is_far_too_high(
 ) -> None:
     monkeypatch.setattr(learning_rate, "MAX_S", math.inf)  # whatever the machine's load
     context = Context(trial.settings, tmp_path)
-    assert isinstance(learning_rate.tried(trial, 2e-3, context), CheckOk) and (context.measured_images_per_s or 0) > 0
+    assert isinstance(learning_rate.try_rate(trial, 2e-3, context), CheckOk) and (context.measured_images_per_s or 0) > 0
     trial.begin_again()
-    assert isinstance(learning_rate.tried(trial, 100.0, context), CheckError)
+    assert isinstance(learning_rate.try_rate(trial, 100.0, context), CheckError)
 
 
 def test_steps_that_would_take_too_long_are_not_made(trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning_rate, "MAX_S", 0.0)
-    assert isinstance(learning_rate.tried(trial, 1e-3, Context(trial.settings, tmp_path)), CheckUnknown)
+    assert isinstance(learning_rate.try_rate(trial, 1e-3, Context(trial.settings, tmp_path)), CheckUnknown)

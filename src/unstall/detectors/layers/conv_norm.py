@@ -16,7 +16,6 @@ from keras import ops
 
 from unstall.backends.devices import is_compiled, is_on_processor
 from unstall.backends.ops import nn
-from unstall.backends.ops import nn as norms
 from unstall.config.detectors.defaults import Precision
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.initializers import glorot_uniform

@@ -12,7 +12,7 @@ import unstall
 from unstall.base.directories import cache_dir
 from unstall.base.private_files import write_whole
 from unstall.config.settings import Settings
-from unstall.storage import located
+from unstall.storage import resolve_path
 from unstall.storage.bucket_path import BucketPath
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ Point = tuple[float, float]
 def write(plain: dict[str, Any], target: Path) -> None:
     style, policy = assets.of_page()
     plain = redact(plain)
-    metrics = [{**row, "words": moved_words(row)} for row in plain["metrics"]]
+    metrics = [{**row, "words": describe_change(row)} for row in plain["metrics"]]
     differences = [
         {**row, **{f"{side}_words": format_value(row[side], absent(row["name"])) for side in ("before", "after")}}
         for row in plain["differences"]

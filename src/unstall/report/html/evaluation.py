@@ -75,7 +75,7 @@ def _table(axis: Any, confusion: dict[str, Any]) -> None:
     axis.set_xticks(range(len(names)), ticks, rotation=60, ha="right", fontsize=8)
     axis.set_yticks(range(len(names)), ticks, fontsize=8)
     said = f"scores from {confusion['score_threshold']:g}, IoU from {confusion['iou_threshold']:g}"
-    named(axis, f"What is there, and what was said ({said})", "said", "there")
+    name_axis(axis, f"What is there, and what was said ({said})", "said", "there")
 
 
 def _plain(name: str) -> str:

@@ -52,7 +52,7 @@ def _examples(problem: dict[str, Any]) -> str:
 def summary(plain: dict[str, Any]) -> str:
     """One line, with rich's marks for colour."""
     counts = {severity: sum(row["count"] for row in plain["problems"] if row["severity"] == severity) for severity in COLOUR}
-    told = [f"[{COLOUR[severity]}]{counted(count, severity)}[/]" for severity, count in counts.items() if count]
+    told = [f"[{COLOUR[severity]}]{format_count(count, severity)}[/]" for severity, count in counts.items() if count]
     found = ", ".join(told) or "[green]nothing wrong was found[/]"
     size = data_set_holds(plain["images"], plain["boxes"], len(plain["classes"]))
     if plain["images"] and not plain["images_looked_at"]:

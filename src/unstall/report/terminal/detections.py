@@ -40,7 +40,7 @@ def show(plain: dict[str, Any], out: Console) -> None:
         print_line(out, Text(f"not read: {printable(each['image'])}: {printable(each['why'])}"))
     pictures = [image["picture"] for image in plain["images"] if image.get("picture")]
     drawn = f", drawn in {Path(pictures[0]).parent}" if pictures else ""
-    found = f"{counted(len(plain['images']), 'image')}, {counted(len(rows), 'box', 'boxes')}"
+    found = f"{format_count(len(plain['images']), 'image')}, {format_count(len(rows), 'box', 'boxes')}"
     print_line(out, Text(f"{found} of {plain['score_threshold']:g} and more{drawn}"))
 
 

@@ -207,7 +207,9 @@ def not_seen(story: dict[str, Any]) -> list[str]:
     if story["state"] == "unknown":
         return []  # how a run is to be started does not mend its journal
     needed = _needed(story)
-    is_unexplained = not story["verdicts"] and not known_end(story) and story["state"] in {"stuck", "slow", "failed", "killed"}
+    is_unexplained = (
+        not story["verdicts"] and not describe_known_end(story) and story["state"] in {"stuck", "slow", "failed", "killed"}
+    )
     rows = needed or [row for row in story["unknown"] if row["fix"] or is_unexplained]
     return [row["missing"] + (f": {row['fix']}" if row["fix"] else "") for row in rows[:MAX_NOT_SEEN]]
 

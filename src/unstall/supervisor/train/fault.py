@@ -283,4 +283,4 @@ def find_ineffective_plan(fault: Fault, chosen: Plan, verified: frozenset[int]) 
     last = next(iter(reversed(fault.before())), None)
     if last is None or last.remedy == chosen.remedy or last.attempt in verified or not last.change:
         return None
-    return last if remedies.REMEDIES.module(last.remedy).UNDONE_IF_IN_VAIN else None
+    return last if remedies.REMEDIES.module(last.remedy).UNDO_IF_INEFFECTIVE else None

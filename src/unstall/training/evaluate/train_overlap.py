@@ -182,13 +182,13 @@ class ScoredImages:
             )
         if self.images == HELD_OUT:
             learned = "1 was" if self.trained_on == 1 else f"{self.trained_on:,} were"
-            held_out = counted(self.count, "held-out image")
+            held_out = format_count(self.count, "held-out image")
             return f"Scoring {held_out} of {self.total:,}; {learned} trained on. --all-images scores all of them."
         if not self.trained_on:
             return ""
         return (
-            f"Warning: the weights were trained on {self.trained_on:,} of the {counted(self.total, 'image')} that are scored. "
-            "The figures do not say how well the detector does on new images."
+            f"Warning: the weights were trained on {self.trained_on:,} of the {format_count(self.total, 'image')} that are "
+            "scored. The figures do not say how well the detector does on new images."
         )
 
     def as_plain(self) -> dict[str, Any]:

@@ -114,7 +114,7 @@ class TrainingLine:
         figures = [f"{name} {row[name]:.4f}" for name in ("AP", "AP50") if row.get(name) is not None]
         loss = "" if row.get("loss") is None else f"loss {row['loss']:.4f}"
         best = "the best so far" if row.get("is_best") else ""
-        skipped = f"{counted(row['skipped_updates'], 'update')} skipped" if row.get("skipped_updates") else ""
+        skipped = f"{format_count(row['skipped_updates'], 'update')} skipped" if row.get("skipped_updates") else ""
         took = duration(row["train_s"] + row["eval_s"])
         parts = (f"epoch {row['epoch']}/{self._epochs}", loss, *figures, best, skipped, took)
         self.say("   ".join(part for part in parts if part))

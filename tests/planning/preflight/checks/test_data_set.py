@@ -34,22 +34,22 @@ def test_the_embedded_shapes_fit(tmp_path: Path) -> None:
 
 
 def test_data_in_order_fits(tmp_path: Path) -> None:
-    found = look(context(tmp_path, **FEW, data=shapes(tmp_path / "set")))
+    found = look(context(tmp_path, **SHORT_WARMUP, data=shapes(tmp_path / "set")))
     assert isinstance(found, CheckOk) and "24 images" in found.reason and "6 classes" in found.reason
 
 
 def test_a_few_that_would_break_it_warn_and_many_refuse(tmp_path: Path) -> None:
     path = shapes(tmp_path / "set", 24, "image_truncated")
-    few = look(context(tmp_path, **FEW, data=path, most_bad_share=0.5))
-    assert isinstance(few, CheckWarning) and "image_truncated" in few.reason and "unstall data check" in few.fix
-    assert isinstance(look(context(tmp_path, **FEW, data=path, most_bad_share=0.0)), CheckError)
+    small = look(context(tmp_path, **SHORT_WARMUP, data=path, most_bad_share=0.5))
+    assert isinstance(small, CheckWarning) and "image_truncated" in small.reason and "unstall data check" in small.fix
+    assert isinstance(look(context(tmp_path, **SHORT_WARMUP, data=path, most_bad_share=0.0)), CheckError)
 
 
 def test_what_breaks_other_loaders_and_not_this_one_is_no_reason_to_refuse(tmp_path: Path) -> None:
     path = Path(shapes(tmp_path / "set"))
     file = path / "annotations" / "instances.json"
     file.write_text(file.read_text().replace('"file_name":"', '"file_name":"C:\\\\photos\\\\'))
-    found = look(context(tmp_path, **FEW, data=str(path), most_bad_share=0.0))
+    found = look(context(tmp_path, **SHORT_WARMUP, data=str(path), most_bad_share=0.0))
     assert isinstance(found, CheckWarning) and "24 × path_foreign" in found.reason
 
 
@@ -62,18 +62,18 @@ def test_a_few_bad_boxes_among_many_are_few_however_few_the_images(tmp_path: Pat
     for box in text["annotations"][-3:]:
         box["bbox"][2] = 0
     file.write_text(json.dumps(text))
-    found = look(context(tmp_path, **FEW, data=str(path), most_bad_share=0.05, most_boxes=1000))
+    found = look(context(tmp_path, **SHORT_WARMUP, data=str(path), most_bad_share=0.05, most_boxes=1000))
     assert isinstance(found, CheckWarning) and "3 × box_no_area" in found.reason
-    assert isinstance(look(context(tmp_path, **FEW, data=str(path), most_bad_share=0.001, most_boxes=1000)), CheckError)
+    assert isinstance(look(context(tmp_path, **SHORT_WARMUP, data=str(path), most_bad_share=0.001, most_boxes=1000)), CheckError)
 
 
 def test_boxes_for_which_there_is_no_room_are_counted(tmp_path: Path) -> None:
     """They would be learned as background, and nobody would know."""
     path = shapes(tmp_path / "set")
     most = max(example.count for example in read(path).examples)
-    found = look(context(tmp_path, **FEW, data=path, most_boxes=most - 1))
+    found = look(context(tmp_path, **SHORT_WARMUP, data=path, most_boxes=most - 1))
     assert isinstance(found, CheckWarning) and "would not be learned" in found.reason and found.fix == f"--most-boxes {most}"
-    assert isinstance(look(context(tmp_path, **FEW, data=path, most_boxes=most)), CheckOk)
+    assert isinstance(look(context(tmp_path, **SHORT_WARMUP, data=path, most_boxes=most)), CheckOk)
 
 
 def test_no_more_room_is_asked_for_than_there_can_be(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_no_more_room_is_asked_for_than_there_can_be(tmp_path: Path) -> None:
     first = text["annotations"][0]
     text["annotations"] += [{**first, "bbox": [5 + number % 50, 5, 2 + number % 40, 2 + number % 50]} for number in range(10_500)]
     file.write_text(json.dumps(text))
-    found = look(context(tmp_path, **FEW, data=str(path), most_bad_share=1.0))
+    found = look(context(tmp_path, **SHORT_WARMUP, data=str(path), most_bad_share=1.0))
     assert "--most-boxes 10000" in getattr(found, "fix", "")
 
 
@@ -102,10 +102,10 @@ def test_a_run_that_goes_on_is_refused_other_classes_than_it_has_learned(tmp_pat
 @pytest.mark.parametrize("data", [True, False])
 def test_a_rate_that_would_never_drop_is_warned_of(tmp_path: Path, data: bool) -> None:
     own = {"data": shapes(tmp_path / "set")} if data else {}
-    few = {**FEW, **own, "schedule": "step", "epochs": 6}
-    found = look(context(tmp_path, **few, rate_drops_at_epochs=(8, 11)))
+    small = {**SHORT_WARMUP, **own, "schedule": "step", "epochs": 6}
+    found = look(context(tmp_path, **small, rate_drops_at_epochs=(8, 11)))
     assert isinstance(found, CheckWarning) and "never drop" in found.reason and "--rate-drops-at-epochs 4,5" in found.fix
-    assert isinstance(look(context(tmp_path, **few, rate_drops_at_epochs=(4, 11))), CheckOk)
+    assert isinstance(look(context(tmp_path, **small, rate_drops_at_epochs=(4, 11))), CheckOk)
 
 
 def test_broken_data_is_refused_whatever_else_is_amiss(tmp_path: Path) -> None:
@@ -117,14 +117,14 @@ def test_broken_data_is_refused_whatever_else_is_amiss(tmp_path: Path) -> None:
 
 
 def test_fewer_images_than_one_batch_refuse(tmp_path: Path) -> None:
-    found = look(context(tmp_path, **FEW, data=shapes(tmp_path / "set", 8)))
+    found = look(context(tmp_path, **SHORT_WARMUP, data=shapes(tmp_path / "set", 8)))
     assert isinstance(found, CheckError) and found.fix == "a smaller --batch-size"
 
 
 def test_a_batch_is_made_of_images_that_are_learned_from(tmp_path: Path) -> None:
     """24 images would make a batch of 16; the 12 of the split 'train' do not."""
     write_shapes(tmp_path / "set", Shapes(24, 64, 64), "coco", {"train": 0.5, "val": 0.5}, [], None)
-    found = look(context(tmp_path, **FEW, data=str(tmp_path / "set"), batch_size=16))
+    found = look(context(tmp_path, **SHORT_WARMUP, data=str(tmp_path / "set"), batch_size=16))
     assert isinstance(found, CheckError) and "12 images are learned from" in found.reason
 
 
@@ -159,7 +159,7 @@ def test_a_warm_up_as_long_as_the_run_warns(tmp_path: Path) -> None:
 
 def test_data_to_score_on_that_has_other_classes_or_none_at_all_is_refused_before_the_start(tmp_path: Path) -> None:
     data, other = shapes(tmp_path / "set"), Path(shapes(tmp_path / "other"))
-    assert isinstance(look(context(tmp_path, **FEW, data=data, validation=str(other))), CheckOk)
+    assert isinstance(look(context(tmp_path, **SHORT_WARMUP, data=data, validation=str(other))), CheckOk)
     file = other / "annotations" / "instances.json"
     text = json.loads(file.read_text())
     renamed = [{**each, "name": f"another {each['id']}"} for each in text["categories"]]
@@ -174,12 +174,12 @@ def test_data_to_score_on_without_boxes_is_warned_of(tmp_path: Path) -> None:
     data, other = shapes(tmp_path / "set"), Path(shapes(tmp_path / "other"))
     file = other / "annotations" / "instances.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "annotations": []}))
-    found = look(context(tmp_path, **FEW, data=data, validation=str(other)))
+    found = look(context(tmp_path, **SHORT_WARMUP, data=data, validation=str(other)))
     assert (
         isinstance(found, CheckWarning) and "none of the 24 images" in found.reason and "no epoch could be scored" in found.reason
     )
 
 
 def test_a_rate_of_nothing_is_warned_of(tmp_path: Path) -> None:
-    found = look(context(tmp_path, **FEW, rate=0.0))
+    found = look(context(tmp_path, **SHORT_WARMUP, rate=0.0))
     assert isinstance(found, CheckWarning) and "the rate is 0" in found.reason and "--rate" in found.fix

@@ -12,13 +12,13 @@ from unstall.planning.preflight.results import CheckError, CheckOk, CheckWarning
 
 def test_room_for_all_fits_and_less_warns_or_refuses(tmp_path: Path) -> None:
     free = shutil.disk_usage(tmp_path).free
-    assert isinstance(disk_room.judged(tmp_path, free // 100), CheckOk)
-    assert isinstance(disk_room.judged(tmp_path, free * 3 // 4), CheckWarning)
-    assert isinstance(disk_room.judged(tmp_path, free * 2), CheckError)
+    assert isinstance(disk_room.judge(tmp_path, free // 100), CheckOk)
+    assert isinstance(disk_room.judge(tmp_path, free * 3 // 4), CheckWarning)
+    assert isinstance(disk_room.judge(tmp_path, free * 2), CheckError)
 
 
 def test_a_folder_that_cannot_be_written_refuses() -> None:
-    found = disk_room.judged(Path("/proc"), 1)
+    found = disk_room.judge(Path("/proc"), 1)
     assert isinstance(found, CheckError)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.planning.preflight.contexts import context
 from unstall.planning.memory.host import HostNeed
-from unstall.planning.preflight.checks.host_memory import judged, needed
+from unstall.planning.preflight.checks.host_memory import estimate_need, judge
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckWarning
 
 GIB = 2**30
@@ -23,21 +23,21 @@ def need(**parts: int) -> HostNeed:
 
 
 def test_more_than_is_free_refuses_and_names_what_takes_most() -> None:
-    found = judged(need(cache=30 * GIB, framework=GIB, used=2 * GIB))
+    found = judge(need(cache=30 * GIB, framework=GIB, used=2 * GIB))
     assert isinstance(found, CheckError)
     assert "31 GiB of 14 GiB that are free, of 16 GiB" in found.reason and "cached images 30 GiB" in found.reason
 
 
 def test_the_cure_is_of_what_can_be_made_smaller_the_largest_first() -> None:
-    found = judged(need(framework=15 * GIB, device=3 * GIB, ahead=GIB))
+    found = judge(need(framework=15 * GIB, device=3 * GIB, ahead=GIB))
     assert isinstance(found, CheckError) and found.fix == "a smaller --micro-batch, or smaller --ahead-bytes"
-    alone = judged(need(framework=30 * GIB))
+    alone = judge(need(framework=30 * GIB))
     assert isinstance(alone, CheckError) and "end other programs" in alone.fix
 
 
 def test_nearly_all_of_it_warns_and_less_fits() -> None:
-    assert isinstance(judged(need(framework=15 * GIB)), CheckWarning)
-    assert isinstance(judged(need(framework=5 * GIB)), CheckOk)
+    assert isinstance(judge(need(framework=15 * GIB)), CheckWarning)
+    assert isinstance(judge(need(framework=5 * GIB)), CheckOk)
 
 
 def test_a_cache_counts_no_more_than_there_are_images_and_nothing_on_disk(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from unstall.planning.memory.devices import find_device
 from unstall.planning.memory.fit_policy import Choice, FitAttempt
 from unstall.planning.memory.host import HostNeed
 from unstall.planning.memory.messages import Answer
-from unstall.planning.preflight.checks.memory_plan import judged
+from unstall.planning.preflight.checks.memory_plan import judge
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckWarning
 
 GIB = 2**30
@@ -25,7 +25,7 @@ def plan(*tried: FitAttempt) -> MemoryPlan:
 
 
 def test_a_step_that_fits_as_wanted_fits() -> None:
-    found = judged(plan(FitAttempt("as wanted", WANTED, 20 * GIB, True)))
+    found = judge(plan(FitAttempt("as wanted", WANTED, 20 * GIB, True)))
     assert isinstance(found, CheckOk) and "20 GiB of 68.6 GiB" in found.reason
 
 
@@ -41,4 +41,4 @@ def test_a_step_that_fits_with_changes_warns_and_hands_them_on() -> None:
 
 
 def test_a_step_that_nothing_helps_refuses() -> None:
-    assert isinstance(judged(plan(FitAttempt("micro-batch", Choice("bfloat16", True, 1), 90 * GIB, False))), CheckError)
+    assert isinstance(judge(plan(FitAttempt("micro-batch", Choice("bfloat16", True, 1), 90 * GIB, False))), CheckError)

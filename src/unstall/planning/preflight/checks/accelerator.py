@@ -46,7 +46,7 @@ def look(context: Context) -> CheckResult:
     return judge([vars(card) for card in cards], context)
 
 
-def judged(cards: list[dict[str, Any]], context: Context) -> CheckResult:
+def judge(cards: list[dict[str, Any]], context: Context) -> CheckResult:
     facts = {"cards": [{key: card[key] for key in ("index", "name", "used_bytes", "total_bytes", "processes")} for card in cards]}
     if not cards:
         return _without(context, facts)

@@ -34,12 +34,12 @@ BUSY_SHARE = 0.75  # of the cores; with more of them in use by others, little is
 
 
 def look(context: Context) -> CheckResult:
-    return judged(
+    return judge(
         os.cpu_count() or 1, len(os.sched_getaffinity(0)), cgroup.cores(os.getpid()), os.getloadavg()[0], context.input_threads
     )
 
 
-def judged(machine: int, allowed: int, quota: float | None, load: float, threads: int) -> CheckResult:
+def judge(machine: int, allowed: int, quota: float | None, load: float, threads: int) -> CheckResult:
     usable = min(float(allowed), quota) if quota is not None else float(allowed)
     facts = {"machine": machine, "allowed": allowed, "quota": quota, "load": round(load, 2), "input_threads": threads}
     said = f"{usable:g} of {machine} cores, load {load:.1f}"

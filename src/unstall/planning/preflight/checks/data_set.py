@@ -82,7 +82,7 @@ def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, A
     return {**plain, "defects": describe_defects(report, pictures)}
 
 
-def judged(found: dict[str, Any], context: Context) -> CheckResult:
+def judge(found: dict[str, Any], context: Context) -> CheckResult:
     settings, path = context.settings, context.settings.data
     not_seen = "" if found["images_looked_at"] else "; its images were not looked at (`unstall preflight` does)"
     said = data_set_holds(found["images"], found["boxes"], len(found["classes"]))
@@ -90,7 +90,9 @@ def judged(found: dict[str, Any], context: Context) -> CheckResult:
         return CheckError(f"{said}: there is nothing to learn", f"unstall data check {shlex.quote(str(path))}", found)
     train = context.images_to_learn_from
     if train < settings.batch_size:
-        reason = f"{said}: {counted(train, 'image is', 'images are')} learned from, fewer than one batch ({settings.batch_size})"
+        reason = (
+            f"{said}: {format_count(train, 'image is', 'images are')} learned from, fewer than one batch ({settings.batch_size})"
+        )
         return CheckError(reason, "a smaller --batch-size", found)
     try:
         scored_on = _of_validation(context)

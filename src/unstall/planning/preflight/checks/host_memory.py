@@ -51,7 +51,7 @@ CURES = {  # of a part that can be made smaller
 
 
 def look(context: Context) -> CheckResult:
-    return judged(needed(context))
+    return judge(estimate_need(context))
 
 
 def estimate_need(context: Context) -> HostNeed:
@@ -68,7 +68,7 @@ def estimate_need(context: Context) -> HostNeed:
     return need.of_all(1 if engines.workers_said(os.environ) else whole.workers)
 
 
-def judged(need: HostNeed) -> CheckResult:
+def judge(need: HostNeed) -> CheckResult:
     free = max(0, need.limit - need.used)
     parts = {name: getattr(need, name) for name in NAMES}
     most = sorted(parts, key=lambda name: -parts[name])[:2]

@@ -53,7 +53,7 @@ def look(context: Context) -> CheckResult:
     return try_rate(Trial(context.settings, context.folder, context.progress), context.settings.rate, context)
 
 
-def tried(trial: Trial, rate: float, context: Context) -> CheckResult:
+def try_rate(trial: Trial, rate: float, context: Context) -> CheckResult:
     with trial.batches() as batches:
         some = [next(batches) for _ in range(BATCHES)]
     trial.loss_at(0.0, some[0])  # compiles

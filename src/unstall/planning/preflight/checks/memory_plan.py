@@ -51,7 +51,7 @@ def look(context: Context) -> CheckResult:
     return judge(plan)
 
 
-def judged(plan: MemoryPlan) -> CheckResult:
+def judge(plan: MemoryPlan) -> CheckResult:
     facts: dict[str, Any] = plan.as_plain()
     said = f"{size(plan.tried[0].need_bytes)} of {size(plan.limit_bytes)} on {plan.device.description}, {plan.way}"
     if not plan.fits:

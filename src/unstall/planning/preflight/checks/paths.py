@@ -28,7 +28,7 @@ from unstall.base.errors import UnstallError
 from unstall.config.sources import PATHS
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult
-from unstall.storage import is_bucket, located
+from unstall.storage import is_bucket, resolve_path
 
 NEEDS = ()
 IS_QUICK = True

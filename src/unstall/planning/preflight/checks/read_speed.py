@@ -61,7 +61,7 @@ def look(context: Context) -> CheckResult:
     return judge(read, context.measured_images_per_s, decoded, _bytes_each(sample))
 
 
-def judged(read: float, taken: float | None, decoded: float, bytes_each: float) -> CheckResult:
+def judge(read: float, taken: float | None, decoded: float, bytes_each: float) -> CheckResult:
     facts = {"read_images_per_s": read, "taken_images_per_s": taken, "decoded_images_per_s": decoded, "image_bytes": bytes_each}
     wanted = taken if taken is not None else decoded
     by = "the training steps take" if taken is not None else "these cores can decode"

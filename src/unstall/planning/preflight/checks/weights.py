@@ -64,8 +64,8 @@ def _of_file(path: str, context: Context) -> CheckResult:
     facts = {
         "matched": len(fit.taken),
         "total": fit.wanted,
-        "left_out": grouped(fit.left_out),
-        "new": grouped(fit.new),
+        "left_out": group_reasons(fit.left_out),
+        "new": group_reasons(fit.new),
         "as": fit.what,
     }
     said = f"{len(fit.taken)} of {fit.wanted} tensors are taken from the file"
