@@ -83,7 +83,7 @@ def test_a_worker_whose_supervisor_is_killed_saves_and_ends(is_stopped: bool, tm
             worker.suspend()
         supervisor.kill()
     try:
-        assert not psutil.wait_procs([worker], timeout=120)[1]
+        assert not psutil.wait_procs([worker], timeout=240)[1]
     finally:
         if worker.is_running():
             worker.kill()

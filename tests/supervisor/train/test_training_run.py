@@ -53,7 +53,7 @@ def supervisor(run: RunFolder) -> "subprocess.Popen[str]":
 
 def supervised(run: RunFolder) -> tuple[int, str]:
     with supervisor(run) as process:
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=240)
     return process.returncode, said
 
 
@@ -68,7 +68,7 @@ def lives(run: RunFolder) -> list[dict[str, Any]]:
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 240
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -100,7 +100,7 @@ def test_a_folder_that_is_deleted_meanwhile_is_there_again_with_all_that_was_rec
     with supervisor(run) as process:
         wait_until(lambda: bool(run.pulse_paths()) and bool(whole(run).of(CheckpointCompleted)))
         shutil.rmtree(run.path)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=240)
     assert process.returncode == 0 and said.count("was deleted while it runs") == 1, said
     assert run.read_settings() == run.read_settings(are_given=True) == given
     story = run.read_story()
@@ -127,7 +127,7 @@ def test_one_that_is_asked_to_end_saves_and_says_how_to_go_on() -> None:
     process = supervisor(run)
     wait_until(lambda: len(lives(run)) == 2 and any(run.path.glob("pulse-*")))
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=240)
     assert process.returncode == 75, said
     assert f"unstall train --resume {run.name}" in said
     assert len(lives(run)) == 2
@@ -144,7 +144,7 @@ def test_two_do_not_train_one_run() -> None:
         assert second.returncode != 0
         assert str(first.pid) in second.stderr and "trained already" in second.stderr
         first.send_signal(signal.SIGINT)
-        first.communicate(timeout=30)
+        first.communicate(timeout=240)
 
 
 # --- faults ---
@@ -189,7 +189,7 @@ def test_memory_that_others_have_is_waited_for_and_whoever_wants_it_to_end_need_
     with supervisor(run) as process:
         wait_until(lambda: bool(whole(run).of(PlanMade)))
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=240)
     assert process.returncode == 75, said
     (plan,) = whole(run).of(PlanMade)
     assert (plan.remedy, plan.change, len(lives(run))) == ("wait_for_memory", {}, 1)
@@ -271,6 +271,6 @@ def test_the_worker_is_not_left_behind_when_the_supervisor_has_ended() -> None:
     wait_until(lambda: any(run.path.glob("pulse-*")))
     worker = int(next(run.path.glob("pulse-*")).name[len("pulse-") :])
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
+    process.communicate(timeout=240)
     with pytest.raises(ProcessLookupError):
         os.kill(worker, 0)

@@ -65,7 +65,7 @@ def supervisor(run: RunFolder) -> subprocess.Popen[str]:
 
 def supervised(run: RunFolder) -> tuple[int, str]:
     with supervisor(run) as process:
-        _, said = process.communicate(timeout=90)
+        _, said = process.communicate(timeout=240)
     return process.returncode, said
 
 
@@ -139,7 +139,7 @@ def test_a_worker_that_stands_still_is_told_from_the_one_that_waits_for_it() -> 
         wait_until(lambda: bool(whole(run).of(WorkerFaltered)))
         (faltered,) = whole(run).of(WorkerFaltered)
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=240)
     assert (faltered.worker, faltered.how) == (1, "stands still")
     assert "reads_from_a_disk_that_is_gone" in faltered.stack[0]
     assert process.returncode == 75, said
@@ -158,7 +158,7 @@ def test_a_worker_that_slows_is_named_with_why_and_its_stack_and_nothing_is_said
         (faltered,) = whole(run).of(WorkerFaltered)
         wait_until(lambda: bool(whole(run).of(WorkerRecovered)))
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=240)
     assert (faltered.worker, faltered.how, faltered.do != []) == (1, "slows", True)
     assert "its process is stopped, by a signal or a debugger, for" in faltered.why
     assert any("small_worker_group.py" in line for line in faltered.stack)
@@ -203,7 +203,7 @@ def test_whoever_is_asked_to_end_all_save_and_end(asked: str) -> None:
         before = pids(run)
         os.kill(process.pid if asked == "the supervisor" else before[int(asked[-1])], signal.SIGTERM)
         wait_until(lambda: not any(is_alive(pid) for pid in before))
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=240)
     ends = [whole(run.of_worker(worker)).of(TrainingBegan) for worker in (0, 1)]
     if asked == "the supervisor":
         assert process.returncode == 75, said

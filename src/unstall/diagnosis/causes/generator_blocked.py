@@ -156,7 +156,7 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, frames: list[Fram
         summary=f"{what}{since}. It {describe_wait(still)} in {frames[0]['function']} at "
         f"{place}{describe_caller(frames, folder)}.",
         evidence=tuple(evidence),
-        do=(
+        actions=(
             *cures(still),
             "give what it waits for a timeout and a retry, so that silence becomes an error",
             "or take the source out of the training: download or cache the files first",

@@ -85,7 +85,7 @@ def _found(journal: Journal, looked: InputStarvation, python: PythonInput) -> Fo
         summary=f"{describe_wait(looked)} The batches are made by your Python code in {python.function} at "
         f"{python.place}{workers}.",
         evidence=tuple(evidence),
-        do=_CURES,
+        actions=_CURES,
         where=python.place,
         effect=Effect.SLOWS,
     )
@@ -104,7 +104,7 @@ def _by_the_stage(looked: InputStarvation, stage: StageWork) -> Found:
             Evidence(claim, stage.seconds, None, looked.pipeline.events[-1:]),
             Evidence(f"the program uses {looked.cores or 0.0:.1f} cores", looked.cores, WORKS_CORES, looked.hosts[-5:]),
         ),
-        do=_CURES,
+        actions=_CURES,
         where=stage.where,
         effect=Effect.SLOWS,
     )

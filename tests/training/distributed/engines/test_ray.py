@@ -42,7 +42,7 @@ def test_a_run_on_a_cluster_has_a_place_that_all_can_reach(options: list[str]) -
 
 def test_what_a_worker_of_ray_starts_is_our_command() -> None:
     command = [sys.executable, "-m", ray.__name__, "--models", "--json", "-"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240)
     assert done.stdout == call("train", "--models", "--json", "-").stdout and "ssd_tiny" in done.stdout
 
 

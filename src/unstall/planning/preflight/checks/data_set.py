@@ -9,7 +9,7 @@ a data set of its own to score on (`validation`): that it can be read, has class
 
 Why it matters
 --------------
-One unreadable image, one box inside out in a hundred thousand ends a run or spoils it, hours after its start.
+One unreadable image, one inverted box in a hundred thousand ends a run or spoils it, hours after its start.
 
 When this is wrong
 ------------------
