@@ -33,9 +33,9 @@ def run_watched(
     return _run([*UNSTALL, "run", *options, "--", sys.executable, str(program), *args], stdin, env)
 
 
-def _run(command: list[str], stdin: bytes, env: dict[str, str] | None) -> Seen:
+def _run(command: list[str], stdin: bytes, env: dict[str, str] | None) -> ProgramResult:
     done = subprocess.run(command, input=stdin, capture_output=True, env={**os.environ, **(env or {})}, check=False, timeout=240)
-    return Seen(done.returncode, done.stdout, done.stderr)
+    return ProgramResult(done.returncode, done.stdout, done.stderr)
 
 
 def as_anybody(*command: str) -> list[str]:

@@ -30,9 +30,9 @@ SHAPES = [
 TIMINGS = re.compile(rb"\d+(m?s|us)(/step)?")
 
 
-def see(command: list[str], env: dict[str, str] | None = None) -> Seen:
+def see(command: list[str], env: dict[str, str] | None = None) -> ProgramResult:
     done = subprocess.run(command, capture_output=True, env={**os.environ, **(env or {})}, check=False, timeout=240)
-    return Seen(done.returncode, TIMINGS.sub(b"", done.stdout), b"")
+    return ProgramResult(done.returncode, TIMINGS.sub(b"", done.stdout), b"")
 
 
 @cache

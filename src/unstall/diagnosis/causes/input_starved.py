@@ -45,8 +45,8 @@ def examine(journal: Journal) -> Verdict:
     stage, place, evidence = _stage(journal, looked)
     return Found(
         certainty=Certainty.CERTAIN if looked.share >= CERTAIN_SHARE and looked.wait is not None else Certainty.LIKELY,
-        summary=f"{told(looked)} {stage}",
-        evidence=(waiting(looked), *evidence),
+        summary=f"{describe_wait(looked)} {stage}",
+        evidence=(wait_evidence(looked), *evidence),
         actions=_cures(looked),
         where=place,
         effect=Effect.SLOWS,

@@ -81,7 +81,8 @@ def _found(run: LearningCurve, bad: LossProblem, leap: Leap) -> Found:
             Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
         ),
         actions=(
-            f"try a tenth of the rate, {told((leap.rate or 0.0) / 10)}, then again; usual starts: 0.01 for SGD, 0.001 for Adam",
+            f"try a tenth of the rate, {format_number((leap.rate or 0.0) / 10)}, then again; usual starts: 0.01 "
+            "for SGD, 0.001 for Adam",
             "clip the gradients (clipnorm=1.0), and warm the rate up over the first some hundred steps",
         ),
         where=short(run.journal, place),

@@ -149,7 +149,7 @@ def _found(run: LearningCurve, rate: float, usual: float, sample: WeightsSampled
             Evidence(stands, run.late_loss, run.early_loss, (run.readings[0], run.late[-1])),
         ),
         actions=(
-            f"start with a rate of {told(usual)}",
+            f"start with a rate of {format_number(usual)}",
             "give the decay in steps, not in epochs: decay_steps=steps_per_epoch"
             if run.model.get("schedule")
             else "look where the rate comes from",

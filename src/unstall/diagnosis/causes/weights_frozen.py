@@ -79,7 +79,7 @@ def _found_by_error(journal: Journal, error: ErrorRaised) -> Found:
     return Found(
         certainty=Certainty.CERTAIN,
         summary="The optimizer was built for other variables than those it is given, and refuses them.",
-        evidence=(Evidence(f"the program ended with: {said(error).line}", None, None, (error,)),),
+        evidence=(Evidence(f"the program ended with: {error_text(error).line}", None, None, (error,)),),
         actions=("make a new optimizer for these variables, or build it with all variables that it will be given",),
         where=user_line(error, program_folder(journal)),
         effect=Effect.STOPS,
