@@ -166,8 +166,8 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
         differs = ", ".join(row["differences"][:3]) or "nothing"
         times = f"{row['undisturbed_s']:.0f} s | {row['disturbed_s']:.0f} s"
-        where, apart = row.get("on", "processor"), f"{row.get('weights_apart', 0.0):.2g}"
-        print(f"| {row['backend']} | {where} | {row['steps']} | {row['kills']} times | {times} | {differs} | {apart} |")
+        where, difference = row.get("on", "processor"), f"{row.get('weights_apart', 0.0):.2g}"
+        print(f"| {row['backend']} | {where} | {row['steps']} | {row['kills']} times | {times} | {differs} | {difference} |")
 
 
 def _case(row: dict[str, Any]) -> tuple[str, str]:

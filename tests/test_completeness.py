@@ -37,7 +37,7 @@ GROUPS = [name for name in COMMANDS if cli.inner_names(name)]
 DETECTORS = tuple(families())
 EVENTS = sorted(set(events.KINDS) - {"Event"})
 DEFINING = {Path(inspect.getfile(kind)) for kind in events.KINDS.values()} | {SOURCE / "journal" / "events.py"}
-CURES = """
+VERBS = """
     add avoid call change check clear close decrease disable enable fix free give increase kill limit lower move raise
     reduce remove replace restart retry scale set shrink stop try turn use wait
 """
@@ -73,7 +73,7 @@ def test_a_cause_is_named_by_the_fault(name: str) -> None:
     assert re.fullmatch(r"[a-z]+(_[a-z]+)*", name), f"'{name}': a cause's name is snake_case, letters only."
     words = name.split("_")
     assert len(words) > 1 or name.endswith("ing"), f"'{name}': say what is wrong with what, as in 'input_starved'."
-    assert words[0] not in CURES.split(), f"'{name}' begins with '{words[0]}', as a cure does. Name the fault."
+    assert words[0] not in VERBS.split(), f"'{name}' begins with '{words[0]}', as a cure does. Name the fault."
 
 
 @pytest.mark.parametrize("name", CAUSES.names())
@@ -178,7 +178,7 @@ def test_a_problem_has_its_headings_its_severity_and_its_summary(name: str) -> N
 @pytest.mark.parametrize("name", PROBLEMS.names())
 def test_a_problem_is_named_by_the_fault(name: str) -> None:
     assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name), f"'{name}': say what is wrong with what, as in 'box_inverted'."
-    assert name.split("_", maxsplit=1)[0] not in CURES.split(), f"'{name}' begins as a cure does. Name the fault."
+    assert name.split("_", maxsplit=1)[0] not in VERBS.split(), f"'{name}' begins as a cure does. Name the fault."
 
 
 @pytest.mark.parametrize("name", PROBLEMS.names())

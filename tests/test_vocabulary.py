@@ -35,6 +35,8 @@ PRIVATE = {
     "course": "curve, lr_schedule, training_run",
     "crew": "run_group, workers, thread_pool",
     "crews": "run_groups",
+    "cure": "fix",
+    "cures": "actions, fixes",
     "departure": "exit",
     "desk": "board_state",
     "doomed": "to_prune",
@@ -105,15 +107,15 @@ ALLOWED = {
     "most_common": "of collections.Counter",
     "MembershipSeen": "an event: journals that were written keep its name",
     "ending": "a field of the event TrainingEnded, which stands in journals",
+    "cure": "a field of the event SampleFailed, which stands in journals",
+    "least_loss": "a fact of the event ExperimentEnded, which stands in journals",
     "most_ready_batches": "a field of the event InputMeasured, which stands in journals",
     "most_rss_bytes": "a field of the event HostSampled, which stands in journals",
 }
 # TEMPORARY: names that other changes under way rename. Empty it when these have landed; then the test below that it is empty may go.
 TEMPORARY = frozenset({
-    "crew", "crews", "apart", "membership", "is_mended", "cure",
     "most_boxes", "most_bad_share", "most_repairs", "most_iou", "most_candidates", "most_detections", "most_per_level",
-    "most_proposals", "most_images", "most_threads", "proposal_most_iou", "least_score", "least_iou", "least_loss",
-    "proposal_least_score",
+    "most_proposals", "proposal_most_iou", "least_score", "proposal_least_score",
 })  # fmt: skip
 # In the names of tests, which are sentences, ordinary words are ordinary. These are not.
 METAPHORS = frozenset({"bedside", "company", "crew", "crews", "household", "lessons", "lifeline", "sighting", "teller", "ward"})
@@ -171,7 +173,8 @@ def keys(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def private_names(path: Path) -> Iterator[str]:
     where, tree = path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
-    names = [(1, path.stem), *defined(tree), *(keys(tree) if where.parts[0] == "src" else ())]
+    is_of_files = where.parts[0] == "src" and path.stem != "legacy_names"  # which says what the keys of earlier versions are now
+    names = [(1, path.stem), *defined(tree), *(keys(tree) if is_of_files else ())]
     for line, name in sorted(set(names)):
         if (instead := instead_of(name)) is not None:
             yield f"{where}:{line}: {name}: {instead}"

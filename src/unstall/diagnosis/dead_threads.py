@@ -43,8 +43,8 @@ class DeadThread:
         """Loader-1 ended with ValueError: no label, at loader.py:31, 1 s before the last progress"""
         at = f", at {self.where}" if self.where else ""
         way = "before" if self.before_s >= 0 else "after"
-        apart = abs(self.before_s)
-        when = f"{apart:.0f} s {way} the last progress" if apart >= 1 else "within a second of the last progress"
+        seconds = abs(self.before_s)
+        when = f"{seconds:.0f} s {way} the last progress" if seconds >= 1 else "within a second of the last progress"
         return f"{self.name} ended with {error_text(self.error).line.rstrip('.')}{at}, {when}"
 
     @property

@@ -125,9 +125,9 @@ def best_iou(boxes: Floats, sizes: Floats, anchors: AnchorSet) -> Floats:
     for level in anchors.levels:
         stride, cells = _grid(level, sizes)
         nearest = np.clip(np.round(centres / stride - level.offset), 0, cells - 1)
-        apart = np.abs(centres - (nearest + level.offset) * stride)
+        distance = np.abs(centres - (nearest + level.offset) * stride)
         for size in level.sizes:
-            shared = np.clip(np.minimum((sides + size) / 2 - apart, np.minimum(sides, size)), 0, None).prod(axis=1)
+            shared = np.clip(np.minimum((sides + size) / 2 - distance, np.minimum(sides, size)), 0, None).prod(axis=1)
             best = np.maximum(best, shared / (sides.prod(axis=1) + size.prod() - shared))
     return best
 

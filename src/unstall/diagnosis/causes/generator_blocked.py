@@ -55,7 +55,7 @@ _TRAINING = frozenset({"train", "loop", "first_step", "validate"})
 _NOT_INPUT = ("a sleep to end", "room in a queue", "a connection")  # what a thread may wait for with nothing being wrong
 _OTHERS_WORK = ("a pool of worker processes", "a future", "a queue between processes")
 # What is often behind such a wait, and cures it better than a timeout.
-_CURES = {
+_ACTIONS = {
     "a pool of worker processes": "use concurrent.futures.ProcessPoolExecutor, which raises when a worker dies:"
     " a multiprocessing.Pool waits for ever for the work of a dead one",
     "a queue": "see that what fills the queue is still alive: a thread that died of an error leaves it empty",
@@ -157,7 +157,7 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, frames: list[Fram
         f"{place}{describe_caller(frames, folder)}.",
         evidence=tuple(evidence),
         actions=(
-            *cures(still),
+            *actions(still),
             "give what it waits for a timeout and a retry, so that silence becomes an error",
             "or take the source out of the training: download or cache the files first",
         ),
@@ -165,8 +165,8 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, frames: list[Fram
     )
 
 
-def cures(still: StuckThread) -> tuple[str, ...]:
-    cure = _CURES.get(waits_for(still.thread, still.call) or "")
+def actions(still: StuckThread) -> tuple[str, ...]:
+    cure = _ACTIONS.get(waits_for(still.thread, still.call) or "")
     return (cure,) if cure else ()
 
 

@@ -47,7 +47,7 @@ def examine(journal: Journal) -> Verdict:
         certainty=Certainty.CERTAIN if looked.share >= CERTAIN_SHARE and looked.wait is not None else Certainty.LIKELY,
         summary=f"{describe_wait(looked)} {stage}",
         evidence=(wait_evidence(looked), *evidence),
-        actions=_cures(looked),
+        actions=_actions(looked),
         where=place,
         effect=Effect.SLOWS,
     )
@@ -116,7 +116,7 @@ def _of_pipeline(looked: InputStarvation, stage: StageWork, share: float) -> tup
     return f"{words} {stage.words}{at}.", stage.where, tuple(evidence)
 
 
-def _cures(looked: InputStarvation) -> tuple[str, ...]:
+def _actions(looked: InputStarvation) -> tuple[str, ...]:
     hardest = looked.hardest
     if hardest is None or hardest[0].is_python:
         return (

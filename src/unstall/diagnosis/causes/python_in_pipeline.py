@@ -33,7 +33,7 @@ from unstall.journal.reader import Journal
 HOLDS_THE_LOCK = 0.5  # of the samples in which the input is in Python
 
 EXPLAINS = ("input_starved",)
-_CURES = (
+_ACTIONS = (
     "write it with TensorFlow operations, or NumPy on whole arrays, so that it does not run in the interpreter",
     "or give it to processes: use_multiprocessing=True for a PyDataset, num_workers for a DataLoader",
     "or do it once, before the training, and read the result",
@@ -85,7 +85,7 @@ def _found(journal: Journal, looked: InputStarvation, python: PythonInput) -> Fo
         summary=f"{describe_wait(looked)} The batches are made by your Python code in {python.function} at "
         f"{python.place}{workers}.",
         evidence=tuple(evidence),
-        actions=_CURES,
+        actions=_ACTIONS,
         where=python.place,
         effect=Effect.SLOWS,
     )
@@ -104,7 +104,7 @@ def _by_the_stage(looked: InputStarvation, stage: StageWork) -> Found:
             Evidence(claim, stage.seconds, None, looked.pipeline.events[-1:]),
             Evidence(f"the program uses {looked.cores or 0.0:.1f} cores", looked.cores, WORKS_CORES, looked.hosts[-5:]),
         ),
-        actions=_CURES,
+        actions=_ACTIONS,
         where=stage.where,
         effect=Effect.SLOWS,
     )

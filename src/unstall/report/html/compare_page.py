@@ -87,13 +87,13 @@ def ticks(low: float, high: float, unit: str) -> list[float]:
     if wanted <= 0:
         return [low]
     if unit == "B":
-        apart = 2.0 ** math.ceil(math.log2(wanted))
+        tick_distance = 2.0 ** math.ceil(math.log2(wanted))
     else:
         power = 10.0 ** math.floor(math.log10(wanted))
-        apart = next(times * power for times in (1, 2, 5, 10) if times * power >= wanted * (1 - 1e-9))
-    apart = max(1.0, apart) if unit == "step" else apart
-    first = math.ceil(low / apart - 1e-9)
-    return [number * apart for number in range(first, math.floor(high / apart + 1e-9) + 1)] or [low]
+        tick_distance = next(times * power for times in (1, 2, 5, 10) if times * power >= wanted * (1 - 1e-9))
+    tick_distance = max(1.0, tick_distance) if unit == "step" else tick_distance
+    first = math.ceil(low / tick_distance - 1e-9)
+    return [number * tick_distance for number in range(first, math.floor(high / tick_distance + 1e-9) + 1)] or [low]
 
 
 def _ticks_of_a_logarithm(low: float, high: float) -> list[float]:

@@ -130,8 +130,8 @@ def _newest(
 
 def refuse_other_data(collectives: Collectives, learned: TrainValData) -> None:
     """Each worker reads the data by itself: what is not the same would be learned without a word, and mean nothing."""
-    apart = 0 if learned.validation is None else len(learned.validation.examples)
-    own = {"examples": len(learned.train.examples), "to score on": apart, "classes": list(learned.classes)}
+    held_out = 0 if learned.validation is None else len(learned.validation.examples)
+    own = {"examples": len(learned.train.examples), "to score on": held_out, "classes": list(learned.classes)}
     said = collectives.all_say(own)
     for worker, other in enumerate(said):
         for name in own:

@@ -80,9 +80,9 @@ def agree(these: Tensors, those: Tensors) -> bool:
         return False
     pairs = [(a.float().nan_to_num(), b.float().nan_to_num()) for a, b in zip(these, those, strict=True)]
     norms = [float(torch.linalg.vector_norm(b)) for _, b in pairs]
-    apart = [float(torch.linalg.vector_norm(a - b)) for a, b in pairs]
+    distances = [float(torch.linalg.vector_norm(a - b)) for a, b in pairs]
     least = NEARLY_NOTHING * max(norms, default=0.0)
-    return all(distance <= MAX_GAP * max(norm, least) for distance, norm in zip(apart, norms, strict=True))
+    return all(distance <= MAX_GAP * max(norm, least) for distance, norm in zip(distances, norms, strict=True))
 
 
 def trace_operations(function: Callable[..., Tensors], tensors: Tensors) -> fx.GraphModule:

@@ -114,8 +114,8 @@ def judge(found: dict[str, Any], context: Context) -> CheckResult:
 def _with_warnings(said: str, warnings: list[tuple[str, str]], found: dict[str, Any], not_seen: str = "") -> CheckResult:
     if not warnings:
         return CheckOk(said + not_seen, found)
-    reasons, cures = zip(*warnings, strict=True)
-    return CheckWarning(f"{said}; {'; '.join(reasons)}{not_seen}", "; ".join(cures), found)
+    reasons, fixes = zip(*warnings, strict=True)
+    return CheckWarning(f"{said}; {'; '.join(reasons)}{not_seen}", "; ".join(fixes), found)
 
 
 def _is_too_much(broken: list[dict[str, Any]], found: dict[str, Any], max_share: float) -> bool:
@@ -135,10 +135,10 @@ def _of_validation(context: Context) -> list[tuple[str, str]]:
 
     if context.data is None:
         return []
-    apart = split_validation_data(context.data.classes, context.settings, context.progress)
-    if apart is None or any(example.count for example in apart.examples):
+    held_out = split_validation_data(context.data.classes, context.settings, context.progress)
+    if held_out is None or any(example.count for example in held_out.examples):
         return []
-    said = f"none of the {format_count(len(apart.examples), 'image')} in '{apart.path}' has a box: no epoch could be scored"
+    said = f"none of the {format_count(len(held_out.examples), 'image')} in '{held_out.path}' has a box: no epoch could be scored"
     return [(said, "--validation with boxes, or without it: then some of the images are kept for it")]
 
 

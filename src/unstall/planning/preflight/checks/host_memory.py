@@ -42,7 +42,7 @@ NAMES = {
     "snapshot": "the checkpoint being written",
     "device": "the training step",
 }
-CURES = {  # of a part that can be made smaller
+FIXES = {  # of a part that can be made smaller
     "device": "a smaller --micro-batch",
     "cache": "smaller --cache-bytes or a --cache-folder",
     "ahead": "smaller --ahead-bytes",
@@ -74,7 +74,7 @@ def judge(need: HostNeed) -> CheckResult:
     most = sorted(parts, key=lambda name: -parts[name])[:2]
     said = f"{size(need.total)} of {size(free)} that are free, of {size(need.limit)}"
     reason = f"needs {said}: {', '.join(f'{NAMES[name]} {size(parts[name])}' for name in most)}"
-    smaller = [CURES[name] for name in sorted(parts, key=lambda name: -parts[name]) if name in CURES and parts[name]]
+    smaller = [FIXES[name] for name in sorted(parts, key=lambda name: -parts[name]) if name in FIXES and parts[name]]
     fix = ", or ".join(smaller) or "end other programs, or take a machine with more memory"
     if need.total > free:
         return CheckError(reason, fix, need.as_plain())
