@@ -108,7 +108,7 @@ def test_never_more_than_are_allowed_and_never_none(most: int) -> None:
 
 def test_what_those_gone_have_done_stays_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(autotune, "PERIOD_S", 0.0)
-    monkeypatch.setattr(autotune, "IDLE_HANDS", -1.0)
+    monkeypatch.setattr(autotune, "IDLE_THREADS", -1.0)
     monkeypatch.setattr(autotune, "WAITED_SHARE", 1.0)
     data = some_data(tmp_path, 12, 64, 48)
     with Pipeline(data, Settings(batch_size=2, height_px=32, width_px=32, num_input_workers=3)).batches(epochs=10) as stream:
