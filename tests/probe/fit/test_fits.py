@@ -104,7 +104,7 @@ MADE_AHEAD = """
 
     model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(8), Slow(), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
-    model.fit(tf.data.Dataset.range(60).map(batch)AHEAD, epochs=1, verbose=0)
+    model.fit(tf.data.Dataset.range(120).map(batch)AHEAD, epochs=1, verbose=0)
 """
 BY_THE_PROGRAM = PARTS.add(MADE_AHEAD.replace("AHEAD", ".prefetch(4)"))
 BY_TENSORFLOW = PARTS.add(MADE_AHEAD.replace("AHEAD", ""))
