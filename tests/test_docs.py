@@ -36,7 +36,7 @@ def test_every_link_leads_somewhere(name: str) -> None:
 @pytest.mark.parametrize("name", names(BY_HAND))
 def test_every_command_that_is_shown_exists(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
-    shown = re.findall(r"(?:`|\$ |sudo )unstall ([a-z]+)(?: ([a-z]+))?", text)
+    shown = re.findall(r"(?:`|\$ |sudo )unstall ([a-z]+(?:-[a-z]+)*)(?: ([a-z]+))?", text)
     typed = {f"{first} {second}".strip() if cli.inner_names(first) else first for first, second in shown}
     wrong = sorted(typed - set(cli.all_commands()))
     assert not wrong, f"{name} shows `unstall {wrong}`. Commands: {', '.join(cli.all_commands())}."
@@ -46,7 +46,7 @@ def test_every_command_that_is_shown_exists(name: str) -> None:
 def test_every_option_of_ours_that_is_shown_exists(name: str) -> None:
     known = {option for typed in cli.all_commands() for parameter in cli.load(typed).params for option in parameter.opts}
     text = (ROOT / name).read_text(encoding="utf-8")
-    calls = [call.partition(" -- ")[0] for call in re.findall(r"unstall [a-z]+ [^`\n#]*", text)]
+    calls = [call.partition(" -- ")[0] for call in re.findall(r"unstall [a-z-]+ [^`\n#]*", text)]
     shown = {option for call in calls for option in re.findall(r"--[a-z-]+", call)}
     assert shown <= known, f"{name} shows {sorted(shown - known)}, which no command takes."
 
