@@ -91,8 +91,8 @@ def judge(
     """`at_first` is the mean loss of the batches before any update; what is compared with it is that of their last round. `usual`
     is the rate of the model's recipe."""
     facts = {
-        "rate": rate, "loss_at_first": at_first, "losses": here, "losses_at_a_tenth": lower, "losses_at_ten_times": higher,
-        "images_per_s": images_per_s,
+        "learning_rate": rate, "initial_loss": at_first, "losses": here, "losses_at_a_tenth": lower,
+        "losses_at_ten_times": higher, "images_per_s": images_per_s,
     }  # fmt: skip
     last = _last(here)
     said = f"loss {at_first:.3g} → {last:.3g} in {len(here)} steps at {rate:g}, {images_per_s:.1f} images/s"
