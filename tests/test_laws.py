@@ -190,7 +190,9 @@ def test_no_command_loads_a_framework(command: str, tmp_path: Path) -> None:
 def test_a_board_that_shows_a_run_loads_no_framework() -> None:
     ask = "board_state.body('/', {}) and board_state.body('/rows', {}) and board_state.body('/run/gpu_exhausted_batch_jax', {})"
     code = "from pathlib import Path\nfrom unstall.board.access import AccessControl\nfrom unstall.board.server import BoardState"
-    assert not frameworks_after(f"{code}\nboard_state = BoardState(Path({str(A_RUN.parent)!r}), AccessControl(None), '')\nassert {ask}")
+    assert not frameworks_after(
+        f"{code}\nboard_state = BoardState(Path({str(A_RUN.parent)!r}), AccessControl(None), '')\nassert {ask}"
+    )
 
 
 def test_what_writes_pages_is_imported_when_one_is_written() -> None:
