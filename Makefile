@@ -7,13 +7,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 TREES := src tests benchmarks docs demo fuzz
 
-.PHONY: train demo test test-every check format types docs docs-check tests tests-torch tests-compiled tests-watching bench fuzz clean help
+.PHONY: train demo test test-quick test-every check format docs bench fuzz clean help
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make train   set up and train a tiny detector on pictures of shapes (minutes after the set-up); ARGS='--epochs 5' adds options"
 	@echo "make demo    set up and show a stuck training being explained (about a minute after the set-up)"
 	@echo "make test    set up and run every check: lint, types, docs, tests on each backend"
+	@echo "make test-quick  the checks, and the tests of every room that neither start a process nor wait: two minutes"
 	@echo "make test-every  the same, and the specifications of detectors on each backend: a quarter of an hour more"
 	@echo "make check   lint, types and docs only: seconds"
 	@echo "make format  put the code into form"
@@ -58,15 +59,15 @@ demo: $(VENV)/.ready-for-demo
 test: $(VENV)/.ready-for-test
 	@$(BIN)/python tests/run_all.py
 
+test-quick: $(VENV)/.ready-for-test
+	@$(BIN)/python tests/run_all.py quick
+
 check: $(VENV)/.ready-for-test
 	@$(BIN)/python tests/run_all.py check
 
-# Lanes of tests beside each other, a pytest run for each backend: tests/run_all.py says which. One that fails does not stop the rest.
-tests: $(VENV)/.ready-for-test
-	@$(BIN)/python tests/run_all.py torch compiled watching
-
-tests-torch tests-compiled tests-watching: $(VENV)/.ready-for-test
-	@$(BIN)/python tests/run_all.py $(@:tests-%=%)
+# One group of tests/run_all.py: torch, jax, tensorflow or no-backend.
+tests-%: $(VENV)/.ready-for-test
+	@$(BIN)/python tests/run_all.py $*
 
 # Every specification of the detectors on every backend, compiled ones too: a quarter of an hour more.
 test-every:

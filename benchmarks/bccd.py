@@ -31,7 +31,7 @@ VARIANT = "retinanet_resnet50_fpn"
 IMAGE_PX = (384, 512)  # 0.8 of the stored ones, so both resize alike, and without a border
 MAX_BOXES = 40
 RECIPE = Settings(
-    model=VARIANT, optimizer="adamw", rate=2e-4, batch_size=8, epochs=100, warm_up_steps=200, schedule="cosine",
+    model=VARIANT, optimizer="adamw", learning_rate=2e-4, batch_size=8, epochs=100, warmup_steps=200, lr_schedule="cosine",
     weight_decay=1e-4, clip_norm=10.0, precision="bfloat16",
 )  # fmt: skip
 WITHIN = 0.01  # of torchvision's AP50
@@ -58,7 +58,9 @@ def part(folder: Path, split: str) -> tuple[Part, int]:
     data = read(folder, "voc")
     chosen = replace(data, examples=[each for each in data.examples if each.split == split])
     height, width = IMAGE_PX
-    settings = Settings(batch_size=1, height_px=height, width_px=width, most_boxes=MAX_BOXES, for_training=False, input_threads=1)
+    settings = Settings(
+        batch_size=1, height_px=height, width_px=width, max_boxes_per_image=MAX_BOXES, for_training=False, num_input_workers=1
+    )
     with Pipeline(chosen, settings).batches() as stream:
         columns = [(each.images.copy(), each.boxes.copy(), each.classes.copy(), each.mask.copy()) for each in stream]
     images, boxes, classes, mask = (np.concatenate(column) for column in zip(*columns, strict=True))
@@ -196,7 +198,7 @@ def torch_step(torch: Any, train: Part, classes: int, recipe: Settings) -> tuple
     )
     model = model.cuda().train().to(memory_format=torch.channels_last)
     torch.backends.cudnn.benchmark = True
-    optimizer = torch.optim.AdamW(model.parameters(), recipe.rate, weight_decay=recipe.weight_decay, eps=ADAM_EPSILON)
+    optimizer = torch.optim.AdamW(model.parameters(), recipe.learning_rate, weight_decay=recipe.weight_decay, eps=ADAM_EPSILON)
     images = torch.from_numpy(train.images).cuda().permute(0, 3, 1, 2)
     targets = [
         {"boxes": torch.from_numpy(boxes[mask]).cuda(), "labels": torch.from_numpy(numbers[mask]).long().cuda() + 1}

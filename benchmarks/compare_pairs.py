@@ -44,8 +44,8 @@ LOOP = Variant("loop", arguments=("24",))
 TRAIN = Variant(
     "train",
     "",
-    settings=(("shapes", "160"), ("epochs", "1"), ("batch_size", "8"), ("evaluate_every_epochs", "0"), ("warm_up_steps", "5"),
-              ("most_repairs", "0"), ("backend", "jax"), ("input_threads", "1"), ("tensorboard", "false")),
+    settings=(("synthetic_images", "160"), ("epochs", "1"), ("batch_size", "8"), ("eval_interval", "0"), ("warmup_steps", "5"),
+              ("max_restarts", "0"), ("backend", "jax"), ("num_input_workers", "1"), ("tensorboard", "false")),
 )  # fmt: skip
 
 
@@ -127,7 +127,8 @@ PAIRS = [
     Pair("another process", IN_A_GROUP, replace(IN_A_GROUP, foreign_bytes=int(2.85 * 2**30)),
          ("another process holds 2.85 of 3 GiB",), ("foreign",)),
     one_change("trained, batch", TRAIN, _set(TRAIN, batch_size="32"), "batch_size 8 → 32", "batch"),
-    Pair("trained, rate and input_threads", TRAIN, _set(TRAIN, rate="3.0", input_threads="2"), ("rate 0.01 → 3", "input_threads"),
+    Pair("trained, rate and num_input_workers", TRAIN, _set(TRAIN, learning_rate="3.0", num_input_workers="2"), ("rate 0.01 → 3",
+    "num_input_workers"),
          ("learning_rate",)),
 ]  # fmt: skip
 IDENTICAL = {"images": IMAGES, "wide": WIDE, "files": FILES, "boxes": BOXES, "loop": LOOP, "train": TRAIN}

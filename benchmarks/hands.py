@@ -91,7 +91,7 @@ def inner(folder: str, width: int, augmented: str, way: str, threads: int, secon
     _take(Path(folder), width)
     augmentations = SSD if augmented == "SSD" else (Flip(),)
     settings = Settings(
-        batch_size=BATCH, height_px=PX, width_px=PX, augmentations=augmentations, input_threads=threads
+        batch_size=BATCH, height_px=PX, width_px=PX, augmentations=augmentations, num_input_workers=threads
     )  # fmt: skip
     stream: Any = Pipeline(read(Path(folder)), settings).batches(epochs=None)
     ends_at = time.perf_counter() + seconds

@@ -188,7 +188,7 @@ def unstall_pipeline(folder: Path, augmented: bool, engine: Any, cache_bytes: in
         augmentations=(Photometric(), IoUCrop(), Flip()) if augmented else (),
         engine=engine,
         cache_bytes=cache_bytes,
-        cache_folder=folder.parent / cache,
+        cache_dir=folder.parent / cache,
     )
     return Pipeline(DataSet(folder, "", ("thing",), (1,), examples), pipeline_settings)
 

@@ -50,9 +50,9 @@ def pipeline(data: Any, batch_size: int, detector: Any, for_training: bool) -> A
     return Pipeline(
         data,
         Settings(
-            batch_size=batch_size, height_px=height, width_px=width, resize=detector.resize, most_boxes=10,
+            batch_size=batch_size, height_px=height, width_px=width, resize=detector.resize, max_boxes_per_image=10,
             for_training=for_training, augmentations=(Flip(),) if for_training else (), cache_bytes=CACHE_BYTES, seed=SEED,
-            input_threads=1,
+            num_input_workers=1,
         ),
     )  # fmt: skip
 
@@ -71,7 +71,7 @@ def learn(variant: str) -> dict[str, Any]:
     detector = build(variant)
     image_px = detector.settings.image_px
     with tempfile.TemporaryDirectory() as folder:
-        train = shapes(settings.shapes, SEED, image_px, Path(folder) / "train")
+        train = shapes(settings.synthetic_images, SEED, image_px, Path(folder) / "train")
         held_out = shapes(HELD_OUT, HELD_OUT_SEED, image_px, Path(folder) / "held out")
         batches = pipeline(train, settings.batch_size, detector, for_training=True)
         step = Step(detector, settings, settings.epochs * batches.steps_per_epoch)

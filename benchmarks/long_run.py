@@ -59,8 +59,9 @@ OUT = Path("benchmarks/results/long_run.json")
 
 def settings(backend: str, batch_size: int) -> Settings:
     tiny = Settings(
-        shapes=1000, validation_share=0.05, model="ssd_tiny", detector={"image_px": [64, 64]}, epochs=100_000, rate=1e-4,
-        warm_up_steps=10, checkpoint_every_s=30.0, evaluate_every_epochs=5, most_boxes=10,
+        synthetic_images=1000, val_split=0.05, model="ssd_tiny", detector={"image_px": [64, 64]}, epochs=100_000,
+        learning_rate=1e-4,
+        warmup_steps=10, checkpoint_interval_s=30.0, eval_interval=5, max_boxes_per_image=10,
     )  # fmt: skip
     return changed(tiny, {"backend": backend, "batch_size": batch_size})
 

@@ -161,7 +161,7 @@ def measure_torch(results: Results, cases: tuple[Case, ...], jobs: int, ends_at:
 
 
 def of_torch(cases: tuple[Case, ...]) -> tuple[Case, ...]:
-    plain = [case for case in cases if case.micro_batch == case.batch_size and case.model in TORCH_MODELS]
+    plain = [case for case in cases if case.micro_batch_size == case.batch_size and case.model in TORCH_MODELS]
     return tuple(case for case in plain if case.batch_size <= 64)
 
 

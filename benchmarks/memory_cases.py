@@ -13,17 +13,17 @@ class Case:
     model: str
     px: int
     batch_size: int
-    micro_batch: int
+    micro_batch_size: int
     precision: str
     remat: bool = False
     optimizer: str = "sgd"
-    average_decay: float = 0.0
+    ema_decay: float = 0.0
 
     @property
     def name(self) -> str:
         parts = [self.model, f"{self.px}px", f"b{self.batch_size}", self.precision, self.optimizer]
-        parts += [f"m{self.micro_batch}"] if self.micro_batch != self.batch_size else []
-        parts += [word for word, is_so in (("remat", self.remat), ("average", bool(self.average_decay))) if is_so]
+        parts += [f"m{self.micro_batch_size}"] if self.micro_batch_size != self.batch_size else []
+        parts += [word for word, is_so in (("remat", self.remat), ("average", bool(self.ema_decay))) if is_so]
         return "-".join(parts)
 
     def settings(self) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def _of(model: str, small: int, large: int, batch: int) -> list[Case]:
         Case(model, small, 4 * batch, 4 * batch, "bfloat16"),
         Case(model, large, 2 * batch, 2 * batch, "bfloat16", remat=True),
         Case(model, small, batch, batch, "float32", optimizer="adamw"),
-        Case(model, large, 2 * batch, batch // 2, "bfloat16", average_decay=0.999),
+        Case(model, large, 2 * batch, batch // 2, "bfloat16", ema_decay=0.999),
     ]
 
 
@@ -55,7 +55,7 @@ _OF_EACH = (
 CASES = tuple(case for of_each in zip(*_OF_EACH, strict=True) for case in of_each)  # ended early, it has some of each detector
 TINY = (
     Case("ssd_tiny", 64, 4, 4, "float32"),
-    Case("ssd_tiny", 64, 8, 4, "float32", optimizer="adamw", average_decay=0.99),
+    Case("ssd_tiny", 64, 8, 4, "float32", optimizer="adamw", ema_decay=0.99),
     Case("retinanet_tiny", 64, 2, 2, "float32", remat=True),
 )
 

@@ -174,7 +174,7 @@ def main() -> None:
     began = time.monotonic()
     detector = detector_of(settings, {**settings.detector, "classes": CLASSES})
     step = Step(detector, settings, STEPS)
-    shapes = batch_shapes((case.px, case.px), case.batch_size, settings.most_boxes)
+    shapes = batch_shapes((case.px, case.px), case.batch_size, settings.max_boxes_per_image)
     random = np.random.default_rng(0)
     batch = {name: np.zeros(shape, kind) for name, (shape, kind) in shapes.items()}
     batch["images"] = random.integers(0, 256, batch["images"].shape, np.uint8)

@@ -33,7 +33,7 @@ CASES = (
     Case("fasterrcnn_resnet50_fpn", 320, 2, 2, "float32", optimizer="adamw"),
     # Looked at when the figures of the estimate were set by those above:
     Case("retinanet_resnet50_fpn_v2", 416, 1, 1, "float32"),
-    Case("fasterrcnn_mobilenet_v3_large_fpn", 512, 2, 1, "float32", average_decay=0.999),
+    Case("fasterrcnn_mobilenet_v3_large_fpn", 512, 2, 1, "float32", ema_decay=0.999),
 )
 PHASES = ("training", "evaluation")
 
@@ -97,7 +97,7 @@ def inner(question: str) -> None:
 
     plain, phase = json.loads(question)
     if phase == "evaluation":  # of as many images at once as are trained
-        plain["batch_size"] = plain["micro_batch"]
+        plain["batch_size"] = plain["micro_batch_size"]
     settings = from_plain(plain)
     detector = detector_of(settings, {**settings.detector, "classes": CLASSES})
     guess = estimated(detector, settings, phase, os.environ["KERAS_BACKEND"])

@@ -29,11 +29,14 @@ from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
 
 OUT = Path("benchmarks/results/ray_cluster.json")
-COMMANDS = {"kill_worker": "-m unstall.training", "kill_supervisor": "-m unstall train --go-on"}  # of the process that is killed
+COMMANDS = {
+    "kill_worker": "-m unstall.training",
+    "kill_supervisor": "-m unstall train --resume auto",
+}  # of the process that is killed
 FAULTS = ("none", *COMMANDS, "lose_node")
 SETTINGS = (
-    "--model", "ssd_tiny", "--detector", "image_px=64,64", "--shapes", "200", "--batch-size", "8", "--epochs", "20",
-    "--backend", "jax", "--checkpoint-every-steps", "10", "--evaluate-every-epochs", "0", "--no-tensorboard",
+    "--model", "ssd_tiny", "--detector", "image_px=64,64", "--synthetic-images", "200", "--batch-size", "8", "--epochs", "20",
+    "--backend", "jax", "--checkpoint-interval-steps", "10", "--eval-interval", "0", "--no-tensorboard",
 )  # fmt: skip
 ENDS_WITHIN_S = 420
 NODE_MEMORY_BYTES = 80 * 2**20
@@ -76,7 +79,7 @@ def measured(there: Nodes, nodes: int, fault: str, settings: Sequence[str] = SET
             "train",
             "--engine",
             "ray",
-            "--workers",
+            "--num-workers",
             str(nodes),
             "--out",
             str(run),

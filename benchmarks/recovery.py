@@ -88,7 +88,7 @@ def _chosen(results: dict[str, Any], kinds: list[str], rng: random.Random) -> li
 
 
 def _read(out: Path) -> dict[str, Any]:
-    empty: dict[str, Any] = {"checkpoint_every_steps": CHECKPOINT_EVERY_STEPS, "undisturbed": [], "runs": [], "faults": []}
+    empty: dict[str, Any] = {"checkpoint_interval_steps": CHECKPOINT_EVERY_STEPS, "undisturbed": [], "runs": [], "faults": []}
     return {**empty, **written.kept(out)}
 
 

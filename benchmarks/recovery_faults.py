@@ -25,7 +25,7 @@ GROUP_BYTES = 2**20  # that a worker may still have
 FULL_S = 60.0  # that memory stays nearly full
 FILLED_S = 3.0  # that a disk stays full
 NEARLY_FULL = 0.97  # of the limit that is in use
-LITTLE_PREFETCH = {"ahead_bytes": 2**20}  # else the images of all epochs are read before anything can befall them
+LITTLE_PREFETCH = {"prefetch_bytes": 2**20}  # else the images of all epochs are read before anything can befall them
 OPENS_IN_S = 0.4  # an image on the slow storage; a step takes eight
 
 
@@ -215,6 +215,10 @@ KINDS: dict[str, FaultKind] = {
     "starve": FaultKind(starve, needs_root=True, is_alone=True, may_lose=0, run_with=LITTLE_PREFETCH),
     "spoil_image": FaultKind(spoil_image, is_exact=False, restarts=False, run_with=LITTLE_PREFETCH),
     "block_image": FaultKind(block_image, is_exact=False, restarts=False, run_with=LITTLE_PREFETCH),
-    "explode": FaultKind(nothing, is_exact=False, settings={"rate": 1.0, "clip_norm": 0.0, "warm_up_steps": 0}, may_lose=None),
-    "diverge": FaultKind(nothing, is_exact=False, settings={"rate": 0.3, "clip_norm": 0.0, "warm_up_steps": 200}, may_lose=None),
+    "explode": FaultKind(
+        nothing, is_exact=False, settings={"learning_rate": 1.0, "clip_norm": 0.0, "warmup_steps": 0}, may_lose=None
+    ),
+    "diverge": FaultKind(
+        nothing, is_exact=False, settings={"learning_rate": 0.3, "clip_norm": 0.0, "warmup_steps": 200}, may_lose=None
+    ),
 }

@@ -38,9 +38,10 @@ PLACES = ("processor", "card", "card-as-it-comes")
 TIMES = ("train_s", "input_wait_s", "eval_s")  # columns of the history that no two runs have in common
 MAX_LIFE_S = 600.0
 TINY = Settings(
-    shapes=48, validation_share=0.25, detector={"image_px": [64, 64]}, epochs=12, batch_size=4, warm_up_steps=20,
-    optimizer="adamw", rate=2e-3, average_decay=0.9, augment=("flip", "photometric"), evaluate_every_epochs=5, input_threads=1,
-    most_boxes=10, checkpoint_every_steps=7, tensorboard=False,
+    synthetic_images=48, val_split=0.25, detector={"image_px": [64, 64]}, epochs=12, batch_size=4, warmup_steps=20,
+    optimizer="adamw", learning_rate=2e-3, ema_decay=0.9, augmentations=("horizontal_flip", "photometric_distort"),
+    eval_interval=5, num_input_workers=1,
+    max_boxes_per_image=10, checkpoint_interval_steps=7, tensorboard=False,
 )  # fmt: skip
 
 
@@ -137,7 +138,7 @@ def history(run: RunFolder) -> list[dict[str, str]]:
 
 def measure(backend: str, place: str, kills: int, seed: int, folder: Path) -> dict[str, Any]:
     settings = changed(TINY, {"backend": backend, "deterministic": place == "card"})
-    steps = settings.epochs * int(settings.shapes * (1 - settings.validation_share)) // settings.batch_size
+    steps = settings.epochs * int(settings.synthetic_images * (1 - settings.val_split)) // settings.batch_size
     undisturbed, disturbed = (new_run(folder / f"{backend}-{kind}", settings) for kind in ("undisturbed", "disturbed"))
     whole = live(undisturbed, place=place)
     assert whole.exit_code == 0, (undisturbed.path / "output.txt").read_text()[-2000:]

@@ -29,13 +29,14 @@ NEEDED = 0.97
 FIRST_STEP = 10
 LAG = 3  # steps, as the trainer reads them
 TINY = Settings(
-    model="ssd_tiny", batch_size=8, optimizer="adamw", rate=2e-3, most_boxes=10, cache_bytes=2**30, evaluate_every_epochs=0,
-    validation_share=0.1, checkpoint_every_s=10.0, tensorboard=False,
+    model="ssd_tiny", batch_size=8, optimizer="adamw", learning_rate=2e-3, max_boxes_per_image=10, cache_bytes=2**30,
+    eval_interval=0,
+    val_split=0.1, checkpoint_interval_s=10.0, tensorboard=False,
 )  # fmt: skip
 
 OPTIONS = (
-    "model", "backend", "batch_size", "optimizer", "rate", "most_boxes", "cache_bytes", "evaluate_every_epochs",
-    "validation_share", "checkpoint_every_s", "shapes", "epochs", "warm_up_steps",
+    "model", "backend", "batch_size", "optimizer", "learning_rate", "max_boxes_per_image", "cache_bytes", "eval_interval",
+    "val_split", "checkpoint_interval_s", "synthetic_images", "epochs", "warmup_steps",
 )  # fmt: skip
 
 
@@ -94,8 +95,8 @@ def in_a_process(way: str, settings: Settings) -> float:
 
 def measured(backend: str, pairs: int, steps: int) -> dict[str, Any]:
     shapes = 400
-    epochs = max(1, round(steps / (int(shapes * (1 - TINY.validation_share)) // TINY.batch_size)))
-    settings = changed(TINY, {"backend": backend, "shapes": shapes, "epochs": epochs, "warm_up_steps": 20})
+    epochs = max(1, round(steps / (int(shapes * (1 - TINY.val_split)) // TINY.batch_size)))
+    settings = changed(TINY, {"backend": backend, "synthetic_images": shapes, "epochs": epochs, "warmup_steps": 20})
     rates: dict[str, list[float]] = {"bare": [], "supervised": []}
     for number in range(pairs):
         for way in sorted(rates, reverse=number % 2 == 1):

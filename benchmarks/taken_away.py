@@ -2,11 +2,11 @@
 
     python -m benchmarks.taken_away [--engines vertex,kubeflow] [--out FILE]
 
-A machine is `unstall train --go-on --out gs://…` with a disk of its own (a state directory that nobody else has), the variables
-of the engine, and Google's storage emulator on loopback as the bucket. When there is a checkpoint, the machine of worker 1 gets
-SIGTERM, then the other one; both disks are deleted; the same two commands are started again. Told: the seconds from SIGTERM to
-the end, the exit codes, from which step the new machines went on, and whether the last loss is that of an undisturbed run.
-"""
+A machine is `unstall train --resume auto --out gs://…` with a disk of its own (a state directory that nobody else has), the
+variables of the engine, and Google's storage emulator on loopback as the bucket. When there is a checkpoint, the machine of
+worker 1 gets SIGTERM, then the other one; both disks are deleted; the same two commands are started again. Told: the seconds
+from SIGTERM to the end, the exit codes, from which step the new machines went on, and whether the last loss is that of an
+undisturbed run."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from unstall.journal.reader import read_folder
 OUT = Path("benchmarks/results/taken_away.json")
 PLACE = "gs://photos/runs/{name}"
 SETTINGS = (
-    "--model", "ssd_tiny", "--detector", "image_px=64,64", "--shapes", "200", "--batch-size", "8", "--epochs", "20",
-    "--backend", "jax", "--checkpoint-every-steps", "10", "--evaluate-every-epochs", "0", "--no-tensorboard", "--workers", "2",
+    "--model", "ssd_tiny", "--detector", "image_px=64,64", "--synthetic-images", "200", "--batch-size", "8", "--epochs", "20",
+    "--backend", "jax", "--checkpoint-interval-steps", "10", "--eval-interval", "0", "--no-tensorboard", "--num-workers", "2",
 )  # fmt: skip
 ENDS_WITHIN_S = 600
 
@@ -53,7 +53,7 @@ class Machines:
     def __init__(self, engine: str, place: str, folder: Path, address: str, port: int) -> None:
         self._disks = [folder / f"disk-{machine}" for machine in range(2)]
         self._place = place
-        command = [sys.executable, "-m", "unstall", "train", "--go-on", "--out", place, *SETTINGS]
+        command = [sys.executable, "-m", "unstall", "train", "--resume", "auto", "--out", place, *SETTINGS]
         self.processes = []
         for machine, disk in enumerate(self._disks):
             own = {**emulators.environment("gs", address), **variables(engine, machine, port), "XDG_STATE_HOME": str(disk)}

@@ -55,9 +55,10 @@ LASTS_S = {"freeze": 60.0, "slow": 30.0, "delay": 15.0, "loss": 15.0, "cut": 60.
 BEFORE_S = {"slow": 20.0}  # that the training goes on undisturbed: what is slow is so against what was before
 QUOTA = Path("/sys/fs/cgroup/cpu")
 SETTINGS = [
-    "--model=ssd_tiny", "--backend=jax", "--shapes=64", "--validation-share=0", "--batch-size=4", "--epochs=100000",
-    "--warm-up-steps=5", "--optimizer=sgd", "--rate=0.0001", "--checkpoint-every-steps=5", "--no-tensorboard", "--most-boxes=10",
-    "--input-threads=1", "--cache-bytes=0", "--most-repairs=1000", "--force", "--detector=image_px=64,64",
+    "--model=ssd_tiny", "--backend=jax", "--synthetic-images=64", "--val-split=0", "--batch-size=4", "--epochs=100000",
+    "--warmup-steps=5", "--optimizer=sgd", "--learning-rate=0.0001", "--checkpoint-interval-steps=5", "--no-tensorboard",
+    "--max-boxes-per-image=10",
+    "--num-input-workers=1", "--cache-bytes=0", "--max-restarts=1000", "--force", "--detector=image_px=64,64",
     "--detector=convs=[1,1,1,1,1]", "--detector=ratios=[[2.0],[2.0]]", "--detector=scales=[0.1,0.3,0.6]",
 ]  # fmt: skip
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "jax"}
@@ -102,7 +103,7 @@ class Cluster:
             **who,
             "JAX_COMPILATION_CACHE_DIR": str(self._folder / f"compiled-{self.hosts.count}"),
         }
-        command = [sys.executable, "-m", "unstall", "train", "--out", str(self.run(worker).path), "--go-on", *SETTINGS]
+        command = [sys.executable, "-m", "unstall", "train", "--out", str(self.run(worker).path), "--resume", "auto", *SETTINGS]
         with (self._folder / f"said-{worker}.txt").open("ab") as said:
             return subprocess.Popen(self.hosts.command(worker, command), env=env, stdout=said, stderr=said)
 

@@ -171,9 +171,10 @@ def settings_page() -> str:
     lines = [
         _from("src/unstall/config/settings.py") + "# The settings of a training",
         "",
-        "As options of `unstall train`, `preflight`, `plan` and `sweep` (`--batch-size 8`), or in a settings file",
+        "As options of `unstall train`, `preflight`, `plan` and `lr-find` (`--batch-size 8`), or in a settings file",
         "(`batch_size = 8`), which `unstall init` writes. What holds without them < the recipe of the model < the file <",
-        "options: later ones win, and `unstall train --show-settings` says where each came from.",
+        "options: later ones win, and `unstall train --show-settings` says where each came from. A file that has a setting under",
+        "the name of an earlier version loads, with a note that says the new one; so does a run folder.",
     ]
     for heading, names in toml_file.groups().items():
         lines += [

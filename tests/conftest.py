@@ -7,6 +7,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.run_all import BACKENDS, mentions
 from unstall.probe.core import probe
 
 # A busy machine is no fault of what is tested.
@@ -16,6 +17,15 @@ hypothesis.settings.load_profile("any machine")
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A run of a backend collects only the files that mention it."""
+    marked = {(item.path, name) for item in items for name in BACKENDS if item.get_closest_marker(name)}
+    if unseen := sorted(f"{path}: {name}" for path, name in marked if path.name.startswith("test_") and not mentions(path, name)):
+        raise pytest.UsageError(
+            f"Expected the backend's name in every file with tests that need it. Not there: {', '.join(unseen)}"
+        )
 
 
 @pytest.fixture(autouse=True)

@@ -34,7 +34,7 @@ def run_watched(
 
 
 def _run(command: list[str], stdin: bytes, env: dict[str, str] | None) -> Seen:
-    done = subprocess.run(command, input=stdin, capture_output=True, env={**os.environ, **(env or {})}, check=False, timeout=120)
+    done = subprocess.run(command, input=stdin, capture_output=True, env={**os.environ, **(env or {})}, check=False, timeout=240)
     return Seen(done.returncode, done.stdout, done.stderr)
 
 

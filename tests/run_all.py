@@ -1,38 +1,46 @@
-"""Run every check, three lanes beside each other, and list what failed at the end: `make test`.
+"""Run every check, several beside each other, and list what failed at the end: `make test`.
 
-Two lanes compute, on a core each; the third waits (for a watcher's timeouts, a server, a browser) and hardly holds up the others.
-A run that fails ends neither its lane nor the others. Exit code 1 if anything failed, 130 after Ctrl-C.
+Runs that compute are in one queue, and two places take from it, a core for each. Runs that mostly wait (for a watcher's timeouts, a
+server, a browser) are in another, with two places of its own: they use a quarter of a core. The longest runs come first.
+A run that fails ends none of the others. Exit code 1 if anything failed, 130 after Ctrl-C.
+
+`make test-quick` runs the group "quick": the checks, the laws, and of every room the tests that neither start a process nor wait.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 TREES = ("src", "tests", "benchmarks", "docs", "demo", "fuzz")
+BACKENDS = ("tensorflow", "jax", "torch")
+NO_BACKEND = " and ".join(f"not {name}" for name in BACKENDS)
+COMPUTING_PLACES, WAITING_PLACES = 2, 2
 
 LEARNING = ("tests/detectors", "tests/training")
-WAITING = tuple(
-    f"tests/{name}"
-    for name in ("board", "cloud", "diagnosis/workers", "training/distributed", "sensors", "storage", "supervisor")
-)
+SUPERVISING = ("tests/supervisor",)
+SERVING = tuple(f"tests/{name}" for name in ("board", "cloud", "diagnosis/workers", "training/distributed", "sensors", "storage"))
+LAWS = tuple(f"tests/test_{name}.py" for name in ("laws", "layers", "completeness", "docs", "run_all"))
+SLOW = re.compile(r"\b(subprocess|multiprocessing|threading|sleep|UNSTALL|Place|browser)\b")
 READING = ("tests/data", "tests/tfod")
-NO_BACKEND = "not tensorflow and not jax and not torch"
 
 
 @dataclass(frozen=True)
 class Run:
     name: str
     command: tuple[str, ...]
+    waits: bool = False  # most of the time, or is short
 
 
 def pytest(name: str, marks: str, *paths: str, ignore: Sequence[str] = ()) -> Run:
@@ -40,8 +48,33 @@ def pytest(name: str, marks: str, *paths: str, ignore: Sequence[str] = ()) -> Ru
     return Run(name, (str(BIN / "pytest"), "-rfE", "-m", marks, *paths, *(f"--ignore={path}" for path in ignore)))
 
 
+def on_backend(name: str, backend: str, *folders: str, ignore: Sequence[str] = ()) -> Run:
+    """The tests that need this backend. Files that do not mention it are not even collected."""
+    paths = sorted(path for folder in folders or ("tests",) for path in (ROOT / folder).rglob("test_*.py"))
+    left_out = [ROOT / folder for folder in ignore]
+    chosen = [path for path in paths if mentions(path, backend) and not any(path.is_relative_to(folder) for folder in left_out)]
+    return pytest(name, backend, *(path.relative_to(ROOT).as_posix() for path in chosen))
+
+
+def mentions(path: Path, backend: str) -> bool:
+    """Whether a test of this file may be marked with the backend. `tests/conftest.py` refuses a mark that is not seen here."""
+    text = path.read_text(encoding="utf-8")
+    return backend in text or "tests.detectors.conformance" in text
+
+
+def quick_files() -> list[str]:
+    """The laws, and the files of tests that neither start a process, nor wait, nor need a server: seconds, all together."""
+    folders = sorted(path for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "specimens")
+    found = [path for folder in folders for path in sorted(folder.rglob("test_*.py")) if not SLOW.search(path.read_text("utf-8"))]
+    return [*LAWS, *(path.relative_to(ROOT).as_posix() for path in found)]
+
+
 def tool(name: str, *words: str) -> Run:
-    return Run(name, (str(BIN / words[0]), *words[1:]))
+    return Run(name, (str(BIN / words[0]), *words[1:]), waits=True)
+
+
+def waiting(run: Run) -> Run:
+    return replace(run, waits=True)
 
 
 CHECKS = (
@@ -50,38 +83,53 @@ CHECKS = (
     tool("types", "mypy"),
     tool("docs", "python", "docs/generate.py", "--check"),
 )
-LANES: dict[str, tuple[Run, ...]] = {
-    "check": CHECKS,
+# In each group the longest come first.
+GROUPS: dict[str, tuple[Run, ...]] = {
     "torch": (
-        pytest("PyTorch", "torch"),
-        pytest("no backend", NO_BACKEND, ignore=(*WAITING, *READING)),
+        on_backend("PyTorch, learning", "torch", *LEARNING),
+        on_backend("PyTorch, watching", "torch", ignore=LEARNING),
     ),
-    "compiled": (
-        pytest("JAX", "jax"),
-        pytest("TensorFlow, learning", "tensorflow", *LEARNING),
+    "jax": (
+        on_backend("JAX, learning", "jax", *LEARNING),
+        on_backend("JAX, watching", "jax", ignore=LEARNING),
+    ),
+    "tensorflow": (
+        waiting(on_backend("TensorFlow, watching", "tensorflow", ignore=LEARNING)),
+        on_backend("TensorFlow, learning", "tensorflow", *LEARNING),
+    ),
+    "no-backend": (
+        waiting(pytest("no backend, supervising", NO_BACKEND, *SUPERVISING)),
+        pytest("no backend", NO_BACKEND, ignore=(*SUPERVISING, *SERVING, *READING)),
+        waiting(pytest("no backend, serving", NO_BACKEND, *SERVING)),
         pytest("no backend, reading data", NO_BACKEND, *READING),
     ),
-    "watching": (
-        pytest("no backend, waiting", NO_BACKEND, *WAITING),
-        pytest("TensorFlow, watching", "tensorflow", ignore=LEARNING),
+    "check": CHECKS,
+    "quick": (
+        pytest("quick", NO_BACKEND, *quick_files()),
+        *CHECKS,
     ),
 }
-ALL = (LANES["torch"], LANES["compiled"], (*LANES["check"], *LANES["watching"]))  # three places
+WHOLE = ("check", "torch", "jax", "no-backend", "tensorflow")
+ALL = tuple(GROUPS[name][turn] for turn in range(4) for name in WHOLE if turn < len(GROUPS[name]))
 
 
 @dataclass
 class Outcome:
-    """What failed so far, of all lanes; each is printed as it happens and again at the end."""
+    """What failed so far, of all runs; each is printed as it happens and again at the end."""
 
     failures: list[str] = field(default_factory=list)
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
     is_stopped: bool = False
 
-    def run_lane(self, lane: Sequence[Run]) -> None:
-        for run in lane:
-            if not self.is_stopped:
-                self.run(run)
+    def take(self, *queues: deque[Run]) -> None:
+        """Run what is in the queues, one after the other; from the second only when the first is empty."""
+        while not self.is_stopped:
+            with self.lock:
+                run = next((queue.popleft() for queue in queues if queue), None)
+            if run is None:
+                return
+            self.run(run)
 
     def run(self, run: Run) -> None:
         began = time.monotonic()
@@ -129,16 +177,19 @@ def _indented(text: str) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("lanes", nargs="*", metavar="LANE", help=f"Lanes to run: {', '.join(LANES)}. Default: all of them.")
-    asked = parser.parse_args(arguments).lanes
-    if unknown := [name for name in asked if name not in LANES]:
-        parser.error(f"Expected lanes of {', '.join(LANES)}. Received: {', '.join(unknown)}")
-    return run_lanes([LANES[name] for name in asked] or ALL)
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"Groups to run: {', '.join(GROUPS)}. Default: all but quick.")
+    asked = parser.parse_args(arguments).groups
+    if unknown := [name for name in asked if name not in GROUPS]:
+        parser.error(f"Expected groups of {', '.join(GROUPS)}. Received: {', '.join(unknown)}")
+    return run_beside([run for name in asked for run in GROUPS[name]] or ALL)
 
 
-def run_lanes(lanes: Sequence[Sequence[Run]]) -> int:
+def run_beside(runs: Sequence[Run]) -> int:
     outcome = Outcome()
-    threads = [threading.Thread(target=outcome.run_lane, args=(lane,), daemon=True) for lane in lanes]
+    computing = deque(run for run in runs if not run.waits)
+    waits = deque(run for run in runs if run.waits)
+    places = [(computing, waits)] * COMPUTING_PLACES + [(waits,)] * WAITING_PLACES
+    threads = [threading.Thread(target=outcome.take, args=queues, daemon=True) for queues in places]
     try:
         for thread in threads:
             thread.start()

@@ -100,7 +100,7 @@ def test_a_cause_examines_a_journal(name: str) -> None:
 def test_a_cause_that_shows_among_workers_examines_a_run_group(name: str) -> None:
     examine = CAUSES.module(name).examine_workers
     assert list(inspect.signature(examine).parameters) == ["run_group"], (
-        f"{name}: examine_workers takes one argument, the group of runs."
+        f"{name}: examine_workers takes one argument, the run group."
     )
     text = (ROOT / "tests" / "diagnosis" / "causes" / f"test_{name}.py").read_text(encoding="utf-8")
     assert "examine_workers" in text, f"tests/diagnosis/causes/test_{name}.py: add tests of what shows among several workers."

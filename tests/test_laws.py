@@ -72,7 +72,7 @@ LIGHT_NAMES = frozenset({"__version__"})  # of `from unstall import …`
 def frameworks_after(code: str) -> list[str]:
     """The frameworks that a fresh interpreter has loaded after running the code."""
     report = f"\nimport json, sys\nprint(json.dumps(sorted({set(FRAMEWORKS)!r} & set(sys.modules))))"
-    done = subprocess.run([sys.executable, "-c", code + report], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code + report], capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, done.stderr
     loaded: list[str] = json.loads(done.stdout.splitlines()[-1])
     return loaded
@@ -172,7 +172,7 @@ except SystemExit as end:
         "attach PID",
         "run -- PYTHON -c pass",
         "train --show-settings",
-        "train --models",
+        "train --list-models",
         "report RUN --out PAGE",
     ],
 )

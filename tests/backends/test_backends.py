@@ -46,7 +46,7 @@ except InvalidInputError as error:
 )
 def test_keras_starts_without_remarks_on_the_backend_that_was_chosen_and_on_no_other_later(name: str, other: str) -> None:
     program = [sys.executable, "-c", PROGRAM.format(name=name, other=other)]
-    done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=240)
     refused = f"Keras runs on {name} already in this process; {other} needs a process of its own."
     assert done.stdout.splitlines() == [f"{name} False", f"{name} True", f"{name} {name} {name}", refused]
     assert done.stderr == "something to know\nafterwards\n", "all else that is said is said"

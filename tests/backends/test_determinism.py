@@ -22,7 +22,7 @@ TOLD = {
 def test_the_backend_runs_so(name: str) -> None:
     """An unknown flag would end it."""
     program = [sys.executable, "-c", BEGIN.format(name=name) + TOLD[name]]
-    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=240)
     assert (done.returncode, done.stdout) == (0, "3.0\n"), done.stderr
 
 

@@ -84,7 +84,7 @@ def opened(browser: Any, board: Board) -> Iterator[Open]:
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
         page.on("request", lambda asked: None if asked.url.startswith((own, "data:")) else complaints.append(asked.url))
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(60_000)
         page.goto(own + path)
         return page
 
@@ -185,7 +185,7 @@ def test_a_real_training_is_followed_to_its_end(board: Board, opened: Open, tmp_
         assert page.locator("#live").inner_text() == "● live"
         page.locator("#plot-loss svg").wait_for()
         page.locator("header .state").get_by_text("done").wait_for()
-        assert run.wait(20) == 0
+        assert run.wait(240) == 0
     page.get_by_text("40 steps").first.wait_for()
     page.locator("#live").get_by_text("this run is over").wait_for()
 

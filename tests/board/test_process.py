@@ -27,7 +27,7 @@ from unstall.journal import run_folder
 
 def call(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [*UNSTALL, *arguments], capture_output=True, text=True, check=False, timeout=60, env={**os.environ, **env}, input=""
+        [*UNSTALL, *arguments], capture_output=True, text=True, check=False, timeout=240, env={**os.environ, **env}, input=""
     )
     assert "Traceback" not in done.stderr, done.stderr
     return done
@@ -51,7 +51,7 @@ def a_board(*arguments: str) -> Iterator[dict[str, Any]]:
 
 def get(address: str, path: str) -> tuple[int, str]:
     host = address.removeprefix("http://").partition("/")[0]
-    connection = HTTPConnection(host, timeout=20)
+    connection = HTTPConnection(host, timeout=120)
     connection.request("GET", path)
     answer = connection.getresponse()
     return answer.status, answer.read().decode()
@@ -80,7 +80,7 @@ def test_a_folder_has_one_board_which_is_found_again_and_ended(folder: Path) -> 
         assert other.returncode == 2 and "is there already" in other.stderr and "unstall board --stop" in other.stderr
         ended = call("board", "--stop")
         assert ended.returncode == 0 and str(first["process"]) in ended.stdout
-        assert first["popen"].wait(10) == 0
+        assert first["popen"].wait(240) == 0
     assert process.find(folder) is None
     assert sorted(path.name for path in folder.iterdir() if path.suffix == ".json") == []
     none = call("board", "--stop")
@@ -94,7 +94,7 @@ def test_where_it_is_stands_in_a_file_for_the_user_alone_which_may_be_old(folder
         assert board["address"].endswith("/?token=a-token-of-enough-letters")
         assert get(board["address"], "/")[0] == 401
         os.kill(board["process"], signal.SIGKILL)
-        board["popen"].wait(10)
+        board["popen"].wait(240)
         assert path.exists() and process.find(folder) is None
 
 
@@ -140,7 +140,7 @@ def test_when_nobody_looks_or_the_folder_is_removed_it_ends(folder: Path, tmp_pa
     (tmp_path / "other").mkdir()
     with a_board("--port", "0", "--idle-hours", "0") as idle, a_board(str(tmp_path / "other"), "--port", "0") as other:
         (tmp_path / "other").rmdir()
-        assert idle["popen"].wait(30) == 0 and other["popen"].wait(30) == 0
+        assert idle["popen"].wait(240) == 0 and other["popen"].wait(240) == 0
 
 
 # --- beside a run ---
@@ -160,7 +160,7 @@ def test_a_run_starts_its_board_which_outlives_it_and_a_training_finds_it_again(
     trained = a_run({"at": 12, "exit": 77})
     worker = SUPERVISE.replace("RunOptions()", "RunOptions(board=True)")
     again = subprocess.run(
-        [sys.executable, "-c", worker, str(trained.path)], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", worker, str(trained.path)], capture_output=True, text=True, check=True, timeout=240
     )
     assert f"unstall: board: {address}/run/{trained.name}" in again.stderr
     rows = {row["run"]: row for row in json.loads(get(address, "/runs.json")[1])["runs"]}

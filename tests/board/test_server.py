@@ -24,7 +24,7 @@ HOSTILE = "<img src=x onerror=alert(1)>&'\""
 
 class Asked:
     def __init__(self, port: int, path: str, method: str = "GET", **headers: str) -> None:
-        connection = HTTPConnection("127.0.0.1", port, timeout=20)
+        connection = HTTPConnection("127.0.0.1", port, timeout=120)
         connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
         answer = connection.getresponse()
         self.status, self.headers = answer.status, answer.headers
@@ -155,7 +155,7 @@ def test_what_is_no_request_is_refused_and_the_next_is_answered(port: int) -> No
         b"GET / HTTP/9.9\r\n\r\n",
         b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n",
     ):
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as plain:
+        with socket.create_connection(("127.0.0.1", port), timeout=120) as plain:
             plain.sendall(nonsense)
             assert b"Traceback" not in plain.recv(65536)
     assert Asked(port, "/").status == 200

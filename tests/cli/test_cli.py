@@ -32,7 +32,7 @@ def call(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     own = Path(os.environ.get("UNSTALL_HOME", "/nowhere/runs")).parent  # a fixture of a module has none; it may be a bucket
     folder = own if Path.cwd() == STARTED_IN and own.is_dir() else Path.cwd()
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=120, env=environment, input="", cwd=folder
+        command, capture_output=True, text=True, check=False, timeout=240, env=environment, input="", cwd=folder
     )
     assert "Traceback" not in done.stderr, done.stderr
     return done
@@ -213,7 +213,7 @@ def test_run_without_a_program_shows_how_it_is_called() -> None:
 def test_a_script_is_run_by_python_and_an_error_that_has_no_known_cause_is_named(tmp_path: Path, own_home: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text("def load(name):\n    return {'a': 1}[name]\n\nprint(load('a'))\nload('b')\n")
-    done = subprocess.run([*UNSTALL, "run", "train.py"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run([*UNSTALL, "run", "train.py"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 1 and done.stdout == "1\n"
     assert "cannot tell why it failed: KeyError: 'b', at train.py:2" in " ".join(done.stderr.split())
     listed = call("runs").stdout
@@ -233,7 +233,7 @@ def test_ctrl_c_is_told_from_something_that_was_refused(tmp_path: Path) -> None:
     while not psutil.Process(started.pid).children():
         time.sleep(0.02)
     started.send_signal(signal.SIGINT)
-    _, said = started.communicate(timeout=60)
+    _, said = started.communicate(timeout=240)
     assert started.returncode == 130 and said.strip().endswith("unstall: interrupted.")
 
 
@@ -287,7 +287,7 @@ def test_json_to_a_file_is_the_story_and_the_summary_is_still_shown(tmp_path: Pa
 def test_closed_streams_of_ours_do_not_cost_the_exit_code(closed: str, tmp_path: Path) -> None:
     program = write(tmp_path, "import sys; sys.exit(5)")
     command = f"{' '.join(UNSTALL)} run -- {sys.executable} {program} {closed}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 5
     assert done.stdout == ""
     assert "Traceback" not in done.stderr

@@ -89,7 +89,7 @@ def test_a_split_has_the_other_name_that_everyone_gives_it(tmp_path: Path) -> No
 
 
 def test_small_files_are_packed_and_a_variable_that_is_not_set_is_refused(tmp_path: Path) -> None:
-    assert call("data", "shapes", str(tmp_path / "set"), "--images", "6", "--size", "64x64").returncode == 0
+    assert call("data", "shapes", str(tmp_path / "set"), "--num-images", "6", "--image-size", "64x64").returncode == 0
     done = as_json("data", "pack", str(tmp_path / "set"), str(tmp_path / "packed"))
     assert (done["images"], done["to"]["format"]) == (6, "tfrecord")
     assert len(list((tmp_path / "packed").glob("*.record"))) == done["shards"]

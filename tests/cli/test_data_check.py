@@ -16,7 +16,9 @@ from tests.cli.test_cli import as_json, call
 def sick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sick") / "set"
     wanted = ["box_inverted", "image_truncated", "image_rotated", "box_tiny", "box_outside"]
-    done = call("data", "shapes", str(path), "--images", "30", "--size", "160x120", *(f"--defect={name}" for name in wanted))
+    done = call(
+        "data", "shapes", str(path), "--num-images", "30", "--image-size", "160x120", *(f"--defect={name}" for name in wanted)
+    )
     assert done.returncode == 0, done.stderr
     assert all(name in done.stdout for name in wanted)
     return path
@@ -26,7 +28,17 @@ def sick(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def well(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("well") / "set"
     told = as_json(
-        "data", "shapes", str(path), "--images", "20", "--size", "160x120", "--format", "voc", "--splits", "train=3,val=1"
+        "data",
+        "shapes",
+        str(path),
+        "--num-images",
+        "20",
+        "--image-size",
+        "160x120",
+        "--format",
+        "voc",
+        "--splits",
+        "train=3,val=1",
     )
     assert told["images"] == 20 and told["format"] == "voc" and told["defects"] == []
     return path
@@ -77,7 +89,7 @@ def test_check_beside_a_run_is_shown_by_its_report(sick: Path, tmp_path: Path) -
 
 
 def test_names_from_a_file_cannot_write_into_the_page(tmp_path: Path) -> None:
-    call("data", "shapes", str(tmp_path / "set"), "--images", "5", "--size", "64x64", "--splits", "")
+    call("data", "shapes", str(tmp_path / "set"), "--num-images", "5", "--image-size", "64x64", "--splits", "")
     path = tmp_path / "set" / "annotations" / "instances.json"
     content = json.loads(path.read_text())
     content["images"][0]["file_name"] = "<script>alert(1)</script>.jpg"
@@ -147,13 +159,13 @@ def test_stats_as_json_with_one_detector(well: Path) -> None:
 
 def test_show_draws_a_sheet(well: Path, tmp_path: Path) -> None:
     out = tmp_path / "sheet.png"
-    told = as_json("data", "show", str(well), "--out", str(out), "--count", "8", "--columns", "4", "--side", "100")
+    told = as_json("data", "show", str(well), "--out", str(out), "--num-images", "8", "--columns", "4", "--tile-size", "100")
     assert len(told["examples"]) == 8
     with Image.open(out) as picture:
         assert picture.size == (4 * 112, 2 * 126)
         assert len(picture.getcolors(1 << 20)) > 1000
-    same = as_json("data", "show", str(well), "--out", str(out), "--count", "8", "--seed", "0")
-    other = as_json("data", "show", str(well), "--out", str(out), "--count", "8", "--seed", "1")
+    same = as_json("data", "show", str(well), "--out", str(out), "--num-images", "8", "--seed", "0")
+    other = as_json("data", "show", str(well), "--out", str(out), "--num-images", "8", "--seed", "1")
     assert same["examples"] == told["examples"] != other["examples"]
 
 
@@ -170,8 +182,8 @@ def test_show_can_be_asked_for_a_class_and_a_split(well: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--size", "640", "Expected --size as WIDTHxHEIGHT"),
-        ("--size", "3x3", "Expected images from 16"),
+        ("--image-size", "640", "Expected --size as WIDTHxHEIGHT"),
+        ("--image-size", "3x3", "Expected images from 16"),
         ("--splits", "train", "Expected --splits as NAME=SHARE"),
         ("--defect", "box_purple", "There is no defect 'box_purple'"),
         ("--format", "cocoa", "There is no format 'cocoa'"),

@@ -29,7 +29,7 @@ def tiny_pth(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def photographs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("photographs")
-    assert call("data", "shapes", str(folder / "set"), "--images", "6", "--size", "120x90").returncode == 0
+    assert call("data", "shapes", str(folder / "set"), "--num-images", "6", "--image-size", "120x90").returncode == 0
     return folder / "set"
 
 
@@ -64,14 +64,14 @@ def test_import_as_json_has_all_of_it(tiny_pth: Path, tmp_path: Path) -> None:
     names = tmp_path / "names.txt"
     names.write_text("".join(f"{number}\n" for number in range(5)))
     out = str(tmp_path / "five.safetensors")
-    told = as_json("weights", "import", str(tiny_pth), "--out", out, "--classes", "5", "--names", str(names))
+    told = as_json("weights", "import", str(tiny_pth), "--out", out, "--num-classes", "5", "--class-names", str(names))
     assert told["holds"] == "headless" and told["classes"] == 5 and told["class_names"] == ["0", "1", "2", "3", "4"]
     assert sum(group["count"] for group in told["new"]) == 2
     assert {"why": "no such tensor here", "count": 1, "names": ["epoch_mean"]} in told["left_out"]
     taken = len(told["taken"])
     assert taken + 2 == len(shapes.known()[VARIANT].shapes)
     names.write_text("one\n")
-    done = call("weights", "import", str(tiny_pth), "--out", out, "--names", str(names))
+    done = call("weights", "import", str(tiny_pth), "--out", out, "--class-names", str(names))
     assert done.returncode == 2 and "expected 6 names, a line for each class. Received: 1" in done.stderr
 
 
@@ -97,7 +97,7 @@ from unstall.cli import main
 main()
 """
     command = [sys.executable, "-c", program, "weights", "import", str(tiny_pth), "--out", str(tmp_path / "a.safetensors")]
-    assert subprocess.run(command, check=False, capture_output=True, timeout=60).returncode == 0
+    assert subprocess.run(command, check=False, capture_output=True, timeout=240).returncode == 0
 
 
 # --- what is wrong is said before a framework is loaded ---
@@ -141,7 +141,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(package: s
     weights = str(tiny_weights(tmp_path / "tiny.safetensors"))
     words = [weights if word == "WEIGHTS" else word for word in command.split()]
     program = f"import sys\nsys.modules[{package!r}] = None\nfrom unstall.cli import main\nmain()"
-    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 5 and f"the package '{package}'" in done.stderr and "pip install 'unstall[" in done.stderr
 
 
@@ -161,7 +161,7 @@ def test_evaluate_for_a_person_as_json_as_a_page_and_as_a_picture(tmp_path: Path
         str(photographs),
         "--backend",
         "torch",
-        "--batch",
+        "--batch-size",
         "4",
         *targets,
         COLUMNS="120",
@@ -181,7 +181,7 @@ def test_predict_draws_pictures_and_prints_boxes(tmp_path: Path, photographs: Pa
     out = tmp_path / "drawn"
     (photographs / "broken.jpg").write_bytes(b"no image")
     done = call(
-        "predict", str(photographs), "--weights", weights, "--out", str(out), "--backend", "torch", "--least-score", "0.1", "--json", "-"
+        "predict", str(photographs), "--weights", weights, "--out", str(out), "--backend", "torch", "--score-threshold", "0.1", "--json", "-"
     )  # fmt: skip
     (photographs / "broken.jpg").unlink()
     assert done.returncode == 1, done.stderr  # as not all of them could be read

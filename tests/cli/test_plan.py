@@ -11,9 +11,9 @@ from tests.cli.test_cli import as_json, call
 
 
 def test_it_lists_the_cards() -> None:
-    done = call("plan", "--devices")
+    done = call("plan", "--list-devices")
     assert done.returncode == 0 and "h200" in done.stdout and "NVIDIA A100-SXM4-80GB" in done.stdout
-    assert {each["name"] for each in as_json("plan", "--devices")["devices"]} >= {"h200", "h100", "a100", "t4"}
+    assert {each["name"] for each in as_json("plan", "--list-devices")["devices"]} >= {"h200", "h100", "a100", "t4"}
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_it_lists_the_cards() -> None:
     [
         (["--device", "h20"], "There is no device 'h20' in the table. Did you mean 'h200'?"),
         (["--model", "retinanet_tini"], "There is no detector 'retinanet_tini'. Did you mean 'retinanet_tiny'?"),
-        (["--device", "h200", "--cards", "absent.json"], "Cannot read the table of cards 'absent.json': No such file"),
+        (["--device", "h200", "--device-table", "absent.json"], "Cannot read the table of cards 'absent.json': No such file"),
         (["--batch-size", "0"], "--batch-size: expected a whole number from 1"),
     ],
 )

@@ -27,7 +27,7 @@ print(json.dumps(told))
 
 def call(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [*UNSTALL, *arguments], capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **env}, input=""
+        [*UNSTALL, *arguments], capture_output=True, text=True, check=False, timeout=240, env={**os.environ, **env}, input=""
     )
     assert "Traceback" not in done.stderr, done.stderr
     return done

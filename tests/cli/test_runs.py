@@ -120,6 +120,6 @@ def test_what_is_wrong_is_named_and_nothing_is_removed(arguments: list[str], wor
 
 def test_a_mistake_ends_with_2_and_a_line(own_home: Path) -> None:
     done = subprocess.run(
-        [*UNSTALL, "runs", "--since", "soon"], capture_output=True, text=True, check=False, env={**os.environ}, timeout=60
+        [*UNSTALL, "runs", "--since", "soon"], capture_output=True, text=True, check=False, env={**os.environ}, timeout=240
     )
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)

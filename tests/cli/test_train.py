@@ -1,4 +1,4 @@
-"""`unstall train`, `preflight`, `init` and `sweep` as a person meets them: what is printed, what is refused, in real processes."""
+"""`unstall train`, `preflight`, `init` and `lr-find` as a person meets them: what is printed, what is refused, in real processes."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def photographs(tmp_path: Path) -> str:
 
 
 def test_the_models_are_listed_with_their_recipes() -> None:
-    told = as_json("train", "--models")
+    told = as_json("train", "--list-models")
     assert [row["model"] for row in told["models"]] == list(variants())
     assert all(row["parameters"] > 100_000 and row["epochs"] > 0 for row in told["models"])
-    printed = call("train", "--models", COLUMNS="80").stdout
+    printed = call("train", "--list-models", COLUMNS="80").stdout
     assert "retinanet_resnet50_fpn_v2" in printed and "…" not in printed, "nothing is cut off on a narrow terminal"
 
 
@@ -50,7 +50,7 @@ def test_settings_are_shown_with_where_each_came_from(tmp_path: Path) -> None:
         (("--model", "ssd_tinny"), "Did you mean 'ssd_tiny'?"),
         (("--epochs", "0"), "--epochs: expected a whole number from 1 to 1,000,000. Received: 0"),
         (("--detector", "image_pix=64,64"), "Did you mean 'image_px'?"),
-        (("--augment", "flop"), "augment: there is no 'flop'. Did you mean 'flip'?"),
+        (("--augmentations", "horizontal_flop"), "augmentations: there is no 'horizontal_flop'. Did you mean 'horizontal_flip'?"),
         (("--config", "not-there.toml"), "Cannot read the settings file 'not-there.toml': No such file"),
         (("--resume", "no-such-run"), "no run 'no-such-run'"),
         (("--resume", "last", "--out", "x"), "--out: a run that goes on has its folder"),
@@ -108,9 +108,9 @@ def test_init_writes_a_file_that_train_takes(photographs: str, tmp_path: Path) -
     text = file.read_text()
     assert all(name in text for name in settings.names())
     told = as_json("train", "--config", str(file), "--show-settings")
-    assert told["settings"]["data"] == photographs and told["settings"]["most_boxes"] == 10
+    assert told["settings"]["data"] == photographs and told["settings"]["max_boxes_per_image"] == 10
     assert tomllib.loads(text)["model"] == told["settings"]["model"]
-    assert f"# rate = {told['settings']['rate']}\n" in text  # the recipe's, which holds
+    assert f"# learning_rate = {told['settings']['learning_rate']}\n" in text  # the recipe's, which holds
 
 
 def test_init_overwrites_nothing_and_refuses_what_is_no_data(photographs: str, tmp_path: Path) -> None:
@@ -153,7 +153,9 @@ def test_what_init_has_written_is_used_and_said_first(photographs: str, folder: 
     assert "embedded shapes" not in looked.stdout
 
 
-@pytest.mark.parametrize("command", [("train", "--dry-run"), ("preflight",), ("plan", "--quick"), ("sweep",), ("cloud", "plan")])
+@pytest.mark.parametrize(
+    "command", [("train", "--dry-run"), ("preflight",), ("plan", "--quick"), ("lr-find",), ("cloud", "plan")]
+)
 def test_every_command_that_takes_settings_names_the_line_that_is_wrong(command: tuple[str, ...], folder: Path) -> None:
     (folder / "unstall.toml").write_text('model = "ssd_tiny"\nepochs = 0\n')
     done = call(*command)
@@ -181,11 +183,11 @@ def test_a_run_that_is_resumed_keeps_its_settings_and_says_so(folder: Path) -> N
     run = RunFolder(folder / "run")
     run.path.mkdir()
     run.write_settings(as_plain(Settings(seed=9)))
-    for arguments in (("--resume", "run"), ("--go-on", "--out", "run")):
+    for arguments in (("--resume", "run"), ("--resume", "--out", "run")):
         done = call("train", *arguments, "--show-settings", "--json", "-")
         assert done.stderr == "./unstall.toml is not used: a run that is resumed keeps its own settings.\n"
         assert json.loads(done.stdout)["settings"]["seed"] == 9
-    started_run = call("train", "--go-on", "--out", "new", "--show-settings", "--json", "-")
+    started_run = call("train", "--resume", "--out", "new", "--show-settings", "--json", "-")
     assert started_run.stderr.startswith(HERE) and json.loads(started_run.stdout)["settings"]["seed"] == 5
 
 
@@ -194,9 +196,9 @@ def test_without_the_file_nothing_is_said(folder: Path) -> None:
     assert call("train", "--show-settings").stderr == ""
 
 
-# --- sweep ---
+# --- lr-find ---
 
 
-def test_sweep_refuses_rates_in_the_wrong_order() -> None:
-    done = call("sweep", "--least", "1", "--most", "0.1")
-    assert done.returncode == 2 and "--least: expected less than --most (0.1). Received: 1" in done.stderr
+def test_lr_find_refuses_rates_in_the_wrong_order() -> None:
+    done = call("lr-find", "--min-lr", "1", "--max-lr", "0.1")
+    assert done.returncode == 2 and "--min-lr: expected less than --max-lr (0.1). Received: 1" in done.stderr

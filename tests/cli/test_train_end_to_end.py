@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.test_cli import call
 
-TINY = ("--shapes", "16", "--batch-size", "4", "--backend", "torch", "--detector", "image_px=64,64", "--no-tensorboard")
+TINY = ("--synthetic-images", "16", "--batch-size", "4", "--backend", "torch", "--detector", "image_px=64,64", "--no-tensorboard")
 
 
 def shapes_of(cache: Path) -> str:
@@ -57,4 +57,4 @@ def test_a_training_ends_with_a_score_and_its_files(tmp_path: Path) -> None:
     again = call(*words[1:], "--out", str(tmp_path / "again"), XDG_CACHE_HOME=str(tmp_path), OMP_NUM_THREADS="1")
     assert again.returncode == 0, again.stderr
     told = json.loads((tmp_path / "again" / "settings.json").read_text())
-    assert (told["shapes"], told["epochs"], told["detector"]) == (16, 1, {"image_px": [64, 64]})
+    assert (told["synthetic_images"], told["epochs"], told["detector"]) == (16, 1, {"image_px": [64, 64]})

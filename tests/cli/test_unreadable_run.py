@@ -20,7 +20,7 @@ CLOSED, OPEN = "2026-01-01-closed", "2026-01-02-open"
 def call(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = as_anybody(*UNSTALL, *arguments)
     env = {**os.environ, "COLUMNS": "200"}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=env, input="")
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, env=env, input="")
     assert "Traceback" not in done.stderr, done.stderr
     return done
 
@@ -96,5 +96,5 @@ print([row["state"] for row in board_state.catalogue.look(is_urgent=True)])
 
 def test_the_board_goes_on_and_shows_it_as_such_until_it_may_be_read(home: Path) -> None:
     command = as_anybody(sys.executable, "-c", BOARD, str(home), CLOSED, OPEN)
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
     assert done.stdout == "1 True True\n['done', 'done']\n", done.stderr

@@ -124,7 +124,7 @@ def test_shapes_are_not_read() -> None:
 def test_the_rate_of_a_core_is_that_of_the_trainings_own_pipeline(tmp_path: Path) -> None:
     from unstall.data.formats import read
 
-    assert call("data", "shapes", str(tmp_path / "shapes"), "--images", "12").returncode == 0
+    assert call("data", "shapes", str(tmp_path / "shapes"), "--num-images", "12").returncode == 0
     found = measured(read(str(tmp_path / "shapes")), replace(SETTINGS, detector={"image_px": [64, 64]}))
     assert (found.core_images_per_s or 0) > 0 and (found.image_bytes or 0) > 0 and found.read_images_per_s is None
 
@@ -133,7 +133,7 @@ def test_the_rate_of_a_core_is_that_of_the_trainings_own_pipeline(tmp_path: Path
 
 
 def test_each_worker_has_a_card_and_its_share_of_the_batch(known: Known) -> None:
-    wanted = replace(WANTED, settings=replace(SETTINGS, workers=4))
+    wanted = replace(WANTED, settings=replace(SETTINGS, num_workers=4))
     best = chosen_for(wanted)
     assert (best.machine.name, best.count) == ("g2-standard-4", 4) and best.price == pytest.approx(4 * 0.706832)
     assert {asked.settings["batch_size"] for asked in known.asked if asked.phase == "training"} == {4}

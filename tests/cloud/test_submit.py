@@ -32,7 +32,7 @@ L4 = machines.table().named("g2-standard-8")
 
 def a_job(**changes: Any) -> Job:
     usual: dict[str, Any] = {
-        "name": "first", "image": "registry/unstall:1", "arguments": ("--go-on", "--out", "gs://bucket/runs/first"), "machine": L4,
+        "name": "first", "image": "registry/unstall:1", "arguments": ("--resume", "auto", "--out", "gs://bucket/runs/first"), "machine": L4,
         "out": "gs://bucket/runs/first", "workers": 1, "machines": 1, "project": "project-1", "region": "us-central1",
     }  # fmt: skip
     return Job(**{**usual, **changes})
@@ -73,9 +73,9 @@ def read_again(words: list[str]) -> dict[str, Any]:
     st.fixed_dictionaries(
         {},
         optional={
-            "rate": st.floats(0, 100), "batch_size": st.integers(1, 65_536), "tensorboard": st.booleans(), "remat": st.booleans(),
-            "data": st.just("gs://bucket/a b/coco"), "augment": st.lists(st.sampled_from(["flip", "mosaic"]), min_size=1).map(tuple),
-            "skip_examples": st.lists(st.integers(0, 99), min_size=1).map(tuple), "precision": st.just("bfloat16"),
+            "learning_rate": st.floats(0, 100), "batch_size": st.integers(1, 65_536), "tensorboard": st.booleans(), "remat": st.booleans(),
+            "data": st.just("gs://bucket/a b/coco"), "augmentations": st.lists(st.sampled_from(["horizontal_flip", "mosaic"]), min_size=1).map(tuple),
+            "exclude_examples": st.lists(st.integers(0, 99), min_size=1).map(tuple), "precision": st.just("bfloat16"),
             "detector": st.fixed_dictionaries({"image_px": st.just([640, 960])}, optional={"least_score": st.floats(0, 1)}),
         },
     )
@@ -84,13 +84,14 @@ def test_settings_are_read_again_as_they_were(values: dict[str, Any]) -> None:
     assert read_again(arguments.arguments(values)) == values
 
 
-@pytest.mark.parametrize("name", ["data", "weights", "labels", "validation"])
+@pytest.mark.parametrize("name", ["data", "weights", "label_map", "val_data"])
 def test_what_lies_on_this_machine_is_refused_with_how_to_copy_it(name: str) -> None:
     with pytest.raises(
-        InvalidInputError, match=f"--{name}: expected a place in a bucket.* gcloud storage cp --recursive '/home/me/coco'"
+        InvalidInputError,
+        match=f"--{name.replace(chr(95), chr(45))}: expected a place in a bucket.* gcloud storage cp --recursive '/home/me/coco'",
     ):
         arguments.refuse_local_paths({name: "/home/me/coco"})
-    arguments.refuse_local_paths({name: "gs://bucket/coco", "cache_folder": "/scratch"})
+    arguments.refuse_local_paths({name: "gs://bucket/coco", "cache_dir": "/scratch"})
 
 
 # --- what a job needs ---
@@ -123,14 +124,14 @@ def test_on_a_machine_of_googles_project_and_region_are_its_own(here: Google, mo
     ("options", "said"),
     [
         (["--machine", "g2-standard-8", "--data", "/data/coco"], "--data: expected a place in a bucket"),
-        (["--machine", "z9-huge"], "the table of machines does not know 'z9-huge'. Say its cards"),
+        (["--machine", "z9-huge"], "the table of machines does not know 'z9-huge'. Say its accelerators"),
         (["--machine", "g2-standard-8", "--region", "Iowa"], "--region: expected a region, as in us-central1. Received: 'Iowa'"),
         (["--machine", "g2-standard-8", "--out", "/tmp/run"], "--out: expected gs://BUCKET/FOLDER"),
         (["--machine", "g2-standard-8", "--out", "gs://bucket"], "--out: expected a folder in the bucket"),
         (["--machine", "g2-standard-8", "--name", "My Job"], "expected small letters"),
         (["--machine", "g2-standard-8", "--write", "request.txt"], "--write: expected a name that ends with .yaml or .json"),
         (
-            ["--machine", "g2-standard-8", "--workers", "2", "--batch-size", "8", "--backend", "torch"],
+            ["--machine", "g2-standard-8", "--num-workers", "2", "--batch-size", "8", "--backend", "torch"],
             "backend: expected jax for 2 workers",
         ),
     ],
@@ -209,7 +210,12 @@ def test_the_job_reaches_the_service_by_googles_own_client(here: Google, tmp_pat
     ((method, path, bearer, body),) = here.asked
     assert (method, path, bearer) == ("POST", "/v1/projects/project-1/locations/us-central1/customJobs", "a-token")
     plain = json.loads(told.read_text())
-    assert body["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]["args"][:3] == ["--go-on", "--out", "gs://bucket/runs/first"]
+    assert body["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]["args"][:4] == [
+        "--resume",
+        "auto",
+        "--out",
+        "gs://bucket/runs/first",
+    ]
     assert plain["is_sent"] and plain["job"].endswith("/customJobs/4711") and plain["state"] == "JOB_STATE_PENDING"
     assert "gcloud ai custom-jobs stream-logs 4711 --project project-1 --region us-central1" in done.stdout
     import yaml
@@ -271,7 +277,7 @@ def test_kubeflow_needs_no_project_and_the_file_is_for_kubectl(tmp_path: Path) -
 
     kept = tmp_path / "job.yaml"
     options = ["--engine", "kubeflow", "--image", "registry/unstall:1", "--out", "gs://bucket/runs/first", "--write", str(kept)]
-    done = call("cloud", "submit", *options, *WHAT, "--workers", "2", "--batch-size", "8")
+    done = call("cloud", "submit", *options, *WHAT, "--num-workers", "2", "--batch-size", "8")
     assert done.returncode == 0 and f"kubectl apply -f {kept}" in done.stdout
     assert yaml.safe_load(kept.read_text())["spec"]["trainer"]["numNodes"] == 2
 

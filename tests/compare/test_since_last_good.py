@@ -130,4 +130,4 @@ def test_configurations_and_other_files_that_the_command_line_names_are_compared
 def run(program: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     command = [*UNSTALL, "run", "--", sys.executable, str(program), *arguments]
     environment = {**os.environ, "COLUMNS": "200", **env}
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, env=environment)

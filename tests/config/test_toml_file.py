@@ -22,11 +22,17 @@ def file_of(folder: Path, text: str) -> Path:
 
 def test_names_and_values_come_with_the_lines_that_they_stand_in(tmp_path: Path) -> None:
     path = file_of(
-        tmp_path, '# mine\nepochs = 3\n\naugment = ["flip", "mosaic"]\ncache_bytes = "2GiB"\n[detector]\nimage_px = [64, 96]\n'
+        tmp_path,
+        '# mine\nepochs = 3\n\naugmentations = ["horizontal_flip", "mosaic"]\ncache_bytes = "2GiB"\n[detector]\nimage_px = [64, 96]\n',
     )
     values, places = toml_file.read(path)
-    assert values == {"epochs": 3, "augment": ("flip", "mosaic"), "cache_bytes": 2 * 2**30, "detector": {"image_px": [64, 96]}}
-    lines = {"epochs": 2, "augment": 4, "cache_bytes": 5, "detector": 6, "detector.image_px": 7}
+    assert values == {
+        "epochs": 3,
+        "augmentations": ("horizontal_flip", "mosaic"),
+        "cache_bytes": 2 * 2**30,
+        "detector": {"image_px": [64, 96]},
+    }
+    lines = {"epochs": 2, "augmentations": 4, "cache_bytes": 5, "detector": 6, "detector.image_px": 7}
     assert places == {name: f"{path}:{line}" for name, line in lines.items()}
 
 
@@ -48,10 +54,10 @@ def test_a_name_in_a_table_has_the_line_that_it_stands_in(text: str, line: int, 
     ("text", "line", "words"),
     [
         ("epochs = 3\nepoch = 4\n", 2, "There is no setting 'epoch'. Did you mean 'epochs'?"),
-        ("\n\nrate = 'fast'\n", 3, "rate: expected a number from 0 to 100. Received: 'fast'"),
+        ("\n\nlearning_rate = 'fast'\n", 3, "learning_rate: expected a number from 0 to 100. Received: 'fast'"),
         ("epochs = 1\nrate = twelve\n", 2, "this is not TOML"),
         ("epochs = 1\nepochs = 2\n", 2, "Received: epochs = 2"),
-        ("rate = 1\nmodel = 'ssd\n", 2, "Received: model = 'ssd"),
+        ("learning_rate = 1\nmodel = 'ssd\n", 2, "Received: model = 'ssd"),
         ("cache_bytes = '2 potatoes'\n", 1, "cache_bytes: expected a number of bytes, as in 2GiB"),
         ("[detectors]\nimage_px = 3\n", 1, "Did you mean 'detector'?"),
         ("data = [\n'a',\n", 2, "this is not TOML"),
@@ -106,10 +112,10 @@ words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
         optional={
             "data": words,
             "epochs": st.integers(1, 1000),
-            "rate": st.floats(0, 100),
+            "learning_rate": st.floats(0, 100),
             "remat": st.booleans(),
-            "augment": st.lists(words, max_size=3),
-            "skip_examples": st.lists(st.integers(0, 2**40), max_size=3),
+            "augmentations": st.lists(words, max_size=3),
+            "exclude_examples": st.lists(st.integers(0, 2**40), max_size=3),
             "detector": st.dictionaries(
                 st.sampled_from(["image_px", "width"]), st.integers(0, 100) | st.lists(st.floats(0, 9)), min_size=1
             ),

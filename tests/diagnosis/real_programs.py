@@ -18,6 +18,6 @@ def ended(folder: Path, source: str, options: tuple[str, ...] = (), **env: str) 
     told = folder / "story.json"
     command = [*UNSTALL, "run", "--quiet", *options, "--json", str(told), "--", sys.executable, "train.py"]
     home = {"UNSTALL_HOME": str(folder / "runs")}
-    subprocess.run(command, cwd=folder, env={**os.environ, **home, **env}, capture_output=True, check=False, timeout=150)
+    subprocess.run(command, cwd=folder, env={**os.environ, **home, **env}, capture_output=True, check=False, timeout=240)
     story: dict[str, Any] = json.loads(told.read_text())
     return story

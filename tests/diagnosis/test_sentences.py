@@ -226,7 +226,7 @@ def test_nothing_is_said_to_go_on_in_a_program_that_has_ended(name: str) -> None
     told = recorded(name)
     assert told.last(ProcessEnded) is not None
     for cause, verdict in said_of(told).items():
-        words = "\n".join([verdict.summary, *verdict.do])
+        words = "\n".join([verdict.summary, *verdict.actions])
         assert "not stuck" not in words and "goes on by itself" not in words, (
             f"{cause} says {words!r} of a program that has ended."
         )

@@ -159,7 +159,7 @@ def test_a_program_that_hangs_beside_a_full_disk_is_judged_from_outside(small_di
     program = write(tmp_path, "import threading\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()\n")
     command = [*UNSTALL, "run", "--quiet", "--on-stall", "stop", "--json", "-", "--", sys.executable, str(program)]
     env = {**os.environ, "UNSTALL_HOME": str(small_disk)}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == -signal.SIGTERM, done.stderr
     story = json.loads(done.stdout)
     assert [verdict["cause"] for verdict in story["verdicts"]] == ["lock_deadlock"]

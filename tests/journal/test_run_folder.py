@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from unstall.base.errors import InvalidInputError, RunNotFoundError
-from unstall.config.settings import Settings, as_plain, from_plain
+from unstall.config.settings import Settings, as_plain, from_plain, from_stored
 from unstall.journal import run_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.storage import run_lookup
 
 
 def test_settings_come_back_as_they_were_written(tmp_path: Path) -> None:
-    run, given, changed = RunFolder(tmp_path), Settings(batch_size=8), Settings(batch_size=8, micro_batch=4)
+    run, given, changed = RunFolder(tmp_path), Settings(batch_size=8), Settings(batch_size=8, micro_batch_size=4)
     run.write_settings(as_plain(given), are_given=True)
     run.write_settings(as_plain(changed))
     assert from_plain(run.read_settings(are_given=True)) == given
@@ -24,10 +24,10 @@ def test_settings_come_back_as_they_were_written(tmp_path: Path) -> None:
 
 
 def test_settings_of_a_run_that_was_begun_when_workers_were_threads_are_still_read(tmp_path: Path) -> None:
-    old = as_plain(Settings(input_threads=3))
-    old["workers"] = old.pop("input_threads")
+    old = as_plain(Settings(num_input_workers=3))
+    old["workers"] = old.pop("num_input_workers")
     RunFolder(tmp_path).write_settings(old)
-    assert from_plain(RunFolder(tmp_path).read_settings()) == Settings(input_threads=3)
+    assert from_stored(RunFolder(tmp_path).read_settings()) == Settings(num_input_workers=3)
 
 
 def test_a_folder_of_something_else_is_refused_by_name(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_a_disk_that_hangs_does_not_hang_the_caller(tmp_path: Path) -> None:
         writer.write(StepsEnded(at=float(n)))
     writer.close(timeout_s=0.1)
     assert writer._lost >= 2000
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 120  # not a timing claim: it must not hang
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)  # lets the thread go
     os.close(reader)
 

@@ -51,14 +51,14 @@ def test_few_images_are_seen_more_often(data: DataSet) -> None:
 
 def test_there_is_room_for_the_boxes_of_the_fullest_image(data: DataSet) -> None:
     most = max(example.count for example in data.examples)
-    assert most <= suggest(data, "here", has_card=False).values["most_boxes"] <= 10
+    assert most <= suggest(data, "here", has_card=False).values["max_boxes_per_image"] <= 10
 
 
 @pytest.mark.parametrize("has_card", [True, False])
 def test_what_is_suggested_is_right_as_settings(data: DataSet, has_card: bool) -> None:
     values = suggest(data, "here", has_card).values
     assert from_plain(values).batch_size <= len(data.examples)
-    assert resolve(values).settings.warm_up_steps <= 0.1 * values["epochs"] * 27
+    assert resolve(values).settings.warmup_steps <= 0.1 * values["epochs"] * 27
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 13])

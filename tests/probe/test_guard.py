@@ -34,7 +34,7 @@ NOT_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may do that")
 
 def seen(command: list[str], **env: str) -> Seen:
     without = {name: value for name, value in os.environ.items() if name not in ("UNSTALL_HOME", "HOME", "XDG_STATE_HOME")}
-    done = subprocess.run(command, env={**without, **env}, capture_output=True, check=False, timeout=60, cwd="/")
+    done = subprocess.run(command, env={**without, **env}, capture_output=True, check=False, timeout=240, cwd="/")
     return Seen(done.returncode, done.stdout, done.stderr)
 
 

@@ -31,7 +31,7 @@ TIMINGS = re.compile(rb"\d+(m?s|us)(/step)?")
 
 
 def see(command: list[str], env: dict[str, str] | None = None) -> Seen:
-    done = subprocess.run(command, capture_output=True, env={**os.environ, **(env or {})}, check=False, timeout=200)
+    done = subprocess.run(command, capture_output=True, env={**os.environ, **(env or {})}, check=False, timeout=240)
     return Seen(done.returncode, TIMINGS.sub(b"", done.stdout), b"")
 
 
@@ -97,7 +97,7 @@ def test_the_guards_watcher_may_be_killed(tmp_path: Path) -> None:
 
 
 def kill_sidecar_of(pid: int) -> bool:
-    until = time.monotonic() + 30
+    until = time.monotonic() + 240
     while time.monotonic() < until:
         for folder in Path("/proc").glob("[0-9]*"):
             try:
@@ -190,5 +190,5 @@ def test_a_thousand_events_a_second_do_not_hold_up_the_program(tmp_path: Path) -
         writer.write(WarningShown(at=float(number), message="x" * 200))
     took = time.monotonic() - began
     writer.close(5.0)
-    assert took < 30  # not a timing claim: it must not hang
+    assert took < 120  # not a timing claim: it must not hang
     assert len(Tail(writer.path).read()) == 3000

@@ -32,7 +32,7 @@ def watched(python: str, program: Path) -> tuple[dict[str, Any], subprocess.Comp
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=240,
     )
     return json.loads(told.read_text()), done
 
@@ -46,7 +46,7 @@ def test_all_that_runs_inside_is_loaded_without_a_library(python: str, tmp_path:
     assert len(names) > 80
     code = f"import sys; sys.path.insert(0, {str(SOURCE)!r})\n" + "\n".join(f"import {name}" for name in sorted(names))
     places = "\nprint([m for m in sys.modules.values() if 'site-packages' in str(getattr(m, '__file__', ''))])"
-    done = subprocess.run([python, "-B", "-S", "-c", code + places], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([python, "-B", "-S", "-c", code + places], capture_output=True, text=True, check=False, timeout=240)
     assert (done.stderr, done.stdout) == ("", "[]\n")
 
 
@@ -111,7 +111,7 @@ def test_where_the_probe_cannot_run_it_is_told_with_the_error_that_ended_the_pro
 @each_too_old
 def test_where_the_probe_cannot_run_nothing_is_called_well(python: str, tmp_path: Path) -> None:
     program = write(tmp_path, "print('fine')")
-    done = subprocess.run([*UNSTALL, "run", "--", python, str(program)], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([*UNSTALL, "run", "--", python, str(program)], capture_output=True, text=True, check=False, timeout=240)
     words = " ".join(done.stderr.split())
     assert (done.returncode, done.stdout) == (0, "fine\n")
     assert "the probe failed to start: RuntimeError: Python 3." in words

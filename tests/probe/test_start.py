@@ -197,7 +197,7 @@ def half_installed(folder: Path) -> dict[str, str]:
 def test_an_error_before_anything_is_in_place(tmp_path: Path) -> None:
     env = {**half_installed(tmp_path), "UNSTALL_RUN": str(tmp_path)}
     command = [sys.executable, "-c", "print('runs')"]
-    said = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=60)
+    said = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=240)
     assert (said.stdout, said.stderr) == ("runs\n", "")
     ((probe, error, disabled),) = failures(tmp_path)
     assert (probe, disabled) == ("start", True) and error.startswith("ImportError: cannot import name 'early'")
@@ -206,7 +206,7 @@ def test_an_error_before_anything_is_in_place(tmp_path: Path) -> None:
 def test_without_a_folder_to_write_to_nothing_is_said(tmp_path: Path) -> None:
     env = {**half_installed(tmp_path), "UNSTALL_RUN": str(tmp_path / "not there")}
     command = [sys.executable, "-c", "print('runs')"]
-    said = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=60)
+    said = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=240)
     assert (said.stdout, said.stderr) == ("runs\n", "")
 
 

@@ -8,14 +8,14 @@ from unstall.remedies.plan import Kind
 def test_workers_that_wait_for_the_storage_are_doubled() -> None:
     planned = plan(fault(Kind.STARVED, began(), steps(0.5), measured(read_s=30, decode_s=5), host(cpu_cores=8)))
     assert planned is not None
-    assert planned.change == {"input_threads": 8}
+    assert planned.change == {"num_input_workers": 8}
     assert planned.verify.wait_below_s == 0.8 * 0.5  # of the half second that each step waited
 
 
 def test_workers_that_compute_become_as_many_as_there_are_cores_if_cores_idle() -> None:
     planned = plan(fault(Kind.STARVED, began(), steps(0.5), measured(read_s=1, decode_s=30), host(cpu_cores=4), cores=8))
     assert planned is not None
-    assert planned.change == {"input_threads": 8}
+    assert planned.change == {"num_input_workers": 8}
 
 
 def test_where_all_cores_are_busy_more_workers_do_not_help() -> None:

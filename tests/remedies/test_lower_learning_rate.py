@@ -11,9 +11,9 @@ ROSE = LossDiverged(at=T0, step=100, loss=40.0, usual_loss=1.2, since_step=70)
 
 
 def test_after_a_divergence_it_goes_on_from_before_the_loss_rose() -> None:
-    planned = plan(fault(Kind.DIVERGED, ROSE, rate=0.01, checkpoints=(20, 60, 90)))
+    planned = plan(fault(Kind.DIVERGED, ROSE, learning_rate=0.01, checkpoints=(20, 60, 90)))
     assert planned is not None
-    assert (planned.verb, planned.change, planned.from_step) == (Verb.RESUME, {"rate": 0.003}, 60)
+    assert (planned.verb, planned.change, planned.from_step) == (Verb.RESUME, {"learning_rate": 0.003}, 60)
     assert planned.verify.past_step == 100 and planned.verify.loss_below == pytest.approx(
         3.6
     )  # not only a little lower than it was
@@ -37,14 +37,14 @@ def losses(*told: float | None) -> list[StepsEnded]:
 
 def not_finite(*events: Event, times: int = 0) -> Plan:
     before = times * (made("lower_learning_rate", Kind.NOT_FINITE, step=100),)
-    planned = plan(fault(Kind.NOT_FINITE, began(), *events, step=100, rate=1.0, checkpoints=(20, 55, 80), plans=before))
+    planned = plan(fault(Kind.NOT_FINITE, began(), *events, step=100, learning_rate=1.0, checkpoints=(20, 55, 80), plans=before))
     assert planned is not None
     return planned
 
 
 def test_losses_that_are_not_finite_go_back_to_before_they_rose() -> None:
     planned = not_finite(*losses(5, 4, 3, 3, 3, 3, 60, 900, 1e9, None))
-    assert (planned.change, planned.from_step) == ({"rate": 0.3}, 55)
+    assert (planned.change, planned.from_step) == ({"learning_rate": 0.3}, 55)
     assert planned.why.endswith("at step 55 on: before the loss rose.")
     assert planned.verify.loss_below == 9.0
 

@@ -24,13 +24,13 @@ def some_settings(draw: st.DrawFn) -> Settings:
     divisors = [number for number in range(1, batch_size + 1) if batch_size % number == 0]
     return Settings(
         batch_size=batch_size,
-        micro_batch=draw(st.none() | st.sampled_from(divisors)),
+        micro_batch_size=draw(st.none() | st.sampled_from(divisors)),
         remat=draw(st.booleans()),
-        rate=draw(st.floats(1e-6, 1.0)),
-        input_threads=draw(st.integers(0, 16)),
-        ahead_bytes=draw(st.integers(MIB, GIB)),
+        learning_rate=draw(st.floats(1e-6, 1.0)),
+        num_input_workers=draw(st.integers(0, 16)),
+        prefetch_bytes=draw(st.integers(MIB, GIB)),
         cache_bytes=draw(st.sampled_from([0, GIB])),
-        skip_examples=tuple(draw(st.sets(st.integers(0, 40), max_size=4))),
+        exclude_examples=tuple(draw(st.sets(st.integers(0, 40), max_size=4))),
     )
 
 

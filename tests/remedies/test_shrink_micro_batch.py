@@ -13,14 +13,18 @@ MEMORY = Kind.DEVICE_MEMORY
     ("batch_size", "at_once", "then"), [(16, None, 8), (16, 8, 4), (12, None, 6), (12, 6, 3), (12, 3, 1), (7, None, 1), (2, 2, 1)]
 )
 def test_the_next_divisor_that_is_at_most_half(batch_size: int, at_once: int | None, then: int) -> None:
-    planned = plan(fault(MEMORY, batch_size=batch_size, micro_batch=at_once))
+    planned = plan(fault(MEMORY, batch_size=batch_size, micro_batch_size=at_once))
     assert planned is not None
-    assert (planned.verb, planned.change, planned.undo) == (Verb.CHANGE, {"micro_batch": then}, {"micro_batch": at_once})
+    assert (planned.verb, planned.change, planned.undo) == (
+        Verb.CHANGE,
+        {"micro_batch_size": then},
+        {"micro_batch_size": at_once},
+    )
     assert planned.verify.past_step == 100
 
 
 def test_one_image_at_once_cannot_be_made_fewer() -> None:
-    assert plan(fault(MEMORY, batch_size=16, micro_batch=1)) is None
+    assert plan(fault(MEMORY, batch_size=16, micro_batch_size=1)) is None
 
 
 def test_host_memory_is_helped_by_it_only_where_the_step_is_computed_in_it() -> None:

@@ -14,21 +14,21 @@ def test_examples_that_come_back_in_bad_batches_are_left_out() -> None:
     events = (skipped(1, 2, 3), skipped(7, 2, 9), skipped(4, 5, 2))
     planned = plan(fault(Kind.NOT_FINITE, began(), *events))
     assert planned is not None
-    assert (planned.verb, planned.change) == (Verb.SKIP, {"skip_examples": [2]})
+    assert (planned.verb, planned.change) == (Verb.SKIP, {"exclude_examples": [2]})
     assert planned.why == "The same examples are in several of the batches that are not finite: 2 are left out."
 
 
 def test_those_left_out_before_stay_so() -> None:
-    planned = plan(fault(Kind.NOT_FINITE, began(), skipped(1, 2), skipped(2, 3), skip_examples=(500,)))
+    planned = plan(fault(Kind.NOT_FINITE, began(), skipped(1, 2), skipped(2, 3), exclude_examples=(500,)))
     assert planned is not None
-    assert planned.change == {"skip_examples": [2, 500]}
-    assert planned.undo == {"skip_examples": [500]}
+    assert planned.change == {"exclude_examples": [2, 500]}
+    assert planned.undo == {"exclude_examples": [500]}
 
 
 def test_bad_batches_that_stand_alone_among_good_ones_are_left_out_whole() -> None:
     planned = plan(fault(Kind.NOT_FINITE, began(), skipped(1, 2), skipped(5, 6)))
     assert planned is not None
-    assert planned.change == {"skip_examples": [1, 2, 5, 6]}
+    assert planned.change == {"exclude_examples": [1, 2, 5, 6]}
     assert planned.why.startswith("The batches that are not finite stand alone among good ones")
 
 

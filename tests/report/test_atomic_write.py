@@ -41,7 +41,7 @@ def test_a_file_in_a_folder_that_allows_no_others_is_written_in_place(tmp_path: 
         f"from pathlib import Path; from unstall.report.atomic_write import write_text; write_text(Path({str(target)!r}), 'new')"
     )
     try:
-        subprocess.run(as_anybody(sys.executable, "-c", code), check=True, timeout=60)
+        subprocess.run(as_anybody(sys.executable, "-c", code), check=True, timeout=240)
     finally:
         tmp_path.chmod(0o700)
     assert target.read_text() == "new"

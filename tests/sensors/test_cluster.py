@@ -41,8 +41,8 @@ def test_two_looks_at_one_machine_tell_the_same() -> None:
     first, second = cluster.look(), cluster.look()
     assert first.hostname == socket.gethostname()
     assert first.boot_id and first.boot_id == second.boot_id
-    assert abs(first.clock_s - second.clock_s) < 0.5
-    assert abs(first.clock_s + time.clock_gettime(time.CLOCK_BOOTTIME) - time.time()) < 0.5
+    assert abs(first.clock_s - second.clock_s) < 5.0
+    assert abs(first.clock_s + time.clock_gettime(time.CLOCK_BOOTTIME) - time.time()) < 5.0
 
 
 def test_addresses_are_those_that_others_reach() -> None:

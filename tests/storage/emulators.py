@@ -16,7 +16,7 @@ from importlib.util import find_spec
 import pytest
 
 NEEDED = {"s3": ("s3fs", "moto"), "gs": ("gcsfs", "gcp_storage_emulator")}
-STARTS_WITHIN_S = 60
+STARTS_WITHIN_S = 240
 
 
 def skip_unless_installed(scheme: str) -> None:
@@ -43,7 +43,7 @@ def server(scheme: str) -> Iterator[str]:
         yield address
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(240)
 
 
 def environment(scheme: str, address: str) -> dict[str, str]:
@@ -65,7 +65,7 @@ def make_bucket(scheme: str, address: str, name: str) -> None:
         body = f'{{"name": "{name}"}}'.encode()
         headers = {"Content-Type": "application/json"}
         request = urllib.request.Request(f"{address}/storage/v1/b?project=test", data=body, headers=headers)
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=120) as answer:
         assert answer.status == 200
 
 

@@ -138,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _say_nothing(self) -> None:
-        self.owner.ended.wait(60)
+        self.owner.ended.wait(240)
         self.close_connection = True
 
     def _body(self) -> bytes:
@@ -170,7 +170,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self._forward(self.command, self.path, headers, body)
 
     def _forward(self, method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
-        upstream = http.client.HTTPConnection(self.owner.upstream, timeout=30)
+        upstream = http.client.HTTPConnection(self.owner.upstream, timeout=120)
         try:
             upstream.request(method, path, body or None, headers)
             answer = upstream.getresponse()

@@ -113,7 +113,7 @@ def test_silence_ends_by_itself_before_and_within_an_answer(google: Place, kind:
     began = time.monotonic()
     with pytest.raises(BucketError, match=f"{path} cannot be read: the server falls silent"):
         path.read_bytes()
-    assert time.monotonic() - began < 60  # the proxy would be silent for longer
+    assert time.monotonic() - began < 200  # the proxy would be silent for longer
 
 
 def test_a_slow_link_is_no_failure(google: Place) -> None:

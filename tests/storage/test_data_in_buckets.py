@@ -63,7 +63,7 @@ def test_every_format_is_recognised_and_read_in_a_bucket(amazon: Place, on_disk:
 
 
 def test_batches_from_a_bucket_are_those_from_a_disk(google: Place, on_disk: dict[str, Path]) -> None:
-    settings = Settings(batch_size=4, height_px=64, width_px=64, input_threads=2)
+    settings = Settings(batch_size=4, height_px=64, width_px=64, num_input_workers=2)
     path = in_bucket(google, on_disk["tfrecord"])
     ours, theirs = (Pipeline(formats.read(where), settings) for where in (path, on_disk["tfrecord"]))
     google.proxy.seen.clear()
@@ -78,12 +78,14 @@ def test_images_are_on_their_way_before_a_worker_asks(amazon: Place, on_disk: di
     data = formats.read(in_bucket(amazon, on_disk["coco"]))
     amazon.proxy.heal()
     amazon.proxy.fault(kind="late", after_s=0.3)
-    assert len(list(Pipeline(data, Settings(batch_size=4, height_px=64, width_px=64, input_threads=1)).batches())) == COUNT // 4
+    assert (
+        len(list(Pipeline(data, Settings(batch_size=4, height_px=64, width_px=64, num_input_workers=1)).batches())) == COUNT // 4
+    )
     assert amazon.proxy.most_at_once > 4, "one worker alone would ask for one after the other"
 
 
 def test_what_a_cache_holds_is_not_read_again(google: Place, on_disk: dict[str, Path]) -> None:
-    settings = Settings(batch_size=4, height_px=64, width_px=64, input_threads=2, cache_bytes=2**24)
+    settings = Settings(batch_size=4, height_px=64, width_px=64, num_input_workers=2, cache_bytes=2**24)
     pipeline = Pipeline(formats.read(in_bucket(google, on_disk["tfrecord"])), settings)
     assert len(list(pipeline.batches(epoch=0))) == COUNT // 4
     google.proxy.seen.clear()
@@ -169,7 +171,7 @@ def test_a_training_does_not_ask_for_each_image_before_it_begins(amazon: Place, 
 
 
 def test_the_embedded_data_set_is_written_to_a_bucket(google: Place, on_disk: dict[str, Path]) -> None:
-    size = ["--images", str(COUNT), "--size", "64x64"]
+    size = ["--num-images", str(COUNT), "--image-size", "64x64"]
     done = call("data", "shapes", f"{google.url}/shapes", *size)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(formats.read(google.path("shapes")).examples) == COUNT

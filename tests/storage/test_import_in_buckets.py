@@ -36,7 +36,7 @@ def test_all_of_it_in_a_bucket(google: Place, tmp_path: Path) -> None:
     assert found.images == 20
     values, _ = toml_file.read(write(found, out)["out"])
     assert values["data"] == f"{google.url}/tf/data.record"
-    assert (values["labels"], values["epochs"]) == (f"{google.url}/tf/label_map.pbtxt", 4)
+    assert (values["label_map"], values["epochs"]) == (f"{google.url}/tf/label_map.pbtxt", 4)
     with pytest.raises(InvalidInputError, match=f"'{out}/unstall.toml' is there already, and is not overwritten"):
         refuse_existing(out)
 
@@ -48,6 +48,6 @@ def test_a_config_on_the_disk_asks_no_bucket_but_the_one_that_was_said(google: P
     google.proxy.seen.clear()
     convert(config)
     assert google.proxy.seen == []
-    found = convert(config, PathOverrides(data=f"{google.url}/tf/data.record", labels=f"{google.url}/none"))
+    found = convert(config, PathOverrides(data=f"{google.url}/tf/data.record", label_map=f"{google.url}/none"))
     assert found.images == 20
-    assert [each.why for each in found.to_set if each.setting == "labels"] == ["nothing is there"]
+    assert [each.why for each in found.to_set if each.setting == "label_map"] == ["nothing is there"]

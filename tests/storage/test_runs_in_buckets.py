@@ -230,7 +230,7 @@ def test_a_watched_run_lies_in_the_bucket_when_it_has_ended(google: Place, tmp_p
     program.write_text("import os; print(os.environ['UNSTALL_RUN'])")
     command = [sys.executable, "-m", "unstall", "run", "--quiet", "--", sys.executable, str(program)]
     home = {**os.environ, "UNSTALL_HOME": f"{google.url}/runs"}
-    done = subprocess.run(command, env=home, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=home, capture_output=True, text=True, timeout=240, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     folder = Path(done.stdout.strip())
     assert folder.is_relative_to(tmp_path / "state")
@@ -256,7 +256,7 @@ def test_an_outage_costs_the_copy_and_never_the_run(amazon: Place, tmp_path: Pat
     while not (line := process.stderr.readline()).endswith("again.\n"):
         assert "cannot be kept" in line  # the other part of the run
     process.stdin.close()
-    assert process.wait(30) == 0
+    assert process.wait(240) == 0
     assert [size for _, size in segments(target_of(amazon) / "journal" / "events-inside-7.jsonl")] == [24]
 
 
@@ -273,7 +273,7 @@ def test_a_training_whose_copy_is_not_whole_does_not_end_as_if_it_were(
     )
     said = tmp_path / "said.txt"
     with said.open("wb") as errors:  # a file: the process that goes on trying would hold a pipe open
-        done = subprocess.run([sys.executable, "-c", impatient, str(run.path)], stderr=errors, timeout=60, check=False)
+        done = subprocess.run([sys.executable, "-c", impatient, str(run.path)], stderr=errors, timeout=240, check=False)
     text = said.read_text()
     assert done.returncode == BucketError.exit_code, text
     assert f"waiting until everything is in {target_of(amazon)}" in text
@@ -339,10 +339,10 @@ def test_journals_of_all_workers_come_back_and_nothing_else_of_theirs(google: Pl
 
 def test_two_machines_begin_the_same_run_each_in_its_place(google: Place) -> None:
     place = f"{google.url}/runs/first"
-    guest = begin_as_guest(Settings(workers=2), place, worker=1)  # whoever comes first
-    run = begin(Settings(workers=2), None, place, {})
+    guest = begin_as_guest(Settings(num_workers=2), place, worker=1)  # whoever comes first
+    run = begin(Settings(num_workers=2), None, place, {})
     assert holds_run(place) and guest.bucket == f"{run.bucket}/workers/1"
-    assert fetched_run(place).read_settings()["workers"] == 2
+    assert fetched_run(place).read_settings()["num_workers"] == 2
 
 
 def test_a_training_is_not_begun_where_other_things_lie(google: Place) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.storage import emulators
 from unstall.base.errors import InvalidInputError
 from unstall.storage import is_bucket, located
 from unstall.storage.bucket_path import BucketPath
@@ -75,32 +71,6 @@ def test_other_schemes_and_odd_names_are_refused() -> None:
 def test_what_works_on_a_disk_alone_says_so() -> None:
     with pytest.raises(OSError, match="not in a bucket"):
         located("gs://bucket/data").rename(located("gs://bucket/other"))  # type: ignore[arg-type]
-
-
-def test_a_path_on_a_disk_loads_no_library_of_buckets() -> None:
-    code = "import sys; from unstall.storage import located; located('/tmp/x').exists(); print(sorted({'fsspec', 'gcsfs', 's3fs'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-def test_a_missing_package_is_named_with_what_installs_it() -> None:
-    program = (
-        "import importlib.util as u; found = u.find_spec; u.find_spec = lambda name, *a: None if name == 'gcsfs' else found(name, *a)\n"
-        "from unstall.storage import located\nfrom unstall.base.errors import MissingDependencyError\n"
-        "try:\n    located('gs://bucket/x').exists()\nexcept MissingDependencyError as error:\n    print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "pip install 'unstall[gcs]'" in done.stdout
-
-
-@pytest.mark.parametrize("scheme", ["gs", "s3"])
-def test_the_clients_of_buckets_load_no_framework(scheme: str) -> None:
-    """They run in the supervisor's process, too."""
-    emulators.skip_unless_installed(scheme)
-    code = f"import sys; from unstall.storage.clients import client; client({scheme!r}); print(sorted({{'numpy', 'keras', 'torch'}} & set(sys.modules)))"
-    variables = {**os.environ, "STORAGE_EMULATOR_HOST": "http://127.0.0.1:1"}
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True, env=variables)
-    assert done.stdout.strip() == "[]"
 
 
 def test_a_place_in_a_bucket_has_one_name_however_it_was_written(monkeypatch: pytest.MonkeyPatch) -> None:

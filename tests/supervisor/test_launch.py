@@ -19,7 +19,7 @@ launched = LaunchedProgram([sys.executable, sys.argv[1]], RunFolder(Path(sys.arg
 while not Path(sys.argv[2], "child").exists():
     launched.wait(0.1)
 launched.stop()
-ended = launched.wait(60)
+ended = launched.wait(240)
 assert ended is not None and ended.stopped_by_us, ended
 """
 PROGRAM = """
@@ -29,16 +29,17 @@ child = subprocess.Popen([sys.executable, "-c", {child!r}], start_new_session=Tr
 time.sleep(1)
 Path({folder!r}, "part").write_text(str(child.pid))
 Path({folder!r}, "part").rename(Path({folder!r}, "child"))
-time.sleep(60)
+time.sleep(600)
 """
 
 
 @pytest.mark.parametrize(
-    "child", ["import time; time.sleep(60)", "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"]
+    "child",
+    ["import time; time.sleep(600)", "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"],
 )
 def test_child_processes_end_with_a_program_that_is_stopped(child: str, tmp_path: Path) -> None:
     program = write(tmp_path, PROGRAM.format(child=child, folder=str(tmp_path)))
     stopper = write(tmp_path, STOPPER, "stopper.py")
-    subprocess.run([sys.executable, str(stopper), str(program), str(tmp_path)], check=True, timeout=90)
+    subprocess.run([sys.executable, str(stopper), str(program), str(tmp_path)], check=True, timeout=240)
     pid = int((tmp_path / "child").read_text())
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE

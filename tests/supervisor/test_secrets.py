@@ -60,7 +60,7 @@ def test_no_secret_of_a_program_is_written_or_printed(tmp_path: Path) -> None:
     environment = {**os.environ, "UNSTALL_HOME": str(home), "MY_SERVICE_TOKEN": "svc-t0ken-123456"}
     command = [*UNSTALL, "run", "--json", str(target), "--", sys.executable, str(program), "--db-password", "inOption99"]
     done = subprocess.run(
-        command, capture_output=True, text=True, env=environment, cwd=tmp_path, umask=0, timeout=180, check=False
+        command, capture_output=True, text=True, env=environment, cwd=tmp_path, umask=0, timeout=240, check=False
     )
     assert done.returncode == 1
     for secret in HELD:
@@ -94,7 +94,7 @@ def test_a_folder_that_the_user_has_made_keeps_its_mode_and_new_runs_in_it_are_p
     program = write(tmp_path, "import unstall\nwith unstall.watch() as run:\n    for _ in run.steps(range(3)):\n        pass\n")
     environment = {**os.environ, "UNSTALL_HOME": str(home)}
     for command in ([sys.executable, str(program)], [*UNSTALL, "run", "--", sys.executable, str(program)]):
-        subprocess.run(command, env=environment, cwd=tmp_path, umask=0, timeout=120, check=True, capture_output=True)
+        subprocess.run(command, env=environment, cwd=tmp_path, umask=0, timeout=240, check=True, capture_output=True)
     folders = sorted(home.iterdir())
     assert len(folders) == 2
     assert [modes_of(folder) for folder in folders] == [{}, {}]
@@ -106,6 +106,6 @@ def test_the_program_has_the_umask_that_it_would_have_alone(tmp_path: Path) -> N
     environment = {**os.environ, "UNSTALL_HOME": str(tmp_path / "runs")}
     command = [*UNSTALL, "run", "--quiet", "--", sys.executable, str(program)]
     done = subprocess.run(
-        command, env=environment, cwd=tmp_path, umask=0o002, capture_output=True, text=True, timeout=120, check=True
+        command, env=environment, cwd=tmp_path, umask=0o002, capture_output=True, text=True, timeout=240, check=True
     )
     assert done.stdout == "0o664\n"

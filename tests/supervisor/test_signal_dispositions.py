@@ -33,7 +33,7 @@ def ignoring(folder: Path, *numbers: int) -> list[str]:
 
 
 def seen(command: list[str]) -> tuple[int, str, str]:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -83,7 +83,7 @@ def test_a_program_whose_reader_has_gone_ends_as_alone() -> None:
         assert watched.stdout is not None and watched.stderr is not None
         assert watched.stdout.readline() == b"y\n"
         watched.stdout.close()
-        assert (watched.wait(60), watched.stderr.read()) == (-signal.SIGPIPE, b"")
+        assert (watched.wait(240), watched.stderr.read()) == (-signal.SIGPIPE, b"")
 
 
 INTERRUPTED = """
@@ -109,6 +109,6 @@ def test_ctrl_c_ends_the_program_by_its_signal(before: str, tmp_path: Path) -> N
             assert running.stdout is not None and running.stdout.readline() == "ready\n"
             time.sleep(0.2)
             running.send_signal(signal.SIGINT)
-            out, err = running.communicate(timeout=60)
+            out, err = running.communicate(timeout=240)
             ends.append((running.returncode, out, err))
     assert ends[0] == ends[1] and ends[0][0] == -signal.SIGINT, ends

@@ -38,8 +38,8 @@ def test_the_settings_are_those_that_a_training_reads(model: str, tmp_path: Path
     write(found, str(tmp_path))
     read = as_plain(resolve({}, str(tmp_path / "unstall.toml")).settings)
     wanted = as_plain(from_plain(found.settings))
-    assert {name: read[name] for name in found.settings if name not in {"data", "labels", "validation"}} == {
-        name: wanted[name] for name in found.settings if name not in {"data", "labels", "validation"}
+    assert {name: read[name] for name in found.settings if name not in {"data", "label_map", "val_data"}} == {
+        name: wanted[name] for name in found.settings if name not in {"data", "label_map", "val_data"}
     }
 
 
@@ -50,11 +50,11 @@ def test_a_mistyped_field_is_unknown_and_the_nearest_is_named() -> None:
 
 def test_augmentations_become_ours_once_and_in_our_order() -> None:
     found = converted(written(train=STEPS))
-    assert found.settings["augment"] == list(NAMED)
+    assert found.settings["augmentations"] == list(NAMED)
     assert row_of(found, "random_horizontal_flip").became == "carried over"
     assert row_of(found, "random_adjust_hue").became == row_of(found, "ssd_random_crop").became == "changed"
     assert row_of(found, "random_rotation90").became == "left out"
-    assert converted(written()).settings["augment"] == [], "none where none are asked for"
+    assert converted(written()).settings["augmentations"] == [], "none where none are asked for"
 
 
 def test_an_augmentation_with_numbers_of_its_own_is_said_to_be_changed() -> None:
@@ -92,7 +92,7 @@ def test_texts_of_strangers_break_neither_the_settings_nor_the_report() -> None:
     odd = r"'ssd_x\n[detector]\n# \x7f | `y` <b>\"\\'"
     found = converted(written(SSD.replace("'ssd_mobilenet_v2'", odd), readers=f"train_input_reader {{ label_map_path: {odd} }}"))
     stored = tomllib.loads(settings_text(found, Path("unstall.toml")))
-    assert stored["model"] == found.model and stored["labels"] == found.settings["labels"]
+    assert stored["model"] == found.model and stored["label_map"] == found.settings["label_map"]
     rows = [line for line in report_text(found).splitlines() if line.startswith("| ")]
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {4, 7}, "each row has the cells of its table"
 

@@ -70,9 +70,9 @@ def test_placeholders_are_kept_and_named_as_to_be_set() -> None:
         written(readers=readers('"gs://${YOUR_GCS_BUCKET}/train@10"', "PATH_TO_BE_CONFIGURED/map.pbtxt", '"gs://b/val"'))
     )
     assert found.settings["data"] == "gs://${YOUR_GCS_BUCKET}/train-?????-of-00010"
-    assert found.settings["validation"] == "gs://b/val"
+    assert found.settings["val_data"] == "gs://b/val"
     named = [(each.setting, each.why) for each in found.to_set if each.setting != "epochs"]
-    assert named == [("data", "a placeholder"), ("labels", "a placeholder")]
+    assert named == [("data", "a placeholder"), ("label_map", "a placeholder")]
 
 
 def test_paths_of_windows_are_kept_and_named() -> None:
@@ -100,7 +100,7 @@ def test_records_beside_the_config_are_found_counted_and_looked_at(tmp_path: Pat
     assert found.settings["detector"]["image_px"] == [608, 1024], "the images lie"
     assert row_of(found, "num_steps").became == "carried over"
     assert found.remarks[-1] == "num_classes is 3 and the label map has 6: those of the label map are learned"
-    assert [each.setting for each in found.to_set] == ["validation"]
+    assert [each.setting for each in found.to_set] == ["val_data"]
 
 
 def test_records_of_several_folders_become_a_folder_of_links(tmp_path: Path, shapes: Path) -> None:
@@ -113,7 +113,7 @@ def test_records_of_several_folders_become_a_folder_of_links(tmp_path: Path, sha
     found = convert(config, PathOverrides(out=str(tmp_path / "out")))
     assert found.images == 18, "a tenth of 20 is kept to score on"
     write(found, str(tmp_path / "out"))
-    data = read(found.settings["data"], "tfrecord", labels=found.settings["labels"])
+    data = read(found.settings["data"], "tfrecord", labels=found.settings["label_map"])
     assert (len(data.examples), data.findings) == (20, ())
     elsewhere = converted(written(readers=readers("['a/x', 'b/y']")))
     assert "2 paths, not all of which are there" in elsewhere.to_set[0].why
@@ -149,14 +149,14 @@ def test_records_without_an_example_and_a_label_map_without_a_class_are_to_be_se
         written(), PathOverrides(str(tmp_path / "random.record"), str(tmp_path / "map.pbtxt"), str(shapes / "data.record"))
     )
     named = [(each.setting, each.why) for each in found.to_set]
-    assert ("data", "no example could be read in it") in named and ("labels", "it names no class") in named
+    assert ("data", "no example could be read in it") in named and ("label_map", "it names no class") in named
 
 
 def test_further_eval_readers_are_left_out() -> None:
     second = 'eval_input_reader { tf_record_input_reader { input_path: "gs://b/other" } label_map_path: "other" }'
     found = converted(written(more=second))
     assert [row.became for row in found.rows if row.value == '"gs://b/other"'] == ["left out"]
-    assert found.settings["validation"] == "PATH_TO_BE_CONFIGURED/val-?????-of-00010"
+    assert found.settings["val_data"] == "PATH_TO_BE_CONFIGURED/val-?????-of-00010"
 
 
 def test_records_are_counted_to_the_first_break(tmp_path: Path, shapes: Path) -> None:

@@ -35,8 +35,8 @@ def learned(text: str, images: int | None = None) -> Ledger:
 def test_a_cosine_with_its_warm_up() -> None:
     found = converted(written(SSD, optimizer=COSINE))
     settings = found.settings
-    assert (settings["optimizer"], settings["momentum"], settings["schedule"]) == ("sgd", 0.8, "cosine")
-    assert (settings["rate"], settings["warm_up_steps"], settings["average_decay"]) == (0.04, 50, 0.0)
+    assert (settings["optimizer"], settings["momentum"], settings["lr_schedule"]) == ("sgd", 0.8, "cosine")
+    assert (settings["learning_rate"], settings["warmup_steps"], settings["ema_decay"]) == (0.04, 50, 0.0)
     assert row_of(found, "total_steps").became == "carried over"
     assert "from 0 here, not from 0.01" in row_of(found, "warmup_learning_rate").why
 
@@ -61,8 +61,8 @@ def test_a_batch_is_no_larger_than_the_data_and_as_many_images_are_seen() -> Non
 
 def test_manual_steps_are_drops_to_a_tenth_at_their_share_of_the_training() -> None:
     found = learned(written(optimizer=MANUAL), images=80).values
-    assert (found["rate"], found["schedule"], found["warm_up_steps"]) == (0.003, "step", 0)
-    assert found["rate_drops_at_epochs"] == [60, 80]
+    assert (found["learning_rate"], found["lr_schedule"], found["warmup_steps"]) == (0.003, "step", 0)
+    assert found["lr_milestones"] == [60, 80]
     told = converted(written(optimizer=MANUAL))
     assert "the training ends before step 5,000" in next(row for row in told.rows if row.value == "5000").why
     assert {row.became for row in told.rows if row.value in {"600", "800"}} == {"carried over"}
@@ -79,13 +79,13 @@ def test_steps_that_are_no_tenths_come_as_near_as_they_can() -> None:
 def test_a_rate_that_rises_first_is_a_warm_up() -> None:
     text = "manual_step_learning_rate { initial_learning_rate: 0.001 schedule { step: 100 learning_rate: 0.1 } schedule { step: 500 learning_rate: 0.01 } }"
     course = course_of(parsed(text), 1000)
-    assert (course.rate, course.warm_up_steps, course.drops_at_steps) == (0.1, 100, (500,))
+    assert (course.rate, course.warmup_steps, course.drops_at_steps) == (0.1, 100, (500,))
 
 
 @pytest.mark.parametrize(("epsilon", "optimizer"), [("1.0", "sgd"), ("1e-7", "adamw")])
 def test_rms_prop_becomes_the_nearest_that_there_is(epsilon: str, optimizer: str) -> None:
     found = converted(written(optimizer=RMS_PROP.replace("EPSILON", epsilon)))
-    assert (found.settings["optimizer"], found.settings["average_decay"]) == (optimizer, 0.9999), "the API averages by default"
+    assert (found.settings["optimizer"], found.settings["ema_decay"]) == (optimizer, 0.9999), "the API averages by default"
     assert "no RMSProp here" in row_of(found, "epsilon").why
     assert (found.settings.get("momentum") == 0.7) == (optimizer == "sgd")
 
@@ -98,18 +98,22 @@ def test_an_exponential_course_drops_where_it_has_fallen_half_way_to_a_tenth() -
 
 def test_a_constant_rate_and_the_usual_of_everything() -> None:
     values = learned("train_config { optimizer { adam_optimizer { learning_rate { constant_learning_rate { } } } } }").values
-    assert (values["optimizer"], values["schedule"], values["rate"]) == ("adamw", "constant", 0.002)
-    assert (values["batch_size"], values["most_boxes"], values["average_decay"]) == (32, 100, 0.9999)
+    assert (values["optimizer"], values["lr_schedule"], values["learning_rate"]) == ("adamw", "constant", 0.002)
+    assert (values["batch_size"], values["max_boxes_per_image"], values["ema_decay"]) == (32, 100, 0.9999)
 
 
 def test_what_else_a_training_has() -> None:
     train = "gradient_clipping_by_norm: 5.0 max_number_of_boxes: 40 use_bfloat16: true sync_replicas: true freeze_variables: 'x'"
     found = converted(written(train=train))
-    assert (found.settings["clip_norm"], found.settings["most_boxes"], found.settings["precision"]) == (5.0, 40, "bfloat16")
+    assert (found.settings["clip_norm"], found.settings["max_boxes_per_image"], found.settings["precision"]) == (
+        5.0,
+        40,
+        "bfloat16",
+    )
     assert "every update is of the whole batch" in row_of(found, "sync_replicas").why
     assert "trainable_stages" in row_of(found, "freeze_variables").why
 
 
 def test_a_config_without_an_optimizer_is_trained_by_the_recipe() -> None:
     values = learned("train_config { batch_size: 4 }").values
-    assert not {"optimizer", "rate", "schedule"} & set(values)
+    assert not {"optimizer", "learning_rate", "lr_schedule"} & set(values)

@@ -23,7 +23,7 @@ from unstall.config.sources import resolve
 from unstall.training.loop import builders as preparing
 from unstall.training.step.keras_fit import fed
 from unstall.training.loop.datasets import load_datasets
-from unstall.training.step.step.step import Step
+from unstall.training.step.step import Step
 
 ssd, *others = sys.argv[1:]
 for file in others:

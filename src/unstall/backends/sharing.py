@@ -20,7 +20,7 @@ def backend_for(backend: str, workers: int, environ: Mapping[str, str] = os.envi
         source = "backend" if backend != "auto" else "KERAS_BACKEND"
         raise InvalidInputError(
             f"{source}: expected {CAN_SHARE} for {workers} workers, as Keras shares a step between processes on no other. "
-            f"Received: {said}. Write --backend {CAN_SHARE}, or --workers 1"
+            f"Received: {said}. Write --backend {CAN_SHARE}, or --num-workers 1"
         )
     if not is_installed(CAN_SHARE):
         raise MissingDependencyError(

@@ -20,10 +20,12 @@ import click
 from unstall import __version__
 from unstall.base.console import print_what_the_stream_has
 from unstall.base.dependencies import missing_packages_named
-from unstall.base.errors import UnstallError
+from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.base.formatting import without_codes
 from unstall.base.redact.text import redact_text
 from unstall.base.registry import Registry
+from unstall.config.aliases import OLD_COMMANDS
+from unstall.config.command import Command
 from unstall.supervisor.signal_dispositions import given
 
 FOLDER = Path(__file__).parent
@@ -71,6 +73,9 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if not args[0].startswith("-"):
+            now = OLD_COMMANDS.get(f"{self.group_name} {args[0]}".strip())
+            if now is not None:
+                raise InvalidInputError(f"There is no command '{args[0]}'. Use '{now}'.")
             commands(self.group_name).refuse_unknown(args[0], within=self.group_name)
         return super().resolve_command(ctx, args)
 
@@ -80,7 +85,7 @@ class Commands(click.Group):
             formatter.write_dl(list(commands(self.group_name).summaries().items()))
 
 
-class Learning(click.Command):
+class Learning(Command):
     """A command of the learning half: what it needs besides Unstall itself comes with extras."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -112,10 +117,22 @@ def answer(plain: dict[str, Any], json_target: str | None, show: Callable[[dict[
 
 
 def data_format_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Of a command that reads a data set: `format_name` and `labels`."""
-    labels = click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")
-    known = "coco, voc, yolo or tfrecord; else it is recognised."
-    return click.option("--format", "format_name", metavar="FORMAT", help=known)(labels(function))
+    """Of a command that reads a data set: `format_name` and `label_map`."""
+    label_map = click.option(
+        "--label-map", metavar="FILE", help="Label map or list of classes, if it is not part of the data set."
+    )
+    known = "Format of the data set: coco, voc, yolo or tfrecord. Without it, it is detected."
+    return click.option("--format", "format_name", metavar="FORMAT", help=known)(label_map(function))
+
+
+def batch_size_option(default: int) -> Decorator:
+    """Of a command that computes detections."""
+    kind = click.IntRange(1, 1024)
+    return click.option("--batch-size", default=default, show_default=True, type=kind, help="Images processed at once.")
+
+
+def num_classes_option(explained: str) -> Decorator:
+    return click.option("--num-classes", type=click.IntRange(1, 100_000), metavar="N", help=explained)
 
 
 weights_option: Decorator = click.option("--weights", required=True, metavar="FILE", help="A weights file of Unstall.")

@@ -12,9 +12,10 @@ import sys
 import click
 
 from unstall.cli import json_option
+from unstall.config.command import Command
 
 
-@click.command("attach", help=__doc__)
+@click.command("attach", cls=Command, help=__doc__)
 @click.argument("pid")
 @click.option("--dump", is_flag=True, help="Print the whole stack of every thread, too. --json always has them.")
 @json_option("the story")

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import click
 
 from unstall.cli import json_option
+from unstall.config.command import Command
 
 if TYPE_CHECKING:
     from unstall.board.process import Board
 
 
-@click.command("board", help=__doc__)
+@click.command("board", cls=Command, help=__doc__)
 @click.argument("folder", required=False, metavar="[FOLDER]")
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Where it listens; anywhere but on loopback a token is asked for."

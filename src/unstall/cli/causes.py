@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from unstall.cli import json_option
+from unstall.config.command import Command
 
 
-@click.command("causes", help=__doc__)
+@click.command("causes", cls=Command, help=__doc__)
 @json_option("the list")
 def command(json_target: str | None) -> None:
     from unstall.base.console import console, print_clean

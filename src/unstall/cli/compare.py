@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import click
 
 from unstall.cli import answer, json_option
+from unstall.config.command import Command
 
 if TYPE_CHECKING:
     from unstall.journal.run_folder import RunFolder
 
 
-@click.command("compare", help=__doc__)
+@click.command("compare", cls=Command, help=__doc__)
 @click.argument("run_a", metavar="A")
 @click.argument("run_b", required=False, metavar="[B]")
 @click.option("--html", metavar="PATH", help="Write a page, with the curves over each other.")

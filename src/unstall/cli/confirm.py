@@ -17,11 +17,12 @@ from collections.abc import Sequence
 import click
 
 from unstall.cli import json_option
+from unstall.config.command import Command
 
 EXPERIMENTS = ("replay_batch", "overfit_batch", "zero_input", "scaled_input", "missing_gradients", "learning_rate")
 
 
-@click.command("confirm", help=__doc__)
+@click.command("confirm", cls=Command, help=__doc__)
 @click.argument("run", default="last")
 @click.option(
     "--experiment", "wanted", multiple=True, type=click.Choice(EXPERIMENTS), help="Make this one, whatever the verdicts are."

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from unstall.cli import json_option
+from unstall.config.command import Command
 
 if TYPE_CHECKING:
     from unstall.diagnosis.workers.blocker import Blockage
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from unstall.journal.run_folder import RunFolder
 
 
-@click.command("diagnose", help=__doc__)
+@click.command("diagnose", cls=Command, help=__doc__)
 @click.argument("run", nargs=-1, metavar="[RUN]...")
 @click.option(
     "--follow",

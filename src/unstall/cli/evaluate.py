@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import click
 
-from unstall.cli import Learning, answer, backend_option, data_format_options, json_option, weights_option
+from unstall.cli import Learning, answer, backend_option, batch_size_option, data_format_options, json_option, weights_option
 
 
 @click.command("evaluate", cls=Learning, help=__doc__)
@@ -18,7 +18,7 @@ from unstall.cli import Learning, answer, backend_option, data_format_options, j
 @data_format_options
 @click.option("--split", metavar="NAME", help="Score this split of the data set, and all of its images.")
 @click.option("--all-images", is_flag=True, help="Score also the images that the weights were trained on.")
-@click.option("--batch", default=8, show_default=True, type=click.IntRange(1, 1024), help="Images at once.")
+@batch_size_option(8)
 @backend_option
 @click.option("--html", "html_target", metavar="PATH", help="Write a page with tables and curves.")
 @click.option("--png", "png_target", metavar="PATH", help="Write the curves and the table as a picture.")
@@ -27,10 +27,10 @@ def command(
     weights: str,
     data_path: str,
     format_name: str | None,
-    labels: str | None,
+    label_map: str | None,
     split: str | None,
     all_images: bool,
-    batch: int,
+    batch_size: int,
     backend: str | None,
     html_target: str | None,
     png_target: str | None,
@@ -52,7 +52,7 @@ def command(
     _, description = described(weights)
     start(backend)
     with shown_progress() as progress:
-        data = read(data_path, format_name, progress, labels)
+        data = read(data_path, format_name, progress, label_map)
         if split is not None:
             data = only(data, split)
         data, scored = chosen(data, description.trained_on, is_all=all_images or split is not None)
@@ -62,7 +62,7 @@ def command(
         from unstall.training.evaluate.evaluation import evaluate
         from unstall.training.evaluate.inference import InferenceModel
 
-        result = evaluate(InferenceModel(build_from(weights)), data, description.class_names, batch, progress)
+        result = evaluate(InferenceModel(build_from(weights)), data, description.class_names, batch_size, progress)
     plain = {
         "weights": weights, "data": data_path, "split": split, "scored": scored.as_plain(),
         "backend": backends.running_backend(), **result.as_plain(),

@@ -16,6 +16,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.registry import Registry
 from unstall.base.suggestions import closest_name
 from unstall.cli import answer, json_option
+from unstall.config.command import Command
 from unstall.data.check.problems import PROBLEMS
 from unstall.diagnosis.causes import CAUSES
 from unstall.planning.preflight.checks import CHECKS
@@ -38,7 +39,7 @@ KINDS = {
 }
 
 
-@click.command("explain", help=__doc__)
+@click.command("explain", cls=Command, help=__doc__)
 @click.argument("name", metavar="NAME")
 @json_option("the page")
 def command(name: str, json_target: str | None) -> None:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import click
 
-from unstall.cli import Learning, backend_option, json_option, weights_option
+from unstall.cli import Learning, backend_option, batch_size_option, json_option, weights_option
 
 
 @click.command("export", cls=Learning, help=__doc__)
 @click.argument("out")
 @weights_option
 @click.option("--to", "target", required=True, type=click.Choice(["savedmodel", "onnx", "litert"]), help="What it is written as.")
-@click.option("--batch", default=1, show_default=True, type=click.IntRange(1, 1024), help="Images at once.")
+@batch_size_option(1)
 @backend_option
 @json_option("what was exported")
-def command(out: str, weights: str, target: str, batch: int, backend: str | None, json_target: str | None) -> None:
+def command(out: str, weights: str, target: str, batch_size: int, backend: str | None, json_target: str | None) -> None:
     from unstall.backends.startup import start
     from unstall.detectors.weights.description import described
     from unstall.report import json
@@ -30,7 +30,7 @@ def command(out: str, weights: str, target: str, batch: int, backend: str | None
     from unstall.detectors.weights.store import build_from
     from unstall.training.export.exporter import export
 
-    told = export(build_from(weights), target, out, batch)
+    told = export(build_from(weights), target, out, batch_size)
     plain = {"weights": weights, "backend": chosen, "class_names": list(description.class_names), **told}
     if json_target:
         json.write(plain, json_target)

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from unstall.cli import Learning, json_option
+from unstall.cli import Learning, data_format_options, json_option
 
 
 @click.command("init", cls=Learning, help=__doc__)
@@ -21,10 +21,9 @@ from unstall.cli import Learning, json_option
 @click.option(
     "--out", default="unstall.toml", show_default=True, metavar="FILE", help="The file; one that is there is not overwritten."
 )
-@click.option("--format", "format_name", metavar="FORMAT", help="coco, voc, yolo or tfrecord; else it is recognised.")
-@click.option("--labels", metavar="FILE", help="A label map or list of classes that lies elsewhere.")
+@data_format_options
 @json_option("what was suggested")
-def command(path: str, out: str, format_name: str | None, labels: str | None, json_target: str | None) -> None:
+def command(path: str, out: str, format_name: str | None, label_map: str | None, json_target: str | None) -> None:
     from unstall.base.errors import InvalidInputError
     from unstall.base.formatting import data_set_holds
     from unstall.base.progress import shown_progress
@@ -40,14 +39,14 @@ def command(path: str, out: str, format_name: str | None, labels: str | None, js
     if located(out).exists():
         raise InvalidInputError(f"'{out}' is there already, and is not overwritten. Another name: --out FILE")
     with shown_progress() as progress:
-        data = read(path, format_name, progress, labels)
+        data = read(path, format_name, progress, label_map)
     holds = data_set_holds(len(data.examples), data.box_count, len(data.classes))
     if not data.examples or not data.classes or not data.box_count:
         look = f" `unstall data check {shlex.quote(path)}` says why." if data.findings else ""
         raise InvalidInputError(f"'{path}' has {holds}: there is nothing to learn.{look}")
     suggested = suggest(data, _plain_path(path), has_card=bool(DeviceSampler().sample(set())))
-    if labels is not None:
-        suggested.add("labels", _plain_path(labels))
+    if label_map is not None:
+        suggested.add("label_map", _plain_path(label_map))
     named = "" if out == toml_file.CONFIG else f" --config {shlex.quote(out)}"
     head = f"Settings for {path} ({data.format}): {holds}.\nTrain by them: unstall train{named}"
     recipe = recipe_of(suggested.values["model"])

@@ -1,7 +1,7 @@
 """Say what a training will need of memory, before it runs: unstall plan --model NAME --device a100
 
-Takes the settings of `unstall train`. For this machine, or for a card that need not be there (--devices lists them): what the
-training step, the evaluation and a checkpoint need, the largest micro-batch that fits, and, where the wanted batch does not,
+Takes the settings of `unstall train`. For this machine, or for a card that need not be there (--list-devices lists them): what
+the training step, the evaluation and a checkpoint need, the largest micro-batch that fits, and, where the wanted batch does not,
 what to change: bfloat16, rematerialised blocks, a smaller micro-batch with accumulation, in this order. For a card a
 step is compiled several times, which takes minutes; --quick does without. Ends with 1 where nothing fits.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unstall.cli import answer, json_option
+from unstall.cli import answer, json_option, num_classes_option
 from unstall.config.options import GroupedCommand, setting_options
 
 if TYPE_CHECKING:
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 @click.command("plan", cls=GroupedCommand, help=__doc__)
 @click.option("--device", metavar="NAME", help="A card of the table, or 'cpu'; else what this machine has.")
 @click.option(
-    "--cards", metavar="FILE", help="Another table of cards: JSON of the form of src/unstall/planning/memory/cards.json."
+    "--device-table", metavar="FILE", help="Another table of devices: JSON of the form of src/unstall/planning/memory/cards.json."
 )
-@click.option("--devices", is_flag=True, help="List the cards of the table.")
-@click.option("--classes", type=click.IntRange(1, 100_000), help="Of the data; else they are counted there.")
+@click.option("--list-devices", is_flag=True, help="List the devices of the table.")
+@num_classes_option("Number of classes. Without it, they are counted in the data.")
 @click.option("--quick", is_flag=True, help="An estimate where it shows room enough; no search for the largest micro-batch.")
 @json_option("the plan")
 @setting_options
 def command(
     device: str | None,
-    cards: str | None,
-    devices: bool,
-    classes: int | None,
+    device_table: str | None,
+    list_devices: bool,
+    num_classes: int | None,
     quick: bool,
     json_target: str | None,
     config: str | None,
@@ -52,21 +52,21 @@ def command(
     from unstall.report.terminal.planning import show_plan
 
     json.refuse_unwritable(json_target)
-    if devices:
-        _print_devices(cards, json_target)
+    if list_devices:
+        _print_devices(device_table, json_target)
         return
     wanted = resolve(given(settings), config_used(config, no_config)).settings
-    chosen = named(device, cards) if device else None
+    chosen = named(device, device_table) if device else None
     with shown_progress() as progress:
         pixels = None
         if wanted.data is not None:
             counted, pixels = _seen_in(wanted, progress)
-            classes = classes or counted
+            num_classes = num_classes or counted
         plan = memory.plan(
-            wanted, chosen, classes,
+            wanted, chosen, num_classes,
             largest_pixels=pixels, finds_largest=not quick, is_quick=quick, before=told_before(progress),
         )  # fmt: skip
-    plain = {"model": wanted.model, "classes": classes, **plan.as_plain()}
+    plain = {"model": wanted.model, "classes": num_classes, **plan.as_plain()}
     answer(plain, json_target, show_plan)
     if not plan.fits or not plan.host_fits:
         sys.exit(1)
@@ -79,14 +79,14 @@ def _seen_in(wanted: Settings, progress: Progress | None) -> tuple[int, int | No
     with missing_packages_named("unstall plan --data", "data"):
         from unstall.data.formats import read
 
-        data = read(str(wanted.data), wanted.format, progress, wanted.labels)
+        data = read(str(wanted.data), wanted.format, progress, wanted.label_map)
     pixels = [(each.width or 0) * (each.height or 0) for each in data.examples]
     return len(data.classes), max(pixels, default=0) or None
 
 
-def _print_devices(cards: str | None, json_target: str | None) -> None:
+def _print_devices(device_table: str | None, json_target: str | None) -> None:
     from unstall.planning.memory import devices
     from unstall.report.terminal.planning import show_devices
 
-    plain = {"devices": [devices.named(name, cards).as_plain() for name in devices.cards(cards)]}
+    plain = {"devices": [devices.named(name, device_table).as_plain() for name in devices.cards(device_table)]}
     answer(plain, json_target, show_devices)

@@ -10,7 +10,7 @@ import sys
 
 import click
 
-from unstall.cli import Learning, answer, backend_option, json_option, weights_option
+from unstall.cli import Learning, answer, backend_option, batch_size_option, json_option, weights_option
 
 
 @click.command("predict", cls=Learning, help=__doc__)
@@ -19,9 +19,9 @@ from unstall.cli import Learning, answer, backend_option, json_option, weights_o
 @click.option("--out", default="detections", show_default=True, metavar="FOLDER", help="Where the pictures are written.")
 @click.option("--no-pictures", is_flag=True, help="Draw none.")
 @click.option(
-    "--least-score", default=0.3, show_default=True, type=click.FloatRange(0, 1), help="What is less sure than this is left out."
+    "--score-threshold", default=0.3, show_default=True, type=click.FloatRange(0, 1), help="Minimum score of a detection."
 )
-@click.option("--batch", default=8, show_default=True, type=click.IntRange(1, 1024), help="Images at once.")
+@batch_size_option(8)
 @backend_option
 @json_option("the boxes")
 def command(
@@ -29,8 +29,8 @@ def command(
     weights: str,
     out: str,
     no_pictures: bool,
-    least_score: float,
-    batch: int,
+    score_threshold: float,
+    batch_size: int,
     backend: str | None,
     json_target: str | None,
 ) -> None:
@@ -51,10 +51,12 @@ def command(
         from unstall.detectors.weights.store import build_from
         from unstall.training.evaluate.inference import InferenceModel, predict
 
-        result = predict(InferenceModel(build_from(weights)), data, description.class_names, batch, least_score, progress)
+        result = predict(
+            InferenceModel(build_from(weights)), data, description.class_names, batch_size, score_threshold, progress
+        )
         if not no_pictures:
             draw(data, result, located(out), progress)
-    plain = {"weights": weights, "backend": backends.running_backend(), "score_threshold": least_score, **result}
+    plain = {"weights": weights, "backend": backends.running_backend(), "score_threshold": score_threshold, **result}
     answer(plain, json_target, show)
     if result["skipped"]:
         sys.exit(1)

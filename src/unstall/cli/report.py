@@ -9,9 +9,10 @@ from __future__ import annotations
 import click
 
 from unstall.cli import json_option
+from unstall.config.command import Command
 
 
-@click.command("report", help=__doc__)
+@click.command("report", cls=Command, help=__doc__)
 @click.argument("run", default="last", metavar="[RUN]")
 @click.option("--out", metavar="PATH", help="Where to write it; else report.html in the run folder.")
 @click.option("--open", "is_to_open", is_flag=True, help="Open it in the browser.")

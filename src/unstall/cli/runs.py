@@ -15,11 +15,12 @@ from typing import Any
 import click
 
 from unstall.cli import answer, json_option
+from unstall.config.command import Command
 
 STATES = "stuck failed killed idle slow interrupted repaired training running starting done ended unknown"
 
 
-@click.command("runs", help=__doc__)
+@click.command("runs", cls=Command, help=__doc__)
 @click.argument("words", nargs=-1, metavar="[WORDS]...")
 @click.option("--state", "states", multiple=True, type=click.Choice(STATES.split()), help="Only of this state; may be repeated.")
 @click.option("--script", metavar="SCRIPT", help="Only of this script, by path or name, or of this model of `unstall train`.")

@@ -21,13 +21,16 @@ if TYPE_CHECKING:
     from unstall.config.sources import ResolvedSettings
     from unstall.journal.run_folder import RunFolder
 
+AUTO = "auto"  # --resume without a name
+
 
 @click.command("train", cls=GroupedCommand, help=__doc__)
-@click.option("--resume", metavar="RUN", help="Go on with this run: a name from `unstall runs`, a folder, or 'last'.")
-@click.option("--out", metavar="FOLDER", help="Keep the run there, rather than in the state directory.")
 @click.option(
-    "--go-on", is_flag=True, help="Go on with the run in --out if there is one, else begin it: for engines that restart."
-)
+    "--resume", metavar="[RUN]", is_flag=False, flag_value=AUTO,
+    help="Continue this run: a name from `unstall runs`, a folder, or 'last'. Without a name, or with 'auto', continue the run in"
+    " --out if there is one, else start it: for engines that restart a job.",
+)  # fmt: skip
+@click.option("--out", metavar="FOLDER", help="Keep the run there, rather than in the state directory.")
 @click.option(
     "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True,
     help="Who starts the workers: this command, or the Ray cluster that this machine belongs to.",
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Only look whether it would run, as `unstall preflight` does.")
 @click.option("--force", is_flag=True, help="Begin although the preflight found an error.")
 @click.option("--board", is_flag=True, help="Show it live in the browser, as `unstall board` does.")
-@click.option("--models", is_flag=True, help="List the detectors.")
+@click.option("--list-models", is_flag=True, help="List the detectors.")
 @click.option("--show-settings", is_flag=True, help="Print the settings, and where each came from.")
 @click.option(
     "--json",
@@ -49,13 +52,12 @@ if TYPE_CHECKING:
 def command(
     resume: str | None,
     out: str | None,
-    go_on: bool,
     engine: str,
     no_repair: bool,
     dry_run: bool,
     force: bool,
     board: bool,
-    models: bool,
+    list_models: bool,
     show_settings: bool,
     json_target: str | None,
     config: str | None,
@@ -72,24 +74,24 @@ def command(
     from unstall.training.distributed import engines
 
     json.refuse_unwritable(json_target)
-    out, resume = spelled_out(out), spelled_out(resume)
-    if models:
+    out, resume, is_auto = spelled_out(out), spelled_out(None if resume == AUTO else resume), resume == AUTO
+    if list_models:
         return _print_models(json_target)
     options = given(settings)
     said = engines.workers_said(os.environ)
     if said is not None:
-        options["workers"] = engines.agreed(os.environ, options.get("workers", said), is_given="workers" in options)
+        options["num_workers"] = engines.agreed(os.environ, options.get("num_workers", said), is_given="num_workers" in options)
     if no_repair:
-        options["most_repairs"] = 0
-    config = _config(config, no_config, resume, out if go_on else None)
+        options["max_restarts"] = 0
+    config = _config(config, no_config, resume, out if is_auto else None)
     if engine == "ray" and not (show_settings or dry_run):
         return _by_ray(options, config, out, resume, json_target)
     guest = engines.guest(os.environ)
     if guest is not None:
         own = setup.begin_as_guest(resolve(options, config).settings, out or resume, guest)
         sys.exit(_trained(own, {}, json_target, board))
-    if go_on:
-        resume, out, config = _there_already(resume, out, config)
+    if is_auto:
+        resume, out, config = _there_already(out, config)
     refuse_contradiction(resume, out, config)
     run, resolved = _settings_of(resume, options, config)
     if show_settings:
@@ -123,12 +125,15 @@ def _config(config: str | None, no_config: bool, resume: str | None, may_be_ther
 
 def _settings_of(resume: str | None, options: dict[str, Any], config: str | None) -> tuple[RunFolder | None, ResolvedSettings]:
     """Of a new run, or of one that goes on, with its folder."""
+    from unstall.config.aliases import note_of_run
     from unstall.config.sources import ResolvedSettings, resolve
     from unstall.supervisor.train.setup import going_on_with, sources_of
 
     if resume is None:
         return None, resolve(options, config)
     run, wanted = going_on_with(resume, options)
+    if note := note_of_run(run.read_settings(), str(run.settings_path)):
+        click.echo(note, err=True)
     return run, ResolvedSettings(wanted, {**sources_of(run, wanted), **{name: f"--{name.replace('_', '-')}" for name in options}})
 
 
@@ -148,18 +153,18 @@ def _by_ray(options: dict[str, Any], config: str | None, out: str | None, resume
         )
     resolved = resolve(options, config)
     place = out if is_bucket(out) else str(folder_for(out).absolute())
-    ray.train(["--no-config", *arguments(chosen(resolved))], resolved.settings.workers, place)
+    ray.train(["--no-config", *arguments(chosen(resolved))], resolved.settings.num_workers, place)
     if json_target:
-        json.write({"engine": "ray", "workers": resolved.settings.workers, "out": place}, json_target)
+        json.write({"engine": "ray", "num_workers": resolved.settings.num_workers, "out": place}, json_target)
 
 
-def _there_already(resume: str | None, out: str | None, config: str | None) -> tuple[str | None, str | None, str | None]:
+def _there_already(out: str | None, config: str | None) -> tuple[str | None, str | None, str | None]:
     """The same command begins a run and goes on with it: what was begun has its settings."""
     from unstall.base.errors import InvalidInputError
     from unstall.supervisor.train.setup import holds_run
 
-    if out is None or resume is not None:
-        raise InvalidInputError("--go-on: expected together with --out, which names the run, and without --resume.")
+    if out is None:
+        raise InvalidInputError("--resume: expected the name of a run, 'last', or --out, which says where the run is.")
     return (out, None, None) if holds_run(out) else (None, out, config)
 
 

@@ -125,8 +125,8 @@ def machine_of(name: str, table: Table, accelerator: str | None, cards: int | No
         cards = known.cards
     if cards is None or (cards > 0 and accelerator is None and known is None):
         raise InvalidInputError(
-            f"--machine: the table of machines does not know '{name}'. Say its cards: --cards 0, or "
-            "--cards 1 --accelerator NVIDIA_L4; or give a table that knows it: --prices FILE."
+            f"--machine: the table of machines does not know '{name}'. Say its accelerators: --num-accelerators 0, or "
+            "--num-accelerators 1 --accelerator NVIDIA_L4; or give a table that knows it: --prices FILE."
         )
     own = known or Machine(name, 1, 1, None, 0, None, None, None)
     return Machine(

@@ -27,7 +27,7 @@ class Machine:
     name: str
     vcpus: int
     memory_gib: float
-    card: str | None  # a name of the table of cards (`unstall plan --devices`)
+    card: str | None  # a name of the table of cards (`unstall plan --list-devices`)
     cards: int
     accelerator: str | None  # what Vertex AI calls that card
     per_hour: float | None  # of the whole machine

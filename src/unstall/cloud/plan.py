@@ -42,7 +42,7 @@ class TrainingRequest:
     @property
     def workers(self) -> int:
         """Training processes: each has a card, or a machine without one, and its share of the batch."""
-        return self.settings.workers
+        return self.settings.num_workers
 
 
 @dataclass(frozen=True)
@@ -169,8 +169,8 @@ def _judged(
 def _host_bytes(wanted: TrainingRequest, machine: Machine, plan: MemoryPlan) -> int:
     """As many processes as the machine has cards share it."""
     beside = min(wanted.workers, max(1, machine.cards))
-    threads = wanted.settings.input_threads or max(1, machine.vcpus // beside)
-    settings = changed(wanted.settings.of_one_worker(), {"input_threads": threads})
+    threads = wanted.settings.num_input_workers or max(1, machine.vcpus // beside)
+    settings = changed(wanted.settings.of_one_worker(), {"num_input_workers": threads})
     on_cores = plan.training.need if machine.card is None else 0
     need = host_need(settings, plan.backend, plan.training.input, plan.training.state, on_cores, wanted.largest_pixels)
     return beside * need.total
@@ -241,8 +241,9 @@ def core_rate(data: DataSet, settings: Settings) -> float:
 
     height, width = settings.detector.get("image_px") or image_px(settings.model)
     wanted = PipelineSettings(
-        batch_size=min(BATCH, len(data.examples)), height_px=int(height), width_px=int(width), most_boxes=settings.most_boxes,
-        augmentations=augmentations(settings.augment), input_threads=1,
+        batch_size=min(BATCH, len(data.examples)), height_px=int(height), width_px=int(width),
+        max_boxes_per_image=settings.max_boxes_per_image,
+        augmentations=augmentations(settings.augmentations), num_input_workers=1,
     )  # fmt: skip
     images = 0
     with Pipeline(data, wanted).batches(epochs=None) as batches:

@@ -25,15 +25,15 @@ def create_job(engine: str, options: Mapping[str, Any], config: str | None) -> J
     found["name"] = found["name"] or found["out"].rstrip("/").rpartition("/")[2]
     job.refuse_unfit(engine, found)
     machine = _machine(found["machine"], options)
-    cards = machine.cards if machine is not None else int(options["cards"] or 0)
-    workers = resolved.settings.workers
+    cards = machine.cards if machine is not None else int(options["num_accelerators"] or 0)
+    workers = resolved.settings.num_workers
     out = found["out"].rstrip("/")
     return Job(
-        name=found["name"], image=found["image"], arguments=("--go-on", "--out", out, "--no-config", *arguments(asked_for)),
-        out=out,
+        name=found["name"], image=found["image"],
+        arguments=("--resume", "auto", "--out", out, "--no-config", *arguments(asked_for)), out=out,
         workers=workers, machines=job.machines_for(workers, cards),
         project=found["project"], region=found["region"], machine=machine, service_account=found["service_account"],
-        is_spot=options["spot"], disk_gb=options["disk_gb"], disk_type=options["disk_type"], hours=options["hours"],
+        is_spot=options["spot"], disk_gb=options["disk_gb"], disk_type=options["disk_type"], hours=options["max_hours"],
     )  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def _machine(name: str, options: Mapping[str, Any]) -> machines.Machine | None:
     """Kubernetes has nodes of its own: there a machine type is no more than a hint at the cards."""
     if not name:
         return None
-    return job.machine_of(name, machines.table(options["prices"]), options["accelerator"], options["cards"])
+    return job.machine_of(name, machines.table(options["prices"]), options["accelerator"], options["num_accelerators"])
 
 
 # A request as a file: YAML by its ending, else JSON.

@@ -1,51 +1,202 @@
-"""What other trainers call our settings: whoever types one of these is told the name it has here."""
+"""Other names of the settings and options: those that they had in earlier versions, and those that other trainers have.
+
+A file with an old name loads, with a note that says the new one. An option with an old or a foreign name is refused with the
+option to use instead. This is the only table of such names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from unstall.base.suggestions import closest_name
-
-# 'detector.x' is a name in the table [detector]; as an option, `--detector x=…`.
-CALLED_ELSEWHERE = {
-    "rate": ("lr", "lr0", "base_lr", "learning_rate", "initial_learning_rate"),
-    "batch_size": ("batch", "bs", "images_per_batch", "train_batch_size", "total_batch_size"),
-    "micro_batch": ("accumulate", "accumulation", "accumulation_steps", "gradient_accumulation_steps", "grad_accum"),
-    "epochs": ("num_epochs", "max_epochs", "n_epochs"),
-    "precision": ("amp", "fp16", "bf16", "half", "mixed_precision", "dtype"),
-    "remat": ("gradient_checkpointing", "checkpointing", "rematerialize"),
-    "average_decay": ("ema", "ema_decay", "model_ema", "moving_average"),
-    "clip_norm": ("clipnorm", "global_clipnorm", "grad_clip", "gradient_clip_val", "max_grad_norm"),
-    "weight_decay": ("wd", "decay", "l2"),
-    "warm_up_steps": ("warmup", "warmup_steps", "warmup_epochs", "warm_up"),
-    "schedule": ("scheduler", "lr_scheduler", "lr_schedule", "cos_lr"),
-    "rate_drops_at_epochs": ("milestones", "lr_steps", "lr_step", "step_size"),
-    "stop_after_epochs": ("patience", "early_stopping", "early_stop"),
-    "input_threads": ("num_workers", "dataloader_workers", "num_parallel_calls"),
-    "augment": ("augmentation", "augmentations", "transforms"),
-    "weights": ("pretrained", "checkpoint", "init_from", "fine_tune_checkpoint", "weights_path"),
-    "validation": ("val", "val_data", "validation_data"),
-    "validation_share": ("val_split", "validation_split"),
-    "labels": ("label_map", "label_map_path"),
-    "model": ("arch", "architecture", "detector_name"),
-    "most_boxes": ("max_boxes", "max_number_of_boxes"),
-    "detector.image_px": ("imgsz", "img_size", "image_size", "input_size", "image_px", "height", "width"),
-    "detector.trainable_stages": ("freeze", "freeze_backbone", "frozen_stages", "trainable_backbone_layers"),
-    "detector.least_score": ("conf", "score_thresh", "score_threshold"),
-    "detector.most_iou": ("iou", "nms_thresh", "nms_iou", "iou_threshold"),
+# Settings as they were called in settings files and run folders before, and what they are called now.
+OLD_NAMES = {
+    "labels": "label_map",
+    "validation": "val_data",
+    "validation_share": "val_split",
+    "shapes": "synthetic_images",
+    "workers": "num_workers",
+    "micro_batch": "micro_batch_size",
+    "rate": "learning_rate",
+    "warm_up_steps": "warmup_steps",
+    "schedule": "lr_schedule",
+    "rate_drops_at_epochs": "lr_milestones",
+    "average_decay": "ema_decay",
+    "augment": "augmentations",
+    "evaluate_every_epochs": "eval_interval",
+    "stop_after_epochs": "patience",
+    "input_threads": "num_input_workers",
+    "ahead_bytes": "prefetch_bytes",
+    "cache_folder": "cache_dir",
+    "most_boxes": "max_boxes_per_image",
+    "most_bad_share": "max_bad_fraction",
+    "skip_examples": "exclude_examples",
+    "checkpoint_every_s": "checkpoint_interval_s",
+    "checkpoint_every_steps": "checkpoint_interval_steps",
+    "keep_checkpoints": "max_checkpoints",
+    "most_repairs": "max_restarts",
 }
-_OURS = {theirs: ours for ours, names in CALLED_ELSEWHERE.items() for theirs in names}
+OLD_AUGMENTATIONS = {"flip": "horizontal_flip", "scale_crop": "scale_jitter", "photometric": "photometric_distort"}
+OLD_COMMANDS = {"sweep": "lr-find"}
+# Options of commands that are no settings. Of several, the first that the command has.
+OLD_OPTIONS = {
+    "go_on": ("resume",),
+    "models": ("list_models",),
+    "devices": ("list_devices",),
+    "batch": ("batch_size",),
+    "least_score": ("score_threshold",),
+    "least": ("min_lr",),
+    "most": ("max_lr", "max_shapes"),
+    "steps": ("num_steps",),
+    "classes": ("num_classes",),
+    "cards": ("num_accelerators", "device_table"),
+    "hours": ("max_hours",),
+    "names": ("class_names",),
+    "images": ("num_images",),
+    "count": ("num_images",),
+    "size": ("image_size",),
+    "side": ("tile_size",),
+    "empty": ("empty_fraction",),
+}
+# What Ultralytics, Lightning, Detectron2, torchvision's references and the TF Object Detection API call ours. 'detector.x' is a
+# name in the table [detector]; as an option, `--detector x=…`.
+CALLED_ELSEWHERE: dict[str, tuple[str, ...]] = {
+    "learning_rate": ("lr", "lr0", "base_lr", "initial_learning_rate", "learning_rate_base"),
+    "batch_size": ("batch", "bs", "images_per_batch", "train_batch_size", "total_batch_size", "ims_per_batch"),
+    "micro_batch_size": ("accumulate", "accumulation", "accumulation_steps", "accumulate_grad_batches",
+                         "gradient_accumulation_steps", "grad_accum", "nbs"),
+    "epochs": ("num_epochs", "max_epochs", "n_epochs", "num_steps", "max_steps", "num_train_steps", "max_iter"),
+    "precision": ("amp", "fp16", "bf16", "half", "mixed_precision", "dtype", "use_bfloat16", "solver.amp.enabled"),
+    "remat": ("gradient_checkpointing", "checkpointing", "rematerialize"),
+    "ema_decay": ("ema", "model_ema", "model_ema_decay", "moving_average", "moving_average_decay"),
+    "clip_norm": ("clipnorm", "global_clipnorm", "grad_clip", "gradient_clip_val", "max_grad_norm", "gradient_clipping_by_norm"),
+    "weight_decay": ("wd", "decay", "l2"),
+    "warmup_steps": ("warmup", "warmup_epochs", "warm_up", "warmup_iters", "lr_warmup_epochs"),
+    "lr_schedule": ("scheduler", "lr_scheduler", "lr_scheduler_name", "cos_lr", "lrf"),
+    "lr_milestones": ("milestones", "lr_steps", "lr_step", "lr_step_size", "step_size", "solver.steps"),
+    "patience": ("early_stopping", "early_stop", "early_stopping_patience"),
+    "eval_interval": ("check_val_every_n_epoch", "val_interval", "val_period", "eval_every", "eval_period"),
+    "num_input_workers": ("dataloader_workers", "num_parallel_calls", "num_threads", "dataloader.num_workers"),
+    "num_workers": ("world_size", "nproc_per_node", "num_nodes", "num_machines", "num_gpus"),
+    "augmentations": ("augmentation", "transforms", "data_augmentation_options", "fliplr"),
+    "weights": ("pretrained", "checkpoint", "init_from", "fine_tune_checkpoint", "weights_path", "weights_backbone", "ckpt_path"),
+    "data": ("dataset", "data_path", "train_data", "input_path", "datasets.train"),
+    "val_data": ("val", "validation_data", "datasets.test"),
+    "val_split": ("validation_split", "val_fraction"),
+    "label_map": ("label_map_path",),
+    "model": ("arch", "architecture", "detector_name"),
+    "seed": ("random_seed", "seed_everything"),
+    "out": ("output_dir", "output", "save_dir", "project", "model_dir", "default_root_dir", "logdir"),
+    "max_boxes_per_image": ("max_boxes", "max_number_of_boxes"),
+    "checkpoint_interval_steps": ("checkpoint_every_n", "checkpoint_period", "save_period"),
+    "max_checkpoints": ("save_top_k", "max_to_keep", "checkpoint_max_to_keep"),
+    "cache_bytes": ("cache",),
+    "score_threshold": ("conf", "confidence", "confidence_threshold", "score_thresh", "min_score"),
+    "to": ("format",),
+    "detector.image_px": ("imgsz", "img_size", "image_size", "input_size", "image_px", "height", "width", "min_size_train"),
+    "detector.trainable_stages": ("freeze", "freeze_backbone", "frozen_stages", "trainable_backbone_layers", "freeze_at"),
+    "detector.least_score": ("conf", "score_thresh", "score_threshold", "score_thresh_test"),
+    "detector.most_iou": ("iou", "nms_thresh", "nms_iou", "iou_threshold", "nms_threshold", "nms_thresh_test"),
+}  # fmt: skip
+# Words that mean something else here, or for which there is no setting: what to do instead.
+ADVICE = {
+    "workers": "it counts training processes; num_input_workers counts the threads that read and decode",
+    "num_steps": "a run is counted in epochs",
+    "max_steps": "a run is counted in epochs",
+    "num_train_steps": "a run is counted in epochs",
+    "max_iter": "a run is counted in epochs",
+    "warmup_epochs": "the warm-up is counted in steps",
+    "lr_warmup_epochs": "the warm-up is counted in steps",
+    "lrf": "'cosine' ends at 0",
+    "accumulate": "it is the number of images in one pass, not the number of passes",
+    "accumulation_steps": "it is the number of images in one pass, not the number of passes",
+    "accumulate_grad_batches": "it is the number of images in one pass, not the number of passes",
+    "gradient_accumulation_steps": "it is the number of images in one pass, not the number of passes",
+    "go_on": "--resume alone continues the run in --out, or starts it",
+}
+DEVICES = ("device", "devices", "gpu", "gpus", "gpu_ids", "accelerator", "cuda")
+ON_DEVICES = "the backend takes the first device that it sees. CUDA_VISIBLE_DEVICES chooses which, --backend the framework"
 
 
-def ours(name: str, known: Iterable[str]) -> str:
-    """The setting that was probably meant; empty where nobody can tell."""
-    written = name.lower().replace("-", "_")
-    if written in _OURS:
-        return _OURS[written]
-    return closest_name(written, known)
+# --- files and run folders ---
+
+
+def current_names(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a run folder or its record under the names that they have now, whenever they were written."""
+    names = dict(OLD_NAMES)
+    if "workers" in stored and not {"input_threads", "num_input_workers"} & set(stored):
+        names["workers"] = "num_input_workers"  # so were the threads called before a run could have several processes
+    return {names.get(name, name): current_value(names.get(name, name), value) for name, value in stored.items()}
+
+
+def current_value(name: str, value: Any) -> Any:
+    """A setting's value, where the names in it have changed."""
+    if name != "augmentations" or not isinstance(value, list | tuple):
+        return value
+    return [OLD_AUGMENTATIONS.get(each, each) if isinstance(each, str) else each for each in value]
+
+
+def renamed(name: str, value: Any) -> list[str]:
+    """What to say about a setting with an old name or value: "'rate' is now 'learning_rate'."; nothing where it is current."""
+    now = OLD_NAMES.get(name, name)
+    notes = [_note(name, now)] if now != name else []
+    if now == "augmentations" and isinstance(value, list | tuple):
+        notes += [_note(each, OLD_AUGMENTATIONS[each]) for each in value if isinstance(each, str) and each in OLD_AUGMENTATIONS]
+    return notes
+
+
+def _note(old: str, now: str) -> str:
+    return f"'{old}' is now '{now}'." + (f" ({_sentence(ADVICE[old])})" if old in ADVICE else "")
+
+
+def note_of_run(stored: Mapping[str, Any], where: str) -> str:
+    """One line about all settings of a run folder that have other names now; empty where there are none."""
+    notes = [f"'{name}' is now '{now}'" for name, now in zip(stored, current_names(stored), strict=True) if name != now]
+    return f"{where}: settings have new names: {', '.join(notes)}." if notes else ""
+
+
+# --- what was probably meant ---
+
+
+def setting_meant(name: str, known: Iterable[str]) -> str:
+    """The setting that is or was called so elsewhere, 'detector.x' for one of the detector's own; empty where there is none."""
+    return next(iter(_known_by(name, {*known, "detector"})), "")
+
+
+def option_hint(typed: str, options: Sequence[str]) -> str:
+    """What to do instead of an option, or another trainer's argument, that a command does not have: 'use --learning-rate'.
+    `options` are those of the command, as Python names them. Empty where nobody can tell."""
+    has_settings = "config" in options
+    known = {*options} - ({"detector"} if not has_settings else set())
+    meant = next(iter(_known_by(typed, known)), "")
+    if meant:
+        advice = ADVICE.get(_plain(typed), "")
+        return f"use {as_option(meant)}" + (f" ({advice})" if advice else "")
+    return ON_DEVICES if has_settings and _plain(typed) in DEVICES else ""
 
 
 def as_option(setting: str) -> str:
-    """'--rate'; '--detector image_px=…'."""
+    """'--learning-rate'; '--detector image_px=…'."""
     table, _, inner = setting.partition(".")
     return f"--{table.replace('_', '-')}" + (f" {inner}=…" if inner else "")
+
+
+def _known_by(name: str, known: set[str]) -> list[str]:
+    """The settings and options that are or were called so, here or elsewhere, of those that are known. Of SOLVER.BASE_LR and
+    trainer.max_epochs the last part says it, too."""
+    whole, last = name.lower().lstrip("-+~").replace("-", "_"), _plain(name)
+    found: list[str] = []
+    for written in dict.fromkeys((whole, last)):
+        found += [*OLD_OPTIONS.get(written, ()), *([OLD_NAMES[written]] if written in OLD_NAMES else [])]
+        found += [ours for ours, names in CALLED_ELSEWHERE.items() if written in names]
+    found += [last] if last != whole else []
+    return [each for each in found if each.partition(".")[0] in known]
+
+
+def _plain(name: str) -> str:
+    """SOLVER.BASE_LR: base_lr."""
+    return name.lower().lstrip("-+~").replace("-", "_").rpartition(".")[2]
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + "."

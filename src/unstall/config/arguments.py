@@ -14,7 +14,7 @@ from unstall.storage import is_bucket
 if TYPE_CHECKING:
     from unstall.config.sources import ResolvedSettings
 
-OF_THE_OTHER_MACHINE = ("cache_folder",)  # a folder there, not here
+OF_THE_OTHER_MACHINE = ("cache_dir",)  # a folder there, not here
 
 
 def chosen(resolved: ResolvedSettings) -> dict[str, Any]:

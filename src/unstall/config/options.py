@@ -1,4 +1,4 @@
-"""The options of `unstall train`, `preflight` and `sweep`: one for each setting, made from `settings.py`."""
+"""The options of `unstall train`, `preflight` and `lr-find`: one for each setting, made from `settings.py`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from unstall.base.errors import InvalidInputError
 from unstall.config import settings, toml_file
-from unstall.config.aliases import as_option, ours
+from unstall.config.command import Command
 from unstall.config.sources import OF_RECIPES
 from unstall.config.toml_file import CONFIG
 
@@ -28,13 +28,16 @@ def setting_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def config_used(config: str | None, no_config: bool) -> str | None:
-    """The settings file: the one that was named, else ./unstall.toml if it is there, which is said before anything else."""
+    """The settings file: the one that was named, else ./unstall.toml if it is there, which is said before anything else; and so
+    are settings in it that have another name now."""
     if config is not None and no_config:
         raise InvalidInputError("--no-config: expected without --config, which names a settings file.")
-    if config is not None or no_config or not is_config_here():
-        return config
-    click.echo(f"Using the settings in ./{CONFIG}. Options override them; --no-config ignores the file.", err=True)
-    return CONFIG
+    if config is None and not no_config and is_config_here():
+        click.echo(f"Using the settings in ./{CONFIG}. Options override them; --no-config ignores the file.", err=True)
+        config = CONFIG
+    for note in toml_file.notes(config) if config is not None else ():
+        click.echo(note, err=True)
+    return config
 
 
 def is_config_here() -> bool:
@@ -55,19 +58,8 @@ def given(keywords: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-class GroupedCommand(click.Command):
-    """Help with the settings under the headings that `settings.py` has; an option that is another trainer's is told by its name
-    here."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            meant = ours(error.option_name.lstrip("-"), ())
-            if not meant:  # click has found the nearest options
-                raise
-            said = f"No such option '{error.option_name}'. Did you mean '{as_option(meant)}'?"
-            raise click.NoSuchOption(error.option_name, said, ctx=ctx) from None
+class GroupedCommand(Command):
+    """Help with the settings under the headings that `settings.py` has."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = {parameter.name: row for parameter in self.get_params(ctx) if (row := parameter.get_help_record(ctx))}

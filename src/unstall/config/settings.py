@@ -15,7 +15,8 @@ from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from unstall.base.errors import InvalidInputError
-from unstall.config.aliases import ours
+from unstall.base.suggestions import did_you_mean
+from unstall.config.aliases import current_names, setting_meant
 
 Backend = Literal["auto", "tensorflow", "jax", "torch"]
 Precision = Literal["float32", "bfloat16", "float16"]
@@ -32,103 +33,121 @@ def setting(default: Any, meaning: str, least: float | None = None, most: float 
 
 @dataclass(frozen=True)
 class Settings:
-    # what is learned
-    data: str | None = setting(None, "a data set of images and boxes; none: the embedded shapes")
-    format: str | None = setting(None, "of the data set: coco, voc, yolo or tfrecord; none: recognised")
-    labels: str | None = setting(None, "a label map or list of classes that lies elsewhere")
-    validation: str | None = setting(None, "a data set to score on; none: a split of that name, else a share of the data")
-    validation_share: float = setting(0.1, "of the data, kept apart to score on where there is no split for it", 0.0, 0.9)
-    shapes: int = setting(3000, "pictures of the embedded data set, where no data is given", 16, 1_000_000)
-    # what learns it
-    model: str = setting("ssd_tiny", "the detector; `unstall train --models` lists them")
-    weights: str | None = setting(None, "a weights file to begin with, see `unstall weights import`")
+    # Data
+    data: str | None = setting(None, "Data set of images and boxes. Without it, synthetic images of shapes are used.")
+    format: str | None = setting(None, "Format of the data set: coco, voc, yolo or tfrecord. Without it, it is detected.")
+    label_map: str | None = setting(None, "Label map or list of classes, if it is not part of the data set.")
+    val_data: str | None = setting(
+        None, "Data set to evaluate on. Without it, the data set's own split of that name, else `val_split` of the images."
+    )
+    val_split: float = setting(
+        0.1, "Fraction of the images to hold out for evaluation, if the data has no split for it.", 0.0, 0.9
+    )
+    synthetic_images: int = setting(3000, "Number of synthetic images, if no data is given.", 16, 1_000_000)
+    # Model
+    model: str = setting("ssd_tiny", "Name of the detector; `unstall train --list-models` lists them.")
+    weights: str | None = setting(None, "Weights file to start from; `unstall weights import` makes one.")
     detector: Mapping[str, Any] = field(
         default_factory=dict,
-        metadata={"meaning": "the detector's own settings, image_px say; classes are the data's"},
+        metadata={"meaning": "Setting of the detector itself, such as image_px. The classes are those of the data."},
     )
-    backend: Backend = setting("auto", "what Keras runs on; auto: KERAS_BACKEND, else what is installed")
-    precision: Precision = setting("float32", "that layers compute in; weights and losses stay in float32")
-    remat: bool = setting(False, "compute blocks again when gradients need them, rather than keep their outputs")
-    # how
-    epochs: int = setting(12, "passes over the data", 1, 1_000_000)
-    workers: int = setting(1, "processes that share the images of each update; several need the backend jax", 1, 65_536)
-    batch_size: int = setting(16, "images of one update, of all workers together", 1, 65_536)
-    micro_batch: int | None = setting(None, "images that a worker computes at once, gradients summed up; none: all", 1, 65_536)
-    optimizer: Optimizer = setting("sgd", "that applies gradients")
-    rate: float = setting(0.01, "the learning rate at its highest", 0.0, 100.0)
-    momentum: float = setting(0.9, "of sgd", 0.0, 1.0)
-    weight_decay: float = setting(1e-4, "of kernels; norms and biases are spared", 0.0, 10.0)
-    clip_norm: float = setting(10.0, "the global norm that gradients are cut to; 0: they are not", 0.0)
-    warm_up_steps: int = setting(500, "over which the rate rises from 0", 0)
-    schedule: Schedule = setting("cosine", "of the rate after that: to 0, in steps, or the same")
-    rate_drops_at_epochs: tuple[int, ...] = setting((8, 11), "where the schedule 'step' takes a tenth of the rate")
-    average_decay: float = setting(0.0, "of the moving average of weights, which is then scored and kept; 0: none", 0.0, 0.99999)
-    augment: tuple[str, ...] = setting(("flip",), "of flip, scale_crop, zoom_out, iou_crop, photometric, mosaic")
-    seed: int = setting(0, "of weights, order and augmentation: the same seed gives the same run", 0, 2**63 - 1)
-    deterministic: bool = setting(False, "only kernels that give the same bits each time, where the backend has them")
-    # judging
-    evaluate_every_epochs: int = setting(1, "how often the validation data is scored; 0: only at the end", 0)
-    stop_after_epochs: int = setting(0, "without a better score the training ends; 0: it does not", 0)
-    # input
-    input_threads: int = setting(0, "threads that read and decode, at most; 0: one for each core", 0, 1024)
-    ahead_bytes: int = setting(256 * MIB, "of batches made ahead", 1)
-    cache_bytes: int = setting(0, "of decoded images that are kept, in memory or in cache_folder", 0)
-    cache_folder: str | None = setting(None, "for decoded images; none: they are kept in memory")
-    most_boxes: int = setting(100, "of an image; further ones are left out and counted", 1, 10_000)
-    most_bad_share: float = setting(
-        0.05, "of the examples; with more of them unreadable, and more than one, the run stops", 0.0, 1.0
+    backend: Backend = setting("auto", "Keras backend. 'auto' takes KERAS_BACKEND, else the one that is installed.")
+    precision: Precision = setting("float32", "Precision of the layers. Weights and losses stay in float32.")
+    remat: bool = setting(False, "Recompute activations in the backward pass instead of storing them.")
+    # Optimization
+    epochs: int = setting(12, "Number of passes over the data.", 1, 1_000_000)
+    num_workers: int = setting(1, "Number of training processes, which share each batch. More than 1 needs JAX.", 1, 65_536)
+    batch_size: int = setting(16, "Images in one update, summed over all workers.", 1, 65_536)
+    micro_batch_size: int | None = setting(
+        None, "Images that a worker processes at once; gradients are accumulated. Without it, all of its images.", 1, 65_536
     )
-    skip_examples: tuple[int, ...] = setting((), "numbers of examples that are never used")
-    # keeping
-    checkpoint_every_s: float = setting(
-        300.0, "seconds from one checkpoint to the next, at least; the end of each epoch has one, too", 0.0
+    optimizer: Optimizer = setting("sgd", "Optimizer.")
+    learning_rate: float = setting(0.01, "Peak learning rate, reached after the warm-up.", 0.0, 100.0)
+    momentum: float = setting(0.9, "SGD momentum.", 0.0, 1.0)
+    weight_decay: float = setting(1e-4, "Weight decay of kernels. Normalization layers and biases have none.", 0.0, 10.0)
+    clip_norm: float = setting(10.0, "Maximum global norm of the gradients; 0 disables clipping.", 0.0)
+    warmup_steps: int = setting(500, "Steps over which the learning rate rises from 0.", 0)
+    lr_schedule: Schedule = setting(
+        "cosine", "Learning rate after the warm-up: cosine decay to 0, divided by 10 at milestones, or constant."
     )
-    checkpoint_every_steps: int = setting(0, "steps between checkpoints; 0: as the seconds say", 0)
-    keep_checkpoints: int = setting(
-        2, "how many of the newest are kept, beside the best; two, as one may turn out damaged", 2, 1000
+    lr_milestones: tuple[int, ...] = setting((8, 11), "Epochs after which the schedule 'step' divides the learning rate by 10.")
+    ema_decay: float = setting(
+        0.0, "Decay of the exponential moving average (EMA) of the weights. EMA weights are evaluated and saved; 0 disables EMA.",
+        0.0, 0.99999,
+    )  # fmt: skip
+    augmentations: tuple[str, ...] = setting(
+        ("horizontal_flip",),
+        "Augmentations of the training images: horizontal_flip, scale_jitter, zoom_out, iou_crop, photometric_distort, mosaic.",
     )
-    tensorboard: bool = setting(True, "write scalars, pictures and the settings for TensorBoard")
-    # repairing
-    most_repairs: int = setting(10, "that a run may have; then it ends with the verdict. 0: nothing is repaired", 0, 1000)
+    seed: int = setting(0, "Random seed of weights, order and augmentations. The same seed gives the same run.", 0, 2**63 - 1)
+    deterministic: bool = setting(False, "Use only deterministic kernels, where the backend has them.")
+    # Evaluation
+    eval_interval: int = setting(1, "Epochs between evaluations; 0 evaluates only at the end.", 0)
+    patience: int = setting(0, "Epochs without a better score after which training stops; 0 disables early stopping.", 0)
+    # Input
+    num_input_workers: int = setting(0, "Maximum number of threads that read and decode images; 0 is one per core.", 0, 1024)
+    prefetch_bytes: int = setting(256 * MIB, "Size of the batches that are prepared ahead.", 1)
+    cache_bytes: int = setting(0, "Size of the cache of decoded images, in memory or in `cache_dir`; 0 disables it.", 0)
+    cache_dir: str | None = setting(None, "Directory of the cache of decoded images. Without it, they are cached in memory.")
+    max_boxes_per_image: int = setting(
+        100, "Maximum number of boxes per image. Further boxes are dropped and counted.", 1, 10_000
+    )
+    max_bad_fraction: float = setting(
+        0.05, "Maximum fraction of unreadable examples. With more, and more than one, the run stops.", 0.0, 1.0
+    )
+    exclude_examples: tuple[int, ...] = setting((), "Numbers of examples that are never used.")
+    # Checkpoints
+    checkpoint_interval_s: float = setting(
+        300.0, "Minimum number of seconds between checkpoints. There is also one at the end of each epoch.", 0.0
+    )
+    checkpoint_interval_steps: int = setting(0, "Steps between checkpoints; 0 goes by `checkpoint_interval_s`.", 0)
+    max_checkpoints: int = setting(
+        2, "Number of checkpoints to keep besides the best. At least 2, as one may be damaged.", 2, 1000
+    )
+    tensorboard: bool = setting(True, "Write scalars, images and the settings for TensorBoard.")
+    # Repair
+    max_restarts: int = setting(
+        10, "Maximum number of repairs of a run; then it ends with the verdict. 0 disables repair.", 0, 1000
+    )
 
     def __post_init__(self) -> None:
         kinds = _kinds()
         for each in dataclasses.fields(self):
             object.__setattr__(self, each.name, _checked(each.name, getattr(self, each.name), kinds[each.name], each.metadata))
-        if self.batch_size % self.workers:
+        if self.batch_size % self.num_workers:
             raise InvalidInputError(
-                f"batch_size: expected a multiple of workers ({self.workers}), as each takes as many images. "
-                f"Nearest: {_nearest_multiples(self.batch_size, self.workers)}. Received: {self.batch_size}"
+                f"batch_size: expected a multiple of num_workers ({self.num_workers}), as each takes as many images. "
+                f"Nearest: {_nearest_multiples(self.batch_size, self.num_workers)}. Received: {self.batch_size}"
             )
-        if self.micro_batch is None:
+        if self.micro_batch_size is None:
             return
-        if self.workers == 1 and (self.micro_batch > self.batch_size or self.batch_size % self.micro_batch):
+        if self.num_workers == 1 and (self.micro_batch_size > self.batch_size or self.batch_size % self.micro_batch_size):
             raise InvalidInputError(
-                f"micro_batch: expected a divisor of batch_size ({self.batch_size}). Received: {self.micro_batch}"
+                f"micro_batch_size: expected a divisor of batch_size ({self.batch_size}). Received: {self.micro_batch_size}"
             )
-        if self.batch_share > self.micro_batch and self.batch_share % self.micro_batch:
-            share = f"batch_size / workers ({self.batch_size} / {self.workers} = {self.batch_share})"
-            raise InvalidInputError(f"micro_batch: expected a divisor of {share}. Received: {self.micro_batch}")
+        if self.batch_share > self.micro_batch_size and self.batch_share % self.micro_batch_size:
+            share = f"batch_size / num_workers ({self.batch_size} / {self.num_workers} = {self.batch_share})"
+            raise InvalidInputError(f"micro_batch_size: expected a divisor of {share}. Received: {self.micro_batch_size}")
 
     def of_one_worker(self) -> Settings:
         """The same for its share of the images: the memory that a worker needs hangs on nothing else."""
         at_once = None if self.at_once == self.batch_share else self.at_once
-        return dataclasses.replace(self, workers=1, batch_size=self.batch_share, micro_batch=at_once)
+        return dataclasses.replace(self, num_workers=1, batch_size=self.batch_share, micro_batch_size=at_once)
 
     def alone(self) -> Settings:
         """The same training by one worker: the whole batch, with no more of it at once."""
         at_once = None if self.at_once == self.batch_size else self.at_once
-        return dataclasses.replace(self, workers=1, micro_batch=at_once)
+        return dataclasses.replace(self, num_workers=1, micro_batch_size=at_once)
 
     @property
     def batch_share(self) -> int:
         """Images of an update that are one worker's."""
-        return self.batch_size // self.workers
+        return self.batch_size // self.num_workers
 
     @property
     def at_once(self) -> int:
-        """Images that a worker computes at once. With more workers its share may be less than `micro_batch` allows."""
-        return min(self.micro_batch or self.batch_share, self.batch_share)
+        """Images that a worker computes at once. With more workers its share may be less than `micro_batch_size` allows."""
+        return min(self.micro_batch_size or self.batch_share, self.batch_share)
 
     @property
     def micro_batches(self) -> int:
@@ -165,8 +184,8 @@ def checked(name: str, value: Any) -> Any:
 
 def refuse_unknown(name: str, where: str = "") -> None:
     if name not in names():
-        near = ours(name, names())
-        hint = f" Did you mean '{near}'?" if near else ""
+        meant = setting_meant(name, names())
+        hint = f" Use '{meant}'." if meant else did_you_mean(name.lower().replace("-", "_"), names())
         raise InvalidInputError(f"{where}There is no setting '{name}'.{hint} Settings: {', '.join(names())}.")
 
 
@@ -178,6 +197,11 @@ def from_plain(values: Mapping[str, Any], where: str = "") -> Settings:
         return Settings(**values)
     except InvalidInputError as wrong:
         raise InvalidInputError(f"{where}{wrong}") from None
+
+
+def from_stored(values: Mapping[str, Any], where: str = "") -> Settings:
+    """Of a run folder, which may have been written when settings had other names."""
+    return from_plain(current_names(values), where)
 
 
 def most_of(name: str) -> int:

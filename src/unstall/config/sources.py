@@ -15,22 +15,24 @@ from typing import Any
 from unstall.base.errors import InvalidInputError
 from unstall.base.suggestions import closest_name
 from unstall.config import toml_file
-from unstall.config.aliases import ours
+from unstall.config.aliases import OLD_AUGMENTATIONS, setting_meant
 from unstall.config.settings import Settings, as_plain, changed, from_plain
 from unstall.data.augment.names import NAMED as AUGMENTATIONS
 from unstall.storage.urls import located, parts_of, refuse_unset
 
-PATHS = ("data", "labels", "validation", "weights", "cache_folder")
+PATHS = ("data", "label_map", "val_data", "weights", "cache_dir")
 OWN_OF_THE_RUN = ("precision", "remat")  # settings of a detector that are the run's, too: one place says them
-SAME_IN_RECIPES = ("optimizer", "rate", "batch_size", "epochs", "warm_up_steps", "weight_decay", "clip_norm")
-OF_RECIPES = (*SAME_IN_RECIPES, "schedule", "average_decay")  # that every one of them says
+# What every recipe says.
+OF_RECIPES = (
+    "optimizer", "learning_rate", "batch_size", "epochs", "warmup_steps", "weight_decay", "clip_norm", "lr_schedule", "ema_decay",
+)  # fmt: skip
 # The recipes of the tiny variants are for so many embedded shapes, which have few boxes and fit into memory.
-OF_THE_SHAPES = {"shapes": 4000, "most_boxes": 10, "cache_bytes": 2**30}
+OF_THE_SHAPES = {"synthetic_images": 4000, "max_boxes_per_image": 10, "cache_bytes": 2**30}
 # What a run that goes on may be given anew. With others it would be another run: its checkpoints would not fit, or mean less.
 CHANGEABLE = (
-    "epochs", "rate", "weight_decay", "clip_norm", "schedule", "rate_drops_at_epochs", "micro_batch", "precision", "remat",
-    "workers", "evaluate_every_epochs", "stop_after_epochs", "input_threads", "ahead_bytes", "cache_bytes", "cache_folder",
-    "most_bad_share", "checkpoint_every_s", "checkpoint_every_steps", "keep_checkpoints", "tensorboard", "most_repairs",
+    "epochs", "learning_rate", "weight_decay", "clip_norm", "lr_schedule", "lr_milestones", "micro_batch_size", "precision",
+    "remat", "num_workers", "eval_interval", "patience", "num_input_workers", "prefetch_bytes", "cache_bytes", "cache_dir",
+    "max_bad_fraction", "checkpoint_interval_s", "checkpoint_interval_steps", "max_checkpoints", "tensorboard", "max_restarts",
 )  # fmt: skip
 
 
@@ -76,7 +78,7 @@ def with_backend(settings: Settings) -> Settings:
     """Several workers run on one backend alone: where nobody said which, it is that one; another is refused."""
     from unstall.backends.sharing import backend_for
 
-    return changed(settings, {"backend": backend_for(settings.backend, settings.workers)})
+    return changed(settings, {"backend": backend_for(settings.backend, settings.num_workers)})
 
 
 def recipe_of(model: str, epochs: int | None = None) -> dict[str, Any]:
@@ -89,10 +91,9 @@ def recipe_of(model: str, epochs: int | None = None) -> dict[str, Any]:
 
     family_of(model)
     recipe = recipes.recipe_of(model)
-    values = {name: getattr(recipe, name) for name in SAME_IN_RECIPES}
-    values |= {"schedule": "step" if recipe.schedule == "drops" else recipe.schedule, "average_decay": recipe.average}
+    values = {name: getattr(recipe, name) for name in OF_RECIPES}
     if recipe.drops_at:
-        values["rate_drops_at_epochs"] = tuple(round(share * (epochs or recipe.epochs)) for share in recipe.drops_at)
+        values["lr_milestones"] = tuple(round(share * (epochs or recipe.epochs)) for share in recipe.drops_at)
     return values
 
 
@@ -111,10 +112,10 @@ def refuse_unfit(settings: Settings, places: Mapping[str, str] = MappingProxyTyp
             _refuse_of_detector(settings.model, name, value, kinds)
         except InvalidInputError as wrong:
             raise InvalidInputError(f"{at(f'detector.{name}')}detector: {wrong}") from None
-    for name in settings.augment:
+    for name in settings.augmentations:
         if name not in AUGMENTATIONS:
             meant = f"{nearest(name, list(AUGMENTATIONS))} Expected some of: {', '.join(AUGMENTATIONS)}."
-            raise InvalidInputError(f"{at('augment')}augment: there is no '{name}'.{meant}")
+            raise InvalidInputError(f"{at('augmentations')}augmentations: there is no '{name}'.{meant}")
     if settings.format is not None and settings.format not in FORMATS.names():
         expected = f"expected one of {', '.join(FORMATS.names())}. Received: {settings.format!r}"
         raise InvalidInputError(f"{at('format')}format: {expected}")
@@ -150,8 +151,10 @@ def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:
 
 
 def nearest(name: str, known: list[str]) -> str:
-    meant = ours(name, known).removeprefix("detector.")
-    near = meant if meant in known else closest_name(name, known)
+    meant = OLD_AUGMENTATIONS.get(name) or setting_meant(name, ()).removeprefix("detector.")
+    if meant in known:
+        return f" Use '{meant}'."
+    near = closest_name(name, known)
     return f" Did you mean '{near}'?" if near else ""
 
 

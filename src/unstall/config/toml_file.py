@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from unstall.base.errors import InvalidInputError
+from unstall.base.suggestions import closest_name
 from unstall.config import settings
+from unstall.config.aliases import OLD_NAMES, current_value, renamed, setting_meant
 from unstall.storage import located
 
 UNITS = {
@@ -50,17 +52,36 @@ def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
     path = located(path)
     text, stored = _stored(path)
     stored.pop(OF_THE_CLOUD, None)
-    places = {name: f"{path}:{_line_of(name, text)}" for name in stored}
-    values = {}
-    for name, value in stored.items():
-        settings.refuse_unknown(name, f"{places[name]}: ")
+    places: dict[str, str] = {}
+    values: dict[str, Any] = {}
+    for written, value in stored.items():
+        place, name = f"{path}:{_line_of(written, text)}", OLD_NAMES.get(written, written)
+        if name in values:
+            raise InvalidInputError(f"{place}: '{written}' and {places[name]} set the same: '{name}'. Keep one of them.")
+        _refuse_unknown(written, value, place)
+        places[name] = place
         try:
-            values[name] = settings.checked(name, in_bytes(name, value))
+            values[name] = settings.checked(name, current_value(name, in_bytes(name, value)))
         except InvalidInputError as wrong:
-            raise InvalidInputError(f"{places[name]}: {wrong}") from None
+            raise InvalidInputError(f"{place}: {wrong}") from None
         if isinstance(value, dict):
             places |= {f"{name}.{inner}": f"{path}:{_line_within(name, inner, text)}" for inner in value}
     return values, places
+
+
+def notes(path: Path | str) -> list[str]:
+    """A line for each setting of the file that has another name now: "unstall.toml:3: 'rate' is now 'learning_rate'."."""
+    path = located(path)
+    text, stored = _stored(path)
+    return [f"{path}:{_line_of(name, text)}: {note}" for name, value in stored.items() for note in renamed(name, value)]
+
+
+def _refuse_unknown(name: str, value: Any, place: str) -> None:
+    """In a table that we do not have, SOLVER.BASE_LR say, the names are looked at, too."""
+    is_table = isinstance(value, dict) and not closest_name(name, settings.names())
+    inner = [f"{name}.{each}" for each in value] if is_table else []
+    named = next((each for each in inner if setting_meant(each, settings.names())), name)
+    settings.refuse_unknown(OLD_NAMES.get(named, named), f"{place}: ")
 
 
 def read_cloud(path: Path | str) -> tuple[dict[str, Any], str]:

@@ -1,7 +1,7 @@
 """One image with its boxes, and a set of them: what every format gives and everything else takes.
 
 Boxes are (left, top, right, bottom) in pixels of the image as it is stored, edges between pixels: a box that covers the whole
-of a 640×480 image is (0, 0, 640, 480). Nothing is put right while reading: a box inside out stays inside out, so that it can
+of a 640×480 image is (0, 0, 640, 480). Nothing is put right while reading: an inverted box stays inverted, so that it can
 be found, named and mended.
 """
 

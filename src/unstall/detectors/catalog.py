@@ -35,5 +35,5 @@ def _told(name: str) -> dict[str, Any]:
         "batch_size": settings.batch_size,
         "epochs": settings.epochs,
         "optimizer": settings.optimizer,
-        "rate": settings.rate,
+        "learning_rate": settings.learning_rate,
     }

@@ -96,7 +96,7 @@ def of_unread_image(
             Evidence(f"cv2.imread gave None for {image.path}{why}", image.path, None, (image,)),
             Evidence(f"the error that ended it: {said(error).line}", None, None, (error,)),
         ),
-        do=do,
+        actions=do,
         where=short(image.where, folder) or user_line(error, folder),
     )
 

@@ -60,7 +60,7 @@ class Found:
     certainty: Certainty
     summary: str  # plain sentences: what is wrong, with the user's own names and numbers
     evidence: tuple[Evidence, ...]
-    do: tuple[str, ...]  # remedies, the best first, each one sentence in the imperative
+    actions: tuple[str, ...]  # remedies, the best first, each one sentence in the imperative
     where: str | None = None  # file:line of the user's own code
     effect: Effect = Effect.STOPS
     details: dict[str, Any] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Found:
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
-        return tuple(Remedy(text) for text in self.do)
+        return tuple(Remedy(text) for text in self.actions)
 
 
 @dataclass(frozen=True)

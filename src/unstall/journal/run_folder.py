@@ -205,7 +205,7 @@ class RunFolder:
         write_whole(path, json.dumps(plain, indent=1) + "\n")
 
     def read_settings(self, are_given: bool = False) -> dict[str, Any]:
-        """For `settings.from_plain`."""
+        """For `settings.from_stored`: under the names that they had when they were written."""
         path = self.settings_given_path if are_given else self.settings_path
         try:
             plain = json.loads(path.read_text(encoding="utf-8"))
@@ -215,7 +215,7 @@ class RunFolder:
             raise InvalidInputError(f"'{path}': expected JSON. {error}") from None
         if not isinstance(plain, dict):
             raise InvalidInputError(f"'{path}': expected settings by their names. Received: {type(plain).__name__}")
-        return by_newer_names(plain)
+        return plain
 
     # --- of a run that is kept in a bucket, too ---
 
@@ -238,13 +238,6 @@ class RunFolder:
             self.path.rmdir()
         except OSError:
             return
-
-
-def by_newer_names(plain: dict[str, Any]) -> dict[str, Any]:
-    """Settings of a run that was begun before a run could have several workers: threads of the input were called so then."""
-    if "workers" not in plain or "input_threads" in plain:
-        return plain
-    return {"input_threads" if name == "workers" else name: value for name, value in plain.items()}
 
 
 def _slug(text: str) -> str:

@@ -82,33 +82,33 @@ def _in_strides(length: float) -> int:
 
 def _length(result: SuggestedSettings, data: DataSet, model: str) -> None:
     recipe = recipe_of(model)
-    chosen = {name: value for name, value in result.values.items() if name == "validation_share"}
+    chosen = {name: value for name, value in result.values.items() if name == "val_split"}
     images = images_to_learn_from(data, Settings(**chosen))
     batch = min(int(recipe.get("batch_size", 16)), max(1, images))
     epochs = max(MIN_EPOCHS, min(MAX_EPOCHS, math.ceil(UPDATES * 16 / max(images, 1))))
     updates = epochs * max(1, images // batch)
     result.add("batch_size", batch)
     result.add("epochs", epochs, f"{updates:,} updates with {counted(images, 'image')} to learn from")
-    warm_up = min(int(recipe.get("warm_up_steps", 500)), int(WARM_UP_SHARE * updates))
-    result.add("warm_up_steps", warm_up)
+    warm_up = min(int(recipe.get("warmup_steps", 500)), int(WARM_UP_SHARE * updates))
+    result.add("warmup_steps", warm_up)
 
 
 def _boxes(result: SuggestedSettings, data: DataSet) -> None:
     most = max((example.count for example in data.examples), default=0)
     room = next(count for count in BOX_COUNTS if count >= min(most, BOX_COUNTS[-1]))
-    result.add("most_boxes", room, f"an image has {most:,} at most")
+    result.add("max_boxes_per_image", room, f"an image has {most:,} at most")
 
 
 def _validation(result: SuggestedSettings, data: DataSet) -> None:
     splits = {name: len(rows) for name, rows in data.splits().items() if name}
     if len(splits) > 1:
         told = ", ".join(f"{name} {count:,}" for name, count in splits.items())
-        result.why["validation"] = f"the data has the splits {told}"
+        result.why["val_data"] = f"the data has the splits {told}"
         return
     classes = np.concatenate([np.unique(example.classes) for example in data.examples]) if data.examples else np.zeros(0, int)
     rarest = int(np.bincount(classes[classes >= 0], minlength=len(data.classes)).min()) if len(data.classes) else 0
     if len(data.examples) == 1:
-        result.add("validation_share", 0.0, "there is one image, which is learned from")
+        result.add("val_split", 0.0, "there is one image, which is learned from")
         return
     said = f"the rarest class is in {counted(rarest, 'image')}" if rarest else "some classes have no box"
-    result.add("validation_share", 0.1 if len(data.examples) >= 500 else 0.2, said)
+    result.add("val_split", 0.1 if len(data.examples) >= 500 else 0.2, said)

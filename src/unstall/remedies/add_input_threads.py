@@ -2,8 +2,8 @@
 
 What it changes
 ---------------
-`input_threads`: twice as many, where they mostly wait for the storage; as many as there are cores, where they compute and cores
-are idle. It is done when an epoch ends, or with the next repair: the worker is asked to end, saves, and goes on from there.
+`num_input_workers`: twice as many, where they mostly wait for the storage; as many as there are cores, where they compute and
+cores are idle. It is done when an epoch ends, or with the next repair: the worker is asked to end, saves, and goes on from there.
 
 What it costs
 -------------
@@ -15,7 +15,7 @@ A step waits for its input for less than 0.8 of the time that it waited before.
 
 How to undo it
 --------------
-Set `input_threads` back to what `settings-given.json` says; 0 is one for each core.
+Set `num_input_workers` back to what `settings-given.json` says; 0 is one for each core.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def plan(found: Fault) -> Plan | None:
     if wanted <= now:
         return None
     sign = Sign(past_step=step_reached(found.journal) + STEPS_TO_JUDGE, wait_below_s=LESS * waited_s)
-    return plan_for(found, __name__, Verb.CHANGE, {"input_threads": wanted}, why, sign)
+    return plan_for(found, __name__, Verb.CHANGE, {"num_input_workers": wanted}, why, sign)
 
 
 def busy_cores(found: Fault) -> float:

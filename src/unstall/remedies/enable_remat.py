@@ -1,4 +1,4 @@
-"""Computes the outputs of blocks again when gradients need them, rather than keep them all.
+"""Enables rematerialization: outputs of blocks are computed again when gradients need them, and not kept.
 
 What it changes
 ---------------

@@ -2,10 +2,10 @@
 
 What it changes
 ---------------
-`rate` becomes 0.3 of what it was; warm-up and schedule keep their form. The run goes on from the newest checkpoint from before
-the loss began to rise, and later ones are set aside (`checkpoints-set-aside/`). Where all are from after that, it takes the
-oldest after a divergence, and begins again after losses that are not finite. If the fault comes back at the same place, it goes
-back to the oldest checkpoint, and then to the beginning: weights can be spoiled long before they overflow.
+`learning_rate` becomes 0.3 of what it was; warm-up and schedule keep their form. The run goes on from the newest checkpoint from
+before the loss began to rise, and later ones are set aside (`checkpoints-set-aside/`). Where all are from after that, it takes
+the oldest after a divergence, and begins again after losses that are not finite. If the fault comes back at the same place, it
+goes back to the oldest checkpoint, and then to the beginning: weights can be spoiled long before they overflow.
 
 What it costs
 -------------
@@ -17,7 +17,8 @@ The training gets past the step in which it gave up, with a loss that is finite 
 
 How to undo it
 --------------
-Set `rate` back to what `settings-given.json` says, and move the folders of `checkpoints-set-aside/` back into `checkpoints/`.
+Set `learning_rate` back to what `settings-given.json` says, and move the folders of `checkpoints-set-aside/` back into
+`checkpoints/`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def plan(found: Fault) -> Plan | None:
     times = found.times_at_this_place("lower_learning_rate")
     if len(mine) >= MAX_TIMES or (found.kind == Kind.DIVERGED and times >= MAX_TIMES_DIVERGED):
         return None
-    rate = float(f"{found.settings.rate * TIMES:.6g}")
+    rate = float(f"{found.settings.learning_rate * TIMES:.6g}")
     since, loss_below = _diverged(found) if found.kind == Kind.DIVERGED else rising(found)
     further_back = [newest_before(found.checkpoints, since), *found.checkpoints[:1], 0]
     if found.kind == Kind.DIVERGED and not further_back[0]:
@@ -54,7 +55,7 @@ def plan(found: Fault) -> Plan | None:
     )
     what = before if good <= since else "the oldest that there is"
     why = f"The rate becomes {rate:g}, {where}: {what}."
-    return plan_for(found, __name__, Verb.RESUME, {"rate": rate}, why, Sign(found.step, loss_below), from_step=good)
+    return plan_for(found, __name__, Verb.RESUME, {"learning_rate": rate}, why, Sign(found.step, loss_below), from_step=good)
 
 
 def _diverged(found: Fault) -> tuple[int, float | None]:

@@ -2,9 +2,9 @@
 
 What it changes
 ---------------
-Decoded images are not kept in memory any more (`cache_bytes`, where there is no `cache_folder`), a quarter as many bytes of
-batches are made ahead (`ahead_bytes`), and half as many threads decode (`input_threads`). The numbers of the training stay the
-same, and it goes on from its newest checkpoint.
+Decoded images are not kept in memory any more (`cache_bytes`, where there is no `cache_dir`), a quarter as many bytes of
+batches are made ahead (`prefetch_bytes`), and half as many threads decode (`num_input_workers`). The numbers of the training
+stay the same, and it goes on from its newest checkpoint.
 
 What it costs
 -------------
@@ -16,7 +16,7 @@ The training gets past the step in which memory ran out, or in which it was near
 
 How to undo it
 --------------
-Set `cache_bytes`, `ahead_bytes` and `input_threads` back to what `settings-given.json` says.
+Set `cache_bytes`, `prefetch_bytes` and `num_input_workers` back to what `settings-given.json` says.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def plan(found: Fault) -> Plan | None:
         return None
     parts = {
         "cache_bytes": "decoded images are not kept in memory any more",
-        "ahead_bytes": f"{change.get('ahead_bytes', 0) / MIB:.0f} MiB of batches are made ahead",
-        "input_threads": f"threads that decode: {change.get('input_threads')}",
+        "prefetch_bytes": f"{change.get('prefetch_bytes', 0) / MIB:.0f} MiB of batches are made ahead",
+        "num_input_workers": f"threads that decode: {change.get('num_input_workers')}",
     }
     why = "To use less host memory: " + ", ".join(parts[name] for name in change) + "."
     return plan_for(found, __name__, Verb.CHANGE, change, why, Sign(past_step=found.step))
@@ -51,11 +51,11 @@ def smaller(found: Fault) -> dict[str, Any]:
     """What can be made smaller, each at once: a run that was killed should not have to be killed three times."""
     settings = found.settings
     change: dict[str, Any] = {}
-    if settings.cache_bytes and settings.cache_folder is None:
+    if settings.cache_bytes and settings.cache_dir is None:
         change["cache_bytes"] = 0
-    if settings.ahead_bytes // AHEAD_BY >= MIN_AHEAD_BYTES:
-        change["ahead_bytes"] = settings.ahead_bytes // AHEAD_BY
-    threads = settings.input_threads or found.cores
+    if settings.prefetch_bytes // AHEAD_BY >= MIN_AHEAD_BYTES:
+        change["prefetch_bytes"] = settings.prefetch_bytes // AHEAD_BY
+    threads = settings.num_input_workers or found.cores
     if threads > 1:
-        change["input_threads"] = threads // 2
+        change["num_input_workers"] = threads // 2
     return change

@@ -2,7 +2,7 @@
 
 What it changes
 ---------------
-`micro_batch` becomes the next smaller divisor of a worker's share of `batch_size` that is at most half of what was computed
+`micro_batch_size` becomes the next smaller divisor of a worker's share of `batch_size` that is at most half of what was computed
 at once. `batch_size`, and with it the learning rate and the update, stay as they are. The run goes on from its newest
 checkpoint. The size that fits is remembered for this model on this machine: the next run begins with it.
 
@@ -17,8 +17,8 @@ The training gets past the step in which memory ran out.
 
 How to undo it
 --------------
-Set `micro_batch` back to what `settings-given.json` says, or leave it out; delete the line of the model in `fitting-sizes.json`
-beside the runs, where sizes are remembered.
+Set `micro_batch_size` back to what `settings-given.json` says, or leave it out; delete the line of the model in
+`fitting-sizes.json` beside the runs, where sizes are remembered.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def plan(found: Fault) -> Plan | None:
         found,
         __name__,
         Verb.CHANGE,
-        {"micro_batch": smaller},
+        {"micro_batch_size": smaller},
         f"{now} images at once did not fit; {smaller} need about {smaller / now:.0%} of the memory of their outputs. Gradients of"
         f" {parts} parts are summed up: the update stays that of {found.settings.batch_size} images.",
         Sign(past_step=found.step),

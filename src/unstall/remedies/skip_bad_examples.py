@@ -2,9 +2,9 @@
 
 What it changes
 ---------------
-Their numbers are added to `skip_examples`, which are never used. Which: those that stood in several of the batches whose update
-was skipped; or, where such batches stood alone among good ones, all of theirs. None where the loss had risen far above the usual
-before: then it is the weights that are bad, and any batch overflows. The batches lie in `bad-batches/` for a look.
+Their numbers are added to `exclude_examples`, which are never used. Which: those that stood in several of the batches whose
+update was skipped; or, where such batches stood alone among good ones, all of theirs. None where the loss had risen far above
+the usual before: then it is the weights that are bad, and any batch overflows. The batches lie in `bad-batches/` for a look.
 The run goes on from its newest checkpoint, whose weights are good: an update that is not finite is never applied.
 
 What it costs
@@ -17,7 +17,7 @@ The training gets past the step in which it gave up.
 
 How to undo it
 --------------
-Take the numbers out of `skip_examples`, once the images or their boxes are mended; `unstall data check` names what is wrong.
+Take the numbers out of `exclude_examples`, once the images or their boxes are mended; `unstall data check` names what is wrong.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MAX_SHARE = 0.05  # of the examples that may be left out in all
 def plan(found: Fault) -> Plan | None:
     rows = set() if has_risen(found) else suspected(found.journal.of(UpdateSkipped))
     began = found.journal.last(TrainingBegan)
-    known = set(found.settings.skip_examples)
+    known = set(found.settings.exclude_examples)
     fresh = sorted(rows - known)
     if not fresh or began is None or len(known) + len(fresh) > MAX_SHARE * began.examples:
         return None
@@ -49,7 +49,7 @@ def plan(found: Fault) -> Plan | None:
         found,
         __name__,
         Verb.SKIP,
-        {"skip_examples": sorted(known | rows)},
+        {"exclude_examples": sorted(known | rows)},
         f"{_shown_by(found.journal.of(UpdateSkipped))}: {named} are left out.",
         Sign(past_step=found.step),
     )

@@ -11,10 +11,10 @@ _SCALE = "scale and crop, 0.1 to 2 times"
 _NONE: tuple[str, ...] = ()
 # The step, ours, and what is not the same about it; nothing: it is the same.
 STEPS: dict[str, tuple[tuple[str, ...], str]] = {
-    "random_horizontal_flip": (("flip",), ""),
-    "random_image_scale": (("scale_crop",), _SCALE),
-    "random_square_crop_by_scale": (("scale_crop",), _SCALE),
-    "random_scale_crop_and_pad_to_square": (("scale_crop",), _SCALE),
+    "random_horizontal_flip": (("horizontal_flip",), ""),
+    "random_image_scale": (("scale_jitter",), _SCALE),
+    "random_square_crop_by_scale": (("scale_jitter",), _SCALE),
+    "random_scale_crop_and_pad_to_square": (("scale_jitter",), _SCALE),
     "random_crop_image": (("iou_crop",), _CROP),
     "random_crop_to_aspect_ratio": (("iou_crop",), _CROP),
     "ssd_random_crop": (("iou_crop",), "SSD's crop by IoU, as published; the API's by how much of an object is covered"),
@@ -25,13 +25,13 @@ STEPS: dict[str, tuple[tuple[str, ...], str]] = {
     "random_pad_image": (("zoom_out",), "SSD's expansion, up to four times, in half of the draws"),
     "random_absolute_pad_image": (("zoom_out",), "SSD's expansion, up to four times, in half of the draws"),
     "random_self_concat_image": (("mosaic",), "four images on one canvas"),
-    "random_adjust_brightness": (("photometric",), _COLOURS),
-    "random_adjust_contrast": (("photometric",), _COLOURS),
-    "random_adjust_hue": (("photometric",), _COLOURS),
-    "random_adjust_saturation": (("photometric",), _COLOURS),
-    "random_distort_color": (("photometric",), _COLOURS),
-    "random_pixel_value_scale": (("photometric",), _COLOURS),
-    "adjust_gamma": (("photometric",), _COLOURS),
+    "random_adjust_brightness": (("photometric_distort",), _COLOURS),
+    "random_adjust_contrast": (("photometric_distort",), _COLOURS),
+    "random_adjust_hue": (("photometric_distort",), _COLOURS),
+    "random_adjust_saturation": (("photometric_distort",), _COLOURS),
+    "random_distort_color": (("photometric_distort",), _COLOURS),
+    "random_pixel_value_scale": (("photometric_distort",), _COLOURS),
+    "adjust_gamma": (("photometric_distort",), _COLOURS),
     "normalize_image": (_NONE, "the detector brings pixels to its own range"),
     "subtract_channel_mean": (_NONE, "the detector brings pixels to its own range"),
     "resize_image": (_NONE, "the detector's image_px says the size"),
@@ -63,7 +63,7 @@ def augmentations(root: Node, ledger: Ledger) -> None:
                 wanted |= _step(option, name, ledger)
     in_order = [name for name in NAMED if name in wanted]
     asked = train.has("data_augmentation_options")
-    ledger.follow("augment", in_order, "train_config.data_augmentation_options" if asked else "the config asks for none")
+    ledger.follow("augmentations", in_order, "train_config.data_augmentation_options" if asked else "the config asks for none")
 
 
 def _step(option: Node, name: str, ledger: Ledger) -> set[str]:
@@ -72,7 +72,7 @@ def _step(option: Node, name: str, ledger: Ledger) -> set[str]:
     if not ours:
         ledger.left_out(option, name, instead=differs)
         return set()
-    to = " and ".join(f'augment "{each}"' for each in ours)
+    to = " and ".join(f'augmentation "{each}"' for each in ours)
     if name == "random_horizontal_flip":
         share = inner.number("probability", 0.5, 0, 1)
         ledger.left_out(inner, "keypoint_flip_permutation", instead="there are no keypoints here")

@@ -69,7 +69,7 @@ def of_config(root: Node, given: PathOverrides, progress: Progress | None = None
     ledger = Ledger()
     architecture, taken = meta_architecture(root), chosen(root)
     found = inputs(root, given, ledger, progress)
-    images = found.images_to_learn("validation" in ledger.values)
+    images = found.images_to_learn("val_data" in ledger.values)
     detector(root, taken, found.train.lying if found.train else None, ledger)
     length = learning(root, taken.model, images, ledger)
     augmentations(root, ledger)

@@ -45,8 +45,8 @@ class PathOverrides:
     """Paths that were said beside the config, and go before its own."""
 
     data: str | None = None
-    labels: str | None = None
-    validation: str | None = None
+    label_map: str | None = None
+    val_data: str | None = None
     out: str | None = None  # the folder of the import: links to records may be put there
 
 
@@ -59,8 +59,8 @@ def inputs(root: Node, given: PathOverrides, ledger: Ledger, progress: Progress 
     )
     ledger.follow("format", "tfrecord", "records of the API")
     _records("data", train, given, beside, found, ledger)
-    _label_map(train, given.labels, beside, found, ledger)
-    _records("validation", first, given, beside, found, ledger)
+    _label_map(train, given.label_map, beside, found, ledger)
+    _records("val_data", first, given, beside, found, ledger)
     labels = train.word("label_map_path") or first.word("label_map_path")
     for reader in (first, *further):
         same = reader.word("label_map_path") == labels
@@ -117,24 +117,24 @@ def _label_map(reader: Node, given: str | None, beside: Path, found: Inputs, led
     in_bucket = given is not None or is_bucket(beside)
     if given is not None:
         path = _absolute(given)
-        ledger.set("labels", path, reader, "label_map_path", changed="said with --labels")
+        ledger.set("label_map", path, reader, "label_map_path", changed="said with --label-map")
     elif reader.word("label_map_path"):
         path = shards.located(reader.word("label_map_path"), beside)
-        ledger.set("labels", path, reader, "label_map_path")
+        ledger.set("label_map", path, reader, "label_map_path")
     else:
         return
-    _if_not_there("labels", path, found, in_bucket)
+    _if_not_there("label_map", path, found, in_bucket)
     files = shards.files_of(path, in_bucket)
     if not files:
         return
     try:
         found.classes = len({item.number for item in label_map.read(files[0]) if item.number >= 1})
         if not found.classes:
-            found.to_set.append(MissingSetting("labels", path, "it names no class"))
+            found.to_set.append(MissingSetting("label_map", path, "it names no class"))
     except Unparsable as error:
-        found.to_set.append(MissingSetting("labels", path, f"line {error.line}: {error}" if error.line else str(error)))
+        found.to_set.append(MissingSetting("label_map", path, f"line {error.line}: {error}" if error.line else str(error)))
     except OSError as error:
-        found.to_set.append(MissingSetting("labels", path, f"cannot be read: {error.strerror or error}"))
+        found.to_set.append(MissingSetting("label_map", path, f"cannot be read: {error.strerror or error}"))
 
 
 def _if_not_there(setting: str, path: str, found: Inputs, in_bucket: bool) -> None:

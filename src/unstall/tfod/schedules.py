@@ -23,7 +23,7 @@ class LrSchedule:
 
     schedule: str  # cosine, step or constant
     rate: float  # the highest
-    warm_up_steps: int = 0
+    warmup_steps: int = 0
     drops_at_steps: tuple[int, ...] = ()  # where a tenth of the rate is left; twice the same step: a hundredth
     total_steps: int = 0  # as the schedule has them; 0: it does not say
     is_exact: bool = True
@@ -52,7 +52,7 @@ def _cosine(inner: Node) -> LrSchedule:
     return LrSchedule(
         "cosine",
         inner.number("learning_rate_base", USUAL_RATE, 0, MAX_RATE),
-        warm_up_steps=inner.whole("warmup_steps", 10_000),
+        warmup_steps=inner.whole("warmup_steps", 10_000),
         total_steps=inner.whole("total_steps", 4_000_000),
         begins_at=inner.number("warmup_learning_rate", 0.0002, 0, MAX_RATE),
     )

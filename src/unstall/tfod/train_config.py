@@ -45,7 +45,9 @@ def learning(root: Node, model: str, images: int | None, ledger: Ledger) -> list
         ledger.set("clip_norm", train.number("gradient_clipping_by_norm", 0), train, "gradient_clipping_by_norm")
     most = train.whole("max_number_of_boxes", 100, 0)
     kept = min(max(most, 1), MAX_BOXES)
-    ledger.set("most_boxes", kept, train, "max_number_of_boxes", changed="" if kept == most else "expected 1 to 10,000 here")
+    ledger.set(
+        "max_boxes_per_image", kept, train, "max_number_of_boxes", changed="" if kept == most else "expected 1 to 10,000 here"
+    )
     if train.flag("use_bfloat16"):
         ledger.set("precision", "bfloat16", train, "use_bfloat16")
     ledger.same(train, "use_bfloat16", "gradient_clipping_by_norm")
@@ -110,13 +112,13 @@ def _optimizer(optimizer: Node, kind: str, ledger: Ledger) -> None:
 def _average(optimizer: Node, ledger: Ledger) -> None:
     """The API averages weights unless it is told not to."""
     if not optimizer.flag("use_moving_average", True):
-        ledger.set("average_decay", 0.0, optimizer, "use_moving_average")
+        ledger.set("ema_decay", 0.0, optimizer, "use_moving_average")
         ledger.left_out(optimizer, "moving_average_decay", instead="use_moving_average is false: nothing is averaged")
         return
     decay = optimizer.number("moving_average_decay", 0.9999, 0, 1)
     kept = min(decay, MAX_AVERAGE)
     said = "" if kept == decay else f"at most {MAX_AVERAGE} here"
-    ledger.set("average_decay", kept, optimizer, "use_moving_average", "moving_average_decay", changed=said)
+    ledger.set("ema_decay", kept, optimizer, "use_moving_average", "moving_average_decay", changed=said)
 
 
 def _decay(root: Node, ledger: Ledger) -> None:
@@ -143,8 +145,8 @@ def _rate(rates: Node, course: LrSchedule, length: Length, ledger: Ledger) -> No
     kind = kind_of(rates)
     inner = rates.node(kind)
     highest = {"cosine_decay_learning_rate": "learning_rate_base", "constant_learning_rate": "learning_rate"}
-    ledger.set("rate", course.rate, inner, highest.get(kind, "initial_learning_rate"), changed=_raised(inner, course))
-    ledger.follow("schedule", _schedule(course, length), inner.path)
+    ledger.set("learning_rate", course.rate, inner, highest.get(kind, "initial_learning_rate"), changed=_raised(inner, course))
+    ledger.follow("lr_schedule", _schedule(course, length), inner.path)
     _warm_up(inner, kind, course, ledger)
     if kind == "cosine_decay_learning_rate":
         ends = "the cosine ends with the training"
@@ -153,7 +155,7 @@ def _rate(rates: Node, course: LrSchedule, length: Length, ledger: Ledger) -> No
     if kind == "exponential_decay_learning_rate":
         drops = "the rate drops to a tenth where the API's has fallen half way to it"
         why = f"there is no exponential course here: {drops if course.drops_at_steps else 'it falls by too little to be a tenth'}"
-        to = f'schedule = "{_schedule(course, length)}"'
+        to = f'lr_schedule = "{_schedule(course, length)}"'
         ledger.changed(inner, "decay_steps", "decay_factor", "staircase", "min_learning_rate", to=to, why=why)
     if course.drops_at_steps and length.total_steps:
         _drops(inner, course, length, ledger)
@@ -177,24 +179,24 @@ def _raised(inner: Node, course: LrSchedule) -> str:
 
 def _warm_up(inner: Node, kind: str, course: LrSchedule, ledger: Ledger) -> None:
     names = {"cosine_decay_learning_rate": "warmup_steps", "exponential_decay_learning_rate": "burnin_steps"}
-    ledger.set("warm_up_steps", course.warm_up_steps, inner, names.get(kind, "warmup"))
+    ledger.set("warmup_steps", course.warmup_steps, inner, names.get(kind, "warmup"))
     if course.begins_at:
         why = f"the rate rises from 0 here, not from {course.begins_at:g}"
-        ledger.changed(inner, "warmup_learning_rate", "burnin_learning_rate", to="warm_up_steps", why=why)
+        ledger.changed(inner, "warmup_learning_rate", "burnin_learning_rate", to="warmup_steps", why=why)
 
 
 def _drops(inner: Node, course: LrSchedule, length: Length, ledger: Ledger) -> None:
     epochs = drops_at_epochs(course, length.total_steps, length.epochs)
     why = "" if course.is_exact else "each drop takes a tenth of the rate here: the nearest that can be had"
-    ledger.set("rate_drops_at_epochs", epochs, inner, changed=why)
-    to = f"rate_drops_at_epochs = {epochs}"
+    ledger.set("lr_milestones", epochs, inner, changed=why)
+    to = f"lr_milestones = {epochs}"
     for each in inner.nodes("schedule"):
         step = each.whole("step", 0)
         if step in course.beyond:
             ledger.left_out(each, instead=f"the training ends before step {step:,}, as in the API")
         elif step in course.drops_at_steps and course.is_exact:
             ledger.carried(each, to=to)
-        elif step == course.warm_up_steps:
-            ledger.carried(each, to="rate, warm_up_steps")
+        elif step == course.warmup_steps:
+            ledger.carried(each, to="learning_rate, warmup_steps")
         else:
             ledger.changed(each, to=to, why=why or "the rate is that of the steps before")

@@ -9,8 +9,10 @@ from functools import cache
 from unstall.base.suggestions import closest_name
 from unstall.tfod.ledger import FieldOutcome
 
-_WHOLE_BATCH = "every update is of the whole batch: of one process, in parts of micro_batch images, or shared by `workers`"
-_INPUT = "the pipeline sizes itself: input_threads, ahead_bytes, cache_bytes"
+_WHOLE_BATCH = (
+    "every update is of the whole batch: of one process, in parts of micro_batch_size images, or shared by `num_workers`"
+)
+_INPUT = "the pipeline sizes itself: num_input_workers, prefetch_bytes, cache_bytes"
 _LAYERS = "layers, their norms, activations and first weights are those of {model}"
 _SAME_RESULT = "a way to compute of the API, which changes no result"
 _NO_MASKS = "boxes are learned, masks are not"
@@ -76,7 +78,7 @@ PATTERNS: tuple[tuple[str, str], ...] = (
     ("train_config.sync_replicas", _WHOLE_BATCH),
     ("train_config.replicas_to_aggregate", _WHOLE_BATCH),
     ("train_config.startup_delay_steps", _WHOLE_BATCH),
-    ("train_config.keep_checkpoint_every_n_hours", "checkpoint_every_s and keep_checkpoints say which are kept"),
+    ("train_config.keep_checkpoint_every_n_hours", "checkpoint_interval_s and max_checkpoints say which are kept"),
     ("train_config.bias_grad_multiplier", "biases learn as fast as the rest; they have no decay"),
     ("train_config.freeze_variables", _BY_STAGE),
     ("train_config.update_trainable_variables", _BY_STAGE),
@@ -103,7 +105,7 @@ PATTERNS: tuple[tuple[str, str], ...] = (
     ("*_input_reader.expand_labels_hierarchy", "classes are those of the boxes, without their ancestors"),
     ("*_input_reader.num_additional_channels", "images have three channels"),
     ("*_input_reader.use_display_name", "classes are called by their name, else by their display_name"),
-    ("*_input_reader.max_number_of_boxes", "most_boxes holds for training and scoring"),
+    ("*_input_reader.max_number_of_boxes", "max_boxes_per_image holds for training and scoring"),
     ("*_input_reader.external_input_reader*", "set data to where the records are"),
     ("*_input_reader.input_type", "records hold tf.train.Example; a SequenceExample cannot be read"),
     ("*_input_reader.name", "a data set is called by its path"),

@@ -12,7 +12,7 @@ SETTINGS = {
     "model": "ssd_tiny",
     "backend": "jax",
     "batch_size": 4,
-    "micro_batch": 4,
+    "micro_batch_size": 4,
     "optimizer": "sgd",
     "detector": {"image_px": [64, 64]},
 }
@@ -26,7 +26,7 @@ def test_runs_that_are_no_trainings_are_not_planned() -> None:
 @pytest.mark.jax
 def test_what_a_change_adds_is_planned_and_what_needs_no_memory_is_not_asked_for() -> None:
     before = record(settings=SETTINGS)
-    after = record(settings={**SETTINGS, "batch_size": 16, "micro_batch": 16, "rate": 0.5})
+    after = record(settings={**SETTINGS, "batch_size": 16, "micro_batch_size": 16, "learning_rate": 0.5})
     alone = planner(before, after)(differences(before, after))
     assert alone is not None
     assert set(alone) == {"batch", ALL}

@@ -19,8 +19,8 @@ def measured(peak_mib: float, *, batch: int = 16, **figures: float) -> dict[str,
 
 
 def test_memory_is_what_steps_hold_one_after_the_other_and_not_their_one_highest_moment() -> None:
-    before = measured(940, host_usual_mib=900, host_unsure_mib=2)
-    after = measured(1002, host_usual_mib=1000, host_unsure_mib=2)
+    before = measured(940, host_typical_mib=900, host_uncertainty_mib=2)
+    after = measured(1002, host_typical_mib=1000, host_uncertainty_mib=2)
     moved = noise.memory(before, after)
     assert (moved.before, moved.after) == (940 * MIB, 1002 * MIB)
     assert moved.by == pytest.approx(100 * MIB, rel=0.02)
@@ -28,28 +28,28 @@ def test_memory_is_what_steps_hold_one_after_the_other_and_not_their_one_highest
 
 
 def test_where_steps_differ_among_each_other_their_highest_moment_counts_as_well() -> None:
-    before = measured(1234, host_before_mib=1014, host_usual_mib=1233, host_unsure_mib=1)
-    after = measured(1814, host_before_mib=1198, host_usual_mib=1756, host_unsure_mib=42)
+    before = measured(1234, host_before_mib=1014, host_typical_mib=1233, host_uncertainty_mib=1)
+    after = measured(1814, host_before_mib=1198, host_typical_mib=1756, host_uncertainty_mib=42)
     moved = noise.memory(before, after)
     assert 560 * MIB < moved.by < 580 * MIB
     assert moved.unsure < 3 * 42 * MIB
 
 
 def test_what_steps_do_not_show_is_not_claimed_by_one_moment() -> None:
-    before = measured(719, host_usual_mib=697, host_unsure_mib=3)
-    after = measured(757, host_usual_mib=710, host_unsure_mib=11)
+    before = measured(719, host_typical_mib=697, host_uncertainty_mib=3)
+    after = measured(757, host_typical_mib=710, host_uncertainty_mib=11)
     assert not noise.memory(before, after).is_clear
 
 
 def test_with_pytorch_one_run_is_not_as_the_next_though_its_steps_agree() -> None:
-    before, after = (measured(peak, host_usual_mib=peak, host_unsure_mib=1) for peak in (1300, 1800))
+    before, after = (measured(peak, host_typical_mib=peak, host_uncertainty_mib=1) for peak in (1300, 1800))
     of_torch = [changed(each, model={"backend": "torch"}) for each in (before, after)]
     assert noise.memory(*of_torch).unsure > 4 * noise.memory(before, after).unsure
 
 
 def test_on_jax_what_a_run_by_itself_holds_of_the_steps_ahead_is_half_counted_and_wholly_unsure() -> None:
     def of(batch: int, peak: float) -> dict[str, Any]:
-        return measured(peak, batch=batch, steps=12, compiler_mib=100, host_usual_mib=peak, host_unsure_mib=1)
+        return measured(peak, batch=batch, steps=12, compiler_mib=100, host_typical_mib=peak, host_uncertainty_mib=1)
 
     held = 12 * 16 * (4 * 128 * 128 * 3)  # twelve steps, sixteen images more
     moved = noise.memory(of(16, 700), of(32, 1000))
@@ -59,8 +59,8 @@ def test_on_jax_what_a_run_by_itself_holds_of_the_steps_ahead_is_half_counted_an
 
 
 def test_a_peak_far_above_what_steps_hold_has_a_reason_of_its_own_and_counts() -> None:
-    before = measured(905, host_usual_mib=900, host_unsure_mib=2)
-    after = measured(1105, host_usual_mib=900, host_unsure_mib=2)  # one large image in some thousand small ones
+    before = measured(905, host_typical_mib=900, host_uncertainty_mib=2)
+    after = measured(1105, host_typical_mib=900, host_uncertainty_mib=2)  # one large image in some thousand small ones
     assert noise.memory(before, after).by == 200 * MIB
 
 

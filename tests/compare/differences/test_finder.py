@@ -129,7 +129,13 @@ def test_a_line_that_nothing_else_explains_is_a_difference_of_its_own() -> None:
 
 
 def test_settings_of_a_training_are_told_before_what_follows_from_them() -> None:
-    settings = {"batch_size": 16, "rate": 0.001, "detector": {"image_px": [128, 128]}, "model": "ssd_tiny", "tensorboard": True}
+    settings = {
+        "batch_size": 16,
+        "learning_rate": 0.001,
+        "detector": {"image_px": [128, 128]},
+        "model": "ssd_tiny",
+        "tensorboard": True,
+    }
     before = record(settings=settings)
     after = record(batch=32, settings={**settings, "batch_size": 32, "tensorboard": False})
     found = the_only(before, after)
@@ -169,8 +175,8 @@ def test_a_stage_that_augments_is_an_augmentation() -> None:
 
 
 def test_a_micro_batch_that_is_the_whole_batch_follows_it() -> None:
-    before = record(settings={"batch_size": 16, "micro_batch": 16})
-    after = record(batch=32, settings={"batch_size": 32, "micro_batch": 32})
+    before = record(settings={"batch_size": 16, "micro_batch_size": 16})
+    after = record(batch=32, settings={"batch_size": 32, "micro_batch_size": 32})
     assert the_only(before, after).name == "batch"
 
 
@@ -255,9 +261,9 @@ def test_a_package_that_only_another_one_needs_can_change_nothing() -> None:
 
 def test_a_setting_of_the_run_that_is_one_of_its_optimizer_is_told_once() -> None:
     before, after = (
-        record(settings={"model": "ssd_tiny", "warm_up_steps": steps}, optimizer={"warm_up_steps": steps}) for steps in (100, 4)
+        record(settings={"model": "ssd_tiny", "warmup_steps": steps}, optimizer={"warmup_steps": steps}) for steps in (100, 4)
     )
-    assert (the_only(before, after).name, the_only(before, after).detail) == ("learning_rate", "warm_up_steps")
+    assert (the_only(before, after).name, the_only(before, after).detail) == ("learning_rate", "warmup_steps")
 
 
 def test_places_that_are_the_channels_of_a_wider_layer_are_no_difference_of_their_own() -> None:

@@ -15,10 +15,10 @@ from unstall.data.augment.zoom_out import ZoomOut
 
 
 def test_each_name_has_its_augmentation() -> None:
-    names = ("flip", "scale_crop", "zoom_out", "iou_crop", "photometric", "mosaic")
+    names = ("horizontal_flip", "scale_jitter", "zoom_out", "iou_crop", "photometric_distort", "mosaic")
     assert tuple(map(type, augmentations(names))) == (Flip, ScaleJitter, ZoomOut, IoUCrop, Photometric, Mosaic)
 
 
 def test_a_wrong_name_is_refused_with_the_nearest_right_one() -> None:
     with pytest.raises(InvalidInputError, match=r"there is no 'mosiac'. Did you mean 'mosaic'\?"):
-        augmentations(["flip", "mosiac"])
+        augmentations(["horizontal_flip", "mosiac"])

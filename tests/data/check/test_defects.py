@@ -36,7 +36,7 @@ def preflight(run: RunFolder, *found: str) -> dict[str, Any]:
     data = run.path.parent / "-".join(["set", *found])
     if not data.exists():
         write_shapes(data, Shapes(24, 64, 64), "coco", {}, list(found), None)
-    answer = look(context(run.path, data=str(data), warm_up_steps=1, most_bad_share=0.5))
+    answer = look(context(run.path, data=str(data), warmup_steps=1, max_bad_fraction=0.5))
     return {"checks": [json.loads(json.dumps(as_plain("data_set", answer, 0.1)))]}
 
 

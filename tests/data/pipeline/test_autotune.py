@@ -111,7 +111,7 @@ def test_what_those_gone_have_done_stays_counted(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(autotune, "IDLE_HANDS", -1.0)
     monkeypatch.setattr(autotune, "WAITED_SHARE", 1.0)
     data = some_data(tmp_path, 12, 64, 48)
-    with Pipeline(data, Settings(batch_size=2, height_px=32, width_px=32, input_threads=3)).batches(epochs=10) as stream:
+    with Pipeline(data, Settings(batch_size=2, height_px=32, width_px=32, num_input_workers=3)).batches(epochs=10) as stream:
         assert stream.measured().at_work == 3
         batches = sum(1 for _ in stream)
         measured = stream.measured()

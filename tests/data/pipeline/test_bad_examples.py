@@ -24,7 +24,7 @@ from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
 
-SETTINGS = Settings(batch_size=4, height_px=64, width_px=80, input_threads=2, most_bad_share=0.2, most_example_s=0.4)
+SETTINGS = Settings(batch_size=4, height_px=64, width_px=80, num_input_workers=2, max_bad_fraction=0.2, most_example_s=0.4)
 
 
 def with_row(data: DataSet, row: int, bad: Example) -> DataSet:
@@ -114,11 +114,11 @@ def test_a_bad_partner_in_a_mosaic_leaves_its_quarter_empty(tmp_path: Path) -> N
 def test_one_alone_is_not_too_many_of_a_few_unless_none_is_allowed(tmp_path: Path) -> None:
     data = some_data(tmp_path)
     broken(data, 5)
-    pipeline = Pipeline(data, replace(SETTINGS, most_bad_share=0.05))  # 1 of 12 is 8.3 %
+    pipeline = Pipeline(data, replace(SETTINGS, max_bad_fraction=0.05))  # 1 of 12 is 8.3 %
     assert 5 not in {row for batch in run(pipeline, epochs=2) for row in batch.rows.tolist()}
     assert list(pipeline.skipped.by_name) == ["005.jpg"]
-    with pytest.raises(InvalidInputError, match=r"1 of 12 examples could not be used, 8\.3%, more than most_bad_share=0\.0%"):
-        run(Pipeline(data, replace(SETTINGS, most_bad_share=0.0)), epochs=2)
+    with pytest.raises(InvalidInputError, match=r"1 of 12 examples could not be used, 8\.3%, more than max_bad_fraction=0\.0%"):
+        run(Pipeline(data, replace(SETTINGS, max_bad_fraction=0.0)), epochs=2)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_too_many_bad_examples_end_the_run_and_are_named(tmp_path: Path) -> None
         broken(data, row)
     before = threading.active_count()
     with pytest.raises(
-        InvalidInputError, match=r"3 of 12 examples could not be used, 25\.0%, more than most_bad_share=20\.0%"
+        InvalidInputError, match=r"3 of 12 examples could not be used, 25\.0%, more than max_bad_fraction=20\.0%"
     ) as caught:
         run(Pipeline(data, SETTINGS), epochs=2)
     assert all(name in str(caught.value) for name in ("002.jpg", "005.jpg", "008.jpg"))
@@ -151,7 +151,7 @@ def test_a_decompression_bomb_is_skipped_before_it_is_decoded(tmp_path: Path) ->
 
 
 def test_a_file_that_hangs_is_named_its_worker_replaced_and_the_run_goes_on(tmp_path: Path, journal: RunFolder) -> None:
-    pipeline = Pipeline(with_pipe(tmp_path), replace(SETTINGS, ahead_bytes=1))  # one batch at a time: one worker meets it
+    pipeline = Pipeline(with_pipe(tmp_path), replace(SETTINGS, prefetch_bytes=1))  # one batch at a time: one worker meets it
     with pipeline.batches(epochs=3) as batches:
         rows = [row for batch in batches for row in batch.rows.tolist()]
         measured = batches.measured()
@@ -189,7 +189,7 @@ def test_storage_that_is_gone_ends_the_run(tmp_path: Path) -> None:
     for item in data.examples:
         item.image.path.unlink()  # type: ignore[union-attr]
         os.mkfifo(item.image.path)  # type: ignore[union-attr]
-    pipeline = Pipeline(data, replace(SETTINGS, most_bad_share=1.0, most_example_s=0.05))
+    pipeline = Pipeline(data, replace(SETTINGS, max_bad_fraction=1.0, most_example_s=0.05))
     with pytest.raises(UnstallError, match=r"17 workers hung or died, so it is not single examples: is the storage there\?"):
         run(pipeline)
     for item in data.examples:
@@ -216,7 +216,7 @@ def test_a_worker_that_dies_is_named_and_replaced(tmp_path: Path, journal: RunFo
 
 def test_rows_that_are_never_to_be_used_leave_all_other_places_as_they_were(tmp_path: Path, journal: RunFolder) -> None:
     data = some_data(tmp_path)
-    pipeline_settings = replace(SETTINGS, most_bad_share=0.0)
+    pipeline_settings = replace(SETTINGS, max_bad_fraction=0.0)
     usual = np.concatenate([batch.rows for batch in run(Pipeline(data, pipeline_settings), epochs=3)])
     without = np.concatenate([batch.rows for batch in run(Pipeline(data, pipeline_settings, never=(2, 7)), epochs=3)])
     is_other = np.isin(usual, (2, 7))

@@ -12,12 +12,12 @@ from tests.data.pipeline.pictures import some_data
 from unstall.data.pipeline import Pipeline, Settings
 from unstall.data.pipeline.batch import Layout
 
-SETTINGS = Settings(batch_size=3, height_px=64, width_px=80, input_threads=1)
+SETTINGS = Settings(batch_size=3, height_px=64, width_px=80, num_input_workers=1)
 
 
-@pytest.mark.parametrize("most_boxes", [1, 7])  # odd counts: numbers must still begin where their kind may
-def test_what_is_packed_comes_back(tmp_path: Path, most_boxes: int) -> None:
-    pipeline_settings = replace(SETTINGS, most_boxes=most_boxes)
+@pytest.mark.parametrize("max_boxes_per_image", [1, 7])  # odd counts: numbers must still begin where their kind may
+def test_what_is_packed_comes_back(tmp_path: Path, max_boxes_per_image: int) -> None:
+    pipeline_settings = replace(SETTINGS, max_boxes_per_image=max_boxes_per_image)
     layout = Layout(pipeline_settings)
     with Pipeline(some_data(tmp_path, 7), pipeline_settings).batches(epoch=4) as batches:
         for batch in batches:

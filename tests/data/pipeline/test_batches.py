@@ -22,7 +22,7 @@ from unstall.data.augment.scale_jitter import ScaleJitter
 from unstall.data.example import UNKNOWN_CLASS, DataSet
 from unstall.data.pipeline import Batch, Pipeline, Settings
 
-SMALL = Settings(batch_size=4, height_px=64, width_px=80, most_boxes=8, input_threads=2)
+SMALL = Settings(batch_size=4, height_px=64, width_px=80, max_boxes_per_image=8, num_input_workers=2)
 KINDS: dict[str, tuple[Augmentation, ...]] = {
     "none": (),
     "ssd": SSD,
@@ -67,7 +67,11 @@ def test_the_stream_continues_from_any_step_with_the_same_batches(tmp_path: Path
     assert [(batch.epoch, batch.step) for batch in whole] == [(epoch, step) for epoch in range(3) for step in range(4)]
     for start in (1, 5, 11):
         again = all_of(
-            data, replace(pipeline_settings, input_threads=threads), whole[start].epoch, whole[start].step, 3 - whole[start].epoch
+            data,
+            replace(pipeline_settings, num_input_workers=threads),
+            whole[start].epoch,
+            whole[start].step,
+            3 - whole[start].epoch,
         )
         assert len(again) == 12 - start
         for one, other in zip(whole[start:], again, strict=True):
@@ -187,7 +191,7 @@ def test_flags_travel_with_their_boxes_and_bad_boxes_are_left_out(tmp_path: Path
         difficult=np.array([0, 0, 0, 0, 1, 0, 0, 0], np.bool_),
         classes=np.array([2, 0, 0, 0, 1, 0, UNKNOWN_CLASS, 0], np.int32),
     )
-    pipeline_settings = Settings(batch_size=1, height_px=64, width_px=96, most_boxes=4, for_training=False)
+    pipeline_settings = Settings(batch_size=1, height_px=64, width_px=96, max_boxes_per_image=4, for_training=False)
     with Pipeline(data_set([bad]), pipeline_settings).batches() as batches:
         batch = next(batches)
         assert batches.measured().boxes_left_out == 5
@@ -198,7 +202,7 @@ def test_flags_travel_with_their_boxes_and_bad_boxes_are_left_out(tmp_path: Path
 
 def test_more_boxes_than_there_is_room_for_are_counted(tmp_path: Path) -> None:
     data = some_data(tmp_path, 4)
-    with Pipeline(data, replace(SMALL, most_boxes=1, for_training=False)).batches() as batches:
+    with Pipeline(data, replace(SMALL, max_boxes_per_image=1, for_training=False)).batches() as batches:
         assert next(batches).mask.tolist() == [[True], [True], [True], [False]]
         assert batches.measured().boxes_left_out == 3
 
@@ -218,7 +222,7 @@ def test_the_image_says_how_large_it_is_not_the_annotation(tmp_path: Path) -> No
 
 def test_a_batch_that_is_still_held_is_never_written_to(tmp_path: Path) -> None:
     """Arrays are used again: a view of one image, kept by anybody, must keep its array from that."""
-    data, pipeline_settings = some_data(tmp_path, 40), replace(SMALL, ahead_bytes=1, augmentations=SSD)
+    data, pipeline_settings = some_data(tmp_path, 40), replace(SMALL, prefetch_bytes=1, augmentations=SSD)
     views, copies = [], []
     with Pipeline(data, pipeline_settings).batches(epochs=4) as batches:
         for batch in batches:
@@ -234,18 +238,18 @@ def test_arrays_that_are_used_again_look_like_fresh_ones(tmp_path: Path, kind: s
     (tmp_path / "tall").mkdir()
     examples = [*some_data(tmp_path, 9).examples, *some_data(tmp_path / "tall", 9, 40, 120).examples]
     examples[4].image.path.write_bytes(b"")  # type: ignore[union-attr]
-    pipeline_settings = replace(SMALL, augmentations=KINDS[kind], most_bad_share=1.0)
+    pipeline_settings = replace(SMALL, augmentations=KINDS[kind], max_bad_fraction=1.0)
     fresh = [
         batch.images for batch in all_of(data_set(examples), pipeline_settings, epochs=4)
     ]  # all of them held: none is used again
-    with Pipeline(data_set(examples), replace(pipeline_settings, ahead_bytes=1)).batches(epochs=4) as batches:
+    with Pipeline(data_set(examples), replace(pipeline_settings, prefetch_bytes=1)).batches(epochs=4) as batches:
         for expected in fresh:
             assert np.array_equal(next(batches).images, expected)
 
 
 def test_arrays_are_used_again_when_they_are_let_go(tmp_path: Path) -> None:
     addresses = set()
-    with Pipeline(some_data(tmp_path, 40), replace(SMALL, ahead_bytes=1)).batches(epochs=4) as batches:
+    with Pipeline(some_data(tmp_path, 40), replace(SMALL, prefetch_bytes=1)).batches(epochs=4) as batches:
         for batch in batches:
             addresses.add(batch.images.ctypes.data)
             assert batch.images.ctypes.data % 64 == 0
@@ -274,7 +278,7 @@ def test_large_jpegs_keep_their_boxes(tmp_path: Path) -> None:
         ({"seed": -1}, "seed: expected 0 to"),
         ({"resize": "squash"}, "resize: expected one of letterbox, stretch. Received: 'squash'"),
         ({"engine": "spark"}, "engine: expected one of threads, tf.data"),
-        ({"most_bad_share": 2.0}, "most_bad_share: expected a share"),
+        ({"max_bad_fraction": 2.0}, "max_bad_fraction: expected a share"),
         ({"for_training": False, "augmentations": (ScaleJitter(),)}, "augmentations: expected none"),
     ],
 )

@@ -27,11 +27,11 @@ def test_only_the_engine_of_tf_data_names_a_backend() -> None:
 
 def test_the_pipeline_loads_no_backend() -> None:
     code = "import unstall.data.pipeline, unstall.data.pipeline.tfdata_engine, sys; print(sorted({!r} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code.format(BACKENDS)], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code.format(BACKENDS)], capture_output=True, text=True, check=True, timeout=240)
     assert done.stdout == "[]\n"
 
 
 def test_a_missing_decoder_is_named_with_the_command_that_installs_it() -> None:
     code = "import sys; sys.modules['simplejpeg'] = None\ntry:\n import unstall.data.pipeline\nexcept Exception as error: print(error)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240)
     assert done.stdout == "The pipeline needs the package simplejpeg. Install it: pip install 'unstall[data]'\n"

@@ -176,7 +176,7 @@ def test_the_command_speaks_json(voc: Path, tmp_path: Path) -> None:
 
 def test_the_command_takes_a_label_map_from_elsewhere(voc: Path, tmp_path: Path) -> None:
     put(tmp_path, {"own.txt": "dog\ncat\n"})
-    told = as_json("data", "convert", str(voc), str(tmp_path / "out"), "--to", "coco", "--labels", str(tmp_path / "own.txt"))
+    told = as_json("data", "convert", str(voc), str(tmp_path / "out"), "--to", "coco", "--label-map", str(tmp_path / "own.txt"))
     assert told["classes"] == ["dog", "cat"]
 
 

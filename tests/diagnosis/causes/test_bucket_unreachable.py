@@ -26,7 +26,7 @@ def test_found_in_a_training_of_our_own_with_the_bucket_and_the_cause() -> None:
     assert verdict.summary == (
         "gs://photos/coco/1.jpg cannot be used: the credentials are not accepted or have expired (HTTP 401: x)."
     )
-    assert verdict.do[0].startswith("sign in")
+    assert verdict.actions[0].startswith("sign in")
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_found_with_the_class_that_is_refused_and_the_file_that_was_read() -> No
     assert isinstance(verdict, Found)
     assert "refused /runs/last.pt: it holds argparse.Namespace" in verdict.summary
     assert verdict.where == "train.py:55"
-    assert "add_safe_globals([argparse.Namespace])" in verdict.remedies[0].do
+    assert "add_safe_globals([argparse.Namespace])" in verdict.remedies[0].action
 
 
 def test_a_refused_checkpoint_is_not_called_damaged() -> None:

@@ -37,7 +37,7 @@ def test_found_with_the_file_the_line_and_who_holds_it() -> None:
     assert verdict.certainty is Certainty.CERTAIN and verdict.where == "track.py:12"
     assert "at track.py:12" in verdict.summary
     assert "the SQLite file /data/runs.db, which process 77 (python sweep.py) has locked" in verdict.summary
-    assert verdict.do[0] == "let process 77 commit, or end it"
+    assert verdict.actions[0] == "let process 77 commit, or end it"
 
 
 def test_found_by_the_line_alone_where_no_native_stack_could_be_taken() -> None:

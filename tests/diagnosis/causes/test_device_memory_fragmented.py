@@ -16,7 +16,7 @@ def test_found_in_what_pytorch_says_of_its_own_memory() -> None:
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.CERTAIN
     assert "57.20 GiB unused" in verdict.summary
-    assert "expandable_segments" in verdict.do[0]
+    assert "expandable_segments" in verdict.actions[0]
 
 
 def jax_error_with(largest_gib: int) -> object:

@@ -15,7 +15,7 @@ def test_found_with_the_process_its_name_and_its_share(name: str, pid: int) -> N
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.CERTAIN
     assert f"Process {pid}" in verdict.summary
-    assert f"end process {pid}" in verdict.do[0]
+    assert f"end process {pid}" in verdict.actions[0]
 
 
 @pytest.mark.parametrize("name", [*HEALTHY, "gpu_exhausted_batch_jax", "gpu_exhausted_batch_torch", "gpu_fragmented_torch"])

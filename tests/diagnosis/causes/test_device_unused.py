@@ -25,7 +25,7 @@ def test_found_with_the_variable_that_hides_the_card_and_its_line() -> None:
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.CERTAIN
     assert verdict.where == "train.py:7"
-    assert verdict.do == ("unset CUDA_VISIBLE_DEVICES",)
+    assert verdict.actions == ("unset CUDA_VISIBLE_DEVICES",)
 
 
 def test_clear_where_the_command_itself_asks_for_the_cpu() -> None:

@@ -30,7 +30,7 @@ def test_found_in_a_loop_of_ones_own_with_thousands_of_operations() -> None:
     verdict = examined(why="own loop", operations=3300)
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.LIKELY
-    assert "@tf.function" in verdict.do[0]
+    assert "@tf.function" in verdict.actions[0]
 
 
 def test_clear_for_an_eager_loop_of_a_small_model() -> None:

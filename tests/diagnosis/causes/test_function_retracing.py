@@ -18,7 +18,7 @@ def test_found_with_the_function_and_the_argument_that_differs() -> None:
     assert verdict.where == "train.py:30"
     assert "`step`" in verdict.summary
     assert "96 times in 96 calls" in verdict.summary
-    assert "tf.constant(step)" in verdict.do[0]
+    assert "tf.constant(step)" in verdict.actions[0]
 
 
 def test_found_says_that_it_is_made_anew_or_that_shapes_differ() -> None:
@@ -26,7 +26,7 @@ def test_found_says_that_it_is_made_anew_or_that_shapes_differ() -> None:
     shapes = function_retracing.examine(journal(started(), inside(), *retraced("shape of words")))
     assert isinstance(anew, Found) and isinstance(shapes, Found)
     assert "made anew before it was called at train.py:55" in anew.summary
-    assert "outside the loop" in anew.do[0]
+    assert "outside the loop" in anew.actions[0]
     assert "shape of `words`" in shapes.summary
 
 

@@ -143,7 +143,7 @@ def test_the_first_advice_is_for_what_it_waits_for(file: str, function: str, cur
     )
     verdict = generator_blocked.examine(stall_with(*(stacks(FIT, waits, at=at) for at in (109, 110, 111))))
     assert isinstance(verdict, Found)
-    assert cure in verdict.do[0]
+    assert cure in verdict.actions[0]
 
 
 def test_clear_when_the_input_code_moves_between_samples() -> None:

@@ -27,7 +27,7 @@ def test_found_when_the_optimizer_refuses_and_the_graph_shows_what_cuts() -> Non
     assert verdict.effect is Effect.STOPS
     assert verdict.where == "train.py:34"
     assert "ArgMax" in verdict.summary
-    assert "cross-entropy" in verdict.do[0]
+    assert "cross-entropy" in verdict.actions[0]
 
 
 def test_found_when_the_loss_is_computed_after_the_tape() -> None:
@@ -61,7 +61,7 @@ def test_found_in_an_eager_loop_for_most_of_the_parameters() -> None:
     event = missing(2, ENCODER, 6, (90, 100), cut_at=f"{FOLDER}/train.py:38", cut_by="numpy()")
     verdict = run(event, weights(9, 250, changed=("head/kernel",), unchanged=ENCODER))
     assert isinstance(verdict, Found)
-    assert "NumPy" in verdict.do[0]
+    assert "NumPy" in verdict.actions[0]
 
 
 def test_possible_when_most_of_the_model_does_not_feed_the_loss() -> None:

@@ -33,7 +33,7 @@ def test_found_when_the_first_update_throws_the_weights_away() -> None:
     assert verdict.certainty is Certainty.CERTAIN
     assert "step 0 changed dense_0/kernel by 9,000 times its own size" in verdict.summary
     assert any("before any update" in evidence.claim for evidence in verdict.evidence)
-    assert "clipnorm" in verdict.do[0]
+    assert "clipnorm" in verdict.actions[0]
 
 
 def test_found_when_the_loss_is_astronomic_before_any_update() -> None:
@@ -54,11 +54,11 @@ def test_targets_in_pixels_are_named_and_scaling_them_comes_first() -> None:
     pixels = batch(array("y", min=0.2, max=1333.0, mean=660.0, rms=768.0, whole=False))
     told = verdict_of(pixels, leap(9000), broke(1), not_finite(), losses=[loss("meansquarederror")])
     assert isinstance(told, Found)
-    assert "The targets reach 1,333" in told.summary and told.do[0].startswith("scale the targets")
+    assert "The targets reach 1,333" in told.summary and told.actions[0].startswith("scale the targets")
     numbers = batch(array("y", min=0.0, max=999.0, mean=500.0, rms=577.0, whole=True))
     told = verdict_of(numbers, leap(9000), broke(1), not_finite())
     assert isinstance(told, Found)
-    assert "targets reach" not in told.summary and "clipnorm" in told.do[0]  # numbers of classes
+    assert "targets reach" not in told.summary and "clipnorm" in told.actions[0]  # numbers of classes
 
 
 def test_clear_when_large_gradients_are_clipped_and_it_learns() -> None:

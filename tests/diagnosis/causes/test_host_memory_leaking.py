@@ -87,14 +87,14 @@ def test_found_within_one_pass_when_a_list_is_never_emptied() -> None:
 def test_found_for_tensors_that_keep_their_graph() -> None:
     kept = held(50, looks=4, grown=460, grown_mib=460, holds="Tensor with its graph", bytes_each=None, name="losses")
     verdict = found(host_memory_leaking.examine(run(RISING, None, base(), kept)))
-    assert "detach" in verdict.do[0]
+    assert "detach" in verdict.actions[0]
 
 
 def test_found_for_a_cache_after_repeat() -> None:
     cache = PipelineBuilt(at=T0, stage="cache", where=f"{FOLDER}/data.py:28", arguments={"elements": -1, "element_bytes": 9_000})
     verdict = found(host_memory_leaking.examine(run(RISING, None, cache)))
     assert verdict.where == "data.py:28"
-    assert "before repeat()" in verdict.do[0]
+    assert "before repeat()" in verdict.actions[0]
 
 
 def test_found_for_functions_that_are_made_anew_and_kept() -> None:

@@ -22,7 +22,7 @@ def test_found_when_all_that_is_fed_is_one_number_and_nothing_is_learned() -> No
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.LIKELY  # 64,000 of 256,000
     assert "All 64,000 numbers of the inputs (of the kind uint8) that were looked at are 0" in verdict.summary
-    assert "astype" in verdict.do[0]
+    assert "astype" in verdict.actions[0]
     assert verdict.where == "train.py:60"
     whole = verdict_of(batch({**ZEROS, "shape": [2000, 32]}), START, stuck(2.302))
     assert isinstance(whole, Found) and whole.certainty is Certainty.CERTAIN

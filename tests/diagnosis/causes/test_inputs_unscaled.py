@@ -36,7 +36,7 @@ def test_found_when_the_loss_stays_at_guessing() -> None:
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.LIKELY
     assert "from 0 to 255" in verdict.summary
-    assert "Rescaling" in verdict.do[0]
+    assert "Rescaling" in verdict.actions[0]
     assert verdict.where == "train.py:60"
 
 
@@ -45,7 +45,7 @@ def test_found_for_certain_when_the_loss_is_nan() -> None:
     verdict = verdict_of(counts, START, broke(3), not_finite())
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.CERTAIN
-    assert "Normalization" in verdict.do[0]
+    assert "Normalization" in verdict.actions[0]
 
 
 def test_it_stands_before_what_follows_from_it() -> None:

@@ -32,7 +32,7 @@ def test_found_when_a_decay_has_eaten_it_up_at_once() -> None:
     verdict = verdict_of(samples, stuck(3.26), schedule="ExponentialDecay")
     assert isinstance(verdict, Found)
     assert "has fallen from" in verdict.summary
-    assert "decay_steps" in verdict.do[1]
+    assert "decay_steps" in verdict.actions[1]
 
 
 def sinking(last: float, still: int, window: int = 600) -> list[Event]:
@@ -45,7 +45,7 @@ def test_found_when_the_rate_has_sunk_after_all_was_well() -> None:
     verdict = verdict_of(sinking(1e-33, still=32), falling())
     assert isinstance(verdict, Found)
     assert "no weight that was looked at has changed by one bit in 600 steps" in verdict.summary
-    assert "min_lr" in verdict.do[0]
+    assert "min_lr" in verdict.actions[0]
 
 
 def test_clear_while_anything_still_moves_or_for_the_last_steps_of_a_schedule() -> None:

@@ -180,7 +180,7 @@ def test_says_the_line_that_took_the_lock_and_no_with_where_there_is_none(tmp_pa
     verdict = taken_again(tmp_path, BY_HAND)
     assert verdict.certainty is Certainty.CERTAIN
     assert "save.py:9, after `lock.acquire()` in line 7" in verdict.summary
-    said = " ".join([verdict.summary, *(each.claim for each in verdict.evidence), *(each.do for each in verdict.remedies)])
+    said = " ".join([verdict.summary, *(each.claim for each in verdict.evidence), *(each.action for each in verdict.remedies)])
     assert "with" not in said.split()
     assert "`with" not in said
     assert "since" not in said
@@ -192,7 +192,7 @@ def test_says_the_with_that_took_the_lock_where_there_is_one(tmp_path: Path) -> 
     )
     verdict = taken_again(tmp_path, program)
     assert "save.py:9, inside `with lock` of line 7" in verdict.summary
-    assert any("only after the `with lock`" in each.do for each in verdict.remedies)
+    assert any("only after the `with lock`" in each.action for each in verdict.remedies)
 
 
 def test_likely_where_the_lock_may_not_have_been_taken(tmp_path: Path) -> None:

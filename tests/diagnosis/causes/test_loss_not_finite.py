@@ -41,7 +41,7 @@ def test_found_when_only_the_weights_are_ruined() -> None:
 def test_found_without_a_reason_says_how_to_find_it() -> None:
     verdict = loss_not_finite.examine(run(model(), broke(3, last_loss=None), not_finite(first=3), backend="jax"))
     assert isinstance(verdict, Found)
-    assert "jax_debug_nans" in verdict.do[0]
+    assert "jax_debug_nans" in verdict.actions[0]
 
 
 def test_inputs_are_said_to_be_finite_only_where_some_were_looked_at() -> None:
@@ -49,7 +49,7 @@ def test_inputs_are_said_to_be_finite_only_where_some_were_looked_at() -> None:
     seen = loss_not_finite.examine(run(model(), broke(3), not_finite(first=3), batch(array())))
     assert isinstance(unseen, Found) and isinstance(seen, Found)
     assert "The inputs were not looked at; where it comes from was not seen." in unseen.summary
-    assert "see that the inputs are finite: numpy.isfinite" in unseen.do
+    assert "see that the inputs are finite: numpy.isfinite" in unseen.actions
     assert "The inputs that were looked at are finite; where it comes from was not seen." in seen.summary
 
 
@@ -70,7 +70,7 @@ def test_found_where_a_loss_scale_has_left_out_every_step() -> None:
     unmoved = weights(19, 1800, weight(step=0.0, moved=0.0, units=32, still=32), window=400)
     verdict = loss_not_finite.examine(run(model(loss_scaled=True), broke(0), not_finite(), unmoved))
     assert isinstance(verdict, Found)
-    assert "no weight that was looked at has changed in 400 steps" in verdict.summary and "float32" in verdict.do[0]
+    assert "no weight that was looked at has changed in 400 steps" in verdict.summary and "float32" in verdict.actions[0]
     moved = weights(19, 1800, weight(step=0.001, moved=0.1, units=32, still=3), window=400)
     assert isinstance(loss_not_finite.examine(run(model(loss_scaled=True), broke(0), not_finite(), moved)), Clear)
 

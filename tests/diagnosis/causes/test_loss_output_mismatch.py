@@ -60,7 +60,7 @@ def test_found_when_one_class_number_is_compared_with_ten_outputs() -> None:
 def test_found_when_a_binary_loss_is_given_seven_classes() -> None:
     verdict = verdict_of("sigmoid", 1, loss("binarycrossentropy"), classes(0, 6))
     assert isinstance(verdict, Found)
-    assert "7 units" in verdict.do[0]
+    assert "7 units" in verdict.actions[0]
 
 
 def test_found_when_the_targets_are_out_of_reach() -> None:
@@ -97,7 +97,7 @@ RANKS = "Arguments `target` and `output` must have the same rank (ndim). Receive
 def test_found_in_the_error_that_ended_the_program(message: str) -> None:
     verdict = crashed(message)
     assert isinstance(verdict, Found)
-    assert "sparse_categorical_crossentropy" in verdict.do[0]
+    assert "sparse_categorical_crossentropy" in verdict.actions[0]
     assert verdict.where == "train.py:55"
 
 

@@ -33,7 +33,7 @@ def test_found_with_the_path_the_line_and_a_name_that_resembles_it() -> None:
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.CERTAIN
     assert verdict.where == "loader.py:12"
-    assert verdict.do[0] == "did you mean train.csv?"
+    assert verdict.actions[0] == "did you mean train.csv?"
 
 
 def test_found_with_the_variable_that_is_not_set() -> None:

@@ -76,7 +76,7 @@ def test_found_when_the_steps_are_the_samples() -> None:
     assert verdict.effect is Effect.SLOWS
     assert "32 passes over the data, of 188 batches each" in verdict.summary
     assert "75 s" in verdict.summary
-    assert verdict.do[0] == "give validation_steps=188"
+    assert verdict.actions[0] == "give validation_steps=188"
 
 
 def test_clear_when_the_steps_are_a_few_passes() -> None:
@@ -95,7 +95,7 @@ def test_likely_for_a_generator_whose_validation_dwarfs_the_epoch() -> None:
     verdict = validation_endless.examine(validating(1_000, 10.0, epoch_s=10.0, kind="generator", steps_per_epoch=20_000))
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.LIKELY
-    assert "divide validation_steps" in verdict.do[0]
+    assert "divide validation_steps" in verdict.actions[0]
 
 
 def test_clear_for_a_long_validation_that_is_in_proportion() -> None:
@@ -132,7 +132,7 @@ def test_found_for_an_evaluate_outside_of_a_fit() -> None:
     assert isinstance(verdict, Found)
     assert verdict.where == "train.py:90"
     assert (
-        "without `steps` nothing says where to stop" in verdict.summary and "give steps:" in verdict.do[1]
+        "without `steps` nothing says where to stop" in verdict.summary and "give steps:" in verdict.actions[1]
     )  # as evaluate calls it
 
 

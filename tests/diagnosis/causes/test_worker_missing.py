@@ -90,7 +90,7 @@ def test_one_that_knows_its_number_says_it_and_how_to_find_out_more() -> None:
     verdict = worker_missing.examine(member(0, joins(), 3).journal)
     assert isinstance(verdict, Found)
     assert "This is worker 0 of 3." in verdict.summary
-    assert "unstall diagnose FOLDER/" in verdict.do[-1]
+    assert "unstall diagnose FOLDER/" in verdict.actions[-1]
 
 
 # --- of several workers, each with its own journal ---

@@ -207,7 +207,7 @@ def test_what_the_supervisor_of_several_has_found_is_found_in_its_own_journal_un
         certainty="likely", stack=["read (disk.py:3)", "rows (loader.py:9)"],
     )  # fmt: skip
     verdict = worker_slow.examine(journal(membership(0), told))
-    assert isinstance(verdict, Found) and verdict.certainty is Certainty.LIKELY and verdict.do == ("look",)
+    assert isinstance(verdict, Found) and verdict.certainty is Certainty.LIKELY and verdict.actions == ("look",)
     claims = [evidence.claim for evidence in verdict.evidence]
     assert claims == ["a step takes 400 ms", "it was at read (disk.py:3) < rows (loader.py:9)"]
     over = WorkerRecovered(at=T0 + 60, worker=1, of=2, seconds=10.0)

@@ -18,7 +18,7 @@ from unstall.training.step.activations import batch_shapes, layers_of
 from unstall.training.step.step import Step
 from unstall.training.step.train_step_jax import JaxTrainStep
 
-SETTINGS = Settings(model="ssd_tiny", batch_size=4, optimizer="adamw", average_decay=0.9, most_boxes=8)
+SETTINGS = Settings(model="ssd_tiny", batch_size=4, optimizer="adamw", ema_decay=0.9, max_boxes_per_image=8)
 IMAGE_PX = (64, 64)
 
 
@@ -32,7 +32,7 @@ def detector(tmp_path_factory: pytest.TempPathFactory) -> object:
 
 @pytest.fixture(scope="module")
 def batch() -> dict[str, np.ndarray]:
-    shapes = batch_shapes(IMAGE_PX, SETTINGS.batch_size, SETTINGS.most_boxes)
+    shapes = batch_shapes(IMAGE_PX, SETTINGS.batch_size, SETTINGS.max_boxes_per_image)
     return {name: np.zeros(shape, kind) for name, (shape, kind) in shapes.items()}
 
 
@@ -52,12 +52,12 @@ def test_a_plan_for_the_cores_is_the_figure_of_the_step_that_runs(detector: obje
 
 
 def test_layers_are_listed_by_what_they_put_out(detector: Any) -> None:
-    layers = layers_of(detector, 4, SETTINGS.most_boxes)
+    layers = layers_of(detector, 4, SETTINGS.max_boxes_per_image)
     assert [layer.bytes for layer in layers] == sorted((layer.bytes for layer in layers), reverse=True)
     width = detector.settings.width
     assert layers[0].shape == (4, 64, 64, width) and layers[0].bytes == 4 * 64 * 64 * width * 4
     assert {layer.kind for layer in layers} >= {"Conv", "BatchNorm"}
-    again = {layer.name: layer.bytes for layer in layers_of(detector, 8, SETTINGS.most_boxes)}
+    again = {layer.name: layer.bytes for layer in layers_of(detector, 8, SETTINGS.max_boxes_per_image)}
     assert all(again[layer.name] == 2 * layer.bytes for layer in layers)
 
 

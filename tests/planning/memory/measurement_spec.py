@@ -10,7 +10,7 @@ MIB = 2**20
 
 
 def test_a_step_takes_more_than_its_state() -> None:
-    settings = Settings(model="ssd_tiny", batch_size=16, micro_batch=16, most_boxes=8)
+    settings = Settings(model="ssd_tiny", batch_size=16, micro_batch_size=16, max_boxes_per_image=8)
     answer = measured(build("ssd_tiny", image_px=(128, 128)), settings, "training")
     assert answer.need > answer.state + answer.gradients > answer.weights > 0
     assert answer.need == answer.weights + answer.gradients + answer.optimizer + answer.activations + answer.input
@@ -18,7 +18,7 @@ def test_a_step_takes_more_than_its_state() -> None:
 
 
 def test_an_evaluation_keeps_no_gradients() -> None:
-    settings = Settings(model="ssd_tiny", batch_size=2, micro_batch=2, most_boxes=8)
+    settings = Settings(model="ssd_tiny", batch_size=2, micro_batch_size=2, max_boxes_per_image=8)
     answer = measured(build("ssd_tiny", image_px=(64, 64)), settings, "evaluation")
     assert (answer.optimizer, answer.gradients) == (0, 0) and answer.need >= answer.weights
 

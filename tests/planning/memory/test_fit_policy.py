@@ -16,7 +16,7 @@ WANTED = Choice("float32", False, 16)
 def need_of(choice: Choice) -> int:
     """Of a detector of 100 fixed bytes, and 40 for an image in float32."""
     per_image = 40 * (0.5 if choice.precision == "bfloat16" else 1) * (0.5 if choice.remat else 1)
-    return int(100 + per_image * choice.micro_batch)
+    return int(100 + per_image * choice.micro_batch_size)
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,13 @@ def test_the_micro_batch_is_the_largest_divisor_that_fits(batch_size: int, per_i
 
     def need(choice: Choice) -> int:
         looked.append(choice)
-        return 50 + per_image * choice.micro_batch
+        return 50 + per_image * choice.micro_batch_size
 
     last = choose(wanted, batch_size, need, limit, has_bfloat16=True)[-1]
     fitting = [size for size in range(1, batch_size + 1) if batch_size % size == 0 and 50 + per_image * size <= limit]
     assert last.fits == bool(fitting)
-    assert last.choice.micro_batch == max(fitting, default=1)
-    assert len({choice.micro_batch for choice in looked}) <= 5
+    assert last.choice.micro_batch_size == max(fitting, default=1)
+    assert len({choice.micro_batch_size for choice in looked}) <= 5
 
 
 def test_each_way_says_what_it_costs() -> None:

@@ -11,7 +11,7 @@ MIB = 2**20
 
 
 def test_everything_that_is_held_is_in_the_sum() -> None:
-    settings = Settings(input_threads=3, ahead_bytes=100 * MIB, cache_bytes=50 * MIB, batch_size=10)
+    settings = Settings(num_input_workers=3, prefetch_bytes=100 * MIB, cache_bytes=50 * MIB, batch_size=10)
     need = host_need(settings, "jax", input_bytes=10 * MIB, state_bytes=7 * MIB, largest_pixels=1_000_000)
     assert (need.ahead, need.cache, need.snapshot) == (100 * MIB, 50 * MIB, 7 * MIB)
     assert need.scratch == 3 * (6 * 1_000_000 + 2 * MIB)
@@ -19,16 +19,16 @@ def test_everything_that_is_held_is_in_the_sum() -> None:
 
 
 def test_a_cache_on_disk_takes_no_memory() -> None:
-    settings = Settings(cache_bytes=50 * MIB, cache_folder="/tmp/cache")
+    settings = Settings(cache_bytes=50 * MIB, cache_dir="/tmp/cache")
     assert host_need(settings, "torch", MIB, MIB).cache == 0
 
 
 def test_two_batches_are_there_even_where_none_may_be_made_ahead() -> None:
-    assert host_need(Settings(ahead_bytes=1), "torch", 10 * MIB, MIB).ahead == 20 * MIB
+    assert host_need(Settings(prefetch_bytes=1), "torch", 10 * MIB, MIB).ahead == 20 * MIB
 
 
 def test_an_image_that_nobody_has_seen_is_a_photograph() -> None:
-    assert host_need(Settings(input_threads=1), "torch", 0, 0).scratch == 6 * USUAL_PIXELS
+    assert host_need(Settings(num_input_workers=1), "torch", 0, 0).scratch == 6 * USUAL_PIXELS
 
 
 def test_a_training_on_the_cores_is_in_the_sum() -> None:
@@ -47,6 +47,6 @@ def test_the_limit_is_the_machines_or_less() -> None:
 
 
 def test_several_workers_of_one_host_need_all_but_the_checkpoint_each() -> None:
-    one = host_need(Settings(input_threads=1), "jax", 1000, 500, 300)
+    one = host_need(Settings(num_input_workers=1), "jax", 1000, 500, 300)
     three = one.of_all(3)
     assert three.total - three.snapshot == 3 * (one.total - one.snapshot) and three.snapshot == one.snapshot

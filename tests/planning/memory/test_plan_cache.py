@@ -46,7 +46,9 @@ def test_what_the_memory_depends_on_makes_another_question(change: dict[str, obj
     assert plan_cache.recall(asked(**change)) is None
 
 
-@pytest.mark.parametrize("change", [{"epochs": 3}, {"rate": 0.5}, {"clip_norm": 3.0}, {"seed": 7}, {"data": "elsewhere"}])
+@pytest.mark.parametrize(
+    "change", [{"epochs": 3}, {"learning_rate": 0.5}, {"clip_norm": 3.0}, {"seed": 7}, {"data": "elsewhere"}]
+)
 def test_what_it_does_not_depend_on_does_not(change: dict[str, object]) -> None:
     plan_cache.remember(asked(), ANSWER)
     assert plan_cache.recall(asked(**change)) == ANSWER

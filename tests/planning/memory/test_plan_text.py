@@ -31,7 +31,7 @@ def test_a_plan_that_fits(known: Known) -> None:
 
 def test_a_plan_that_fits_with_changes_says_what_to_type_and_what_each_costs(known: Known) -> None:
     text = shown(known, 30 * GIB)
-    assert "a batch of 16 fits with: --precision bfloat16 --remat --micro-batch 8." in text
+    assert "a batch of 16 fits with: --precision bfloat16 --remat --micro-batch-size 8." in text
     assert text.count("does not fit") == 3 and "8 bits of precision" in text
 
 

@@ -22,7 +22,7 @@ from unstall.planning.memory.messages import Answer, Question
 from unstall.planning.memory.planner import ERRORS, plan, source_for, step_need
 
 GIB, MIB = 2**30, 2**20
-SETTINGS = Settings(model="retinanet_resnet50_fpn", backend="jax", batch_size=16, input_threads=1)
+SETTINGS = Settings(model="retinanet_resnet50_fpn", backend="jax", batch_size=16, num_input_workers=1)
 H200 = devices.named("h200")
 CORES = devices.named("cpu")
 
@@ -30,7 +30,7 @@ CORES = devices.named("cpu")
 def answer_of(question: Question, per_image: int = 400 * MIB) -> Answer:
     settings = question.settings
     share = (0.5 if settings["precision"] == "bfloat16" else 1) * (0.6 if settings["remat"] else 1)
-    images = int(per_image * share * settings["micro_batch"] * (0.1 if question.phase == "evaluation" else 1))
+    images = int(per_image * share * settings["micro_batch_size"] * (0.1 if question.phase == "evaluation" else 1))
     return Answer(
         need=600 * MIB + images, weights=150 * MIB, gradients=150 * MIB, optimizer=150 * MIB, input=2 * MIB * settings["batch_size"],
         activations=images, state=300 * MIB,
@@ -123,7 +123,7 @@ def test_on_a_card_the_wanted_batch_is_measured_itself(is_answered: bool, known:
 
     def recall(question: Question) -> Answer:
         """Larger batches need more than the small ones let expect; or there is no room to run them at all."""
-        images, answer = question.settings["micro_batch"], answer_of(question, 1843 * MIB)
+        images, answer = question.settings["micro_batch_size"], answer_of(question, 1843 * MIB)
         if images <= PROBES[-1] or question.phase == "evaluation":
             return answer
         tried.append((images, question.settings["precision"]))
@@ -143,7 +143,7 @@ def test_on_a_card_the_wanted_batch_is_measured_itself(is_answered: bool, known:
 def test_on_cores_nothing_is_tried_that_might_not_fit(known: Known) -> None:
     made = plan(replace(SETTINGS, backend="torch", batch_size=64), replace(CORES, memory_bytes=40 * GIB), finds_largest=False)
     assert made.way == "measured" and made.fits
-    assert {question.settings["micro_batch"] for question in known.asked} == set(PROBES)
+    assert {question.settings["micro_batch_size"] for question in known.asked} == set(PROBES)
 
 
 @pytest.mark.parametrize("backend", ["torch", "tensorflow"])
@@ -192,7 +192,7 @@ def test_a_plan_says_all_of_it(known: Known) -> None:
 def test_changes_are_settings_and_make_it_fit(known: Known) -> None:
     known.per_image = 30 * GIB
     made = plan(SETTINGS, H200)
-    assert made.changes() == {"precision": "bfloat16", "remat": True, "micro_batch": 8}
+    assert made.changes() == {"precision": "bfloat16", "remat": True, "micro_batch_size": 8}
     again = plan(changed(SETTINGS, made.changes()), H200)
     assert again.fits and again.changes() == {}
 
@@ -226,7 +226,7 @@ def test_what_is_promised_fits_with_room_for_the_error(known: Known, per_image: 
     assert promised or not made.fits
     assert made.tried[-1].fits == promised
     assert made.usable_bytes <= 0.92 * device.memory_bytes
-    assert batch_size % made.chosen.micro_batch == 0
+    assert batch_size % made.chosen.micro_batch_size == 0
     if made.largest_micro_batch:
-        alone = made.chosen.micro_batch if made.fits else 0
+        alone = made.chosen.micro_batch_size if made.fits else 0
         assert made.largest_micro_batch >= min(alone, 1) and isinstance(made.chosen, Choice)

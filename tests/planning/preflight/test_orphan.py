@@ -15,7 +15,7 @@ import psutil
 CLIENT = """
 import subprocess, sys, time
 print(subprocess.Popen([sys.executable, "-m", "unstall.planning.preflight", "1"], stdin=int(sys.argv[1])).pid, flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -34,13 +34,13 @@ def test_it_ends_when_its_parent_is_killed() -> None:
     assert client_process.stdout is not None
     asked = psutil.Process(int(client_process.stdout.readline()))
     try:
-        ends_at = time.monotonic() + 60
+        ends_at = time.monotonic() + 240
         while not hears_of_its_parent(asked.pid) and time.monotonic() < ends_at:
             time.sleep(0.05)
         client_process.kill()
         client_process.wait()
         with contextlib.suppress(psutil.NoSuchProcess):
-            asked.wait(30)
+            asked.wait(240)
         assert not asked.is_running() or asked.status() == psutil.STATUS_ZOMBIE
     finally:
         os.close(writing)

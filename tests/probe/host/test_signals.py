@@ -26,7 +26,7 @@ def run(code: str, folder: Path) -> tuple[int, list[SignalRaised], int]:
     program = folder / "program.py"
     program.write_text(BEGIN + code)
     process = subprocess.Popen([sys.executable, str(program), str(folder)], start_new_session=True)
-    code_ = process.wait(60)
+    code_ = process.wait(240)
     return code_, read_folder(folder).of(SignalRaised), process.pid
 
 
@@ -52,7 +52,7 @@ def test_a_signal_to_another_names_it_and_a_question_is_none(tmp_path: Path) -> 
     try:
         ended, raised, _ = run(f"os.kill({other.pid}, 0); os.kill({other.pid}, signal.SIGTERM)", tmp_path)
     finally:
-        other.wait(30)
+        other.wait(240)
     assert ended == 0
     assert [(event.target, event.signal) for event in raised] == [(other.pid, signal.SIGTERM)]
 

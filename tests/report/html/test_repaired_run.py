@@ -22,8 +22,8 @@ def worker(at: float, from_step: int = 0) -> list[Event]:
 
 
 PLAN = PlanMade(
-    at=T0 + 21, remedy="shrink_micro_batch", cause="device_memory_exhausted", verb="change", change={"micro_batch": 4},
-    undo={"micro_batch": 8}, why="It did not fit.", attempt=1, most=10, step=20, from_step=15,
+    at=T0 + 21, remedy="shrink_micro_batch", cause="device_memory_exhausted", verb="change", change={"micro_batch_size": 4},
+    undo={"micro_batch_size": 8}, why="It did not fit.", attempt=1, most=10, step=20, from_step=15,
 )  # fmt: skip
 REPAIRED: list[Event] = [
     *worker(0),
@@ -55,13 +55,16 @@ def test_the_time_of_all_workers_is_shown_and_each_restart_and_plan_is_marked(tm
 
 def test_repairs_are_told_as_on_the_terminal(tmp_path: Path) -> None:
     page = render_run(told(tmp_path, REPAIRED))
-    assert "1: device_memory_exhausted in step 20: micro_batch 8 → 4; it helped" in page
+    assert "1: device_memory_exhausted in step 20: micro_batch_size 8 → 4; it helped" in page
 
 
 def test_that_nothing_more_is_done_is_told_with_what_a_person_may_do(tmp_path: Path) -> None:
     ended = RepairsEnded(
-        at=T0 + 51, cause="loss_diverged", why="`rate` was lowered three times.", advice="unstall train --resume a --rate 0.1"
+        at=T0 + 51,
+        cause="loss_diverged",
+        why="`learning_rate` was lowered three times.",
+        advice="unstall train --resume a --learning-rate 0.1",
     )
     page = render_run(told(tmp_path, [*REPAIRED, ended]))
     assert "No further repair of loss_diverged: <code>rate</code> was lowered three times." in page
-    assert "unstall train --resume a --rate 0.1" in page
+    assert "unstall train --resume a --learning-rate 0.1" in page

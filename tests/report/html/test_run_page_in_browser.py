@@ -51,7 +51,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
         page.on("request", lambda request: complaints.append(request.url) if request.url != target.as_uri() else None)
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(60_000)
         page.goto(target.as_uri())
         return page
 

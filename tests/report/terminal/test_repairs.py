@@ -13,8 +13,8 @@ from unstall.report.terminal import repairs
 from unstall.report.terminal import story as text
 
 PLAN = PlanMade(
-    at=T0, remedy="shrink_micro_batch", cause="device_memory_exhausted", verb="change", change={"micro_batch": 4},
-    undo={"micro_batch": 8}, why="8 did not fit.", attempt=1, most=10, step=1234, from_step=1200, happened="Memory ran out.",
+    at=T0, remedy="shrink_micro_batch", cause="device_memory_exhausted", verb="change", change={"micro_batch_size": 4},
+    undo={"micro_batch_size": 8}, why="8 did not fit.", attempt=1, most=10, step=1234, from_step=1200, happened="Memory ran out.",
     evidence=["RESOURCE_EXHAUSTED"], verify="the training has got past step 1,234",
 )  # fmt: skip
 
@@ -36,7 +36,7 @@ def test_a_repair_says_what_happened_what_is_changed_and_which_attempt_it_is() -
         "1 of at most 10",
         "Memory ran out.",
         "RESOURCE_EXHAUSTED",
-        "micro_batch 8 → 4",
+        "micro_batch_size 8 → 4",
         "from step 1,200",
         "got past step",
     ):
@@ -45,7 +45,7 @@ def test_a_repair_says_what_happened_what_is_changed_and_which_attempt_it_is() -
 
 def test_the_summary_has_a_line_for_each_with_whether_it_helped() -> None:
     (told,) = story(PLAN, PlanVerified(at=T0 + 1, attempt=1, how="so"))["repairs"]  # type: ignore[misc]
-    assert text.repair_line(told) == "1: device_memory_exhausted in step 1,234: micro_batch 8 → 4; it helped"
+    assert text.repair_line(told) == "1: device_memory_exhausted in step 1,234: micro_batch_size 8 → 4; it helped"
     (told,) = story(PLAN, PlanUndone(at=T0 + 1, attempt=1, why="so"))["repairs"]  # type: ignore[misc]
     assert text.repair_line(told).endswith("undone, it did not help")
     (told,) = story(PLAN)["repairs"]  # type: ignore[misc]

@@ -117,6 +117,14 @@ def quick_to_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stalls, "IDLE_S", STOOD_S)
 
 
+def attach_until_idle(pid: int) -> dict[str, Any]:
+    """A program that polls is known by its wakes while it is looked at. On a busy machine these may be too few: it is "running" then."""
+    while (story := attach(pid))["state"] == "running":
+        pass
+    assert story["state"] == "idle"
+    return story
+
+
 def row_of(story: dict[str, Any], name: str) -> dict[str, Any]:
     return next(row for row in story["threads"] if row["name"] == name)
 
@@ -204,7 +212,7 @@ def test_a_run_that_stood_still_when_it_was_ended_is_told_where(tmp_path: Path) 
     while time.monotonic() < until and not any(path.read_text().count("StackSampled") >= 3 for path in home.glob("*/events-w*")):
         time.sleep(0.5)
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=240)
     assert f"loader waits at {program}:5 in load (" in said
     story = json.loads(target.read_text())
     assert (story["state"], story["outcome"]) == ("killed", "unknown")
@@ -245,7 +253,7 @@ def test_a_run_that_failed_while_it_moved_is_told_where_it_was_seen_last(tmp_pat
     ):
         time.sleep(0.2)
     (tmp_path / "stop").touch()
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=240)
     assert process.returncode == code
     story = json.loads((tmp_path / "story.json").read_text())
     assert story["verdicts"] == []
@@ -310,7 +318,7 @@ def test_what_polls_is_idle_at_first_and_stuck_once_it_is_known_to_have_done_so_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running(sys.executable, str(write_polling(tmp_path))) as pid:
-        first = attach(pid)
+        first = attach_until_idle(pid)
         assert (first["state"], first["outcome"], first["verdicts"]) == ("idle", "unknown", [])
         assert row_of(first, "MainThread")["where"] == f"{tmp_path}/evaluate.py:6"
         monkeypatch.setattr(stalls, "IDLE_S", STOOD_S)
@@ -324,7 +332,7 @@ def test_a_server_that_polls_is_idle_however_long(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(stalls, "IDLE_S", 1.0)
     with running(sys.executable, str(write(tmp_path, POLLING_SERVER, "server.py"))) as pid:
         for _ in range(2):
-            assert (story := attach(pid))["state"] == "idle" and story["verdicts"] == []
+            assert attach_until_idle(pid)["verdicts"] == []
 
 
 @pytest.mark.usefixtures("quick_to_call")
@@ -332,10 +340,10 @@ def test_what_has_worked_between_two_attaches_begins_anew(tmp_path: Path) -> Non
     """It waits at the same line both times, but has used the CPU in between."""
     worked = tmp_path / "worked"
     with running(sys.executable, str(write(tmp_path, WORKS_WHEN_ASKED, "serve.py")), str(worked)) as pid:
-        assert attach(pid)["state"] == "idle"
+        attach_until_idle(pid)
         os.kill(pid, signal.SIGUSR1)
         while not worked.exists():
             time.sleep(0.1)
-        time.sleep(STOOD_S)
-        story = attach(pid)
-        assert story["state"] == "idle" and story["progress"]["idle_s"] < STOOD_S
+        began = time.monotonic()
+        story = attach_until_idle(pid)
+        assert story["progress"]["idle_s"] <= time.monotonic() - began

@@ -139,11 +139,11 @@ def asked(*arguments: str, answer: str | None = None) -> tuple[int, str]:
     """Exit code and all that was printed; on a terminal, where there is an answer."""
     command = [*UNSTALL, "confirm", "last", "--experiment", "replay_batch", *arguments]
     if answer is None:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=240)
         return done.returncode, done.stdout + done.stderr
     own, terminal = pty.openpty()
     os.write(own, answer.encode())
-    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=terminal, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=terminal, timeout=240)
     os.close(own)
     os.close(terminal)
     return done.returncode, done.stdout + done.stderr

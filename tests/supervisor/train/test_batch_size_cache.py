@@ -5,7 +5,7 @@ from pathlib import Path
 from unstall.config.settings import Settings
 from unstall.supervisor.train import batch_size_cache
 
-SETTINGS = Settings(model="ssd_tiny", batch_size=16, micro_batch=4)
+SETTINGS = Settings(model="ssd_tiny", batch_size=16, micro_batch_size=4)
 
 
 def test_what_fitted_is_known_again(own_home: Path) -> None:

@@ -27,8 +27,8 @@ from unstall.supervisor.train.training_run import train
 sys.exit(train(RunFolder(Path(sys.argv[1])), RunOptions()))
 """
 TINY = Settings(
-    model="ssd_tiny", detector={"image_px": [64, 64]}, backend="torch", shapes=24, validation_share=0.0, batch_size=4, epochs=2,
-    checkpoint_every_steps=2, warm_up_steps=2, tensorboard=False, input_threads=1,
+    model="ssd_tiny", detector={"image_px": [64, 64]}, backend="torch", synthetic_images=24, val_split=0.0, batch_size=4, epochs=2,
+    checkpoint_interval_steps=2, warmup_steps=2, tensorboard=False, num_input_workers=1,
 )  # fmt: skip
 
 
@@ -66,7 +66,7 @@ def test_a_training_that_is_killed_goes_on_to_its_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("is_stopped", [False, True], ids=["running", "stopped"])
 def test_a_worker_whose_supervisor_is_killed_saves_and_ends(is_stopped: bool, tmp_path: Path) -> None:
     """Nobody would watch it; and it would keep the lock of the run, and the card."""
-    settings = replace(TINY, epochs=1000, checkpoint_every_steps=1000, most_repairs=0)
+    settings = replace(TINY, epochs=1000, checkpoint_interval_steps=1000, max_restarts=0)
     run = run_folder.create("train")
     run.write_settings(as_plain(settings), are_given=True)
     run.write_settings(as_plain(settings))
@@ -83,7 +83,7 @@ def test_a_worker_whose_supervisor_is_killed_saves_and_ends(is_stopped: bool, tm
             worker.suspend()
         supervisor.kill()
     try:
-        assert not psutil.wait_procs([worker], timeout=120)[1]
+        assert not psutil.wait_procs([worker], timeout=240)[1]
     finally:
         if worker.is_running():
             worker.kill()

@@ -145,23 +145,23 @@ def test_remedies_have_their_turns() -> None:
     while isinstance(plan := treat(replace(fault(Kind.DEVICE_MEMORY), settings=settings)), Plan):
         taken.append(dict(plan.change))
         settings = plan.applied_to(settings)
-    assert taken == [{"micro_batch": 2}, {"micro_batch": 1}, {"remat": True}]
+    assert taken == [{"micro_batch_size": 2}, {"micro_batch_size": 1}, {"remat": True}]
     assert plan.asks is not None and plan.asks.change == {"precision": "bfloat16"}
 
 
 def test_host_memory_is_first_that_of_the_input_and_then_that_of_the_step_and_then_somebody_else_s() -> None:
-    settings = Settings(batch_size=2, input_threads=2)
+    settings = Settings(batch_size=2, num_input_workers=2)
     taken: list[str] = []
     while isinstance(plan := treat(replace(fault(Kind.HOST_MEMORY, began("cpu")), settings=settings)), Plan) and plan.change:
         taken += plan.change
         settings = plan.applied_to(settings)
-    assert taken == ["ahead_bytes", "input_threads", "ahead_bytes", "micro_batch"]
+    assert taken == ["prefetch_bytes", "num_input_workers", "prefetch_bytes", "micro_batch_size"]
     assert isinstance(plan, Plan) and plan.remedy == "wait_for_memory"
 
 
 def test_host_memory_that_runs_out_at_the_same_place_with_nothing_left_to_shrink_is_waited_for_and_then_ends_the_run() -> None:
     smaller, waited = (made(remedy, Kind.HOST_MEMORY, step=100) for remedy in ("shrink_micro_batch", "wait_for_memory"))
-    smallest = Settings(batch_size=1, input_threads=1, ahead_bytes=1)
+    smallest = Settings(batch_size=1, num_input_workers=1, prefetch_bytes=1)
     met = replace(fault(Kind.HOST_MEMORY, began("cpu"), plans=(smaller, smaller)), settings=smallest)
     assert isinstance(plan := treat(met), Plan) and plan.wait_s > 0
     assert isinstance(treat(replace(met, plans=(smaller, smaller, waited, waited, waited))), NoRemedy)
@@ -169,24 +169,24 @@ def test_host_memory_that_runs_out_at_the_same_place_with_nothing_left_to_shrink
 
 def test_repairs_have_a_most() -> None:
     plans = tuple(made("resume_from_checkpoint", Kind.DIED, step=step, attempt=step + 1) for step in range(3))
-    assert isinstance(treat(fault(Kind.DIED, plans=plans, most_repairs=4)), Plan)
-    stopped = treat(fault(Kind.DIED, plans=plans, most_repairs=3))
-    assert isinstance(stopped, NoRemedy) and "most_repairs is 3" in stopped.why
+    assert isinstance(treat(fault(Kind.DIED, plans=plans, max_restarts=4)), Plan)
+    stopped = treat(fault(Kind.DIED, plans=plans, max_restarts=3))
+    assert isinstance(stopped, NoRemedy) and "max_restarts is 3" in stopped.why
 
 
 def test_what_was_remembered_from_an_earlier_run_is_no_repair() -> None:
-    remembered = made("shrink_micro_batch", Kind.DEVICE_MEMORY, attempt=0, micro_batch=4)
-    assert isinstance(treat(fault(Kind.DIED, plans=(remembered,), most_repairs=1)), Plan)
+    remembered = made("shrink_micro_batch", Kind.DEVICE_MEMORY, attempt=0, micro_batch_size=4)
+    assert isinstance(treat(fault(Kind.DIED, plans=(remembered,), max_restarts=1)), Plan)
 
 
 def test_only_what_did_not_help_is_undone() -> None:
-    skip = made("skip_bad_examples", Kind.NOT_FINITE, attempt=1, skip_examples=[1])
+    skip = made("skip_bad_examples", Kind.NOT_FINITE, attempt=1, exclude_examples=[1])
     met = fault(Kind.NOT_FINITE, plans=(skip,))
     lower = treat(met)
     assert isinstance(lower, Plan) and lower.remedy == "lower_learning_rate"
     assert made_in_vain(met, lower, frozenset()) == skip
     assert made_in_vain(met, lower, frozenset({1})) is None
-    smaller = made("shrink_micro_batch", Kind.DEVICE_MEMORY, attempt=1, micro_batch=1)
-    again = fault(Kind.DEVICE_MEMORY, plans=(smaller,), micro_batch=1)
+    smaller = made("shrink_micro_batch", Kind.DEVICE_MEMORY, attempt=1, micro_batch_size=1)
+    again = fault(Kind.DEVICE_MEMORY, plans=(smaller,), micro_batch_size=1)
     remat = treat(again)
     assert isinstance(remat, Plan) and made_in_vain(again, remat, frozenset()) is None

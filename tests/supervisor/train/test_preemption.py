@@ -29,7 +29,7 @@ def test_a_preempted_training_is_saved_ends_in_order_and_goes_on(monkeypatch: py
         process = supervisor(run)
         wait_until(lambda: any(run.path.glob("pulse-*")) and machine.hanging == 2)
         machine.set("preempted", "TRUE")
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=240)
     assert process.returncode == 75, said
     assert "This machine is preempted" in said
     assert f"unstall train --resume {run.name}" in said

@@ -28,9 +28,9 @@ def preflight(status: str, **changes: Any) -> dict[str, Any]:
 
 
 def test_a_new_run_holds_what_was_given_and_what_is_run_with(tmp_path: Path) -> None:
-    run = begin(WANTED, None, str(tmp_path / "run"), {"micro_batch": 4, "precision": "bfloat16"})
+    run = begin(WANTED, None, str(tmp_path / "run"), {"micro_batch_size": 4, "precision": "bfloat16"})
     assert from_plain(run.read_settings(are_given=True)) == WANTED
-    assert from_plain(run.read_settings()) == changed(WANTED, {"micro_batch": 4, "precision": "bfloat16"})
+    assert from_plain(run.read_settings()) == changed(WANTED, {"micro_batch_size": 4, "precision": "bfloat16"})
     plans = read_folder(run.path).of(PlanMade)
     assert {plan.remedy for plan in plans} == {"shrink_micro_batch", "use_bfloat16"}
     undone = from_plain(run.read_settings())
@@ -49,9 +49,9 @@ def test_only_a_plan_that_warns_changes_anything() -> None:
 
 
 def test_a_run_that_goes_on_keeps_what_it_was_given(tmp_path: Path) -> None:
-    launched = begin(WANTED, None, str(tmp_path / "run"), {"micro_batch": 4})
+    launched = begin(WANTED, None, str(tmp_path / "run"), {"micro_batch_size": 4})
     run, settings = going_on_with(str(tmp_path / "run"), {"epochs": 99})
-    assert (run.path, settings.epochs, settings.micro_batch) == (launched.path, 99, 4)
+    assert (run.path, settings.epochs, settings.micro_batch_size) == (launched.path, 99, 4)
     begin(settings, run, None, {"remat": True})
     assert from_plain(run.read_settings()) == settings and from_plain(run.read_settings(are_given=True)) == WANTED
 
@@ -74,10 +74,10 @@ def test_a_folder_that_holds_other_things_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_guest_begins_nothing_and_leaves_what_is_there_alone(tmp_path: Path) -> None:
-    run = begin(WANTED, None, str(tmp_path / "run"), {"micro_batch": 4})
+    run = begin(WANTED, None, str(tmp_path / "run"), {"micro_batch_size": 4})
     guest = begin_as_guest(Settings(batch_size=16), str(tmp_path / "run"), worker=1)
     assert guest == run.of_worker(1) == guest.of_worker(1) and from_plain(guest.read_settings()) == WANTED
-    assert from_plain(run.read_settings()) == changed(WANTED, {"micro_batch": 4})
+    assert from_plain(run.read_settings()) == changed(WANTED, {"micro_batch_size": 4})
 
 
 def test_a_guest_that_comes_first_is_not_in_the_way_of_the_run(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_guest_of_a_run_in_a_bucket_keeps_its_own_folder_there_and_nothing_els
 def test_settings_of_a_run_that_goes_on_say_whether_they_are_of_its_beginning_or_of_a_repair(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     run.write_settings(as_plain(Settings(epochs=7, batch_size=32)), are_given=True)
-    now = Settings(epochs=7, batch_size=32, micro_batch=8)
-    assert sources_of(run, now) == {"epochs": "the run", "batch_size": "the run", "micro_batch": "a repair"}
+    now = Settings(epochs=7, batch_size=32, micro_batch_size=8)
+    assert sources_of(run, now) == {"epochs": "the run", "batch_size": "the run", "micro_batch_size": "a repair"}
     run.settings_given_path.unlink()
-    assert sources_of(run, now) == dict.fromkeys(("epochs", "batch_size", "micro_batch"), "the run")
+    assert sources_of(run, now) == dict.fromkeys(("epochs", "batch_size", "micro_batch_size"), "the run")

@@ -50,7 +50,7 @@ ROOT = Path(__file__).parents[3]
 def a_run(**faults: list[dict[str, Any]]) -> RunFolder:
     """`of_1=[…]`: what befalls worker 1 in each of its lives."""
     run = run_folder.create("train")
-    plain = as_plain(Settings(batch_size=16, workers=2, backend="jax"))
+    plain = as_plain(Settings(batch_size=16, num_workers=2, backend="jax"))
     run.write_settings(plain, are_given=True)
     run.write_settings(plain)
     for worker, faults_of_worker in faults.items():
@@ -58,14 +58,22 @@ def a_run(**faults: list[dict[str, Any]]) -> RunFolder:
     return run
 
 
-def supervisor(run: RunFolder) -> subprocess.Popen[str]:
+@contextmanager
+def supervisor(run: RunFolder) -> Iterator[subprocess.Popen[str]]:
+    """It is killed where a test fails, which would else wait for the end of its workers."""
     env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-    return subprocess.Popen([sys.executable, "-c", SUPERVISE, str(run.path)], stderr=subprocess.PIPE, text=True, env=env)
+    command = [sys.executable, "-c", SUPERVISE, str(run.path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env) as process:
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
 
 
 def supervised(run: RunFolder) -> tuple[int, str]:
     with supervisor(run) as process:
-        _, said = process.communicate(timeout=90)
+        _, said = process.communicate(timeout=240)
     return process.returncode, said
 
 
@@ -118,8 +126,8 @@ def test_memory_that_runs_out_with_one_worker_is_treated_as_with_one() -> None:
     code, said = supervised(run)
     assert code == 0, said
     (plan,) = whole(run).of(PlanMade)
-    assert plan.change == {"micro_batch": 4} and "with worker 1 of 2" in plan.happened
-    assert lives(run)[1]["micro_batch"] == 4 and lives(run.of_worker(1))[1]["micro_batch"] == 4
+    assert plan.change == {"micro_batch_size": 4} and "with worker 1 of 2" in plan.happened
+    assert lives(run)[1]["micro_batch_size"] == 4 and lives(run.of_worker(1))[1]["micro_batch_size"] == 4
 
 
 def test_a_worker_that_is_stopped_is_named_with_its_stack_and_all_are_started_again() -> None:
@@ -139,7 +147,7 @@ def test_a_worker_that_stands_still_is_told_from_the_one_that_waits_for_it() -> 
         wait_until(lambda: bool(whole(run).of(WorkerFaltered)))
         (faltered,) = whole(run).of(WorkerFaltered)
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=240)
     assert (faltered.worker, faltered.how) == (1, "stands still")
     assert "reads_from_a_disk_that_is_gone" in faltered.stack[0]
     assert process.returncode == 75, said
@@ -158,7 +166,7 @@ def test_a_worker_that_slows_is_named_with_why_and_its_stack_and_nothing_is_said
         (faltered,) = whole(run).of(WorkerFaltered)
         wait_until(lambda: bool(whole(run).of(WorkerRecovered)))
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=240)
     assert (faltered.worker, faltered.how, faltered.do != []) == (1, "slows", True)
     assert "its process is stopped, by a signal or a debugger, for" in faltered.why
     assert any("small_worker_group.py" in line for line in faltered.stack)
@@ -203,7 +211,7 @@ def test_whoever_is_asked_to_end_all_save_and_end(asked: str) -> None:
         before = pids(run)
         os.kill(process.pid if asked == "the supervisor" else before[int(asked[-1])], signal.SIGTERM)
         wait_until(lambda: not any(is_alive(pid) for pid in before))
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=240)
     ends = [whole(run.of_worker(worker)).of(TrainingBegan) for worker in (0, 1)]
     if asked == "the supervisor":
         assert process.returncode == 75, said

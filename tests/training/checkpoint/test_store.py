@@ -290,7 +290,7 @@ def test_a_file_that_may_not_grow_costs_the_checkpoint_and_nothing_else(tmp_path
         print(checkpoints.newest().step, [outcome.error for outcome in outcomes])
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program), str(tmp_path)], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", textwrap.dedent(program), str(tmp_path)], capture_output=True, text=True, check=True, timeout=240
     )
     assert done.stdout.strip() == "1 ['', 'File too large']"
 

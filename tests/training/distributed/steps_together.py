@@ -23,7 +23,7 @@ SMALL: dict[str, dict[str, Any]] = {  # compiled in seconds
     "retinanet_tiny": {"head_convs": 1, "channels": 16, "groups": 2},
     "faster_rcnn_tiny": {"anchor_samples": 16, "region_samples": 12, "most_per_level": (40, 40), "most_proposals": (40, 40)},
 }
-SETTINGS = Settings(batch_size=4, rate=0.02, warm_up_steps=2, average_decay=0.9, clip_norm=5.0, seed=7)
+SETTINGS = Settings(batch_size=4, learning_rate=0.02, warmup_steps=2, ema_decay=0.9, clip_norm=5.0, seed=7)
 STEPS = 2
 
 
@@ -37,7 +37,7 @@ def main(out: Path, cases: list[str]) -> None:
     start("jax")
     for case in cases:
         variant, _, at_once = case.partition(":")
-        settings = replace(SETTINGS, workers=who.workers, micro_batch=int(at_once) if at_once else None)
+        settings = replace(SETTINGS, num_workers=who.workers, micro_batch_size=int(at_once) if at_once else None)
         arrays = taken(variant, settings, who)
         np.savez(out.with_name(f"{out.name}-{case.replace(':', '-')}.{who.worker}.npz"), **arrays)
 

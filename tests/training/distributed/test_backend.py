@@ -21,7 +21,7 @@ def test_several_run_on_jax_where_nobody_says_otherwise() -> None:
     ("backend", "environ", "named"), [("torch", {}, "backend"), ("auto", {"KERAS_BACKEND": "tensorflow"}, "KERAS_BACKEND")]
 )
 def test_another_backend_is_refused_with_what_to_do(backend: str, environ: dict[str, str], named: str) -> None:
-    with pytest.raises(InvalidInputError, match=rf"{named}: expected jax for 2 workers.*Write --backend jax, or --workers 1"):
+    with pytest.raises(InvalidInputError, match=rf"{named}: expected jax for 2 workers.*Write --backend jax, or --num-workers 1"):
         backend_for(backend, 2, environ)
 
 

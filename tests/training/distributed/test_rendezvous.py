@@ -145,7 +145,7 @@ def test_they_know_how_far_their_clocks_are_apart_and_how_well(port: int) -> Non
     assert first.ended().met is not None and first.met.clock is None
     met = second.ended().met
     clock = met.clock if met is not None else None
-    assert clock is not None and abs(clock.ahead_s) <= clock.error_s + 0.001 and clock.error_s < 1.0
+    assert clock is not None and abs(clock.ahead_s) <= clock.error_s + 0.001 and clock.error_s < 10.0
 
 
 def test_connections_stay_for_whoever_wants_to_hear_of_the_others(port: int) -> None:

@@ -105,11 +105,11 @@ def test_a_run_goes_on_with_another_number_of_workers_as_if_nothing_had_been(
     undisturbed, run = (new_run(tmp_path / name, changed(TINY, {"epochs": 3})) for name in ("undisturbed", "disturbed"))
     assert live(undisturbed, 1) == [DONE], output(undisturbed)
     assert live(run, 1, asked_at=2) == [INTERRUPTED], output(run)
-    run.write_settings({**run.read_settings(), "workers": 2})
+    run.write_settings({**run.read_settings(), "num_workers": 2})
     after_first, _ = kept(run)
     assert live(run, 2, asked_at=after_first + 3, asked=1, late=1) == [INTERRUPTED, INTERRUPTED], output(run)
     after_second, _ = kept(run)
-    run.write_settings({**run.read_settings(), "workers": 1})
+    run.write_settings({**run.read_settings(), "num_workers": 1})
     assert live(run, 1) == [DONE], output(run)
 
     began = [event.from_step for event in journal(run).of(TrainingBegan)]

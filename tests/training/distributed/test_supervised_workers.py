@@ -27,7 +27,7 @@ from unstall.supervisor.run.program import RunOptions
 from unstall.supervisor.train.training_run import train
 sys.exit(train(RunFolder(Path(sys.argv[1])), RunOptions()))
 """
-SETTINGS = changed(TINY, {"workers": 2, "epochs": 30, "validation_share": 0.0, "checkpoint_every_steps": 3})
+SETTINGS = changed(TINY, {"num_workers": 2, "epochs": 30, "val_split": 0.0, "checkpoint_interval_steps": 3})
 
 
 class Watched:

@@ -22,9 +22,9 @@ from unstall.training.distributed.engines import local
 MAX_LIFE_S = 200.0
 # Small enough to be compiled in seconds. Norms that learn would see fewer images with more workers: theirs are frozen.
 TINY = Settings(
-    backend="jax", shapes=24, validation_share=0.25, epochs=2, batch_size=4, warm_up_steps=3, optimizer="sgd", rate=1e-3,
-    average_decay=0.9, augment=("flip", "photometric"), evaluate_every_epochs=1, input_threads=1, most_boxes=10,
-    checkpoint_every_steps=1, tensorboard=False,
+    backend="jax", synthetic_images=24, val_split=0.25, epochs=2, batch_size=4, warmup_steps=3, optimizer="sgd", learning_rate=1e-3,
+    ema_decay=0.9, augmentations=("horizontal_flip", "photometric_distort"), eval_interval=1, num_input_workers=1, max_boxes_per_image=10,
+    checkpoint_interval_steps=1, tensorboard=False,
     detector={
         "image_px": [64, 64], "convs": [1, 1, 1, 1, 1], "ratios": [[2.0], [2.0]], "scales": [0.1, 0.3, 0.6], "trainable_stages": 4,
         "frozen_norms": True,

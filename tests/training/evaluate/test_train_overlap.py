@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def learned(folder: Path) -> TrainValData:
-    return load_datasets(Settings(data=str(folder), validation_share=0.25), (64, 64), folder)
+    return load_datasets(Settings(data=str(folder), val_split=0.25), (64, 64), folder)
 
 
 def stored(learned: TrainValData, **settings: object) -> dict[str, object]:
@@ -50,7 +50,7 @@ def test_of_the_data_that_was_trained_on_the_held_out_images_are_scored(folder: 
     data, scored = chosen(formats.read(folder), stored(learned), is_all=False)
     assert names(data) == names(learned.validation) and len(data.examples) == scored.count == 6
     assert scored.note == "Scoring 6 held-out images of 20; 14 were trained on. --all-images scores all of them."
-    assert scored.as_plain() == {"images": "held_out", "count": 6, "of": 20, "trained_on": 14, "note": scored.note}
+    assert scored.as_plain() == {"images": "held_out", "count": 6, "total": 20, "trained_on": 14, "note": scored.note}
 
 
 def test_all_of_them_are_scored_with_a_warning_where_that_was_asked(folder: Path, learned: TrainValData) -> None:

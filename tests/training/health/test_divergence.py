@@ -39,8 +39,8 @@ def test_more_than_a_tenth_of_the_last_200_are_too_many() -> None:
 # --- a loss that rises for good ---
 
 
-def first_divergence(losses: np.ndarray, warm_up_steps: int = 0) -> int | None:
-    divergence = Divergence(warm_up_steps)
+def first_divergence(losses: np.ndarray, warmup_steps: int = 0) -> int | None:
+    divergence = Divergence(warmup_steps)
     for step, loss in enumerate(losses.tolist()):
         if divergence.see(step, loss) is not None:
             return step
@@ -70,7 +70,7 @@ def test_single_bad_batches_are_no_divergence() -> None:
 def test_a_loss_that_rises_slowly_as_in_warm_up_is_no_divergence() -> None:
     losses = falling(1000, 0.2, 0)
     losses[300:500] *= 2.5
-    assert first_divergence(losses, warm_up_steps=600) is None
+    assert first_divergence(losses, warmup_steps=600) is None
 
 
 @pytest.mark.parametrize("factor", [4.0, 50.0])
@@ -117,7 +117,7 @@ def test_where_most_batches_have_nothing_to_find_nothing_is_concluded(seed: int)
 @pytest.mark.parametrize("after", [20, 25, 60])
 def test_a_loss_far_above_that_of_the_first_steps_is_one_even_in_warm_up(after: int) -> None:
     losses = np.concatenate([np.full(after, 40.0), np.full(300, 260.0)])
-    found = first_divergence(losses, warm_up_steps=500)
+    found = first_divergence(losses, warmup_steps=500)
     assert found is not None and found <= after + SUSTAINED_STEPS + 20
 
 

@@ -46,7 +46,9 @@ NOTHING = Told(float("nan"), is_applied=False)
 
 @pytest.fixture
 def batch(tmp_path: Path) -> Batch:
-    with Pipeline(some_data(tmp_path), Settings(batch_size=4, height_px=64, width_px=96, input_threads=1)).batches() as batches:
+    with Pipeline(
+        some_data(tmp_path), Settings(batch_size=4, height_px=64, width_px=96, num_input_workers=1)
+    ).batches() as batches:
         return next(batches)
 
 

@@ -41,10 +41,10 @@ def names(datasets: TrainValData) -> tuple[set[str], set[str]]:
 
 
 def test_shapes_are_drawn_once_in_the_size_of_the_detector(tmp_path: Path, own_cache: Path) -> None:
-    first = learned(tmp_path, shapes=20)
+    first = learned(tmp_path, synthetic_images=20)
     (folder,) = own_cache.iterdir()
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.jpg")}
-    second = learned(tmp_path, shapes=20)
+    second = learned(tmp_path, synthetic_images=20)
     assert len(before) == 20 and before == {path: path.stat().st_mtime_ns for path in folder.rglob("*.jpg")}
     assert names(first) == names(second)
     assert {(each.height, each.width) for each in first.train.examples} == {PX}
@@ -56,13 +56,13 @@ def test_where_the_cache_cannot_be_written_they_are_drawn_beside_the_run(tmp_pat
     own_cache.write_text("in the way")
     run = tmp_path / "run"
     run.mkdir()
-    found = load_datasets(Settings(shapes=16), PX, run)
+    found = load_datasets(Settings(synthetic_images=16), PX, run)
     assert len(found.train.examples) + len(found.validation.examples) == 16  # type: ignore[union-attr]
     assert [path.name for path in run.iterdir()] == ["shapes-1-16-64x48"]
 
 
 def test_the_seed_of_the_run_changes_the_division_and_not_the_pictures(tmp_path: Path, own_cache: Path) -> None:
-    first, second = (learned(tmp_path, shapes=60, seed=seed) for seed in (1, 2))
+    first, second = (learned(tmp_path, synthetic_images=60, seed=seed) for seed in (1, 2))
     assert len(list(own_cache.iterdir())) == 1
     assert names(first) != names(second)
 
@@ -72,10 +72,10 @@ def test_the_seed_of_the_run_changes_the_division_and_not_the_pictures(tmp_path:
 
 def test_a_share_is_kept_apart_where_there_is_no_split(tmp_path: Path) -> None:
     data = written(tmp_path / "data")
-    found = learned(tmp_path, data=data, validation_share=0.2)
+    found = learned(tmp_path, data=data, val_split=0.2)
     train, validation = names(found)
     assert not train & validation and len(train) == 16 and len(validation) == 4
-    assert names(learned(tmp_path, data=data, validation_share=0.2)) == (train, validation)
+    assert names(learned(tmp_path, data=data, val_split=0.2)) == (train, validation)
 
 
 def test_the_split_for_it_is_used_where_there_is_one(tmp_path: Path) -> None:
@@ -85,18 +85,18 @@ def test_the_split_for_it_is_used_where_there_is_one(tmp_path: Path) -> None:
 
 
 def test_what_is_kept_for_the_test_is_never_learned(tmp_path: Path) -> None:
-    found = learned(tmp_path, data=written(tmp_path / "data", train=0.5, test=0.5), validation_share=0.2)
+    found = learned(tmp_path, data=written(tmp_path / "data", train=0.5, test=0.5), val_split=0.2)
     train, validation = names(found)
     assert len(train | validation) == 10
 
 
 def test_another_data_set_is_scored_on_where_one_is_named(tmp_path: Path) -> None:
-    found = learned(tmp_path, data=written(tmp_path / "data"), validation=written(tmp_path / "other", 7))
+    found = learned(tmp_path, data=written(tmp_path / "data"), val_data=written(tmp_path / "other", 7))
     assert len(found.train.examples) == 20 and len(found.validation.examples) == 7  # type: ignore[union-attr]
 
 
 def test_without_a_share_nothing_is_scored(tmp_path: Path) -> None:
-    found = learned(tmp_path, data=written(tmp_path / "data"), validation_share=0.0)
+    found = learned(tmp_path, data=written(tmp_path / "data"), val_split=0.0)
     assert found.validation is None and len(found.train.examples) == 20
 
 
@@ -113,7 +113,7 @@ def test_data_to_score_on_that_has_none_of_the_classes_is_refused_before_anythin
         category["name"] += "s"
     file.write_text(json.dumps(text))
     with pytest.raises(InvalidInputError, match="has no class of those that are learned"):
-        learned(tmp_path, data=data, validation=str(other))
+        learned(tmp_path, data=data, val_data=str(other))
 
 
 # --- counted before anything is divided ---
@@ -124,9 +124,9 @@ def test_as_many_are_counted_as_are_learned_from(tmp_path: Path) -> None:
     tested = written(tmp_path / "tested", 40, train=0.7, test=0.3)
     for settings in (
         Settings(data=split),
-        Settings(data=split, validation=tested),
-        Settings(data=tested, validation_share=0.25),
-        Settings(data=tested, validation_share=0.0),
+        Settings(data=split, val_data=tested),
+        Settings(data=tested, val_split=0.25),
+        Settings(data=tested, val_split=0.0),
     ):
         found = load_datasets(settings, PX, tmp_path)
         assert settings.data is not None

@@ -34,7 +34,7 @@ from unstall.training.checkpoint.store import Checkpoints
 
 pytestmark = pytest.mark.torch  # it compiles nothing: a process of it takes seconds. The benchmark has each backend
 STEPS = 27  # 3 epochs of 36 pictures, 4 at a time
-SETTINGS = changed(TINY, {"backend": "torch", "epochs": 3, "evaluate_every_epochs": 2, "checkpoint_every_steps": 4})
+SETTINGS = changed(TINY, {"backend": "torch", "epochs": 3, "eval_interval": 2, "checkpoint_interval_steps": 4})
 
 NewRun = Callable[..., RunFolder]
 
@@ -179,10 +179,10 @@ def test_an_epoch_that_was_scored_is_not_scored_again_when_the_run_goes_on_from_
 
 
 def test_a_mistake_in_the_settings_is_one_line_and_its_own_exit_code(make_run: NewRun) -> None:
-    run = make_run("mistaken", augment=["flop"])
+    run = make_run("mistaken", augmentations=["horizontal_flop"])
     assert live(run).exit_code == 2
     (line,) = [line for line in output(run).splitlines() if line.startswith("unstall: ")]
-    assert "Did you mean 'flip'?" in line and "Traceback" not in output(run)
+    assert "Did you mean 'horizontal_flip'?" in line and "Traceback" not in output(run)
 
 
 def test_a_worker_whose_checkpoints_are_all_damaged_stops_and_keeps_what_the_run_has(make_run: NewRun, done: RunFolder) -> None:

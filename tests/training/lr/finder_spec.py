@@ -12,7 +12,7 @@ from unstall.config.sources import resolve
 from unstall.planning.preflight.checks import learning_rate
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckUnknown
-from unstall.training.lr.finder import Trial, rising, swept
+from unstall.training.lr.finder import Trial, range_test, rising
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -24,7 +24,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture(scope="module")
 def trial(own_cache: Any, tmp_path_factory: pytest.TempPathFactory) -> Trial:
-    small = {"shapes": 16, "batch_size": 2, "input_threads": 1, "detector": {"image_px": [64, 64], "width": 4}}
+    small = {"synthetic_images": 16, "batch_size": 2, "num_input_workers": 1, "detector": {"image_px": [64, 64], "width": 4}}
     return Trial(resolve(small).settings, tmp_path_factory.mktemp("aside"))
 
 
@@ -49,9 +49,9 @@ def test_the_rate_is_the_one_that_is_asked_for(trial: Trial) -> None:
     assert after[1] < after[0]
 
 
-def test_a_sweep_stops_where_the_loss_diverges(trial: Trial) -> None:
-    told = swept(trial, rising(1e-2, 1e4, 20))
-    assert len(told["rates"]) == len(told["losses"]) == len(told["smoothed"]) < 20
+def test_a_range_test_stops_where_the_loss_diverges(trial: Trial) -> None:
+    told = range_test(trial, rising(1e-2, 1e4, 20))
+    assert len(told["learning_rates"]) == len(told["losses"]) == len(told["smoothed"]) < 20
     assert not math.isfinite(told["losses"][-1]) or told["losses"][-1] > told["losses"][0]
 
 

@@ -22,7 +22,7 @@ EPOCHS = 2
 def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     folder = tmp_path_factory.mktemp("shapes")
     data = as_data_set(drafted(Shapes(16, PX, PX, seed=1, empty_share=0.3), folder, {}), folder, "coco")
-    return Pipeline(data, Settings(batch_size=4, height_px=PX, width_px=PX, most_boxes=9, input_threads=1))
+    return Pipeline(data, Settings(batch_size=4, height_px=PX, width_px=PX, max_boxes_per_image=9, num_input_workers=1))
 
 
 @pytest.fixture(scope="module")

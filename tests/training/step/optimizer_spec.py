@@ -67,7 +67,7 @@ def test_it_is_that_of_pytorch_which_spares_norms_and_biases(optimizer: str, cli
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("where", ["loss", "gradient"])
 def test_what_is_not_finite_changes_nothing(optimizer: str, where: str) -> None:
-    own = rules(optimizer=optimizer, average_decay=0.9)
+    own = rules(optimizer=optimizer, ema_decay=0.9)
     state, is_applied = after(own, initial_state(own), weights(seed=1))
     assert is_applied
     bad = weights(seed=2)
@@ -82,7 +82,7 @@ def test_what_is_not_finite_changes_nothing(optimizer: str, where: str) -> None:
 
 
 def test_the_average_follows_faster_at_first() -> None:
-    own = rules(average_decay=0.99)
+    own = rules(ema_decay=0.99)
     state = initial_state(own)
     expected = weights()["kernel"].astype(np.float64)
     for step in range(STEPS):
@@ -90,7 +90,7 @@ def test_the_average_follows_faster_at_first() -> None:
         decay = min(0.99, (1 + step) / (10 + step))
         expected = decay * expected + (1 - decay) * state["weights/kernel"].numpy()
     np.testing.assert_allclose(state["average/kernel"].numpy(), expected, rtol=1e-5, atol=1e-6)
-    assert "average/kernel" not in initial_state(rules(average_decay=0.0))
+    assert "average/kernel" not in initial_state(rules(ema_decay=0.0))
 
 
 def test_a_scaled_loss_gives_the_same_update() -> None:

@@ -57,7 +57,7 @@ print("right")
 
 @pytest.mark.torch
 def test_what_is_recorded() -> None:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=240)
     assert done.stdout == "right\n", done.stderr
 
 
@@ -89,5 +89,5 @@ def test_on_a_card_it_gives_the_same_bits() -> None:
 
     if not torch.cuda.is_available():
         pytest.skip("needs a card that PyTorch computes on")
-    done = subprocess.run([sys.executable, "-c", ON_A_CARD], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run([sys.executable, "-c", ON_A_CARD], capture_output=True, text=True, check=False, timeout=240)
     assert done.stdout == "right\n", done.stderr

@@ -41,7 +41,7 @@ def detector() -> Detector:
 def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     folder = tmp_path_factory.mktemp("shapes")
     data = as_data_set(drafted(Shapes(4, PX, PX, seed=1), folder, {}), folder, "coco")
-    return Pipeline(data, Settings(batch_size=2, height_px=PX, width_px=PX, most_boxes=9, input_threads=1))
+    return Pipeline(data, Settings(batch_size=2, height_px=PX, width_px=PX, max_boxes_per_image=9, num_input_workers=1))
 
 
 def weights_of(detector: Detector) -> list[np.ndarray]:

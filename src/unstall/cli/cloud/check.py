@@ -12,9 +12,10 @@ import sys
 import click
 
 from unstall.cli import answer, json_option
+from unstall.config.command import Command
 
 
-@click.command("check", help=__doc__)
+@click.command("check", cls=Command, help=__doc__)
 @click.option("--bucket", metavar="PLACE", help="gs://NAME or s3://NAME, with a folder or without: is it in reach?")
 @click.option("--read-only", is_flag=True, help="Only list and read there: for a bucket of data.")
 @json_option("what was found")

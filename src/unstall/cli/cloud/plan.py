@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unstall.cli import answer, json_option
+from unstall.cli import answer, json_option, num_classes_option
 from unstall.config.options import GroupedCommand, setting_options
 
 if TYPE_CHECKING:
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 @click.option(
     "--prices", metavar="FILE", help="Another table of machines: JSON or TOML of the form of src/unstall/cloud/machines.json."
 )
-@click.option("--cards", metavar="FILE", help="Another table of cards, as `unstall plan` takes it.")
+@click.option("--device-table", metavar="FILE", help="Another table of devices, as `unstall plan` takes it.")
 @click.option("--spot", is_flag=True, help="By the price of machines that may be taken away.")
 @click.option("--all", "looks_at_all", is_flag=True, help="Look at every machine type, not only up to the first that fits.")
 @click.option(
     "--images-per-s", type=click.FloatRange(0, min_open=True), metavar="X", help="That the steps take, where it is known."
 )
-@click.option("--classes", type=click.IntRange(1, 100_000), help="Of the data; else they are counted there.")
+@num_classes_option("Number of classes. Without it, they are counted in the data.")
 @json_option("the plan")
 @setting_options
 def command(
     prices: str | None,
-    cards: str | None,
+    device_table: str | None,
     spot: bool,
     looks_at_all: bool,
     images_per_s: float | None,
-    classes: int | None,
+    num_classes: int | None,
     json_target: str | None,
     config: str | None,
     no_config: bool,
@@ -56,11 +56,11 @@ def command(
     from unstall.report import json
 
     json.refuse_unwritable(json_target)
-    table = machines.table(prices, cards)
+    table = machines.table(prices, device_table)
     resolved = resolve(given(settings), config_used(config, no_config)).settings
     with shown_progress() as progress:
-        wanted, classes = _wanted(resolved, classes, progress, spot, images_per_s)
-        offers = planning.planned(wanted, table, _plan(wanted, classes, progress), cards, looks_at_all)
+        wanted, classes = _wanted(resolved, num_classes, progress, spot, images_per_s)
+        offers = planning.planned(wanted, table, _plan(wanted, classes, progress), device_table, looks_at_all)
     best = planning.chosen(offers)
     plain = {
         "model": resolved.model, "classes": classes, "batch_size": resolved.batch_size, "workers": wanted.workers,
@@ -84,13 +84,13 @@ def _wanted(
     if settings.data is not None:
         from unstall.data.formats import read
 
-        data = read(str(settings.data), settings.format, progress, settings.labels)
+        data = read(str(settings.data), settings.format, progress, settings.label_map)
         classes = classes or len(data.classes)
     pixels = [(each.width or 0) * (each.height or 0) for each in data.examples] if data is not None else []
     wanted = planning.TrainingRequest(
         settings=settings,
         parameters=shapes.parameters(settings.model),
-        images=len(data.examples) if data is not None else settings.shapes,
+        images=len(data.examples) if data is not None else settings.synthetic_images,
         largest_pixels=max(pixels, default=0) or None,
         input=feeding.measured(data, settings),
         is_spot=is_spot,

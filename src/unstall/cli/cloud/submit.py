@@ -2,8 +2,8 @@
 
 Takes the settings of `unstall train`; data and weights must lie in buckets. vertex: a custom job of Vertex AI, made and sent by
 Google's own client library. kubeflow: a TrainJob of Kubeflow Trainer, written for `kubectl apply -f`. The job runs `unstall train
---go-on`: an engine that restarts it, on another machine say, goes on from the last checkpoint. --dry-run sends nothing and shows
-the request; --write keeps it as a file.
+--resume auto`: an engine that restarts it, on another machine say, goes on from the last checkpoint. --dry-run sends nothing and
+shows the request; --write keeps it as a file.
 """
 
 from __future__ import annotations
@@ -22,28 +22,41 @@ DISKS = click.Choice(["pd-ssd", "pd-standard", "hyperdisk-balanced"])
 
 
 @click.command("submit", cls=GroupedCommand, help=__doc__)
-@click.option("--engine", type=click.Choice(["vertex", "kubeflow"]), default="vertex", show_default=True, help="Who runs it.")
-@click.option("--project", metavar="ID", help="That pays; else GOOGLE_CLOUD_PROJECT, or this machine's.")
-@click.option("--region", metavar="NAME", help="Where it runs: that of the bucket; else GOOGLE_CLOUD_REGION, or this machine's.")
-@click.option("--image", metavar="URI", help="The container image; else UNSTALL_IMAGE.")
-@click.option("--machine", metavar="TYPE", help="Of each machine, as in g2-standard-8; `unstall cloud plan` names the cheapest.")
-@click.option("--out", metavar="PLACE", help="gs://BUCKET/FOLDER for the run.")
 @click.option(
-    "--service-account", metavar="EMAIL", help="That the job acts as; else UNSTALL_SERVICE_ACCOUNT, or the engine's own."
+    "--engine", type=click.Choice(["vertex", "kubeflow"]), default="vertex", show_default=True, help="Engine that runs the job."
 )
-@click.option("--name", metavar="NAME", help="Of the job; else the last part of --out.")
-@click.option("--spot", is_flag=True, help="On machines that may be taken away; the run goes on where it was.")
-@click.option("--disk-gb", type=click.IntRange(100, 64_000), default=100, show_default=True, help="Of each machine's disk.")
-@click.option("--disk-type", type=DISKS, default="pd-ssd", show_default=True, help="Of Vertex AI's machines.")
-@click.option("--hours", type=click.FloatRange(0, 24 * 365, min_open=True), metavar="X", help="The longest that it may run.")
-@click.option("--cards", type=click.IntRange(0, 64), metavar="N", help="Of a machine that the table does not know, or of a pod.")
-@click.option("--accelerator", metavar="NAME", help="What Vertex AI calls that card, as in NVIDIA_L4.")
+@click.option(
+    "--project", metavar="ID", help="Google Cloud project to bill. Defaults to GOOGLE_CLOUD_PROJECT, or this machine's."
+)
+@click.option(
+    "--region",
+    metavar="NAME",
+    help="Region to run in; take that of the bucket. Defaults to GOOGLE_CLOUD_REGION, or this machine's.",
+)
+@click.option("--image", metavar="URI", help="Container image. Defaults to UNSTALL_IMAGE.")
+@click.option("--machine", metavar="TYPE", help="Machine type, such as g2-standard-8; `unstall cloud plan` names the cheapest.")
+@click.option("--out", metavar="PLACE", help="Where the run is kept: gs://BUCKET/FOLDER.")
+@click.option(
+    "--service-account",
+    metavar="EMAIL",
+    help="Service account of the job. Defaults to UNSTALL_SERVICE_ACCOUNT, or the engine's own.",
+)
+@click.option("--name", metavar="NAME", help="Name of the job. Defaults to the last part of --out.")
+@click.option("--spot", is_flag=True, help="Use preemptible (spot) machines; the run resumes from its last checkpoint.")
+@click.option("--disk-gb", type=click.IntRange(100, 64_000), default=100, show_default=True, help="Disk size of each machine.")
+@click.option("--disk-type", type=DISKS, default="pd-ssd", show_default=True, help="Disk type of Vertex AI's machines.")
+@click.option("--max-hours", type=click.FloatRange(0, 24 * 365, min_open=True), metavar="X", help="Time limit of the job.")
+@click.option(
+    "--num-accelerators", type=click.IntRange(0, 64), metavar="N",
+    help="Accelerators of each machine, if the table does not know it, or of each pod.",
+)  # fmt: skip
+@click.option("--accelerator", metavar="NAME", help="Vertex AI's name of the accelerator, such as NVIDIA_L4.")
 @click.option("--prices", metavar="FILE", help="Another table of machines, as `unstall cloud plan` takes it.")
-@click.option("--namespace", metavar="NAME", default="default", show_default=True, help="Of Kubernetes.")
-@click.option("--runtime", metavar="NAME", default="jax-distributed", show_default=True, help="The training runtime of Kubeflow.")
-@click.option("--endpoint", metavar="URL", help="Another address of Vertex AI's service, a private one say.")
-@click.option("--dry-run", is_flag=True, help="Send nothing; show the request.")
-@click.option("--write", "target", metavar="FILE", help="Keep the request there, as YAML (.yaml) or JSON.")
+@click.option("--namespace", metavar="NAME", default="default", show_default=True, help="Kubernetes namespace.")
+@click.option("--runtime", metavar="NAME", default="jax-distributed", show_default=True, help="Kubeflow training runtime.")
+@click.option("--endpoint", metavar="URL", help="Address of Vertex AI's service, if it is not the public one.")
+@click.option("--dry-run", is_flag=True, help="Show the request without sending it.")
+@click.option("--write", "target", metavar="FILE", help="Write the request to this file, as YAML (.yaml) or JSON.")
 @json_option("the request, and what became of it")
 @setting_options
 def command(
@@ -72,7 +85,7 @@ def _request(engine: str, job: Job, given: dict[str, Any]) -> dict[str, Any]:
     if engine == "kubeflow":
         from unstall.cloud import kubeflow
 
-        cards = given["cards"] if given["cards"] is not None else (job.machine.cards if job.machine else 0)
+        cards = given["num_accelerators"] if given["num_accelerators"] is not None else (job.machine.cards if job.machine else 0)
         return kubeflow.train_job(job, given["namespace"], given["runtime"], cards)
     from unstall.cloud import vertex
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import click
 
 from unstall.cli import data_format_options, json_option
+from unstall.config.command import Command
 
 if TYPE_CHECKING:
     from unstall.data.check.runner import Report
     from unstall.journal.run_folder import RunFolder
 
 
-@click.command("check", help=__doc__)
+@click.command("check", cls=Command, help=__doc__)
 @click.argument("path")
 @data_format_options
 @click.option("--no-images", is_flag=True, help="Look at the annotations only.")
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 def command(
     path: str,
     format_name: str | None,
-    labels: str | None,
+    label_map: str | None,
     no_images: bool,
     html_target: str | None,
     copy: str | None,
@@ -54,7 +55,7 @@ def command(
         refuse_unsafe(located(path), located(copy))
     run = run_lookup.find(run_name) if run_name else None
     with shown_progress() as progress:
-        report = check(read(path, format_name, progress, labels), not no_images, progress)
+        report = check(read(path, format_name, progress, label_map), not no_images, progress)
     plain = as_plain(report)
     if json_target != "-":
         show_check(plain, console())

@@ -9,18 +9,19 @@ from __future__ import annotations
 import click
 
 from unstall.cli import json_option
+from unstall.config.command import Command
 
 
-@click.command("convert", help=__doc__)
+@click.command("convert", cls=Command, help=__doc__)
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
 @click.option("--to", "to", required=True, metavar="FORMAT", help="The format to write: `unstall data formats` lists them.")
 @click.option("--format", "format_name", metavar="FORMAT", help="The format of SRC, where it is not recognised by itself.")
-@click.option("--labels", metavar="PATH", help="A label map or list of classes that does not lie in SRC.")
+@click.option("--label-map", metavar="PATH", help="Label map or list of classes, if it is not part of SRC.")
 @click.option("--link", is_flag=True, help="Hard links to the images instead of copies, where the file system allows it.")
 @json_option("what was done")
 def command(
-    source: str, target: str, to: str, format_name: str | None, labels: str | None, link: bool, json_target: str | None
+    source: str, target: str, to: str, format_name: str | None, label_map: str | None, link: bool, json_target: str | None
 ) -> None:
     from unstall.base.progress import shown_progress
     from unstall.data.tools.convert import convert
@@ -30,7 +31,7 @@ def command(
 
     json.refuse_unwritable(json_target)
     with shown_progress() as progress:
-        label_file = located(labels) if labels else None
+        label_file = located(label_map) if label_map else None
         done = convert(located(source), located(target), to, format_name, label_file, link, progress)
     if json_target:
         json.write(done.as_plain(), json_target)

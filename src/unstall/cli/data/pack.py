@@ -10,18 +10,19 @@ from __future__ import annotations
 import click
 
 from unstall.cli import data_format_options, json_option
+from unstall.config.command import Command
 
 MIB = 2**20
 
 
-@click.command("pack", help=__doc__)
+@click.command("pack", cls=Command, help=__doc__)
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
 @data_format_options
 @click.option("--shard-mib", default=128, show_default=True, type=click.IntRange(1, 1024), help="About how large a shard is.")
 @json_option("what was done")
 def command(
-    source: str, target: str, format_name: str | None, labels: str | None, shard_mib: int, json_target: str | None
+    source: str, target: str, format_name: str | None, label_map: str | None, shard_mib: int, json_target: str | None
 ) -> None:
     from unstall.base.progress import shown_progress
     from unstall.data.tools.pack import pack
@@ -31,7 +32,7 @@ def command(
 
     json.refuse_unwritable(json_target)
     with shown_progress() as progress:
-        label_file = located(labels) if labels else None
+        label_file = located(label_map) if label_map else None
         done = pack(located(source), located(target), shard_mib * MIB, format_name, label_file, progress)
     plain = done.as_plain()
     if json_target:

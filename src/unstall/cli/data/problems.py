@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from unstall.cli import json_option
+from unstall.config.command import Command
 
 
-@click.command("problems", help=__doc__)
+@click.command("problems", cls=Command, help=__doc__)
 @click.argument("name", required=False, metavar="[PROBLEM]")
 @json_option("it")
 def command(name: str | None, json_target: str | None) -> None:

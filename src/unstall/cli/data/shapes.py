@@ -7,16 +7,19 @@ import re
 import click
 
 from unstall.cli import json_option
+from unstall.config.command import Command
 
 
-@click.command("shapes", help=__doc__)
+@click.command("shapes", cls=Command, help=__doc__)
 @click.argument("out")
-@click.option("--images", "count", default=100, show_default=True, metavar="N", type=click.IntRange(1), help="How many.")
-@click.option("--size", default="320x240", show_default=True, metavar="WxH", help="Of each image, in pixels.")
+@click.option("--num-images", default=100, show_default=True, metavar="N", type=click.IntRange(1), help="Number of images.")
+@click.option("--image-size", default="320x240", show_default=True, metavar="WxH", help="Size of each image in pixels.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed gives the same data set.")
-@click.option("--most", default=8, show_default=True, type=click.IntRange(1, 1000), help="Shapes in an image, at most.")
 @click.option(
-    "--empty", "empty_share", default=0.0, show_default=True, type=click.FloatRange(0, 1), help="Share of images without any."
+    "--max-shapes", default=8, show_default=True, type=click.IntRange(1, 1000), help="Maximum number of shapes in an image."
+)
+@click.option(
+    "--empty-fraction", default=0.0, show_default=True, type=click.FloatRange(0, 1), help="Fraction of images without shapes."
 )
 @click.option("--format", "format_name", default="coco", show_default=True, metavar="FORMAT", help="coco, voc, yolo or tfrecord.")
 @click.option("--splits", default="train=0.8,val=0.2", show_default=True, metavar="NAME=SHARE,…", help="'' for none.")
@@ -24,11 +27,11 @@ from unstall.cli import json_option
 @json_option("what was written")
 def command(
     out: str,
-    count: int,
-    size: str,
+    num_images: int,
+    image_size: str,
     seed: int,
-    most: int,
-    empty_share: float,
+    max_shapes: int,
+    empty_fraction: float,
     format_name: str,
     splits: str,
     defects: tuple[str, ...],
@@ -43,8 +46,8 @@ def command(
     from unstall.storage.transfer import whole_at
 
     json.refuse_unwritable(json_target)
-    width, height = _size(size)
-    shapes = Shapes(count, width, height, seed, most, empty_share)
+    width, height = _size(image_size)
+    shapes = Shapes(num_images, width, height, seed, max_shapes, empty_fraction)
     if is_bucket(out):
         refuse_taken(located(out))
     with shown_progress() as progress, whole_at(located(out)) as local:
@@ -52,7 +55,7 @@ def command(
     told = {
         "path": out,
         "format": format_name,
-        "images": count,
+        "images": num_images,
         "width": width,
         "height": height,
         "seed": seed,
@@ -62,7 +65,7 @@ def command(
     if json_target:
         json.write(told, json_target)
     if json_target != "-":
-        click.echo(f"{out}: {count:,} images of {width}×{height}, {len(shapes.classes)} classes, {format_name}")
+        click.echo(f"{out}: {num_images:,} images of {width}×{height}, {len(shapes.classes)} classes, {format_name}")
         for defect, where in given.items():
             click.echo(f"  {defect}: {where or 'the data set as a whole'}")
 
@@ -72,7 +75,7 @@ def _size(text: str) -> tuple[int, int]:
 
     match = re.fullmatch(r"(\d{1,5})[x×](\d{1,5})", text.strip().lower())
     if match is None:
-        raise InvalidInputError(f"Expected --size as WIDTHxHEIGHT, as in 640x480. Received: '{text}'.")
+        raise InvalidInputError(f"Expected --image-size as WIDTHxHEIGHT, as in 640x480. Received: '{text}'.")
     return int(match[1]), int(match[2])
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import click
 
 from unstall.cli import data_format_options, json_option
+from unstall.config.command import Command
 
 
-@click.command("show", help=__doc__)
+@click.command("show", cls=Command, help=__doc__)
 @click.argument("path")
 @data_format_options
 @click.option("--out", default="sheet.png", show_default=True, metavar="PATH", help="The picture to write.")
-@click.option("--count", default=24, show_default=True, type=click.IntRange(1, 1000), help="How many examples.")
-@click.option("--columns", default=6, show_default=True, type=click.IntRange(1, 100), help="In a row.")
-@click.option("--side", default=240, show_default=True, type=click.IntRange(32, 2000), help="Of each picture, in pixels.")
+@click.option("--num-images", default=24, show_default=True, type=click.IntRange(1, 1000), help="Number of images.")
+@click.option("--columns", default=6, show_default=True, type=click.IntRange(1, 100), help="Images in a row.")
+@click.option(
+    "--tile-size", default=240, show_default=True, type=click.IntRange(32, 2000), help="Size of each picture in pixels."
+)
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Which examples are drawn.")
 @click.option("--class", "class_name", metavar="NAME", help="Only images that hold a box of this class.")
 @click.option("--split", metavar="NAME", help="Only of this split.")
@@ -21,11 +24,11 @@ from unstall.cli import data_format_options, json_option
 def command(
     path: str,
     format_name: str | None,
-    labels: str | None,
+    label_map: str | None,
     out: str,
-    count: int,
+    num_images: int,
     columns: int,
-    side: int,
+    tile_size: int,
     seed: int,
     class_name: str | None,
     split: str | None,
@@ -39,15 +42,15 @@ def command(
 
     json.refuse_unwritable(json_target)
     with shown_progress() as progress:
-        data = read(path, format_name, progress, labels)
-        rows = chosen(data, count, seed, class_name, split)
+        data = read(path, format_name, progress, label_map)
+        rows = chosen(data, num_images, seed, class_name, split)
         pictures = []
         for number, row in enumerate(rows):
             example = data.examples[row]
-            pictures.append((example.name, with_boxes(example, data.classes, side)))
+            pictures.append((example.name, with_boxes(example, data.classes, tile_size)))
             if progress is not None:
                 progress("drawing", number + 1, len(rows))
-        save(sheet(pictures, min(columns, len(rows)), side), located(out))
+        save(sheet(pictures, min(columns, len(rows)), tile_size), located(out))
     if json_target:
         shown = [{"example": data.examples[row].name, "boxes": data.examples[row].count} for row in rows]
         json.write({"path": path, "picture": out, "examples": shown}, json_target)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import click
 
 from unstall.cli import json_option
+from unstall.config.command import Command
 
 
-@click.command("split", help=__doc__)
+@click.command("split", cls=Command, help=__doc__)
 @click.argument("path")
 @click.argument("out")
 @click.option("--train", default=0.8, show_default=True, help="The share of the images to train on.")
@@ -20,7 +21,7 @@ from unstall.cli import json_option
 @click.option("--seed", default=0, show_default=True, help="Another seed, another division.")
 @click.option("--to", "to", metavar="FORMAT", help="The format to write; without it, that of PATH.")
 @click.option("--format", "format_name", metavar="FORMAT", help="The format of PATH, where it is not recognised by itself.")
-@click.option("--labels", metavar="FILE", help="A label map or list of classes that does not lie in PATH.")
+@click.option("--label-map", metavar="FILE", help="Label map or list of classes, if it is not part of PATH.")
 @click.option("--link", is_flag=True, help="Hard links to the images instead of copies, where the file system allows it.")
 @json_option("what was done")
 def command(
@@ -32,7 +33,7 @@ def command(
     seed: int,
     to: str | None,
     format_name: str | None,
-    labels: str | None,
+    label_map: str | None,
     link: bool,
     json_target: str | None,
 ) -> None:
@@ -49,7 +50,7 @@ def command(
     checked_shares(shares)
     refuse_taken(located(out))
     with shown_progress() as progress:
-        data = divide(formats.read(path, format_name, progress, labels), shares, abs(seed))
+        data = divide(formats.read(path, format_name, progress, label_map), shares, abs(seed))
         done = write_aside(data, located(out), to or data.format, link, progress)
     if json_target:
         json.write(done.as_plain(), json_target)

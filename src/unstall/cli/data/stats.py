@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from unstall.cli import data_format_options, json_option
+from unstall.config.command import Command
 
 
-@click.command("stats", help=__doc__)
+@click.command("stats", cls=Command, help=__doc__)
 @click.argument("path")
 @data_format_options
 @click.option(
@@ -19,7 +20,7 @@ from unstall.cli import data_format_options, json_option
 def command(
     path: str,
     format_name: str | None,
-    labels: str | None,
+    label_map: str | None,
     detectors: tuple[str, ...],
     html_target: str | None,
     png_target: str | None,
@@ -39,7 +40,7 @@ def command(
     for detector in detectors:
         anchors_of(detector)
     with shown_progress() as progress:
-        data = read(path, format_name, progress, labels)
+        data = read(path, format_name, progress, label_map)
     told = stats(data, detectors or None)
     if json_target:
         json.write(told, json_target)

@@ -10,18 +10,19 @@ from __future__ import annotations
 import click
 
 from unstall.cli import answer, json_option
+from unstall.config.command import Command
 
 
-@click.command("tfod", help=__doc__)
+@click.command("tfod", cls=Command, help=__doc__)
 @click.argument("config")
 @click.argument("out")
-@click.option(
-    "--data", metavar="PATH", help="The records to learn from, in place of the config's: a file, a folder or a pattern."
-)
-@click.option("--labels", metavar="FILE", help="The label map, in place of the config's.")
-@click.option("--validation", metavar="PATH", help="The records to score on, in place of the config's.")
+@click.option("--data", metavar="PATH", help="Records to train on, instead of the config's: a file, a folder or a pattern.")
+@click.option("--label-map", metavar="FILE", help="Label map, instead of the config's.")
+@click.option("--val-data", metavar="PATH", help="Records to evaluate on, instead of the config's.")
 @json_option("what became of every field")
-def command(config: str, out: str, data: str | None, labels: str | None, validation: str | None, json_target: str | None) -> None:
+def command(
+    config: str, out: str, data: str | None, label_map: str | None, val_data: str | None, json_target: str | None
+) -> None:
     from unstall.base.progress import shown_progress
     from unstall.report import json
     from unstall.report.terminal.tfod_import import show_imported
@@ -31,6 +32,6 @@ def command(config: str, out: str, data: str | None, labels: str | None, validat
     json.refuse_unwritable(json_target)
     refuse_existing(out)
     with shown_progress() as progress:
-        converted = convert(config, PathOverrides(data, labels, validation, out), progress)
+        converted = convert(config, PathOverrides(data, label_map, val_data, out), progress)
     files = write(converted, out)
     answer({**converted.as_plain(), **files}, json_target, show_imported)

@@ -7,29 +7,24 @@ from __future__ import annotations
 
 import click
 
-from unstall.cli import Learning, answer, json_option
+from unstall.cli import Learning, answer, json_option, num_classes_option
 
 
 @click.command("import", cls=Learning, help=__doc__)
 @click.argument("file")
 @click.option("--variant", "--model", "variant", metavar="NAME", help="The detector that it is to be of; else it is recognised.")
 @click.option("--out", metavar="PATH", help="The file to write; else VARIANT.safetensors.")
-@click.option(
-    "--classes",
-    type=click.IntRange(1, 100_000),
-    metavar="N",
-    help="How many classes yours has; other than the file's: a new head.",
-)
+@num_classes_option("Number of classes. If it is not the file's, the head is new.")
 @click.option("--norm-epsilon", type=click.FloatRange(0, 0.1), help="Of the norms, where the file's own is not the usual one.")
-@click.option("--names", metavar="FILE", help="The names of the classes, a line for each.")
+@click.option("--class-names", metavar="FILE", help="File with the names of the classes, one per line.")
 @json_option("the report")
 def command(
     file: str,
     variant: str | None,
     out: str | None,
-    classes: int | None,
+    num_classes: int | None,
     norm_epsilon: float | None,
-    names: str | None,
+    class_names: str | None,
     json_target: str | None,
 ) -> None:
     from unstall.detectors.weights.importer import import_file, named, write
@@ -37,9 +32,9 @@ def command(
     from unstall.report.terminal.weights import show_imported
 
     json.refuse_unwritable(json_target)
-    imported = import_file(file, variant, classes, norm_epsilon)
-    if names is not None:
-        imported = named(imported, names)
+    imported = import_file(file, variant, num_classes, norm_epsilon)
+    if class_names is not None:
+        imported = named(imported, class_names)
     target = out or f"{imported.description.variant}.safetensors"
     write(imported, target)
     plain = {**imported.as_plain(), "out": target}

@@ -282,6 +282,6 @@ def _with(settings: dict[str, Any], changes: Sequence[dict[str, Any]]) -> Settin
     for change in changes:
         for name, value in change.items():
             plain[name] = {**plain.get(name, {}), **value} if name == "detector" else value
-    if plain.get("micro_batch") and plain["batch_size"] % plain["micro_batch"]:
-        plain["micro_batch"] = None
+    if plain.get("micro_batch_size") and plain["batch_size"] % plain["micro_batch_size"]:
+        plain["micro_batch_size"] = None
     return from_plain(plain)

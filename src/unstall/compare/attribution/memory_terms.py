@@ -192,5 +192,5 @@ class RunPair:
 
     def _matching(self, changes: frozenset[str]) -> float:
         """Boxes against all outputs: a loss of detectors compares each with each."""
-        boxes = self._chosen(changes, "boxes", facts.most_boxes) or 0.0
+        boxes = self._chosen(changes, "boxes", facts.max_boxes_per_image) or 0.0
         return float(boxes) * (facts.output_rows(self.before) or 1.0) * self._batch(changes) * WEIGHT_BYTES

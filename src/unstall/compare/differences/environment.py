@@ -14,18 +14,18 @@ from unstall.compare.record import facts
 # A setting of `unstall train` and the kind of thing that it is.
 SETTINGS = {
     "model": "model", "weights": "weights", "backend": "backend", "precision": "precision", "remat": "remat", "epochs": "length",
-    "batch_size": "batch", "micro_batch": "micro_batch", "optimizer": "optimizer", "rate": "learning_rate",
+    "batch_size": "batch", "micro_batch_size": "micro_batch_size", "optimizer": "optimizer", "learning_rate": "learning_rate",
     "momentum": "optimizer_setting", "weight_decay": "optimizer_setting", "clip_norm": "optimizer_setting",
-    "warm_up_steps": "learning_rate", "schedule": "learning_rate", "rate_drops_at_epochs": "learning_rate",
-    "average_decay": "optimizer_setting", "augment": "augmentation", "seed": "seed", "input_threads": "parallelism",
-    "ahead_bytes": "prefetch", "cache_bytes": "cache",
-    "cache_folder": "cache", "most_boxes": "boxes", "skip_examples": "data_size", "shapes": "data_size",
-    "validation": "validation", "validation_share": "validation", "evaluate_every_epochs": "validation",
-    "checkpoint_every_s": "checkpoints", "checkpoint_every_steps": "checkpoints", "keep_checkpoints": "checkpoints",
-    "deterministic": "execution", "data": "data_contents", "format": "data_contents", "labels": "labels",
+    "warmup_steps": "learning_rate", "lr_schedule": "learning_rate", "lr_milestones": "learning_rate",
+    "ema_decay": "optimizer_setting", "augmentations": "augmentation", "seed": "seed", "num_input_workers": "parallelism",
+    "prefetch_bytes": "prefetch", "cache_bytes": "cache",
+    "cache_dir": "cache", "max_boxes_per_image": "boxes", "exclude_examples": "data_size", "synthetic_images": "data_size",
+    "val_data": "validation", "val_split": "validation", "eval_interval": "validation",
+    "checkpoint_interval_s": "checkpoints", "checkpoint_interval_steps": "checkpoints", "max_checkpoints": "checkpoints",
+    "deterministic": "execution", "data": "data_contents", "format": "data_contents", "label_map": "labels",
 }  # fmt: skip
 DETECTOR = {"image_px": "image_size", "filters": "filters", "width": "filters", "classes": "labels"}
-UNIMPORTANT = frozenset({"tensorboard", "most_repairs", "most_bad_share", "stop_after_epochs"})
+UNIMPORTANT = frozenset({"tensorboard", "max_restarts", "max_bad_fraction", "patience"})
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS",
            "NUMEXPR_NUM_THREADS")  # fmt: skip
 NOISE_VARIABLES = ("SLURM_JOB", "SLURM_STEP", "SLURM_TASK_PID", "SLURM_LAUNCH", "SLURM_SRUN", "PYTHONHASHSEED", "UNSTALL_")

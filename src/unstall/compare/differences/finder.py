@@ -39,7 +39,9 @@ FOLLOWS = {  # a difference, and what then is no other one but its consequence
     "large_images": frozenset({"data_contents"}),
 }
 # What is a number: a line that speaks of such a thing makes it only where it writes the number, too.
-BY_NUMBER = frozenset({"batch", "image_size", "filters", "boxes", "data_size", "cores", "learning_rate", "micro_batch", "length"})
+BY_NUMBER = frozenset(
+    {"batch", "image_size", "filters", "boxes", "data_size", "cores", "learning_rate", "micro_batch_size", "length"}
+)
 BY_WORDS = frozenset({"labels", "loss", "optimizer", "augmentation", "weights", "precision"})
 GUESSED = (
     "augmentation",
@@ -94,7 +96,7 @@ def _each_once(found: list[Difference]) -> list[Difference]:
 
 
 def _is_same_fact(one: Difference, other: Difference) -> bool:
-    """A setting of the run that is one of its optimizer, too: `warm_up_steps` is not told twice under two kinds."""
+    """A setting of the run that is one of its optimizer, too: `warmup_steps` is not told twice under two kinds."""
     return bool(one.detail) and (one.detail, one.before, one.after) == (other.detail, other.before, other.after)
 
 

@@ -10,7 +10,7 @@ from unstall.compare.differences.layers import Layer, Pair, beside, follows_widt
 from unstall.compare.record import facts
 
 MAX_NAMED = 4  # layers, in a sentence
-RATES = ("learning_rate", "schedule")
+RATES = ("learning_rate", "schedule", "lr_schedule")
 EXECUTION = ("jit_compile", "run_eagerly", "steps_per_execution")
 NO_CHANGE = ("class", "name", "where", "around", "unread", *EXECUTION)  # beside its numbers: told elsewhere, or nothing
 

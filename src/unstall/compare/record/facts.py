@@ -22,7 +22,7 @@ from unstall.compare.record.results import (
     spread,
     usual_memory,
 )
-from unstall.journal.run_folder import by_newer_names
+from unstall.config.aliases import current_names
 
 __all__ = [
     "boxes_per_image", "crowded", "curve", "died_of_memory", "failed_of", "figure", "floor_bytes", "images_over", "is_broken",
@@ -66,9 +66,9 @@ def module_of(distribution: str) -> str:
 
 def settings(record: dict[str, Any]) -> dict[str, Any]:
     """Of `unstall train`. A micro-batch that is the whole batch is none: it follows the batch."""
-    known = by_newer_names(section(record, "settings"))
-    is_whole = known.get("micro_batch") is not None and known.get("micro_batch") == known.get("batch_size")
-    return {**known, "micro_batch": None} if is_whole else known
+    known = current_names(section(record, "settings"))
+    is_whole = known.get("micro_batch_size") is not None and known.get("micro_batch_size") == known.get("batch_size")
+    return {**known, "micro_batch_size": None} if is_whole else known
 
 
 # --- what is fed ---
@@ -146,7 +146,7 @@ def target_rows(record: dict[str, Any]) -> int | None:
     return max(rows, default=None)
 
 
-def most_boxes(record: dict[str, Any]) -> float | None:
+def max_boxes_per_image(record: dict[str, Any]) -> float | None:
     """Of an image, as they are fed; else as the data has them."""
     known = boxes_per_image(section(record, "data"))
     rows = target_rows(record)

@@ -25,8 +25,8 @@ BYTES = {"float64": 8, "int64": 8, "uint64": 8, "float32": 4, "int32": 4, "uint3
 BEFORE_FIT_S = 5.0  # the input is described before the fit begins
 SWITCHES = ("jit_compile", "run_eagerly", "steps_per_execution")
 OF_SETTINGS = {
-    "learning_rate": "rate", "momentum": "momentum", "weight_decay": "weight_decay", "global_clipnorm": "clip_norm",
-    "schedule": "schedule", "warm_up_steps": "warm_up_steps", "average_decay": "average_decay",
+    "learning_rate": "learning_rate", "momentum": "momentum", "weight_decay": "weight_decay", "global_clipnorm": "clip_norm",
+    "lr_schedule": "lr_schedule", "warmup_steps": "warmup_steps", "ema_decay": "ema_decay",
 }  # fmt: skip
 Array = dict[str, Any]
 
@@ -46,11 +46,11 @@ def batch(taken: JournalSummary) -> dict[str, Any]:
         different, looked_at = (1, 1) if arrays else (0, 0)
     if not arrays:
         began = taken.last(TrainingBegan)
-        return {"size": began.batch_size, "micro_batch": began.micro_batch} if began is not None and began.batch_size else {}
+        return {"size": began.batch_size, "micro_batch_size": began.micro_batch} if began is not None and began.batch_size else {}
     began = taken.last(TrainingBegan)
     return {
         "size": _rows(arrays),
-        **({"micro_batch": began.micro_batch} if began is not None and began.micro_batch else {}),
+        **({"micro_batch_size": began.micro_batch} if began is not None and began.micro_batch else {}),
         "arrays": arrays,
         "bytes": sum(array["bytes"] or 0 for array in arrays),
         "input_bytes": sum(array["bytes"] or 0 for array in arrays if array["role"] == "x"),
@@ -152,7 +152,7 @@ def model(taken: JournalSummary, fed: dict[str, Any]) -> dict[str, Any]:
     told = recorded(taken)
     if told is None:
         return _from_description(taken)
-    facts, size = told.facts, fed.get("micro_batch") or fed.get("size")
+    facts, size = told.facts, fed.get("micro_batch_size") or fed.get("size")
     layers = [_layer(row, size) for row in told.layers if isinstance(row, list) and len(row) == 6]
     held = [layer["activation_bytes"] for layer in layers if layer["output_shape"] is not None]
     fit = taken.last(FitBegan)

@@ -32,6 +32,7 @@ from unstall.base.redact.text import redact_json
 from unstall.compare.record import environment, metrics, model, outcome
 from unstall.compare.record import environment as surroundings
 from unstall.compare.record.journal_summary import JournalSummary
+from unstall.config.aliases import current_names
 from unstall.journal.provenance import read_sources, versions_of
 from unstall.journal.reader import JOURNAL_FILES, stream_folder
 from unstall.journal.run_folder import RunFolder
@@ -68,7 +69,13 @@ def _kept(folder: RunFolder) -> dict[str, Any] | None:
     if not isinstance(plain, dict) or plain.get("version") != VERSION or plain.get("journal_bytes") != _journal_bytes(folder):
         return None
     record = plain.get("record")
-    return record if isinstance(record, dict) and isinstance(record.get("run"), dict) else None
+    return _by_current_names(record) if isinstance(record, dict) and isinstance(record.get("run"), dict) else None
+
+
+def _by_current_names(record: dict[str, Any]) -> dict[str, Any]:
+    """Of `unstall train`, whose settings had other names when it was written; some stand among the optimizer's numbers, too."""
+    names = [name for name in ("settings", "optimizer") if isinstance(record.get(name), dict)]
+    return {**record, **{name: current_names(record[name]) for name in names}} if record.get("settings") else record
 
 
 def _journal_bytes(folder: RunFolder) -> int:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 # Name to module and class, in the order in which those of an imported configuration are applied.
 NAMED = {
-    "flip": ("horizontal_flip", "Flip"),
-    "scale_crop": ("scale_jitter", "ScaleJitter"),
+    "horizontal_flip": ("horizontal_flip", "Flip"),
+    "scale_jitter": ("scale_jitter", "ScaleJitter"),
     "zoom_out": ("zoom_out", "ZoomOut"),
     "iou_crop": ("iou_crop", "IoUCrop"),
-    "photometric": ("photometric_distort", "Photometric"),
+    "photometric_distort": ("photometric_distort", "Photometric"),
     "mosaic": ("mosaic", "Mosaic"),
 }
 
@@ -27,7 +27,7 @@ def augmentations(names: Sequence[str]) -> tuple[Augmentation, ...]:
     for name in names:
         if name not in NAMED:
             expected = f"Expected some of: {', '.join(NAMED)}."
-            raise InvalidInputError(f"augment: there is no '{name}'.{did_you_mean(name, NAMED)} {expected}")
+            raise InvalidInputError(f"augmentations: there is no '{name}'.{did_you_mean(name, NAMED)} {expected}")
     return tuple(_made(*NAMED[name]) for name in names)
 
 

@@ -1,7 +1,7 @@
 """A corrected copy of a data set: each problem proposes what would put its findings right, and it is done on a copy.
 
 It goes in rounds. In each, an example is changed by one problem at most, those of whole images first; then what has become of
-the data is examined anew, until nothing is left that can be mended. So a box that is inside out and too wide is first turned,
+the data is examined anew, until nothing is left that can be mended. So a box that is inverted and too wide is first turned,
 then cut.
 """
 

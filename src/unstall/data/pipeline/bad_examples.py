@@ -64,5 +64,5 @@ class SkippedExamples:
         first = "".join(f"\n  {name}: {why}" for name, why in list(self.by_name.items())[:SHOWN])
         raise InvalidInputError(
             f"{len(self._why)} of {len(self._data.examples)} examples could not be used, {self.share:.1%}, "
-            f"more than most_bad_share={self._most_share:.1%}. The first of them:{first}"
+            f"more than max_bad_fraction={self._most_share:.1%}. The first of them:{first}"
         )

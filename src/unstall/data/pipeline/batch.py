@@ -25,9 +25,9 @@ class Batch:
     """Boxes are (left, top, right, bottom) on the canvas, in pixels. Arrays may be used again once nothing refers to them."""
 
     images: Pixels  # (batch, height, width, 3) RGB
-    boxes: Floats32  # (batch, most_boxes, 4), zeros where there is none
-    mask: Flags  # (batch, most_boxes) whether there is a box
-    classes: Integers  # (batch, most_boxes), -1 where there is none
+    boxes: Floats32  # (batch, max_boxes_per_image, 4), zeros where there is none
+    mask: Flags  # (batch, max_boxes_per_image) whether there is a box
+    classes: Integers  # (batch, max_boxes_per_image), -1 where there is none
     crowd: Flags
     difficult: Flags
     rows: Integers  # (batch,) of the example in the data set; -1: the place is empty
@@ -46,7 +46,7 @@ class Batch:
 
         The boxes of all examples are mapped at once: array by array it costs as much as for a single one.
         """
-        batch = cls.empty(images, settings.most_boxes, epoch, step)
+        batch = cls.empty(images, settings.max_boxes_per_image, epoch, step)
         tiles: list[Tile] = []
         places: list[int] = []
         firsts: list[int] = []
@@ -79,12 +79,12 @@ class Batch:
         chosen = np.flatnonzero(shown)
         place = geometry[chosen, 8].astype(np.intp)
         column = np.arange(len(place)) - np.searchsorted(place, place)  # how many of its own place stand before it
-        most_boxes = self.mask.shape[1]
-        fits = column < most_boxes
+        max_boxes_per_image = self.mask.shape[1]
+        fits = column < max_boxes_per_image
         left_out = len(fits) - int(np.count_nonzero(fits))
         if left_out:
             place, column, chosen = place[fits], column[fits], chosen[fits]
-        at = place * most_boxes + column
+        at = place * max_boxes_per_image + column
         self.boxes.reshape(-1, 4)[at] = cut[chosen]
         self.mask.reshape(-1)[at] = True
         for name in ("classes", "crowd", "difficult"):
@@ -93,17 +93,17 @@ class Batch:
         return left_out
 
     @classmethod
-    def empty(cls, images: Pixels, most_boxes: int, epoch: int, step: int) -> Batch:
+    def empty(cls, images: Pixels, max_boxes_per_image: int, epoch: int, step: int) -> Batch:
         count = len(images)
         back = np.zeros((count, 4))
         back[:, ::2] = 1.0
         return cls(
             images=images,
-            boxes=np.zeros((count, most_boxes, 4), np.float32),
-            mask=np.zeros((count, most_boxes), np.bool_),
-            classes=np.full((count, most_boxes), -1, np.int32),
-            crowd=np.zeros((count, most_boxes), np.bool_),
-            difficult=np.zeros((count, most_boxes), np.bool_),
+            boxes=np.zeros((count, max_boxes_per_image, 4), np.float32),
+            mask=np.zeros((count, max_boxes_per_image), np.bool_),
+            classes=np.full((count, max_boxes_per_image), -1, np.int32),
+            crowd=np.zeros((count, max_boxes_per_image), np.bool_),
+            difficult=np.zeros((count, max_boxes_per_image), np.bool_),
             rows=np.full(count, EMPTY, np.int32),
             sizes=np.zeros((count, 2), np.int32),
             back=back,
@@ -124,7 +124,7 @@ class Batch:
 
 def batch_bytes(settings: Settings) -> int:
     image = settings.height_px * settings.width_px * 3
-    return settings.batch_size * (image + settings.most_boxes * (4 * 4 + 4 + 3))
+    return settings.batch_size * (image + settings.max_boxes_per_image * (4 * 4 + 4 + 3))
 
 
 # A batch as two arrays, its images and the bytes of everything else, and back.
@@ -146,7 +146,7 @@ class Layout:
 
     def __init__(self, settings: Settings) -> None:
         images = np.empty((settings.batch_size, 0, 0, 3), np.uint8)
-        arrays = Batch.empty(images, settings.most_boxes, 0, 0).arrays()
+        arrays = Batch.empty(images, settings.max_boxes_per_image, 0, 0).arrays()
         del arrays["images"]
         kinds = {name: (array.dtype, array.shape) for name, array in arrays.items()}
         kinds |= {name: (np.dtype(np.int64), ()) for name in ("epoch", "step")}

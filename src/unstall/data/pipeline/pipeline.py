@@ -32,10 +32,10 @@ class Pipeline:
     def __init__(self, data: DataSet, settings: Settings, never: Collection[int] = ()) -> None:
         """In training, others take the places of the rows in `never`: the rest of the order stays as it would be with them."""
         self.data, self.settings = data, settings
-        self.skipped = SkippedExamples(data, settings.most_bad_share, never)
+        self.skipped = SkippedExamples(data, settings.max_bad_fraction, never)
         whole = settings.batch_size * settings.workers
         self._order = Order(len(data.examples), whole, settings.seed, settings.for_training, settings.worker, settings.workers)
-        self._cache = open_cache(settings.cache_bytes, settings.cache_folder)
+        self._cache = open_cache(settings.cache_bytes, settings.cache_dir)
         self._maker = ExampleMapper(data, settings, self.skipped, self._cache)
 
     @property
@@ -49,7 +49,7 @@ class Pipeline:
     def batches(self, epoch: int = 0, from_step: int = 0, epochs: int | None = 1) -> Batches | TensorFlowBatches:
         """From that step of that epoch on. `epochs` counts that epoch too; None goes on for ever."""
         if self.settings.engine == "threads":
-            return self._threads(epoch, from_step, epochs, self.settings.ahead_bytes)
+            return self._threads(epoch, from_step, epochs, self.settings.prefetch_bytes)
         from unstall.data.pipeline.tfdata_engine import TensorFlowBatches
 
         return TensorFlowBatches(self.settings, *self._for_tensorflow(epoch, from_step, epochs))
@@ -64,14 +64,14 @@ class Pipeline:
         from unstall.data.pipeline.tfdata_engine import HELD_BY_TENSORFLOW
 
         self._order.steps(epoch, from_step, epochs)  # a wrong step is refused now, not in TensorFlow's thread
-        ahead_bytes = self.settings.ahead_bytes - HELD_BY_TENSORFLOW * batch_bytes(self.settings)
+        prefetch_bytes = self.settings.prefetch_bytes - HELD_BY_TENSORFLOW * batch_bytes(self.settings)
         steps = None if epochs is None else epochs * self.steps_per_epoch - from_step
-        return lambda: self._threads(epoch, from_step, epochs, ahead_bytes), steps
+        return lambda: self._threads(epoch, from_step, epochs, prefetch_bytes), steps
 
-    def _threads(self, epoch: int, from_step: int, epochs: int | None, ahead_bytes: int) -> Batches:
+    def _threads(self, epoch: int, from_step: int, epochs: int | None, prefetch_bytes: int) -> Batches:
         import cv2
 
         # There is a worker for each core: threads that OpenCV starts within each of them would only be in the way.
         cv2.setNumThreads(1)
         start = (epoch, from_step, epochs)
-        return Batches(self.data, self.settings, self._maker, self.skipped, self._cache, self._order, start, ahead_bytes)
+        return Batches(self.data, self.settings, self._maker, self.skipped, self._cache, self._order, start, prefetch_bytes)

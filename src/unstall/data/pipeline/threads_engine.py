@@ -39,7 +39,7 @@ class Batches:
         cache: Cache,
         order: Order,
         start: tuple[int, int, int | None],
-        ahead_bytes: int,
+        prefetch_bytes: int,
     ) -> None:
         self._settings, self._skipped, self._cache, self._order = settings, skipped, cache, order
         self._steps = order.steps(*start)
@@ -47,7 +47,7 @@ class Batches:
         self._pid = os.getpid()
         self.error: UnstallError | None = None  # that ended it
         # One batch is always being made, however large it is.
-        self._most_ahead = max(1, min(MAX_AHEAD, ahead_bytes // batch_bytes(settings)))
+        self._most_ahead = max(1, min(MAX_AHEAD, prefetch_bytes // batch_bytes(settings)))
         blank = np.empty((settings.height_px, settings.width_px, 3), np.uint8)
         blank[:] = settings.fill_rgb
         self._canvases = Canvases(blank, settings.batch_size, keep=self._most_ahead + HELD)

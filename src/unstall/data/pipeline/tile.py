@@ -68,7 +68,7 @@ def clean_rows(data: DataSet) -> Flags:
 def usable_boxes(example: Example, facts: Facts) -> tuple[Floats, Integers]:
     """The boxes that can be learned, cut off at the image's edges, and which of the example's they are.
 
-    A box that is not finite, inside out, of no area within the image or of no known class would give a NaN or teach nothing.
+    A box that is not finite, inverted, of no area within the image or of no known class would give a NaN or teach nothing.
     """
     boxes = example.boxes
     if example.is_normalised:

@@ -39,7 +39,9 @@ class Draft:
             if row not in self.taken and example.count >= least_boxes and split in {None, example.split}:
                 self.taken.add(row)
                 return row
-        raise InvalidInputError(f"There are too few images for these defects: {len(self.examples)}. Ask for more: --images N.")
+        raise InvalidInputError(
+            f"There are too few images for these defects: {len(self.examples)}. Ask for more: --num-images N."
+        )
 
     def change(self, row: int, **fields: Any) -> None:
         self.examples[row] = replace(self.examples[row], **fields)

@@ -88,7 +88,7 @@ def _found(journal: Journal, event: LoopSeen) -> Found:
             certainty=Certainty.CERTAIN,
             summary=f"All {seen['looks']} batches that were compared are equal: {started}.",
             evidence=tuple(evidence),
-            do=("make the iterator once, before the loop, and call next() on it", "or write: for batch in dataset"),
+            actions=("make the iterator once, before the loop, and call next() on it", "or write: for batch in dataset"),
             where=place,
             effect=Effect.SPOILS,
         )
@@ -98,7 +98,7 @@ def _found(journal: Journal, event: LoopSeen) -> Found:
         certainty=Certainty.LIKELY,
         summary=f"All {seen['looks']} batches that were compared are equal: your {what} gives the same arrays again{at}.",
         evidence=tuple(evidence),
-        do=(
+        actions=(
             "move the position on inside the loop that yields"
             if what == "generator"
             else "use the index that __getitem__ is given",

@@ -111,7 +111,7 @@ def _found(journal: Journal, error: ErrorRaised, text: str, meaning: str) -> Fou
         certainty=Certainty.CERTAIN if ours else Certainty.LIKELY,
         summary=f"{place[:1].upper() + place[1:] if place == 'a bucket' else place} cannot be used: {why}.",
         evidence=(Evidence(f"the error that ended it: {first_line(text)}", text[:500], None, (error,)),),
-        do=(*_DO[meaning], "then go on from the last checkpoint"),
+        actions=(*_DO[meaning], "then go on from the last checkpoint"),
         where=user_line(error, program_folder(journal)),
         effect=Effect.STOPS,
     )

@@ -75,7 +75,7 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, frames: list[Fram
         evidence=tuple(
             each for each in (Evidence(claim, place, None, still.samples), stall.idleness(), stall.lateness()) if each is not None
         ),
-        do=_cures(still),
+        actions=_cures(still),
         where=place,
     )
 

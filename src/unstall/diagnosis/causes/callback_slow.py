@@ -159,7 +159,7 @@ def _found(journal: Journal, timed: CallbacksTimed, slow: CallbackTime, seen: li
             f"which it {does}. The next step waits for it."
         ),
         evidence=(Evidence(claim, slow.share, SLOW_SHARE, (timed,)), *_lines(seen, folder)),
-        do=(
+        actions=(
             f"let {slow.name} do it less often: every hundredth batch, every fifth epoch",
             "hand it to a thread or a process of its own, so that the training need not wait",
         ),

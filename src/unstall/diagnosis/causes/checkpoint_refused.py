@@ -54,7 +54,7 @@ def _found(journal: Journal, error: ErrorRaised, text: str, name: str) -> Found:
         summary=f"torch.load refused {file}: it holds {name}, and by default only tensors and plain values are read. "
         "The file is not said to be damaged.",
         evidence=(Evidence(f"the error that ended it: {first_line(text)}", name, None, (error,)),),
-        do=(
+        actions=(
             f"allow that class before the call: torch.serialization.add_safe_globals([{name}])",
             "or save the weights alone: torch.save(model.state_dict(), path)",
             "set weights_only=False in torch.load only if you trust where the file comes from: reading it can run code",

@@ -77,7 +77,7 @@ def _found(journal: Journal, saves: list[CheckpointSaved], spent: float, elapsed
             Evidence(f"{len(saves)} saves took {spent:.0f} s, {share:.0%} of the time", share, SAVING_SHARE, tuple(saves)),
             *_speed(journal, saves, each),
         ),
-        do=(
+        actions=(
             "save less often: once per epoch (save_freq='epoch'), or every few minutes",
             "save the weights only (save_weights_only=True), or only the best (save_best_only=True)",
             "write to a local disk and copy the file away beside the training",
@@ -129,7 +129,7 @@ def _one_that_does_not_end(journal: Journal, stall: Stall) -> Found:
         certainty=Certainty.LIKELY,
         summary=f"A save of the model has not ended{usual}. Nothing has moved for {stall.seconds:.0f} s.",
         evidence=tuple(evidence),
-        do=(
+        actions=(
             "look at the disk or server that it is written to: is it there, has it room, is it slow",
             "write to a local disk and copy the file away beside the training",
         ),

@@ -184,7 +184,7 @@ def _found(journal: Journal, streak: list[Look], seconds: float, cpu: float) -> 
         certainty=Certainty.CERTAIN,
         summary=summary,
         evidence=tuple(evidence),
-        do=(
+        actions=(
             "let the framework loop instead of Python: tf.range or tf.while_loop, jax.lax.scan, keras.ops.scan, no unroll=True",
             "or compile less: a smaller unrolled part, jit_compile=False to see what XLA costs",
             *([] if _is_over(journal, streak) else ["or wait: it goes on by itself"]),

@@ -104,7 +104,7 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, seen: DatabasesSe
         certainty=Certainty.CERTAIN if is_inside and database is not None else Certainty.LIKELY,
         summary=_summary(database, still.pid, at),
         evidence=tuple(evidence),
-        do=(*_first_cure(database, still.pid), *_CURES),
+        actions=(*_first_cure(database, still.pid), *_CURES),
         where=place,
     )
 
@@ -142,6 +142,6 @@ def _ended(journal: Journal, error: ErrorRaised) -> Found:
         certainty=Certainty.CERTAIN,
         summary="SQLite refused what the program asked for, since the database is locked, and the program ended with that error.",
         evidence=(Evidence(f"the error that ended it: {first_line(said)}", said[:500], None, (error,)),),
-        do=("find what has the file open (`fuser FILE`), and let it commit or end", *_CURES),
+        actions=("find what has the file open (`fuser FILE`), and let it commit or end", *_CURES),
         where=user_line(error, program_folder(journal)),
     )

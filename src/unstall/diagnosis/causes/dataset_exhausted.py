@@ -90,7 +90,7 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
             Evidence(f"{error.kind.rpartition('.')[2]} ended the program", None, None, (error,)),
             Evidence(f"{made:,} steps were made up to then", made, None, tuple(groups[-1:])),
         ),
-        do=(
+        actions=(
             "let the data set repeat: dataset.repeat(), or `while True:` around the generator's loop",
             "or make the number of steps what the data have: examples divided by the batch size; or loop with"
             " `for batch in dataset:`",
@@ -120,7 +120,7 @@ def _found(journal: Journal, fit: FitBegan, warned: WarningShown, groups: list[S
             Evidence(f"Keras said: {warned.message.split(';')[0].strip()}", None, None, (warned,)),
             Evidence(f"{made:,} steps were made, {asked:,} asked for", made, asked, tuple(groups[-1:]) or (fit,)),
         ),
-        do=(
+        actions=(
             "let it repeat: dataset.repeat(), or `while True:` around the generator's loop",
             "or leave steps_per_epoch out, so that an epoch is one pass over the data",
         ),

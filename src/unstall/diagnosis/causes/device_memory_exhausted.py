@@ -53,7 +53,7 @@ def examine(journal: Journal) -> Verdict:
         certainty=Certainty.CERTAIN,
         summary=f"The card has too little memory for this program: {asked}{free}.{steps_in_words(made)}",
         evidence=tuple(evidence),
-        do=(
+        actions=(
             "make the batch or the images smaller, or accumulate gradients over smaller batches",
             "use mixed precision: keras.mixed_precision.set_global_policy('mixed_bfloat16')",
         ),

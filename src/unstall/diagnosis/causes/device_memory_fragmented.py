@@ -57,6 +57,6 @@ def examine(journal: Journal) -> Verdict:
                 f"{gib(short.held_but_unused)} held and unused at the error", short.held_but_unused, short.asked, short.events
             ),
         ),
-        do=(f"set {setting} before the start", "give batches few fixed shapes, by padding or by buckets"),
+        actions=(f"set {setting} before the start", "give batches few fixed shapes, by padding or by buckets"),
         where=user_line(short.told.error, program_folder(journal)),
     )

@@ -54,7 +54,7 @@ def examine(journal: Journal) -> Verdict:
             Evidence(f"the error that ended it: {short.told.text}", short.asked, short.free_on_card, (short.told.error,)),
             Evidence(f"process {first['pid']} holds {gib(int(first['bytes']))} of the card", held, None, short.events),
         ),
-        do=(
+        actions=(
             f"end process {first['pid']} if it is yours (a notebook's kernel, a run left over), or wait for it",
             "or choose another card: CUDA_VISIBLE_DEVICES=1",
         ),

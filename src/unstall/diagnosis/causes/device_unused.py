@@ -75,7 +75,7 @@ def _found(journal: Journal, listed: DevicesListed, card: DeviceSampled, steps: 
             Evidence(f"{listed.framework} says that the weights lie on: {listed.weights_on}", listed.weights_on, None, (listed,)),
             Evidence(f"no process of the program was seen to hold memory of the card ({card.name})", 0, None, (card,)),
         ),
-        do=(do,),
+        actions=(do,),
         where=place(file, int(line), program_folder(journal)) if file else None,
         effect=Effect.SLOWS,
     )

@@ -67,7 +67,7 @@ def _found(journal: Journal, error: ErrorRaised, said: str, full: list[DiskSeen]
         certainty=Certainty.CERTAIN,
         summary=f"{what}: the program ended {doing}.{last}",
         evidence=tuple(evidence),
-        do=(
+        actions=(
             "make room, keep fewer checkpoints, or write them to another disk",
             "before you go on from a checkpoint, see that it is whole: the file that was being written may be cut off",
         ),

@@ -99,7 +99,7 @@ def _found(journal: Journal, profiles: list[LoopSeen], share: float, step_s: flo
             Evidence(profiled, share, MIN_SHARE, events),
             Evidence(size, seen["operations"], _least_operations(profiles[-1]), events),
         ),
-        do=(cure,),
+        actions=(cure,),
         where=place,
         effect=Effect.SLOWS,
     )

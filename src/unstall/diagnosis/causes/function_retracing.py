@@ -96,7 +96,7 @@ def _found(journal: Journal, share: float, traces: list[FunctionTraced]) -> Foun
         certainty=Certainty.CERTAIN,
         summary=f"{name}{at} is traced again and again: {last.count:,} times in {last.calls:,} calls.{because}",
         evidence=tuple(evidence),
-        do=cure,
+        actions=cure,
         where=place,
         effect=Effect.SLOWS,
     )

@@ -155,7 +155,7 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, frames: list[Fram
         certainty=Certainty.CERTAIN if count >= LOOKED_AT or not still.is_main else Certainty.LIKELY,
         summary=f"{what}{since}. It {waiting(still)} in {frames[0]['function']} at {place}{called(frames, folder)}.",
         evidence=tuple(evidence),
-        do=(
+        actions=(
             *cures(still),
             "give what it waits for a timeout and a retry, so that silence becomes an error",
             "or take the source out of the training: download or cache the files first",

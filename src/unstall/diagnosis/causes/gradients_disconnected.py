@@ -103,7 +103,7 @@ def _found_by_error(journal: Journal, error: ErrorRaised, event: GradientsMissed
         certainty=Certainty.CERTAIN,
         summary=f"The loss has no gradient: it does not depend on any weight in a way that can be differentiated.{by}",
         evidence=tuple(evidence),
-        do=_cure(read[-1].facts["loss_cut_by"] if read else ""),
+        actions=_cure(read[-1].facts["loss_cut_by"] if read else ""),
         where=place or user_line(error, program_folder(journal)),
         effect=Effect.STOPS,
     )
@@ -134,7 +134,7 @@ def _found(journal: Journal, event: GradientsMissed, certainty: Certainty, more:
         certainty=certainty,
         summary=f"{who}{cut}{never}",
         evidence=(*evidence, more),
-        do=_cure(event.cut_by),
+        actions=_cure(event.cut_by),
         where=place or asked,
         effect=Effect.STOPS if nothing else Effect.SPOILS,
     )

@@ -100,7 +100,7 @@ def _found(run: LearningCurve, bad: Trouble, leap: Leap | None, grown: float | N
         summary=f"The gradients explode: {said}, and {in_words(bad)}."
         + (f" The targets reach {told(large.most)}." if large is not None else ""),
         evidence=tuple(evidence),
-        do=(
+        actions=(
             *(("scale the targets: divide them by their largest value, or by their standard deviation",) if large else ()),
             *(() if clipped else ("clip the gradients: clipnorm=1.0 in the optimizer",)),
             "leave the weights' initial values to Keras (Glorot; he_normal for ReLU); orthogonal with gain 1 in recurrent layers",

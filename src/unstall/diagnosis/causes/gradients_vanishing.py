@@ -111,7 +111,7 @@ def _found(run: LearningCurve, bad: Trouble, sample: WeightsSampled, sizes: list
             Evidence(f"it mostly falls from the last of {len(sizes)} layers to the first", len(sizes), MIN_LAYERS, (sample,)),
             Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
         ),
-        do=(
+        actions=(
             "use relu or gelu in the hidden layers instead of sigmoid or tanh",
             "put shortcuts around pairs of layers, and normalisation between them",
             "leave the weights' initial values to Keras",

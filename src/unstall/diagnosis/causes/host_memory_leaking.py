@@ -103,7 +103,7 @@ def _judged(
         certainty=Certainty.CERTAIN if sure else Certainty.LIKELY,
         summary=f"The program's memory grows by {size(growth.bytes_s * 60)} a minute and is not given back.{because}{full}",
         evidence=tuple(evidence),
-        do=do,
+        actions=do,
         where=place,
         details={"bytes_s": growth.bytes_s},
     )

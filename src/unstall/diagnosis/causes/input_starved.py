@@ -47,7 +47,7 @@ def examine(journal: Journal) -> Verdict:
         certainty=Certainty.CERTAIN if looked.share >= CERTAIN_SHARE and looked.wait is not None else Certainty.LIKELY,
         summary=f"{told(looked)} {stage}",
         evidence=(waiting(looked), *evidence),
-        do=_cures(looked),
+        actions=_cures(looked),
         where=place,
         effect=Effect.SLOWS,
     )

@@ -65,7 +65,7 @@ def examine(journal: Journal) -> Verdict:
             ),
             Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
         ),
-        do=(
+        actions=(
             'make whole numbers floats before they are divided: x.astype("float32") / 255, never //',
             "look at what comes out of your preprocessing, right before fit: x.min(), x.max()",
         ),

@@ -112,7 +112,7 @@ def _found(run: LearningCurve, bad: Trouble, inputs: BatchArray, first: dict[str
             ),
             Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
         ),
-        do=(
+        actions=(
             "scale them in the model: keras.layers.Rescaling(1 / 255) for pixels, as its first layer"
             if (inputs.most or 0.0) <= 255 and (inputs.least or 0.0) >= 0
             else "put keras.layers.Normalization(), adapted to the data, in front of the first layer",

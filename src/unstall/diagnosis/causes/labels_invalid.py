@@ -1,4 +1,4 @@
-"""The labels hold values that the loss cannot take: NaN, a class without an output, a -1, boxes that are inside out.
+"""The labels hold values that the loss cannot take: NaN, a class without an output, a -1, boxes that are inverted.
 
 What it is
 ----------
@@ -10,7 +10,7 @@ How we know
 -----------
 The labels given to fit are looked at, against the number of outputs and the loss. A class that the loss was told to ignore is
 none. Only losses of Keras itself are judged this way: what your own loss does with a label is its own affair, unless the loss
-has become NaN. NaN labels and boxes inside out are told once they have spoiled the loss.
+has become NaN. NaN labels and inverted boxes are told once they have spoiled the loss.
 
 When this is wrong
 ------------------
@@ -19,7 +19,7 @@ If labels that are out of range are masked by sample weights of 0 on purpose.
 What to do
 ----------
 Number the classes from 0. Give the layer one output per class. Leave out what has no label, or use `ignore_class`. Swap the
-corners of boxes that are inside out: `unstall data check` names them.
+corners of boxes that are inverted: `unstall data check` names them.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _crash(journal: Journal) -> Found | None:
                 certainty=Certainty.CERTAIN,
                 summary=f"The labels do not fit the model: {what}. The program ended with that error.",
                 evidence=(Evidence(f"{error.kind.split('.')[-1]}: {match.group(0)}", None, None, (error,)),),
-                do=("number the classes from 0", "give the last layer one output per class"),
+                actions=("number the classes from 0", "give the last layer one output per class"),
                 where=line,
                 effect=Effect.STOPS,
             )
@@ -109,7 +109,7 @@ def _refused(journal: Journal) -> Found | None:
                 f"numbers that are not finite in the labels of the batch: {count}", bad[0]["not_finite"], 0, (refused.looked,)
             ),
         ),
-        do=("leave out the rows without a label, or fill them: numpy.isfinite(labels)",),
+        actions=("leave out the rows without a label, or fill them: numpy.isfinite(labels)",),
         where=user_line(refused.error, program_folder(journal)),
         effect=Effect.STOPS,
     )
@@ -210,7 +210,7 @@ def _found(run: LearningCurve, labels: BatchArray, summary: str, evidence: Evide
         certainty=Certainty.CERTAIN,
         summary=summary,
         evidence=(evidence,),
-        do=do,
+        actions=do,
         where=short(run.journal, run.fit.where),
         effect=Effect.SPOILS,
     )

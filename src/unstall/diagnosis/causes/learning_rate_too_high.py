@@ -80,7 +80,7 @@ def _found(run: LearningCurve, bad: Trouble, leap: Leap) -> Found:
             Evidence(f"the learning rate is {rate}; usual is up to {told(usual)}", leap.rate, usual, (leap.sample,)),
             Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
         ),
-        do=(
+        actions=(
             f"try a tenth of the rate, {told((leap.rate or 0.0) / 10)}, then again; usual starts: 0.01 for SGD, 0.001 for Adam",
             "clip the gradients (clipnorm=1.0), and warm the rate up over the first some hundred steps",
         ),

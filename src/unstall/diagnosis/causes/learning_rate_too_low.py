@@ -85,7 +85,7 @@ def _sunk(run: LearningCurve, rate: float) -> Found:
             Evidence(fell, rate, OF_START * run.rates[0], (run.samples[0], newest)),
             Evidence(still, newest.facts["window"], UNMOVED_STEPS, (newest,)),
         ),
-        do=(
+        actions=(
             "give what lowers the rate a floor and patience, and a loss mode='min': ReduceLROnPlateau(patience=5, min_lr=1e-6)",
             "or give a decay in steps, not in epochs; or stop where nothing more is learned: EarlyStopping",
         ),
@@ -140,7 +140,7 @@ def _found(run: LearningCurve, rate: float, usual: float, sample: WeightsSampled
             ),
             Evidence(stands, run.late_loss, run.early_loss, (run.readings[0], run.late[-1])),
         ),
-        do=(
+        actions=(
             f"start with a rate of {told(usual)}",
             "give the decay in steps, not in epochs: decay_steps=steps_per_epoch"
             if run.model.get("schedule")

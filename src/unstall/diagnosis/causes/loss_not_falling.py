@@ -92,7 +92,7 @@ def _found(level: LoopSeen, late: list[StepsEnded], loss: float, steps: int, cha
             Evidence(f"no trend over {late[-1].last - late[0].first + 1:,} of {steps:,} steps", steps, MIN_STEPS, tuple(late)),
             Evidence("the weights do change", None, None, (changed,)),
         ),
-        do=(
+        actions=(
             "look at a few inputs with their labels as they come out of the pipeline: do they belong together?",
             "shuffle inputs and labels together, by one permutation",
             "see whether the model can learn one batch by heart: dataset.take(1).repeat()",

@@ -96,7 +96,7 @@ def examine(journal: Journal) -> Verdict:
         certainty=Certainty.CERTAIN,
         summary=f"{when}. {why}",
         evidence=_evidence(run, bad_inputs, when),
-        do=do,
+        actions=do,
         where=short(journal, line),
         effect=Effect.SPOILS,
     )
@@ -113,7 +113,9 @@ def _crash(journal: Journal) -> Found | None:
             certainty=Certainty.CERTAIN,
             summary="A number that is not finite came up, and the program's own check for that ended it.",
             evidence=(Evidence(f"{error.kind.split('.')[-1]}: {said}", None, None, (error,)),),
-            do=("look at the operation that the error names: a logarithm, root or division without a floor, or a bad input",),
+            actions=(
+                "look at the operation that the error names: a logarithm, root or division without a floor, or a bad input",
+            ),
             where=user_line(error, program_folder(journal)),
             effect=Effect.STOPS,
         )
@@ -153,7 +155,7 @@ def _refused(journal: Journal) -> Found | None:
         certainty=Certainty.CERTAIN if inputs or given else Certainty.LIKELY,
         summary=why,
         evidence=tuple(evidence),
-        do=do,
+        actions=do,
         where=user_line(refused.error, program_folder(journal)),
         effect=Effect.STOPS,
     )

@@ -134,7 +134,7 @@ def _as_called(run: LearningCurve) -> Found | None:
             certainty=min(said[0], Certainty.CERTAIN if outside else Certainty.LIKELY),
             summary=said[1],
             evidence=(Evidence(claim, None, None, (event,)),),
-            do=said[2],
+            actions=said[2],
             where=short(run.journal, run.model.get("compiled_at") or seen["where"]),
             effect=Effect.SPOILS,
         )
@@ -289,7 +289,7 @@ def _found(run: LearningCurve, output: Facts, loss: Facts, labels: BatchArray | 
         certainty=certainty,
         summary=summary,
         evidence=tuple(evidence),
-        do=do,
+        actions=do,
         where=short(run.journal, run.model.get("compiled_at") or run.fit.where),
         effect=Effect.SPOILS,
     )
@@ -308,7 +308,7 @@ def _crash(journal: Journal) -> Found | None:
             certainty=Certainty.CERTAIN,
             summary="The labels and the outputs do not have the shapes that the loss needs. The program ended with that error.",
             evidence=(Evidence(f"the error that ended it: {said}", None, None, (error,)),),
-            do=_AS_COLUMNS if _are_class_numbers(said) else _AS_OUTPUTS,
+            actions=_AS_COLUMNS if _are_class_numbers(said) else _AS_OUTPUTS,
             where=short(journal, compiled[-1].facts["where"]) if compiled else line,
             effect=Effect.STOPS,
         )

@@ -65,7 +65,7 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
             certainty=Certainty.CERTAIN,
             summary=f"The environment variable {variable} is not set, and the program needs it.",
             evidence=(Evidence(claim, variable, None, (error,)),),
-            do=(f"set it: export {variable}=…", "or give the program a default, and a message that names the variable"),
+            actions=(f"set it: export {variable}=…", "or give the program a default, and a message that names the variable"),
             where=user_line(error, folder),
         )
     image = unread_image(journal, error)
@@ -122,7 +122,7 @@ def _found(error: ErrorRaised, path: str, looked: PathLooked | None, line: str |
         elif looked.unset_variables and not do:
             do.append(f"not set, and asked for by the program: {', '.join(looked.unset_variables)}")
     do.append("correct the path, and let the program check its paths before it builds the model")
-    return Found(certainty=Certainty.CERTAIN, summary=summary, evidence=tuple(evidence), do=tuple(do), where=line)
+    return Found(certainty=Certainty.CERTAIN, summary=summary, evidence=tuple(evidence), actions=tuple(do), where=line)
 
 
 def _it(names: list[str]) -> str:
@@ -144,7 +144,7 @@ def _of_emptiness(journal: Journal) -> Verdict:
             Evidence(f"the pattern {pattern.pattern} matched no file", pattern.pattern, None, (pattern,)),
             Evidence("the data set ended before its first batch", 0, 1, tuple(empty[-1:])),
         ),
-        do=("correct the pattern or the folder", "let the program stop when it finds no files"),
+        actions=("correct the pattern or the folder", "let the program stop when it finds no files"),
         where=place(file, int(number), program_folder(journal)) if file else None,
         effect=Effect.STOPS,
     )

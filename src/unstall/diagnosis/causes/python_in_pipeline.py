@@ -84,7 +84,7 @@ def _found(journal: Journal, looked: InputStarvation, python: PythonInput) -> Fo
         certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
         summary=f"{told(looked)} The batches are made by your Python code in {python.function} at {python.place}{workers}.",
         evidence=tuple(evidence),
-        do=_CURES,
+        actions=_CURES,
         where=python.place,
         effect=Effect.SLOWS,
     )
@@ -103,7 +103,7 @@ def _by_the_stage(looked: InputStarvation, stage: StageWork) -> Found:
             Evidence(claim, stage.seconds, None, looked.pipeline.events[-1:]),
             Evidence(f"the program uses {looked.cores or 0.0:.1f} cores", looked.cores, WORKS_CORES, looked.hosts[-5:]),
         ),
-        do=_CURES,
+        actions=_CURES,
         where=stage.where,
         effect=Effect.SLOWS,
     )

@@ -137,7 +137,7 @@ def _found(journal: Journal, error: ErrorRaised, text: str, said: re.Match[str],
         certainty=Certainty.CERTAIN,
         summary=f"The data {how}{which}: {meaning}{place_in_file}.{steps_in_words(made)}",
         evidence=tuple(evidence),
-        do=(
+        actions=(
             "read every file once before training, and list those that fail",
             "leave the damaged ones out or replace them; dataset.ignore_errors() skips them unseen",
         ),

@@ -144,7 +144,7 @@ def _found(fill: Fill, fills: list[Fill]) -> Found:
         certainty=Certainty.CERTAIN,
         summary=summary,
         evidence=tuple(evidence),
-        do=(
+        actions=(
             "shuffle before the costly stage: the file names or the raw records, with a large buffer",
             f"or make the buffer smaller than {fill.target:,}: a few thousand are enough where the files are shuffled",
             *([] if fill.is_over else ["or wait: it goes on by itself"]),

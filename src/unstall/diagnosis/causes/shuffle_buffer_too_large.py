@@ -132,7 +132,7 @@ def _found(journal: Journal, filling: ShuffleBuffer, kill: MemoryKill | None, di
         certainty=Certainty.CERTAIN if sure and planned is not None else Certainty.LIKELY,
         summary=f"The shuffle buffer{at} keeps {filling.kept:,} elements{needs}; {size(free)} were free.{then}",
         evidence=tuple(_evidence(filling, kill)),
-        do=(
+        actions=(
             f"shuffle before the decoding{at}: file names and records are small",
             f"or make the buffer smaller: {_fitting(filling)}",
         ),

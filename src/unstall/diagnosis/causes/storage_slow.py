@@ -107,7 +107,7 @@ def _found(looked: InputStarvation, python: PythonInput | None, stage: StageWork
         certainty=Certainty.CERTAIN if disk and looked.wait is not None else Certainty.LIKELY,
         summary=f"{told(looked)} {reading}.{speed}{idle}",
         evidence=tuple(evidence),
-        do=(
+        actions=(
             "copy the data to a local disk before the training",
             "or read several files at once (interleave with num_parallel_calls) and fetch ahead (prefetch)",
             "or keep it in fewer, larger files: TFRecord shards of about 100 MB",

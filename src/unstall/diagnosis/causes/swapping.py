@@ -99,7 +99,7 @@ def _found(journal: Journal, swapping: list[HostSampled], count: int, waiting: f
         summary=f"The program has {needs} of memory{limit}: {size(rate)} a second are read back from swap space, "
         "and the program waits for the disk meanwhile.",
         evidence=tuple(evidence),
-        do=(
+        actions=(
             "use less memory: smaller batches and buffers, fewer workers, data read piece by piece",
             "or give the program more of it: a higher limit, a larger machine, or end what else uses it",
         ),

@@ -72,7 +72,7 @@ def _found(stall: Stall, still: StuckThread, dead: DeadThread, name: str, folder
         certainty=Certainty.LIKELY if _others(still) else Certainty.CERTAIN,
         summary=f"Thread {dead.words}. The program waits for `{name}` at {place}, which that thread used.",
         evidence=tuple(evidence),
-        do=(
+        actions=(
             "mend the error that the thread ended with",
             "let a failing thread say so: catch the error there, put it into the queue and raise it where the batches are taken",
             "or use concurrent.futures, whose result() raises the error of a thread",

@@ -93,7 +93,7 @@ def _found(run: LearningCurve, bad: Trouble, windows: list[WeightsSampled], dead
             Evidence("other weights of the model do change", None, None, (windows[-1],)),
             Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
         ),
-        do=(
+        actions=(
             "start the biases at 0, and leave the weights' initial values to Keras",
             "use leaky_relu or gelu, which cannot die in this way",
             "try a tenth of the learning rate",

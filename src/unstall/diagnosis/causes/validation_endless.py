@@ -132,7 +132,7 @@ def _without_steps(journal: Journal, validation: Validation) -> Verdict:
             Evidence("the validation's input has no end, and no number of steps was given", "endless", None, (source,)),
             _progress(validation),
         ),
-        do=(
+        actions=(
             "leave repeat() (or `while True:`) out of the validation data",
             f"or give {validation.argument}: the number of samples divided by the batch size",
         ),
@@ -155,7 +155,7 @@ def _in_own_loop(validation: Validation, passes: float) -> Verdict:
             Evidence("the validation's data set has no end", "endless", None, (validation.source,)),
             _progress(validation),
         ),
-        do=(
+        actions=(
             "leave repeat() out of the validation data",
             "or loop over dataset.take(number of batches): the number of samples divided by the batch size",
         ),
@@ -207,7 +207,7 @@ def _too_many(
         certainty=certainty,
         summary=(f"{validation.argument} is {wanted:,}{of_pass}. {so_far}{waits}"),
         evidence=(evidence, _progress(validation)),
-        do=(
+        actions=(
             f"give {validation.argument}={per_pass}"
             if per_pass
             else f"divide {validation.argument} by the batch size, if it is the number of samples",

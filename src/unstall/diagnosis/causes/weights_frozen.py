@@ -80,7 +80,7 @@ def _found_by_error(journal: Journal, error: ErrorRaised) -> Found:
         certainty=Certainty.CERTAIN,
         summary="The optimizer was built for other variables than those it is given, and refuses them.",
         evidence=(Evidence(f"the program ended with: {said(error).line}", None, None, (error,)),),
-        do=("make a new optimizer for these variables, or build it with all variables that it will be given",),
+        actions=("make a new optimizer for these variables, or build it with all variables that it will be given",),
         where=user_line(error, program_folder(journal)),
         effect=Effect.STOPS,
     )
@@ -106,7 +106,7 @@ def _found_nothing(journal: Journal, fit: FitBegan, event: LoopSeen) -> Found:
         certainty=Certainty.CERTAIN,
         summary=f"The model has no trainable weights: {frozen}.",
         evidence=(Evidence(f"0 of {seen['all_parameters']:,} parameters are trainable{layers}", 0, None, (event,)),),
-        do=(
+        actions=(
             "set trainable = True on the layers that are to learn, before compile",
             "check that the layer you set free has weights: an activation or a dropout has none",
         ),
@@ -154,7 +154,7 @@ def _found(
             Evidence(f"{listed(names)}: not one bit has changed in {steps:,} steps", steps, MIN_STEPS, (last,)),
             Evidence(why, last.facts["learning_rate"], None, (last,)),
         ),
-        do=do,
+        actions=do,
         where=place,
         effect=Effect.SPOILS,
     )

@@ -136,7 +136,7 @@ def told_before(progress: Progress | None) -> Callable[[Question], None] | None:
     def tell(question: Question) -> None:
         nonlocal asked
         settings = question.settings
-        images = f"{settings['micro_batch']} images, {settings['precision']}{', remat' if settings['remat'] else ''}"
+        images = f"{settings['micro_batch_size']} images, {settings['precision']}{', remat' if settings['remat'] else ''}"
         doing = "measuring" if question.way == "measured" else "estimating" if question.way == "estimated" else "compiling"
         progress(f"{doing} {question.phase} ({images})", asked, 0)
         asked += 1

@@ -102,7 +102,7 @@ def compiled(detector: Detector, settings: Settings, phase: Phase, card: Mapping
     said = _said(executable.memory_analysis())
     need = said["argument"] + said["output"] - said["alias"] + said["temp"]
     said[RECOMPUTED] = executable.as_text().count(RECOMPUTED_MARK) if card else 0
-    layers = layers_of(detector, settings.at_once, settings.most_boxes)
+    layers = layers_of(detector, settings.at_once, settings.max_boxes_per_image)
     return split(need, sizes_of(detector, settings, phase), layers, said)
 
 
@@ -113,7 +113,7 @@ def _training(detector: Detector, settings: Settings, place: Any) -> Any:
 
     stepping = Step(detector, settings, total_steps=1).stepping
     assert isinstance(stepping, JaxTrainStep)
-    batch = _batch(detector, settings.batch_size, settings.most_boxes, place)
+    batch = _batch(detector, settings.batch_size, settings.max_boxes_per_image, place)
     return stepping.lowered(batch, place).compile()
 
 
@@ -131,14 +131,14 @@ def _evaluation(detector: Detector, settings: Settings, place: Any) -> Any:
 
     groups = (detecting.trainable_variables, detecting.non_trainable_variables)
     state = [[_shape(variable.shape, variable.dtype, place) for variable in group] for group in groups]
-    images = _batch(detector, settings.at_once, settings.most_boxes, place)["images"]
+    images = _batch(detector, settings.at_once, settings.max_boxes_per_image, place)["images"]
     return jax.jit(detect).lower(*state, images).compile()
 
 
-def _batch(detector: Detector, images: int, most_boxes: int, place: Any) -> dict[str, Any]:
+def _batch(detector: Detector, images: int, max_boxes_per_image: int, place: Any) -> dict[str, Any]:
     from unstall.training.step.activations import batch_shapes
 
-    shapes = batch_shapes(tuple(detector.settings.image_px), images, most_boxes)
+    shapes = batch_shapes(tuple(detector.settings.image_px), images, max_boxes_per_image)
     return {name: _shape(shape, kind, place) for name, (shape, kind) in shapes.items()}
 
 

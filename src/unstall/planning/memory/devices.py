@@ -1,6 +1,7 @@
 """What a training could run on: this machine's card or its cores, or a card of a table, which need not be there.
 
-The table is `cards.json`; a file of the same form takes its place (`unstall plan --cards FILE`). Standard library and NVML only.
+The table is `cards.json`; a file of the same form takes its place (`unstall plan --device-table FILE`). Standard library and
+NVML only.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def estimated(detector: Detector, settings: Settings, phase: Phase, on_cores_by:
     from unstall.detectors.layers.conv_norm import leaf_layers
 
     images = settings.at_once
-    layers = layers_of(detector, images, settings.most_boxes)
+    layers = layers_of(detector, images, settings.max_boxes_per_image)
     sizes = sizes_of(detector, settings, phase)
     held = HELD_ON_CORES[on_cores_by][phase] if on_cores_by else HELD[phase] * (HELD_WITH_REMAT if settings.remat else 1.0)
     sums = sizes.trainable if settings.micro_batches > 1 else 0  # of the gradients so far
@@ -71,8 +71,8 @@ def sizes_of(detector: Detector, settings: Settings, phase: Phase) -> Sizes:
 
     program = Program(detector, settings)
     weights, trainable = _bytes(program.variables), _bytes(program.trained)
-    average = _bytes(program.changing) if settings.average_decay else 0
-    shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_size, settings.most_boxes)
+    average = _bytes(program.changing) if settings.ema_decay else 0
+    shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_size, settings.max_boxes_per_image)
     input_ = sum(math.prod(shape) * WIDTH[kind] for shape, kind in shapes.values())
     if phase == "evaluation":
         return Sizes(weights, 0, 0, input_)

@@ -21,7 +21,7 @@ COSTS = {
 class Choice:
     precision: Precision
     remat: bool
-    micro_batch: int
+    micro_batch_size: int
 
     def as_plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -66,19 +66,19 @@ def ways(wanted: Choice, batch_size: int, has_bfloat16: bool) -> Iterator[tuple[
     if not choice.remat:
         choice = replace(choice, remat=True)
         yield "remat", choice
-    if choice.micro_batch > 1:
+    if choice.micro_batch_size > 1:
         yield "micro-batch", choice
 
 
 def _largest_divisor(choice: Choice, batch_size: int, need: Need, limit: int) -> Choice:
     """Of the sizes that divide the batch and are smaller than the one that did not fit. The line through two of them says where
     to look first; the smallest one is the answer where none fits."""
-    sizes = [size for size in range(1, choice.micro_batch) if batch_size % size == 0]
-    looked = {choice.micro_batch: need(choice)}
+    sizes = [size for size in range(1, choice.micro_batch_size) if batch_size % size == 0]
+    looked = {choice.micro_batch_size: need(choice)}
 
     def look(size: int) -> int:
         if size not in looked:
-            looked[size] = need(replace(choice, micro_batch=size))
+            looked[size] = need(replace(choice, micro_batch_size=size))
         return looked[size]
 
     low, high = 0, len(sizes) - 1  # of places: everything above `high` does not fit
@@ -90,7 +90,7 @@ def _largest_divisor(choice: Choice, batch_size: int, need: Need, limit: int) ->
         else:
             high = place - 1
         guess = _guess(sizes, looked, limit)
-    return replace(choice, micro_batch=sizes[low])
+    return replace(choice, micro_batch_size=sizes[low])
 
 
 def _guess(sizes: list[int], looked: dict[int, int], limit: int) -> int:

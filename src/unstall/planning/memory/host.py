@@ -55,12 +55,12 @@ def host_need(
     largest_pixels: int | None = None,
 ) -> HostNeed:
     """`input_bytes` are of one batch, `state_bytes` of a checkpoint."""
-    threads = settings.input_threads or len(os.sched_getaffinity(0))
+    threads = settings.num_input_workers or len(os.sched_getaffinity(0))
     canvas = input_bytes // settings.batch_size
     return HostNeed(
         framework=FRAMEWORK_BYTES[backend],
-        ahead=max(settings.ahead_bytes, 2 * input_bytes),  # the one in use and the next are there whatever was asked for
-        cache=0 if settings.cache_folder else settings.cache_bytes,
+        ahead=max(settings.prefetch_bytes, 2 * input_bytes),  # the one in use and the next are there whatever was asked for
+        cache=0 if settings.cache_dir else settings.cache_bytes,
         # Decoded and turned upright an image exists twice, and so does the canvas that it is drawn on.
         scratch=threads * (2 * 3 * (largest_pixels or USUAL_PIXELS) + 2 * canvas),
         snapshot=state_bytes,

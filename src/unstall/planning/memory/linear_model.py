@@ -30,7 +30,7 @@ def itself(settings: Settings, ask: Callable[[Settings], Answer]) -> Answer:
 
 
 def _one_pass(settings: Settings, images: int) -> Settings:
-    return changed(settings, {"batch_size": images, "micro_batch": images})
+    return changed(settings, {"batch_size": images, "micro_batch_size": images})
 
 
 def through(low: Answer, high: Answer, images: int) -> Answer:

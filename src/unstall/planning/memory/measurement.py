@@ -27,10 +27,10 @@ def measured(detector: Detector, settings: Settings, phase: Phase) -> Answer:
     from unstall.training.step.activations import batch_shapes, layers_of
 
     images = settings.at_once
-    layers = layers_of(detector, images, settings.most_boxes)
+    layers = layers_of(detector, images, settings.max_boxes_per_image)
     sizes = sizes_of(detector, settings, phase)
     before = forget_peak()
-    shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_size, settings.most_boxes)
+    shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_size, settings.max_boxes_per_image)
     batch = {name: np.zeros(shape, kind) for name, (shape, kind) in shapes.items()}
     if phase == "training":
         _train(detector, settings, batch)

@@ -13,10 +13,11 @@ Phase = Literal["training", "evaluation"]
 Way = Literal["compiled", "compiled on the card", "compiled for the CPU", "measured", "estimated"]
 # The settings that the memory of a step depends on; the others are left out, so that one answer serves many runs.
 RELEVANT = (
-    "model", "detector", "precision", "remat", "batch_size", "micro_batch", "optimizer", "momentum", "weight_decay", "clip_norm",
-    "average_decay", "most_boxes", "schedule", "deterministic",
+    "model", "detector", "precision", "remat", "batch_size", "micro_batch_size", "optimizer", "momentum", "weight_decay",
+    "clip_norm",
+    "ema_decay", "max_boxes_per_image", "lr_schedule", "deterministic",
 )  # fmt: skip
-ON_OR_OFF = ("momentum", "weight_decay", "clip_norm", "average_decay")  # how much does not matter
+ON_OR_OFF = ("momentum", "weight_decay", "clip_norm", "ema_decay")  # how much does not matter
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,9 @@ def question(settings: Settings, classes: int | None, phase: Phase, backend: str
         relevant[name] = getattr(Settings, name) or 0.5 if relevant[name] else 0.0
     if classes is not None:
         relevant["detector"] = {**relevant["detector"], "classes": classes}
-    relevant["micro_batch"] = settings.at_once
+    relevant["micro_batch_size"] = settings.at_once
     if phase == "evaluation":
-        relevant |= {"batch_size": relevant["micro_batch"], "remat": False}
+        relevant |= {"batch_size": relevant["micro_batch_size"], "remat": False}
     return Question(relevant, phase, backend, way, dict(card))
 
 

@@ -1,7 +1,7 @@
 """Plans the memory of a run before it runs.
 
 plan = memory.plan(settings, devices.named("a100"), classes=20)
-plan.fits, plan.changes()       # False, {}; or what to change: {"precision": "bfloat16", "micro_batch": 8}
+plan.fits, plan.changes()       # False, {}; or what to change: {"precision": "bfloat16", "micro_batch_size": 8}
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ class _Planner:
         return self.answer(choice).room
 
     def answer(self, choice: Choice, phase: Phase = "training", batch_size: int | None = None) -> Answer:
-        settings = changed(self.settings, {"micro_batch": None, "batch_size": batch_size or self.settings.batch_size})
+        settings = changed(self.settings, {"micro_batch_size": None, "batch_size": batch_size or self.settings.batch_size})
         settings = changed(settings, choice.as_plain())
         if self.source.way == "measured":
             return self._measured(settings, phase)
@@ -215,9 +215,9 @@ class _Planner:
 
     def _evaluation(self, choice: Choice, training: Answer) -> tuple[int, Answer]:
         """Of as many images at once as are trained, or of half as many and so on, until it fits beside the training's state."""
-        images = choice.micro_batch
+        images = choice.micro_batch_size
         while True:
-            answer = self.answer(replace(choice, micro_batch=images), "evaluation", images)
+            answer = self.answer(replace(choice, micro_batch_size=images), "evaluation", images)
             if images == 1 or with_state(answer, training) <= self.limit:
                 return images, answer
             images //= 2
@@ -228,6 +228,6 @@ class _Planner:
         looks = replace(self, source=quicker[0]) if quicker and self.source.way == "compiled on the card" else self
 
         def need(images: int) -> int:
-            return looks.answer(replace(choice, micro_batch=images), batch_size=images).room
+            return looks.answer(replace(choice, micro_batch_size=images), batch_size=images).room
 
-        return largest(need, looks.limit, MAX_IMAGES, choice.micro_batch, looks.is_squeezed)
+        return largest(need, looks.limit, MAX_IMAGES, choice.micro_batch_size, looks.is_squeezed)

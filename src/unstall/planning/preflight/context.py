@@ -45,11 +45,11 @@ class Context:
 
         if self.settings.data is None:
             return None
-        return read(self.settings.data, self.settings.format, self.progress, self.settings.labels)
+        return read(self.settings.data, self.settings.format, self.progress, self.settings.label_map)
 
     @property
     def images(self) -> int:
-        return len(self.data.examples) if self.data is not None else self.settings.shapes
+        return len(self.data.examples) if self.data is not None else self.settings.synthetic_images
 
     @cached_property
     def images_to_learn_from(self) -> int:
@@ -57,7 +57,7 @@ class Context:
         from unstall.training.loop.datasets import images_to_learn_from, to_learn_from
 
         if self.data is None:
-            return to_learn_from(self.settings.shapes, self.settings)
+            return to_learn_from(self.settings.synthetic_images, self.settings)
         return images_to_learn_from(self.data, self.settings)
 
     @property
@@ -95,7 +95,7 @@ class Context:
     @property
     def checkpoint_bytes(self) -> int:
         """Weights, what the optimizer keeps of each, and their moving average."""
-        copies = 1 + SLOTS[self.settings.optimizer] + (self.settings.average_decay > 0)
+        copies = 1 + SLOTS[self.settings.optimizer] + (self.settings.ema_decay > 0)
         return self.weights_bytes * copies
 
     @cached_property
@@ -107,5 +107,5 @@ class Context:
         return max(sizes, default=0) * 3
 
     @property
-    def input_threads(self) -> int:
-        return self.settings.input_threads or len(os.sched_getaffinity(0))
+    def num_input_workers(self) -> int:
+        return self.settings.num_input_workers or len(os.sched_getaffinity(0))

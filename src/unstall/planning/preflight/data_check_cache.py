@@ -32,7 +32,7 @@ def name_of(data: DataSet, settings: Settings) -> str:
     files = {data.path, *(example.image.path for example in data.examples if example.image is not None)}
     root = data.root or data.path
     files |= {root / example.origin.file for example in data.examples} | {root / file for file in data.files}
-    files |= {located(settings.labels)} if settings.labels else set()
+    files |= {located(settings.label_map)} if settings.label_map else set()
     facts = _in_bucket(data.path) if isinstance(data.path, BucketPath) else [(str(path), *_facts(path)) for path in sorted(files)]
     told = json.dumps([unstall.__version__, LAYOUT, data.format, list(data.classes), len(data.examples), facts])
     return hashlib.sha256(told.encode()).hexdigest()[:32]

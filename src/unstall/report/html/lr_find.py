@@ -1,4 +1,4 @@
-"""The plot of `unstall sweep`: loss against rate, as a picture, a page, and in characters on a terminal."""
+"""The plot of `unstall lr-find`: loss against rate, as a picture, a page, and in characters on a terminal."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def write_plot(plain: dict[str, Any], target: Path) -> None:
         raise InvalidInputError(f"Cannot write the picture to '{target}': {error.strerror}.") from None
 
 
-def write_sweep(plain: dict[str, Any], target: Path) -> None:
+def write_lr_find(plain: dict[str, Any], target: Path) -> None:
     from unstall.report.html.page import write_page
 
     picture = f"data:image/png;base64,{base64.b64encode(plot(plain)).decode('ascii')}"
-    write_page("sweep.html", target, told=plain, picture=picture)
+    write_page("lr_find.html", target, told=plain, picture=picture)
 
 
 def plot(plain: dict[str, Any]) -> bytes:
@@ -40,13 +40,12 @@ def plot(plain: dict[str, Any]) -> bytes:
 
     figure = Figure(figsize=(9, 5), dpi=110, layout="constrained")
     axis = figure.subplots()
-    rates, curve = plain["rates"], plain["smoothed"]
+    rates, curve = plain["learning_rates"], plain["smoothed"]
     axis.plot(rates, plain["losses"], color=INK, alpha=0.25, linewidth=1, label="each step")
     axis.plot(rates, curve, color=INK, linewidth=2, label="smoothed")
-    if plain["suggestion"]["rate"] is not None:
-        axis.axvline(
-            plain["suggestion"]["rate"], color="tab:green", linestyle="--", label=f"suggested: {plain['suggestion']['rate']:g}"
-        )
+    suggested = plain["suggestion"]["learning_rate"]
+    if suggested is not None:
+        axis.axvline(suggested, color="tab:green", linestyle="--", label=f"suggested: {suggested:g}")
     axis.set_xscale("log")
     axis.set_ylim(*_range(curve))
     axis.legend(frameon=False)
@@ -56,15 +55,15 @@ def plot(plain: dict[str, Any]) -> bytes:
     return out.getvalue()
 
 
-def show_sweep(plain: dict[str, Any], out: Console) -> None:
+def show_lr_find(plain: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
-    for line in drawn(plain["rates"], plain["smoothed"], plain["suggestion"]["rate"]):
+    for line in drawn(plain["learning_rates"], plain["smoothed"], plain["suggestion"]["learning_rate"]):
         print_line(out, Text(line, style="cyan"))
     found = plain["suggestion"]
     print_line(out, Text(f"{plain['model']}, {plain['optimizer']}, batch {plain['batch_size']}: {found['why']}"))
-    if found["rate"] is not None:
-        print_line(out, Text(f"suggested: --rate {found['rate']:g}", style="bold green"))
+    if found["learning_rate"] is not None:
+        print_line(out, Text(f"suggested: --learning-rate {found['learning_rate']:g}", style="bold green"))
 
 
 def drawn(rates: list[float], curve: list[float], suggested: float | None) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from unstall.base.exit_codes import INTERRUPTED
 from unstall.base.redact.environment import masked_command
+from unstall.config.aliases import current_names
 from unstall.diagnosis.dead_threads import DeadThread, dead_threads
 from unstall.diagnosis.fatal_error import fatal_error, said, user_line
 from unstall.diagnosis.findings import Diagnosis, Finding
@@ -272,8 +273,8 @@ def repairs(journal: Journal) -> list[dict[str, Any]]:
             "remedy": plan.remedy,
             "cause": plan.cause,
             "verb": plan.verb,
-            "change": plan.change,
-            "before": plan.undo,
+            "change": current_names(plan.change),
+            "before": current_names(plan.undo),
             "why": plan.why,
             "happened": plan.happened,
             "evidence": plan.evidence,

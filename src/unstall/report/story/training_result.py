@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from unstall.base.exit_codes import ExitCode
+from unstall.config.aliases import current_names
 from unstall.journal.run_folder import RunFolder
 
 
@@ -18,7 +19,7 @@ def told(run: RunFolder, exit_code: int, preflight: dict[str, Any]) -> dict[str,
         "ending": endings.get(exit_code, "failed"),
         "score": _stored(run),
         "files": _files(run),
-        "settings": run.read_settings(),
+        "settings": current_names(run.read_settings()),
         "preflight": preflight,
         "story": run.read_story(),
     }

@@ -64,7 +64,7 @@ def _parts(plain: dict[str, Any]) -> Table:
     room = training["need"] + training["input"] + training["weights"]
     table.add_row("with the next batch and first weights", size(room), "", "")
     table.add_row("with the training's state", "", size(evaluation["with_the_training"]), "")
-    table.add_row("images at once", str(plain["chosen"]["micro_batch"]), str(evaluation["images"]), "")
+    table.add_row("images at once", str(plain["chosen"]["micro_batch_size"]), str(evaluation["images"]), "")
     return table
 
 
@@ -86,7 +86,7 @@ def _ways(plain: dict[str, Any]) -> Table:
         fits = Text("fits", "green") if each["fits"] else Text("does not fit", "red")
         remat = "yes" if choice["remat"] else "no"
         table.add_row(
-            each["what"], choice["precision"], remat, str(choice["micro_batch"]), size(each["need_bytes"]), fits,
+            each["what"], choice["precision"], remat, str(choice["micro_batch_size"]), size(each["need_bytes"]), fits,
             Text(each["costs"], "dim"),
         )  # fmt: skip
     return table
@@ -106,9 +106,9 @@ def _verdict(plain: dict[str, Any]) -> Any:
     more = " or more" if largest == plain["max_images"] else ""
     found = f" The largest micro-batch that fits so: {largest}{more}." if largest is not None else ""
     if not plain["fits"]:
-        return Text(f"nothing fits, not even a micro-batch of {plain['chosen']['micro_batch']}.{found}", "bold red")
+        return Text(f"nothing fits, not even a micro-batch of {plain['chosen']['micro_batch_size']}.{found}", "bold red")
     if plain["device"]["is_here"] and not plain["host"]["fits"]:
-        fix = "smaller --cache-bytes, --ahead-bytes or --micro-batch, or fewer --input-threads"
+        fix = "smaller --cache-bytes, --prefetch-bytes or --micro-batch-size, or fewer --num-input-workers"
         return Text(f"it fits the device, but not the memory of the host: {fix}.{found}", "bold red")
     if not plain["changes"]:
         return Text(f"a batch of {plain['batch_size']} fits as wanted.{found}", "green")

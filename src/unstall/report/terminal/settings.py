@@ -38,12 +38,14 @@ def show_models(plain: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")  # so that it fits into 80 columns
-    for name in ("model", "weights", "image", "batch", "epochs", "optimizer", "rate"):
+    for name in ("model", "weights", "image", "batch", "epochs", "optimizer", "lr"):
         table.add_column(name, justify="left" if name in {"model", "optimizer"} else "right", no_wrap=True)
     for row in plain["models"]:
         image = "×".join(map(str, row["image_px"]))
         rest = (str(row[name]) for name in ("batch_size", "epochs", "optimizer"))
-        table.add_row(Text(row["model"], style="bold"), f"{row['parameters'] / 1e6:.1f} M", image, *rest, f"{row['rate']:g}")
+        table.add_row(
+            Text(row["model"], style="bold"), f"{row['parameters'] / 1e6:.1f} M", image, *rest, f"{row['learning_rate']:g}"
+        )
     print_clean(out, table)
     for family, summary in plain["families"].items():
         print_line(out, Text(f"{family}: {summary}", style="dim"))

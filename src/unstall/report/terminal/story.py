@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.base.console import grid, print_clean
 from unstall.base.formatting import cleaned, counted, duration, size
+from unstall.config.aliases import current_names
 from unstall.report.story.outcome import CLEAR, EVERY_CAUSE, FOUND, QUESTIONS, UNEXPLAINED, UNKNOWN, known_end
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ def places(story: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def repair_line(repair: dict[str, Any]) -> str:
-    """3: device_memory_exhausted in step 1,234: micro_batch 8 → 4; it helped."""
+    """3: device_memory_exhausted in step 1,234: micro_batch_size 8 → 4; it helped."""
     if not repair["attempt"]:
         return f"before the first step: {changes(repair)}"
     outcome = "it helped" if repair["helped"] else "undone, it did not help" if repair["undone"] else "not seen to help yet"
@@ -264,7 +265,7 @@ def repair_line(repair: dict[str, Any]) -> str:
 
 
 def changes(repair: dict[str, Any]) -> str:
-    """micro_batch 8 → 4, or that the run was resumed."""
+    """micro_batch_size 8 → 4, or that the run was resumed."""
     told = [f"{name} {_short(repair['before'].get(name))} → {_short(value)}" for name, value in repair["change"].items()]
     return ", ".join(told) or ("begun again" if repair["verb"] == "restart" else f"resume {from_where(repair)}")
 
@@ -273,7 +274,9 @@ def from_where(repair: dict[str, Any]) -> str:
     """Who goes on from a checkpoint goes on from some step; only a guest of another machine's run does not know which."""
     if repair["from_step"] > 0 or repair["verb"] != "resume from":
         return f"from step {repair['from_step']:,}"
-    return "from the beginning" if "rate" in repair["change"] else "from the newest checkpoint of worker 0"
+    return (
+        "from the beginning" if "learning_rate" in current_names(repair["change"]) else "from the newest checkpoint of worker 0"
+    )
 
 
 def _short(value: Any) -> str:

@@ -9,7 +9,7 @@ from unstall.base.console import print_clean, print_line, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-NEEDED = frozenset({"data", "labels", "validation"})  # without which no training begins
+NEEDED = frozenset({"data", "label_map", "val_data"})  # without which no training begins
 NAMES = 3  # of fields with the same reason
 COLOUR = {"carried over": "green", "changed": "yellow", "left out": "cyan", "unknown": "red"}
 

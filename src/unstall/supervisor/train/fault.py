@@ -257,10 +257,10 @@ def _number(value: float | None) -> str:
 
 def treat(fault: Fault) -> Plan | NoRemedy:
     """The first remedy whose turn it is that can help, within the number of repairs that the run may have."""
-    most = fault.settings.most_repairs
+    most = fault.settings.max_restarts
     made = sum(plan.attempt > 0 for plan in fault.plans)
     if made >= most:
-        return NoRemedy(f"{made} repairs have been made, and most_repairs is {most}" if most else "repairs are switched off")
+        return NoRemedy(f"{made} repairs have been made, and max_restarts is {most}" if most else "repairs are switched off")
     for module in remedies.remedies_for(fault.kind):
         plan: Plan | None = module.plan(fault)
         if plan is not None and module.SAFETY is Safety.AUTO:

@@ -11,7 +11,8 @@ from typing import Any
 
 from unstall.base.errors import AccessDeniedError, InvalidInputError, RunNotFoundError
 from unstall.base.private_files import make_private_folder, write_private
-from unstall.config.settings import Settings, as_plain, changed, from_plain
+from unstall.config.aliases import current_names
+from unstall.config.settings import Settings, as_plain, changed, from_stored
 from unstall.config.sources import going_on
 from unstall.data.check import defects
 from unstall.journal import run_folder
@@ -21,7 +22,7 @@ from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Kind, Verb
 from unstall.storage import is_bucket, located, run_lookup
 
-REMEDIES = {"precision": "use_bfloat16", "remat": "enable_remat", "micro_batch": "shrink_micro_batch"}
+REMEDIES = {"precision": "use_bfloat16", "remat": "enable_remat", "micro_batch_size": "shrink_micro_batch"}
 
 
 def refuse_contradiction(resume: str | None, out: str | None, config: str | None) -> None:
@@ -39,7 +40,7 @@ def refuse_contradiction(resume: str | None, out: str | None, config: str | None
 
 def sources_of(run: RunFolder, settings: Settings) -> dict[str, str]:
     """Where the settings of a run that goes on came from: its beginning, or a repair on the way; not those that nobody set."""
-    given = run.read_settings(are_given=True) if run.settings_given_path.exists() else {}
+    given = current_names(run.read_settings(are_given=True)) if run.settings_given_path.exists() else {}
     usual, values = as_plain(Settings()), as_plain(settings)
     of_repairs = {name: "a repair" for name, value in values.items() if name in given and value != given[name]}
     return {**{name: "the run" for name, value in values.items() if value != usual[name]}, **of_repairs}
@@ -48,7 +49,7 @@ def sources_of(run: RunFolder, settings: Settings) -> dict[str, str]:
 def going_on_with(name: str, options: Mapping[str, Any]) -> tuple[RunFolder, Settings]:
     """A run that was begun by `unstall train`, and its settings with what was asked to be other."""
     run = _found(name)
-    before = from_plain(run.read_settings(), f"{run.settings_path}: ")
+    before = from_stored(run.read_settings(), f"{run.settings_path}: ")
     return run, going_on(before, options)
 
 

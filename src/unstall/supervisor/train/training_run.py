@@ -17,7 +17,7 @@ from unstall.base import exit_codes
 from unstall.base.errors import BucketError, UnstallError
 from unstall.base.private_files import make_private_folder
 from unstall.base.processes import SUPERVISOR
-from unstall.config.settings import Settings, as_plain, changed, from_plain
+from unstall.config.settings import Settings, as_plain, changed, from_stored
 from unstall.journal.events import PlanMade, PlanUndone, PlanVerified, RepairsEnded
 from unstall.journal.lock import alone_with
 from unstall.journal.run_folder import RunFolder
@@ -46,8 +46,8 @@ def train(run: RunFolder, options: RunOptions, worker: Sequence[str] = WORKER) -
     """Trains what settings.json says. The exit code: 0 done, 75 interrupted and to be resumed, 6 done but not all of it is in its
     bucket, else how the worker ended."""
     json_report.refuse_unwritable(options.json_target)
-    settings = from_plain(run.read_settings(), f"{run.settings_path}: ")
-    first = engines.process_envs(os.environ, settings.workers)[0]  # of this machine
+    settings = from_stored(run.read_settings(), f"{run.settings_path}: ")
+    first = engines.process_envs(os.environ, settings.num_workers)[0]  # of this machine
     own = run.of_worker(first.worker)
     make_private_folder(own.path)
     with alone_with(own):
@@ -107,7 +107,7 @@ class TrainingRun:
 
     def start_workers(self) -> WorkerGroup:
         """Those that this machine has of the run; an engine may say others, or another place to meet, each time."""
-        who = engines.process_envs(os.environ, self.settings.workers)
+        who = engines.process_envs(os.environ, self.settings.num_workers)
         self._is_guest = not who[0].is_first
         self._folder.of_workers = [self.run.of_worker(each.worker).path for each in who]
         return WorkerGroup(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
@@ -173,7 +173,7 @@ class TrainingRun:
         from_step = fault.newest_checkpoint if plan.from_step is None else plan.from_step
         made = PlanMade(
             at=time.time(), remedy=plan.remedy, cause=fault.kind.value, verb=plan.verb.value, change=dict(plan.change),
-            undo=dict(plan.undo), why=plan.why, attempt=self._repairs() + 1, most=self.settings.most_repairs, step=fault.step,
+            undo=dict(plan.undo), why=plan.why, attempt=self._repairs() + 1, most=self.settings.max_restarts, step=fault.step,
             from_step=from_step, happened=fault.happened, evidence=list(fault.evidence), verify=plan.verify.words,
         )  # fmt: skip
         self.plans.append(made)
@@ -233,7 +233,7 @@ class TrainingRun:
             self.verified.add(made.attempt)
             how = pending.sign.words
             monitor.watch.note(PlanVerified(at=time.time(), remedy=made.remedy, how=how, attempt=made.attempt))
-            if "micro_batch" in made.change:
+            if "micro_batch_size" in made.change:
                 batch_size_cache.remember(self.settings, self._machine)
 
     def begin_with_what_fits(self) -> None:
@@ -241,14 +241,14 @@ class TrainingRun:
         fits = batch_size_cache.recall(self.settings, self._machine)
         now = self.settings.at_once
         smaller = fitting_divisor(self.settings.batch_share, fits) if fits else None
-        if smaller is None or smaller >= now or checkpoints.steps(self.run) or self.settings.most_repairs == 0:
+        if smaller is None or smaller >= now or checkpoints.steps(self.run) or self.settings.max_restarts == 0:
             return
-        undo = {"micro_batch": self.settings.micro_batch}
-        self._write(changed(self.settings, {"micro_batch": smaller}))
+        undo = {"micro_batch_size": self.settings.micro_batch_size}
+        self._write(changed(self.settings, {"micro_batch_size": smaller}))
         why = f"An earlier run of this model on this machine ran out of memory with more than {fits} images at once."
         made = PlanMade(
             at=time.time(), remedy="shrink_micro_batch", cause=Kind.DEVICE_MEMORY.value, verb=Verb.CHANGE.value,
-            change={"micro_batch": smaller}, undo=undo, most=self.settings.most_repairs, why=why,
+            change={"micro_batch_size": smaller}, undo=undo, most=self.settings.max_restarts, why=why,
             happened="A size that fits is remembered from an earlier run.",
         )  # fmt: skip
         self._writer.write(made)

@@ -255,7 +255,7 @@ class WorkerGroup:
         found = slow.found
         claims = [each.claim for each in found.evidence]
         self._tell(
-            slow.monitor, worker_slow.SLOWS, found.details["seconds"], why=found.summary, evidence=claims, do=list(found.do),
+            slow.monitor, worker_slow.SLOWS, found.details["seconds"], why=found.summary, evidence=claims, do=list(found.actions),
             certainty=found.certainty.word,
         )  # fmt: skip
         self.lead.tell_at_once()

@@ -13,7 +13,7 @@ from typing import Any
 
 from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import counted
-from unstall.config.settings import as_plain, from_plain
+from unstall.config.settings import as_plain, from_stored
 from unstall.journal.run_folder import RunFolder
 
 VERSION = 1
@@ -142,7 +142,7 @@ def _new_run(run: RunFolder, weights: Path | None) -> str:
     from unstall.config.options import is_config_here
     from unstall.config.sources import resolve
 
-    given = as_plain(from_plain(run.read_settings(are_given=run.settings_given_path.exists()), f"{run.settings_path}: "))
+    given = as_plain(from_stored(run.read_settings(are_given=run.settings_given_path.exists()), f"{run.settings_path}: "))
     named = {name: given[name] for name in ("model", "data", "epochs") if given[name] is not None}
     usual = as_plain(resolve(named).settings)
     others = {name: value for name, value in given.items() if name not in named and value != usual[name]}

@@ -26,8 +26,8 @@ TELL_EVERY_S = 5.0
 SAY_AFTER_S = 20.0
 # What may be another on each machine: where things lie, and how they are read and kept.
 OWN = (
-    "data", "labels", "validation", "weights", "cache_folder", "input_threads", "ahead_bytes", "cache_bytes", "tensorboard",
-    "checkpoint_every_s", "checkpoint_every_steps", "keep_checkpoints", "most_repairs",
+    "data", "label_map", "val_data", "weights", "cache_dir", "num_input_workers", "prefetch_bytes", "cache_bytes", "tensorboard",
+    "checkpoint_interval_s", "checkpoint_interval_steps", "max_checkpoints", "max_restarts",
 )  # fmt: skip
 
 
@@ -105,8 +105,8 @@ def agreed(cards: list[dict[str, Any]]) -> dict[str, Any]:
     """The settings for all: those of worker 0, where plans may have changed them, but for what is each machine's own. No worker
     computes more images at once than any other can."""
     settings = {name: value for name, value in cards[0]["settings"].items() if name not in OWN}
-    sizes = [each["settings"]["micro_batch"] for each in cards if each["settings"]["micro_batch"]]
-    return {**settings, "micro_batch": min(sizes, default=None)}
+    sizes = [each["settings"]["micro_batch_size"] for each in cards if each["settings"]["micro_batch_size"]]
+    return {**settings, "micro_batch_size": min(sizes, default=None)}
 
 
 class WaitReporter:

@@ -37,7 +37,7 @@ def pipeline_for(detector: Detector, data: DataSet, batch_size: int) -> Pipeline
     """Each example once, in the order of the data set, nothing changed but its size."""
     height, width = detector.settings.image_px
     settings = Settings(
-        batch_size=batch_size, height_px=height, width_px=width, resize=detector.resize, for_training=False, most_bad_share=1.0,
+        batch_size=batch_size, height_px=height, width_px=width, resize=detector.resize, for_training=False, max_bad_fraction=1.0,
     )  # fmt: skip
     return Pipeline(data, settings)
 

@@ -94,8 +94,8 @@ def told(settings: Settings, learned: TrainValData) -> TrainingImages:
     own = [mark_of(example) for example in learned.train.examples]
     names = "\0".join(sorted(each.name for each in learned.train.examples))
     facts = {
-        "train_images": len(own), "held_out_images": len(held), "how": learned.remark if settings.validation is None else
-        "scored on another data set", "seed": settings.seed, "validation_share": settings.validation_share,
+        "train_images": len(own), "held_out_images": len(held), "how": learned.remark if settings.val_data is None else
+        "scored on another data set", "seed": settings.seed, "val_split": settings.val_split,
         "digest": _hashed(names.encode()).hex(),
     }  # fmt: skip
     return TrainingImages(Marks([*own, *inherited]), Marks(mark_of(each) for each in held), facts)

@@ -44,7 +44,7 @@ class ValidationScorer:
         self._batch_size = settings.at_once
 
     def is_due(self, at: Position) -> bool:
-        every, done = self._settings.evaluate_every_epochs, at.epoch + 1
+        every, done = self._settings.eval_interval, at.epoch + 1
         is_last = done == self._settings.epochs
         return self._datasets.validation is not None and (is_last or bool(every and done % every == 0))
 

@@ -80,8 +80,8 @@ class Divergence:
     """Held against medians: neither noise nor single bad batches move them. What is high is not learned to be usual, and what has
     become usual by and by, a little higher each time, is held against the least that it has been."""
 
-    def __init__(self, warm_up_steps: int) -> None:
-        self._warm_up_steps = warm_up_steps
+    def __init__(self, warmup_steps: int) -> None:
+        self._warm_up_steps = warmup_steps
         self._usual: deque[float] = deque(maxlen=USUAL_STEPS)
         self._recent: deque[float] = deque(maxlen=RECENT_STEPS)
         self._first: float | None = None  # the loss of the first steps: who has learned nothing yet does no worse

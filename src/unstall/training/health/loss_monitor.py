@@ -46,7 +46,7 @@ class LossMonitor:
         self,
         run: RunFolder,
         data: DataSet,
-        warm_up_steps: int,
+        warmup_steps: int,
         at: Position,
         say: Callable[[str], None],
         rows_of_all: Callable[[int, int], list[int]] | None = None,
@@ -57,7 +57,7 @@ class LossMonitor:
         self._rows_of_all, self._updates = rows_of_all, updates
         self._run, self._data, self._at, self._say = run, data, at, say
         self._unread: deque[UnreadStep] = deque()
-        self._skipped, self._divergence = SkippedUpdates(), Divergence(warm_up_steps)
+        self._skipped, self._divergence = SkippedUpdates(), Divergence(warmup_steps)
         self._has_said = False
         self.last_loss: float | None = None  # that was read
 

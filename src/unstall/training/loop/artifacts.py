@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from unstall.journal.run_folder import RunFolder, by_newer_names
+from unstall.config.aliases import current_names
+from unstall.journal.run_folder import RunFolder
 from unstall.training.evaluate.summary import FIGURES, mistaken
 
 OF_A_CLASS = ("objects", "AP", "AP50", "AP75", "AR_100")
@@ -24,7 +25,7 @@ TRIES = ((900, 80), (700, 70), (500, 60))  # pixels of the longer side, and the 
 
 
 def settings(run: RunFolder) -> dict[str, Any]:
-    return by_newer_names(_read(run.path / "settings.json"))
+    return current_names(_read(run.path / "settings.json"))
 
 
 def score(run: RunFolder) -> dict[str, Any] | None:

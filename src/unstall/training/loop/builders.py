@@ -87,9 +87,9 @@ def needed_by_weights(settings: Settings) -> dict[str, Any]:
 def pipeline(settings: Settings, detector: Detector, data: DataSet, worker: int = 0) -> Pipeline:
     """Of that worker's part of each batch."""
     height, width = detector.settings.image_px
-    beyond = [row for row in settings.skip_examples if not 0 <= row < len(data.examples)]
+    beyond = [row for row in settings.exclude_examples if not 0 <= row < len(data.examples)]
     if beyond:
-        raise InvalidInputError(f"skip_examples: expected numbers from 0 to {len(data.examples) - 1}. Received: {beyond[0]}")
+        raise InvalidInputError(f"exclude_examples: expected numbers from 0 to {len(data.examples) - 1}. Received: {beyond[0]}")
     if len(data.examples) < settings.batch_size:
         raise InvalidInputError(
             f"batch_size: expected at most as many images as there are to learn from, {len(data.examples)}. "
@@ -100,18 +100,18 @@ def pipeline(settings: Settings, detector: Detector, data: DataSet, worker: int 
         PipelineSettings(
             batch_size=settings.batch_share,
             worker=worker,
-            workers=settings.workers,
+            workers=settings.num_workers,
             height_px=height,
             width_px=width,
             resize=detector.resize,
-            most_boxes=settings.most_boxes,
-            augmentations=augmentations(settings.augment),
+            max_boxes_per_image=settings.max_boxes_per_image,
+            augmentations=augmentations(settings.augmentations),
             seed=settings.seed,
-            input_threads=settings.input_threads,
-            ahead_bytes=settings.ahead_bytes,
+            num_input_workers=settings.num_input_workers,
+            prefetch_bytes=settings.prefetch_bytes,
             cache_bytes=settings.cache_bytes,
-            cache_folder=Path(settings.cache_folder) if settings.cache_folder else None,
-            most_bad_share=settings.most_bad_share,
+            cache_dir=Path(settings.cache_dir) if settings.cache_dir else None,
+            max_bad_fraction=settings.max_bad_fraction,
         ),
-        never=settings.skip_examples,
+        never=settings.exclude_examples,
     )

@@ -41,24 +41,24 @@ class TrainValData:
 def load_datasets(settings: Settings, image_px: Sequence[int], aside: Path, progress: Progress | None = None) -> TrainValData:
     """`image_px` is the size of the shapes, height and width. They are drawn `aside` if the user's cache cannot be written."""
     if settings.data is None:
-        data = shapes(settings.shapes, image_px, aside, progress)
+        data = shapes(settings.synthetic_images, image_px, aside, progress)
     else:
-        data = formats.read(settings.data, settings.format, progress, settings.labels)
+        data = formats.read(settings.data, settings.format, progress, settings.label_map)
     if not data.examples:
         raise InvalidInputError(f"data: there is no example in '{data.path}'.")
     if not data.classes:
         raise InvalidInputError(f"data: '{data.path}' has no class, so there is nothing to learn.")
     validation_data = kept_apart(data.classes, settings, progress)
     if validation_data is not None:
-        return TrainValData(_learned(data), validation_data, f"scored on {settings.validation}")
+        return TrainValData(_learned(data), validation_data, f"scored on {settings.val_data}")
     return _divided(data, settings)
 
 
 def kept_apart(classes: Sequence[str], settings: Settings, progress: Progress | None = None) -> DataSet | None:
     """What is scored on, where it is a data set of its own."""
-    if settings.validation is None:
+    if settings.val_data is None:
         return None
-    validation_data = formats.read(settings.validation, settings.format, progress, settings.labels)
+    validation_data = formats.read(settings.val_data, settings.format, progress, settings.label_map)
     _refuse_other_classes(classes, validation_data)
     return _scored(validation_data)
 
@@ -69,20 +69,20 @@ def _refuse_other_classes(classes: Sequence[str], validation_data: DataSet) -> N
     if own and not own & theirs:
         learned, there = some(classes), some(validation_data.classes)
         raise InvalidInputError(
-            f"validation: '{validation_data.path}' has no class of those that are learned ({learned}). It has: {there}."
+            f"val_data: '{validation_data.path}' has no class of those that are learned ({learned}). It has: {there}."
         )
 
 
 def images_to_learn_from(data: DataSet, settings: Settings) -> int:
     """How many of them a run with these settings learns from: divided as it will be, since a share is kept only by and large."""
-    if settings.validation is not None or not data.examples:
+    if settings.val_data is not None or not data.examples:
         return len(_learned(data).examples)
     return len(_divided(data, settings).train.examples)
 
 
 def to_learn_from(count: int, settings: Settings) -> int:
     """Of images that have no split to score on."""
-    return count if settings.validation is not None else round(count * (1 - settings.validation_share))
+    return count if settings.val_data is not None else round(count * (1 - settings.val_split))
 
 
 def _has_own_validation(data: DataSet) -> bool:
@@ -94,11 +94,11 @@ def _divided(data: DataSet, settings: Settings) -> TrainValData:
     if _has_own_validation(data):
         return TrainValData(_learned(data), only(data, VALIDATION), f"scored on the split '{VALIDATION}'")
     data = _learned(data)
-    if not settings.validation_share:
-        return TrainValData(data, None, "not scored: validation_share is 0")
+    if not settings.val_split:
+        return TrainValData(data, None, "not scored: val_split is 0")
     if len(data.examples) == 1:
         return TrainValData(data, None, "not scored: there is one image, which is learned from")
-    shares = {TRAIN: 1 - settings.validation_share, VALIDATION: settings.validation_share}
+    shares = {TRAIN: 1 - settings.val_split, VALIDATION: settings.val_split}
     parted = divide(replace(data, examples=[replace(each, split="") for each in data.examples]), shares, settings.seed)
     validation_data = only(parted, VALIDATION)
     remark = f"scored on {len(validation_data.examples):,} of {counted(len(data.examples), 'image')}, which are not learned from"
@@ -119,7 +119,7 @@ def _scored(data: DataSet) -> DataSet:
     if VALIDATION in data.splits():
         return only(data, VALIDATION)
     if not data.examples:
-        raise InvalidInputError(f"validation: there is no example in '{data.path}'.")
+        raise InvalidInputError(f"val_data: there is no example in '{data.path}'.")
     return data
 
 

@@ -67,7 +67,7 @@ class TrainingContext:
 def begin(run: RunFolder, settings: Settings, interruption: Interruption, collectives: Collectives) -> TrainingContext:
     """The line is not shown yet: `with context.line` does that. Of several workers the first reads the checkpoint, and all go on
     from it: the others need not even have it."""
-    checkpoints = Checkpoints(run.checkpoints_path, settings.keep_checkpoints)
+    checkpoints = Checkpoints(run.checkpoints_path, settings.max_checkpoints)
     saved, position = _newest(run, checkpoints, collectives)
     needed = None if position is None else position["needed_by_weights"]
     with shown_progress() if collectives.is_first else nullcontext() as progress:
@@ -92,8 +92,8 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, collec
     board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard and collectives.is_first else None
     updates = Updates(board.scalars if board is not None else None) if collectives.is_first else None
     own = run.of_worker(collectives.who.worker)
-    loss_monitor = LossMonitor(own, learned.train, settings.warm_up_steps, at, line.say, pipeline.rows_of_all, updates)
-    interval = CheckpointInterval(settings.checkpoint_every_s, settings.checkpoint_every_steps)
+    loss_monitor = LossMonitor(own, learned.train, settings.warmup_steps, at, line.say, pipeline.rows_of_all, updates)
+    interval = CheckpointInterval(settings.checkpoint_interval_s, settings.checkpoint_interval_steps)
     if position is not None:
         loss_monitor.restore(position["judged"])
         interval.began(at.step)
@@ -164,12 +164,12 @@ def _say_what_begins(context: TrainingContext, saved: LoadedCheckpoint | None) -
         )
     )
     detector = context.step.detector
-    shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_share, settings.most_boxes)
+    shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_share, settings.max_boxes_per_image)
     instrumentation.record(fingerprint_of(learned.train), detector, shapes)
     if not context.collectives.is_first:
         return
     images = f"{counted(len(learned.train.examples), 'image')} of {counted(len(learned.classes), 'class', 'classes')}"
-    workers = f", {settings.workers} workers" if settings.workers > 1 else ""
+    workers = f", {settings.num_workers} workers" if settings.num_workers > 1 else ""
     say(f"{settings.model} on {context.backend}, {where}{workers}: {images}; {learned.remark}.")
     if learned.validation is not None and not any(example.count for example in learned.validation.examples):
         say("The images to score on have no objects: no epoch can be told to be better than another, and the last one is kept.")

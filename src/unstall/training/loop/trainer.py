@@ -122,10 +122,10 @@ class Trainer:
         return self.context.pipeline.batches(self.at.epoch, self.at.step_in_epoch, self.settings.epochs - self.at.epoch)
 
     def is_patience_spent(self) -> bool:
-        most, without = self.settings.stop_after_epochs, self.at.epochs_without_better()
+        most, without = self.settings.patience, self.at.epochs_without_better()
         if not most or without < most:
             return False
-        self.line.say(f"No better score for {counted(without, 'epoch')}: the training ends (stop_after_epochs = {most}).")
+        self.line.say(f"No better score for {counted(without, 'epoch')}: the training ends (patience = {most}).")
         return True
 
     def draw(self) -> None:
@@ -180,7 +180,7 @@ class Trainer:
             self._said.discard("refused")
             self.line.say("Checkpoints are kept again.")
         if self.interval.is_stretched:
-            every = f"every {duration(self.interval.interval_s)} rather than {duration(self.settings.checkpoint_every_s)}"
+            every = f"every {duration(self.interval.interval_s)} rather than {duration(self.settings.checkpoint_interval_s)}"
             self.say_once("dear", f"A checkpoint costs {outcome.cost_s:.1f} s: one {every}, {MAX_SHARE:.0%} of the time.")
 
     def say_once(self, about: str, text: str) -> None:

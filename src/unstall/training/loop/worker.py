@@ -23,6 +23,7 @@ from unstall.base.exit_codes import ADDRESS_TAKEN, DONE, INTERRUPTED, NOT_KEPT, 
 from unstall.base.formatting import counted
 from unstall.base.private_files import make_private_folder
 from unstall.base.processes import end_with_supervisor
+from unstall.config.aliases import current_names
 from unstall.config.settings import Settings, from_plain
 from unstall.journal.events import MemoryExhausted, OthersLost, TrainingEnded
 from unstall.journal.run_folder import RunFolder
@@ -100,7 +101,7 @@ class Worker:
         sys.excepthook = show_all
         self.interruption.listen()
         end_with_supervisor()
-        plain = {**self.run.read_settings(), "workers": self.who.workers}
+        plain = {**current_names(self.run.read_settings()), "num_workers": self.who.workers}
         settings = from_plain(plain, f"{self.run.settings_path}: ")
         try:
             exit_code = self._train(settings)
@@ -126,8 +127,8 @@ class Worker:
         with self.interruption.may_leave():
             from unstall.data.augment.names import augmentations
 
-            augmentations(settings.augment)  # what can be refused is refused before anything is loaded
-            wanted = backend_for(settings.backend, settings.workers)
+            augmentations(settings.augmentations)  # what can be refused is refused before anything is loaded
+            wanted = backend_for(settings.backend, settings.num_workers)
             backend = backends.choose(None if wanted == "auto" else wanted, takes_card=True)
             if settings.deterministic:
                 from unstall.backends.determinism import make_deterministic

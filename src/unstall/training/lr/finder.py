@@ -14,13 +14,13 @@ from unstall.base.progress import Progress
 from unstall.config.settings import Settings, changed
 
 
-def sweep(
-    settings: Settings, least: float, most: float, steps: int, aside: Path, progress: Progress | None = None
+def find_learning_rate(
+    settings: Settings, min_lr: float, max_lr: float, num_steps: int, aside: Path, progress: Progress | None = None
 ) -> dict[str, Any]:
-    return swept(Trial(settings, aside, progress), rising(least, most, steps), progress)
+    return range_test(Trial(settings, aside, progress), rising(min_lr, max_lr, num_steps), progress)
 
 
-def swept(trial: Trial, rates: list[float], progress: Progress | None = None) -> dict[str, Any]:
+def range_test(trial: Trial, rates: list[float], progress: Progress | None = None) -> dict[str, Any]:
     """Plain data: rates, losses, the smoothed ones, what they suggest."""
     losses: list[float] = []
     trial.begin_again()
@@ -38,8 +38,8 @@ def swept(trial: Trial, rates: list[float], progress: Progress | None = None) ->
         "backend": trial.backend,
         "optimizer": settings.optimizer,
         "batch_size": settings.batch_size,
-        "rate_now": settings.rate,
-        "rates": rates[: len(losses)],
+        "learning_rate_now": settings.learning_rate,
+        "learning_rates": rates[: len(losses)],
         "losses": losses,
         "smoothed": smoothed(losses),
         "suggestion": asdict(suggest(rates, losses)),
@@ -58,13 +58,13 @@ FROM_DIVERGED = 4.0  # and a quarter of what diverges at most
 
 @dataclass(frozen=True)
 class Suggestion:
-    """`rate` is None where the curve gives none; `why` says so."""
+    """`learning_rate` is None where the curve gives none; `why` says so."""
 
-    rate: float | None
+    learning_rate: float | None
     why: str
-    steepest_rate: float | None = None
-    least_rate: float | None = None
-    diverged_rate: float | None = None
+    steepest_lr: float | None = None  # where the loss falls fastest
+    lowest_loss_lr: float | None = None
+    diverged_lr: float | None = None
 
 
 def rising(least: float, most: float, steps: int) -> list[float]:
@@ -96,7 +96,7 @@ def suggest(rates: Sequence[float], losses: Sequence[float]) -> Suggestion:
     ended_in_divergence = has_diverged(losses)
     finite = [(rate, loss) for rate, loss in zip(rates, losses, strict=False) if math.isfinite(loss)]
     if len(finite) < 2 * WINDOW:
-        return Suggestion(None, f"the loss diverged within {len(losses)} steps: begin with a lower rate (--least)")
+        return Suggestion(None, f"the loss diverged within {len(losses)} steps: begin with a lower rate (--min-lr)")
     curve = smoothed([loss for _, loss in finite])
     tried = [rate for rate, _ in finite]
     lowest = min(range(len(curve)), key=curve.__getitem__)
@@ -147,8 +147,8 @@ class Trial:
         detector = built(settings, data.classes, lambda line: None)
         # A few batches ahead: a trial takes few, and small ones would be made by the thousand.
         height, width = detector.settings.image_px
-        ahead_bytes = min(settings.ahead_bytes, BATCHES_AHEAD * settings.batch_size * height * width * 3)
-        self.pipeline = pipeline(changed(settings, {"ahead_bytes": ahead_bytes}), detector, data.train)
+        prefetch_bytes = min(settings.prefetch_bytes, BATCHES_AHEAD * settings.batch_size * height * width * 3)
+        self.pipeline = pipeline(changed(settings, {"prefetch_bytes": prefetch_bytes}), detector, data.train)
         self._step = Step(detector, self.settings, total_steps=1)
         self._first = self._step.arrays()
 

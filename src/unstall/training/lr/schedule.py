@@ -11,13 +11,13 @@ DROP = 0.1  # of the rate, that is left after each drop of the schedule 'step'
 
 def rate_at(iteration: int, settings: Settings, total_steps: int) -> float:
     """Of the step with this number, the first being 0. The warm-up is a straight line whose first step is above 0."""
-    if iteration < settings.warm_up_steps:
-        return settings.rate * (iteration + 1) / settings.warm_up_steps
-    if settings.schedule == "cosine":
-        return settings.rate * _cosine(iteration - settings.warm_up_steps, total_steps - settings.warm_up_steps)
-    if settings.schedule == "step":
-        return settings.rate * DROP ** _drops(iteration, settings, total_steps)
-    return settings.rate
+    if iteration < settings.warmup_steps:
+        return settings.learning_rate * (iteration + 1) / settings.warmup_steps
+    if settings.lr_schedule == "cosine":
+        return settings.learning_rate * _cosine(iteration - settings.warmup_steps, total_steps - settings.warmup_steps)
+    if settings.lr_schedule == "step":
+        return settings.learning_rate * DROP ** _drops(iteration, settings, total_steps)
+    return settings.learning_rate
 
 
 def _cosine(done: int, length: int) -> float:
@@ -27,4 +27,4 @@ def _cosine(done: int, length: int) -> float:
 
 def _drops(iteration: int, settings: Settings, total_steps: int) -> int:
     """How many lie behind. An epoch has as many steps as its share of all."""
-    return sum(iteration * settings.epochs >= epoch * total_steps for epoch in settings.rate_drops_at_epochs)
+    return sum(iteration * settings.epochs >= epoch * total_steps for epoch in settings.lr_milestones)

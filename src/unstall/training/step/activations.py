@@ -16,32 +16,32 @@ from dataclasses import dataclass
 Output = tuple[tuple[int, ...], int]  # shape, and bytes of one number
 
 
-def layers_of(detector: Detector, images: int, most_boxes: int) -> tuple[Layer, ...]:
+def layers_of(detector: Detector, images: int, max_boxes_per_image: int) -> tuple[Layer, ...]:
     """Of one pass over so many images."""
     from unstall.training.step.keras_fit import Fitting
 
     outputs: dict[str, list[Output]] = defaultdict(list)
     kinds: dict[str, str] = {}
     with _overheard(detector, outputs, kinds):
-        Fitting(detector)(batch_of(detector, images, most_boxes), training=True)
+        Fitting(detector)(batch_of(detector, images, max_boxes_per_image), training=True)
     found = [_layer(name, kinds[name], own) for name, own in outputs.items()]
     return tuple(sorted(found, key=lambda layer: -layer.bytes))
 
 
-def batch_of(detector: Detector, images: int, most_boxes: int) -> dict[str, Any]:
+def batch_of(detector: Detector, images: int, max_boxes_per_image: int) -> dict[str, Any]:
     """Shapes and types of what a step is fed with."""
     import keras
 
-    shapes = batch_shapes(tuple(detector.settings.image_px), images, most_boxes)
+    shapes = batch_shapes(tuple(detector.settings.image_px), images, max_boxes_per_image)
     return {name: keras.KerasTensor(shape, dtype) for name, (shape, dtype) in shapes.items()}
 
 
-def batch_shapes(image_px: tuple[int, ...], images: int, most_boxes: int) -> dict[str, tuple[tuple[int, ...], str]]:
+def batch_shapes(image_px: tuple[int, ...], images: int, max_boxes_per_image: int) -> dict[str, tuple[tuple[int, ...], str]]:
     return {
         "images": ((images, *image_px, 3), "uint8"),
-        "boxes": ((images, most_boxes, 4), "float32"),
-        "classes": ((images, most_boxes), "int32"),
-        "mask": ((images, most_boxes), "bool"),
+        "boxes": ((images, max_boxes_per_image, 4), "float32"),
+        "classes": ((images, max_boxes_per_image), "int32"),
+        "mask": ((images, max_boxes_per_image), "bool"),
     }
 
 

@@ -37,13 +37,13 @@ class Rules:
     momentum: float
     weight_decay: float
     clip_norm: float
-    average_decay: float
+    ema_decay: float
     is_scaled: bool
 
     @classmethod
     def of(cls, settings: Settings) -> Rules:
         return cls(
-            settings.optimizer, settings.momentum, settings.weight_decay, settings.clip_norm, settings.average_decay,
+            settings.optimizer, settings.momentum, settings.weight_decay, settings.clip_norm, settings.ema_decay,
             is_scaled=settings.precision == "float16",
         )  # fmt: skip
 
@@ -64,7 +64,7 @@ def first_state(weights: dict[str, np.ndarray], averaged: dict[str, np.ndarray],
     state: dict[str, np.ndarray] = {}
     for slot in SLOTS[rules.optimizer]:
         state |= {f"{slot}/{name}": np.zeros_like(value) for name, value in weights.items()}
-    if rules.average_decay:
+    if rules.ema_decay:
         state |= {f"average/{name}": value.copy() for name, value in averaged.items()}
     return state | {name: np.array(number, np.float32) for name, number in NUMBERS.items()}
 
@@ -89,7 +89,7 @@ def updated(
     after: State = {f"weights/{name}": value for name, value in statistics.items()}
     for name, gradient in gradients.items():
         after |= change(state, name, gradient * factor, rate, rules)
-    if rules.average_decay:
+    if rules.ema_decay:
         after |= averages(state, after, rules)
     after["updates"] = state["updates"] + 1
     kept = {name: ops.where(is_applied, value, state[name]) for name, value in after.items()}
@@ -124,16 +124,16 @@ def learned_share(beta: float, state: State) -> Tensor:
 
 
 def averages(state: State, after: State, rules: Rules) -> State:
-    decay = average_decay(state, rules)
+    decay = ema_decay(state, rules)
     names = [name.removeprefix("weights/") for name in after if name.startswith("weights/")]
     return {
         f"average/{name}": decay * state[f"average/{name}"] + (1 - decay) * after[f"weights/{name}"] for name in names
     }  # fmt: skip
 
 
-def average_decay(state: State, rules: Rules) -> Tensor:
+def ema_decay(state: State, rules: Rules) -> Tensor:
     count = state["updates"]
-    return ops.minimum(rules.average_decay, (1 + count) / (AVERAGE_WARM_UP + count))
+    return ops.minimum(rules.ema_decay, (1 + count) / (AVERAGE_WARM_UP + count))
 
 
 def scaled(state: State, is_applied: Tensor, rules: Rules) -> State:

@@ -33,7 +33,7 @@ class Program:
     def __init__(self, detector: Detector, settings: Settings) -> None:
         self.detector = detector
         self.rules = Rules.of(settings)
-        self.micro_batches, self.micro_batch = settings.micro_batches, settings.at_once
+        self.micro_batches, self.micro_batch_size = settings.micro_batches, settings.at_once
         self.trained: dict[str, Any] = {}
         self.statistics: dict[str, Any] = {}
         self.fixed: dict[str, Any] = {}

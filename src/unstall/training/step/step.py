@@ -80,7 +80,7 @@ class Step:
         self.program = Program(detector, settings)
         first = self.program.first_state()
         self._shared: DistributedTrainStep | None = (
-            create_distributed_train_step(self.program, first) if settings.workers > 1 else None
+            create_distributed_train_step(self.program, first) if settings.num_workers > 1 else None
         )
         self.stepping: TrainStep = self._shared or create_train_step(self.program, first)
         self._kinds = {name: kind_of(array) for name, array in {**first, ITERATION: self._iteration_array()}.items()}
@@ -121,8 +121,8 @@ class Step:
     @contextmanager
     def averaged(self) -> Iterator[None]:
         """The detector holds the averaged weights meanwhile; where there is no average, its own."""
-        with self.stepping.averaged() if self.settings.average_decay else self.stepping.lent():
-            self._shows_averages = bool(self.settings.average_decay)
+        with self.stepping.averaged() if self.settings.ema_decay else self.stepping.lent():
+            self._shows_averages = bool(self.settings.ema_decay)
             try:
                 yield
             finally:

@@ -66,7 +66,7 @@ class JaxTrainStep:
     def _in_pieces(self, state: State, fixed: State, batch: Arrays, rate: np.float32, key: np.ndarray) -> tuple[State, jax.Array]:
         """The same by a function for each part: inside of a loop XLA has no quick convolution for a CPU (jax-ml/jax#12868), and
         takes ten times as long."""
-        size = self.program.micro_batch
+        size = self.program.micro_batch_size
         firsts = [np.int32(first) for first in range(0, size * self.program.micro_batches, size)]
         parts = [({name: each[first : first + size] for name, each in batch.items()}, first) for first in firsts]
         counts = sum(self._counted(state, fixed, *part, key) for part in parts)
@@ -147,7 +147,7 @@ class JaxTrainStep:
             counts = None if self.is_alone else self._of_all
             computed, gradients = self._differentiated(state, fixed, statistics, batch, Draw(key, place), counts)
             return self._finish(state, Sums(computed.losses, gradients), computed.statistics, rate)
-        number, size = program.micro_batches, program.micro_batch
+        number, size = program.micro_batches, program.micro_batch_size
         parts = jax.tree.map(lambda each: each.reshape(number, size, *each.shape[1:]), batch)
         given = parts, place + jnp.arange(number, dtype="int32") * size
 

@@ -34,7 +34,7 @@ class DistributedJaxTrainStep(JaxTrainStep):
     def __init__(self, program: Program, state: Arrays) -> None:
         mesh = keras.distribution.DataParallel(devices=_one_of_each_process(), auto_shard_dataset=False).device_mesh.backend_mesh
         self._mesh, self._same, self._parted = mesh, NamedSharding(mesh, EVERYWHERE), NamedSharding(mesh, BY_WORKER)
-        self._share = program.micro_batches * program.micro_batch
+        self._share = program.micro_batches * program.micro_batch_size
         self._requests = np.zeros(NUM_REQUESTS, np.float32)
         self._requested: deque[jax.Array] = deque()
         self._is_on_cpu = jax.default_backend() == "cpu"
@@ -96,7 +96,7 @@ class DistributedJaxTrainStep(JaxTrainStep):
     def _pieces_shared(self, batch: Arrays, rate: np.float32, key: np.ndarray, requests: jax.Array) -> tuple[State, Any, Any]:
         """Each process computes its parts by itself; only counts and the sums in the end are brought together."""
         state, fixed = ({name: self._own(array) for name, array in each.items()} for each in (self.state, self.fixed))
-        size, place = self.program.micro_batch, jax.process_index() * self._share
+        size, place = self.program.micro_batch_size, jax.process_index() * self._share
         firsts = range(0, self._share, size)
         parts = [
             ({name: each[first : first + size] for name, each in batch.items()}, np.int32(place + first)) for first in firsts

@@ -87,7 +87,7 @@ class TensorFlowTrainStep:
 
     def _in_parts(self, statistics: Tensors, batch: Tensors, key: tf.Tensor, scale: Any) -> tuple[StepResult, Tensors]:
         """One part of the batch after the other, its losses shared by what the whole batch holds, and gradients summed up."""
-        number, size = self.program.micro_batches, self.program.micro_batch
+        number, size = self.program.micro_batches, self.program.micro_batch_size
         parts = {name: tf.reshape(each, (number, size, *each.shape[1:])) for name, each in batch.items()}
 
         def part_at(place: tf.Tensor) -> tuple[Tensors, Draw]:

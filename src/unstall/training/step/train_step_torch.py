@@ -48,7 +48,8 @@ class TorchTrainStep:
         self._state: Tensors = {**own, **made}
         device = self._state["updates"].device
         self._firsts = [
-            torch.tensor(part * program.micro_batch, dtype=torch.int32, device=device) for part in range(program.micro_batches)
+            torch.tensor(part * program.micro_batch_size, dtype=torch.int32, device=device)
+            for part in range(program.micro_batches)
         ]
         self._one = torch.ones((), device=device)
         places = {name: place for place, names in enumerate(program.groups.values()) for name in names}
@@ -115,7 +116,7 @@ class TorchTrainStep:
 
     def _differentiated(self, batch: Tensors, key: torch.Tensor) -> tuple[StepResult, list[torch.Tensor]]:
         """One part of the batch after the other, its losses shared by what the whole batch holds, and gradients summed up."""
-        program, size = self.program, self.program.micro_batch
+        program, size = self.program, self.program.micro_batch_size
         parts = [[batch[name][place * size :][:size] for name in PART] for place in range(program.micro_batches)]
         draws = [(key, first) for first in self._firsts]
         statistics: Any = self._all("weights", program.statistics)
@@ -176,9 +177,9 @@ class TorchTrainStep:
         divisor = scale * torch.clamp(norm / rules.clip_norm, min=1.0) if rules.clip_norm else scale
         self._change(gradients, divisor, (~is_applied).float(), rate)
         self._keep(computed.statistics, is_applied)
-        if rules.average_decay:
+        if rules.ema_decay:
             count = state["updates"]
-            decay = torch.clamp((1 + count) / (AVERAGE_WARM_UP + count), max=rules.average_decay)  # as `update.average_decay`
+            decay = torch.clamp((1 + count) / (AVERAGE_WARM_UP + count), max=rules.ema_decay)  # as `update.ema_decay`
             decay = torch.where(is_applied, decay, 1.0)
             averages, values = (self._all(kind, program.changing) for kind in ("average", "weights"))
             torch._foreach_mul_(averages, decay)

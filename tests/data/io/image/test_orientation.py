@@ -34,7 +34,7 @@ def photograph(orientation: int = 6) -> bytes:
 
 
 def first_batch(data: DataSet, height: int, width: int) -> tuple[np.ndarray, list[float], list[int]]:
-    pipeline_settings = Settings(batch_size=1, height_px=height, width_px=width, most_boxes=2, for_training=False)
+    pipeline_settings = Settings(batch_size=1, height_px=height, width_px=width, max_boxes_per_image=2, for_training=False)
     with Pipeline(data, pipeline_settings).batches() as batches:
         batch = next(iter(batches))
         return batch.images[0], batch.boxes[0, 0].tolist(), batch.sizes[0].tolist()

@@ -276,7 +276,7 @@ torch.save({"model": net.state_dict(), "optimizer": optimizer.state_dict()}, sys
 
 @pytest.mark.torch
 def test_what_pytorch_writes_is_read_to_the_last_bit(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", WRITTEN, str(tmp_path)], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", WRITTEN, str(tmp_path)], check=True, timeout=240)
     truth = np.load(tmp_path / "truth.npz")
     for file in ("zip.pth", "legacy.pth"):
         found = values(tmp_path / file)

@@ -13,7 +13,7 @@ def test_as_many_workers_as_cores_fit() -> None:
 def test_a_quota_below_the_visible_cores_warns_with_the_number_of_workers_to_set() -> None:
     found = judged(machine=64, allowed=64, quota=4.0, load=1.0, threads=64)
     assert isinstance(found, CheckWarning)
-    assert "the time of 4 cores, 64 are visible" in found.reason and found.fix == "--input-threads 4"
+    assert "the time of 4 cores, 64 are visible" in found.reason and found.fix == "--num-input-workers 4"
 
 
 def test_a_quota_that_the_workers_keep_to_fits() -> None:

@@ -21,7 +21,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-FEW = {"warm_up_steps": 1}
+FEW = {"warmup_steps": 1}
 
 
 def shapes(folder: Path, count: int = 24, *defects: str) -> str:
@@ -40,16 +40,16 @@ def test_data_in_order_fits(tmp_path: Path) -> None:
 
 def test_a_few_that_would_break_it_warn_and_many_refuse(tmp_path: Path) -> None:
     path = shapes(tmp_path / "set", 24, "image_truncated")
-    few = look(context(tmp_path, **FEW, data=path, most_bad_share=0.5))
+    few = look(context(tmp_path, **FEW, data=path, max_bad_fraction=0.5))
     assert isinstance(few, CheckWarning) and "image_truncated" in few.reason and "unstall data check" in few.fix
-    assert isinstance(look(context(tmp_path, **FEW, data=path, most_bad_share=0.0)), CheckError)
+    assert isinstance(look(context(tmp_path, **FEW, data=path, max_bad_fraction=0.0)), CheckError)
 
 
 def test_what_breaks_other_loaders_and_not_this_one_is_no_reason_to_refuse(tmp_path: Path) -> None:
     path = Path(shapes(tmp_path / "set"))
     file = path / "annotations" / "instances.json"
     file.write_text(file.read_text().replace('"file_name":"', '"file_name":"C:\\\\photos\\\\'))
-    found = look(context(tmp_path, **FEW, data=str(path), most_bad_share=0.0))
+    found = look(context(tmp_path, **FEW, data=str(path), max_bad_fraction=0.0))
     assert isinstance(found, CheckWarning) and "24 × path_foreign" in found.reason
 
 
@@ -62,18 +62,24 @@ def test_a_few_bad_boxes_among_many_are_few_however_few_the_images(tmp_path: Pat
     for box in text["annotations"][-3:]:
         box["bbox"][2] = 0
     file.write_text(json.dumps(text))
-    found = look(context(tmp_path, **FEW, data=str(path), most_bad_share=0.05, most_boxes=1000))
+    found = look(context(tmp_path, **FEW, data=str(path), max_bad_fraction=0.05, max_boxes_per_image=1000))
     assert isinstance(found, CheckWarning) and "3 × box_no_area" in found.reason
-    assert isinstance(look(context(tmp_path, **FEW, data=str(path), most_bad_share=0.001, most_boxes=1000)), CheckError)
+    assert isinstance(
+        look(context(tmp_path, **FEW, data=str(path), max_bad_fraction=0.001, max_boxes_per_image=1000)), CheckError
+    )
 
 
 def test_boxes_for_which_there_is_no_room_are_counted(tmp_path: Path) -> None:
     """They would be learned as background, and nobody would know."""
     path = shapes(tmp_path / "set")
     most = max(example.count for example in read(path).examples)
-    found = look(context(tmp_path, **FEW, data=path, most_boxes=most - 1))
-    assert isinstance(found, CheckWarning) and "would not be learned" in found.reason and found.fix == f"--most-boxes {most}"
-    assert isinstance(look(context(tmp_path, **FEW, data=path, most_boxes=most)), CheckOk)
+    found = look(context(tmp_path, **FEW, data=path, max_boxes_per_image=most - 1))
+    assert (
+        isinstance(found, CheckWarning)
+        and "would not be learned" in found.reason
+        and found.fix == f"--max-boxes-per-image {most}"
+    )
+    assert isinstance(look(context(tmp_path, **FEW, data=path, max_boxes_per_image=most)), CheckOk)
 
 
 def test_no_more_room_is_asked_for_than_there_can_be(tmp_path: Path) -> None:
@@ -83,8 +89,8 @@ def test_no_more_room_is_asked_for_than_there_can_be(tmp_path: Path) -> None:
     first = text["annotations"][0]
     text["annotations"] += [{**first, "bbox": [5 + number % 50, 5, 2 + number % 40, 2 + number % 50]} for number in range(10_500)]
     file.write_text(json.dumps(text))
-    found = look(context(tmp_path, **FEW, data=str(path), most_bad_share=1.0))
-    assert "--most-boxes 10000" in getattr(found, "fix", "")
+    found = look(context(tmp_path, **FEW, data=str(path), max_bad_fraction=1.0))
+    assert "--max-boxes-per-image 10000" in getattr(found, "fix", "")
 
 
 def test_a_run_that_goes_on_is_refused_other_classes_than_it_has_learned(tmp_path: Path) -> None:
@@ -102,17 +108,17 @@ def test_a_run_that_goes_on_is_refused_other_classes_than_it_has_learned(tmp_pat
 @pytest.mark.parametrize("data", [True, False])
 def test_a_rate_that_would_never_drop_is_warned_of(tmp_path: Path, data: bool) -> None:
     own = {"data": shapes(tmp_path / "set")} if data else {}
-    few = {**FEW, **own, "schedule": "step", "epochs": 6}
-    found = look(context(tmp_path, **few, rate_drops_at_epochs=(8, 11)))
-    assert isinstance(found, CheckWarning) and "never drop" in found.reason and "--rate-drops-at-epochs 4,5" in found.fix
-    assert isinstance(look(context(tmp_path, **few, rate_drops_at_epochs=(4, 11))), CheckOk)
+    few = {**FEW, **own, "lr_schedule": "step", "epochs": 6}
+    found = look(context(tmp_path, **few, lr_milestones=(8, 11)))
+    assert isinstance(found, CheckWarning) and "never drop" in found.reason and "--lr-milestones 4,5" in found.fix
+    assert isinstance(look(context(tmp_path, **few, lr_milestones=(4, 11))), CheckOk)
 
 
 def test_broken_data_is_refused_whatever_else_is_amiss(tmp_path: Path) -> None:
     path = shapes(tmp_path / "set", 24, "image_truncated")
-    found = look(context(tmp_path, data=path, warm_up_steps=1000, epochs=1, most_bad_share=0.0))
+    found = look(context(tmp_path, data=path, warmup_steps=1000, epochs=1, max_bad_fraction=0.0))
     assert isinstance(found, CheckError) and "image_truncated" in found.reason
-    found = look(context(tmp_path, data=path, warm_up_steps=1000, epochs=1, most_bad_share=0.5))
+    found = look(context(tmp_path, data=path, warmup_steps=1000, epochs=1, max_bad_fraction=0.5))
     assert isinstance(found, CheckWarning) and "image_truncated" in found.reason and "warm-up" in found.reason
 
 
@@ -149,24 +155,24 @@ def test_annotations_alone_are_not_taken_for_a_look_at_the_images(tmp_path: Path
 
 
 def test_a_warm_up_as_long_as_the_run_warns(tmp_path: Path) -> None:
-    found = look(context(tmp_path, data=shapes(tmp_path / "set"), epochs=2, warm_up_steps=500))
+    found = look(context(tmp_path, data=shapes(tmp_path / "set"), epochs=2, warmup_steps=500))
     assert (
         isinstance(found, CheckWarning)
         and "4 updates in all, and a warm-up of 500" in found.reason
-        and "--warm-up-steps" in found.fix
+        and "--warmup-steps" in found.fix
     )
 
 
 def test_data_to_score_on_that_has_other_classes_or_none_at_all_is_refused_before_the_start(tmp_path: Path) -> None:
     data, other = shapes(tmp_path / "set"), Path(shapes(tmp_path / "other"))
-    assert isinstance(look(context(tmp_path, **FEW, data=data, validation=str(other))), CheckOk)
+    assert isinstance(look(context(tmp_path, **FEW, data=data, val_data=str(other))), CheckOk)
     file = other / "annotations" / "instances.json"
     text = json.loads(file.read_text())
     renamed = [{**each, "name": f"another {each['id']}"} for each in text["categories"]]
     file.write_text(json.dumps({**text, "categories": renamed}))
-    found = look(context(tmp_path, **FEW, data=data, validation=str(other)))
+    found = look(context(tmp_path, **FEW, data=data, val_data=str(other)))
     assert (
-        isinstance(found, CheckError) and "has no class of those that are learned" in found.reason and "--validation" in found.fix
+        isinstance(found, CheckError) and "has no class of those that are learned" in found.reason and "--val-data" in found.fix
     )
 
 
@@ -174,12 +180,12 @@ def test_data_to_score_on_without_boxes_is_warned_of(tmp_path: Path) -> None:
     data, other = shapes(tmp_path / "set"), Path(shapes(tmp_path / "other"))
     file = other / "annotations" / "instances.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "annotations": []}))
-    found = look(context(tmp_path, **FEW, data=data, validation=str(other)))
+    found = look(context(tmp_path, **FEW, data=data, val_data=str(other)))
     assert (
         isinstance(found, CheckWarning) and "none of the 24 images" in found.reason and "no epoch could be scored" in found.reason
     )
 
 
 def test_a_rate_of_nothing_is_warned_of(tmp_path: Path) -> None:
-    found = look(context(tmp_path, **FEW, rate=0.0))
-    assert isinstance(found, CheckWarning) and "the rate is 0" in found.reason and "--rate" in found.fix
+    found = look(context(tmp_path, **FEW, learning_rate=0.0))
+    assert isinstance(found, CheckWarning) and "the rate is 0" in found.reason and "--learning-rate" in found.fix

@@ -28,8 +28,8 @@ def test_a_larger_model_and_more_checkpoints_need_more(tmp_path: Path) -> None:
         return int(found.facts["needed_bytes"])
 
     assert need(model="retinanet_resnet50_fpn") > need() + 4 * 38_000_000
-    assert need(model="retinanet_resnet50_fpn", keep_checkpoints=5) > need(model="retinanet_resnet50_fpn", keep_checkpoints=2)
-    assert need(model="retinanet_resnet50_fpn", average_decay=0.99) > need(model="retinanet_resnet50_fpn")
+    assert need(model="retinanet_resnet50_fpn", max_checkpoints=5) > need(model="retinanet_resnet50_fpn", max_checkpoints=2)
+    assert need(model="retinanet_resnet50_fpn", ema_decay=0.99) > need(model="retinanet_resnet50_fpn")
 
 
 def test_a_run_that_goes_on_needs_no_room_for_what_it_has_already(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_run_that_goes_on_needs_no_room_for_what_it_has_already(tmp_path: Path
 
 
 def test_a_cache_folder_without_room_refuses(tmp_path: Path) -> None:
-    there = context(tmp_path, cache_folder=str(tmp_path), cache_bytes=2**60)
+    there = context(tmp_path, cache_dir=str(tmp_path), cache_bytes=2**60)
     assert isinstance(disk_room.look(there), CheckError)
 
 

@@ -25,7 +25,7 @@ def test_a_falling_loss_fits_whatever_the_other_rates_do() -> None:
 
 def test_an_exploding_loss_refuses_with_a_lower_rate() -> None:
     answer = found(EXPLODES, FALLS, BROKEN)
-    assert isinstance(answer, CheckError) and "too high" in answer.reason and answer.fix.startswith("--rate 0.001")
+    assert isinstance(answer, CheckError) and "too high" in answer.reason and answer.fix.startswith("--learning-rate 0.001")
 
 
 def test_a_loss_that_explodes_with_the_first_update_refuses_too() -> None:
@@ -38,13 +38,21 @@ def test_a_rising_loss_warns() -> None:
 
 def test_a_tenth_is_named_only_where_it_does_not_rise() -> None:
     high, far_too_high = found(EXPLODES, STANDS, BROKEN), found(EXPLODES, RISES, BROKEN)
-    assert isinstance(high, CheckError) and high.fix.startswith("--rate 0.001")
-    assert isinstance(far_too_high, CheckError) and "--rate" not in far_too_high.fix and "unstall sweep" in far_too_high.fix
+    assert isinstance(high, CheckError) and high.fix.startswith("--learning-rate 0.001")
+    assert (
+        isinstance(far_too_high, CheckError)
+        and "--learning-rate" not in far_too_high.fix
+        and "unstall lr-find" in far_too_high.fix
+    )
 
 
 def test_a_loss_that_stands_at_a_rate_far_below_that_of_the_recipe_warns() -> None:
     answer = judged(1e-7, 8.0, STANDS, STANDS, STANDS, 100.0, usual=0.003)
-    assert isinstance(answer, CheckWarning) and answer.fix.startswith("--rate 0.003") and "recipe has 0.003" in answer.reason
+    assert (
+        isinstance(answer, CheckWarning)
+        and answer.fix.startswith("--learning-rate 0.003")
+        and "recipe has 0.003" in answer.reason
+    )
     assert isinstance(
         judged(0.001, 8.0, STANDS, STANDS, STANDS, 100.0, usual=0.003), CheckOk
     )  # fine weights may have nothing to learn
@@ -52,7 +60,7 @@ def test_a_loss_that_stands_at_a_rate_far_below_that_of_the_recipe_warns() -> No
 
 def test_a_loss_that_stands_where_ten_times_the_rate_falls_warns_with_a_higher_one() -> None:
     answer = found(STANDS)
-    assert isinstance(answer, CheckWarning) and answer.fix.startswith("--rate 0.1")
+    assert isinstance(answer, CheckWarning) and answer.fix.startswith("--learning-rate 0.1")
 
 
 def test_a_loss_that_stands_at_every_rate_is_no_matter_of_the_rate() -> None:

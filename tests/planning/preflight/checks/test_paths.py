@@ -13,7 +13,7 @@ from unstall.planning.preflight.results import CheckError, CheckOk
 
 def test_no_path_and_paths_that_are_there_fit(tmp_path: Path) -> None:
     assert isinstance(look(context(tmp_path)), CheckOk)
-    assert isinstance(look(context(tmp_path, data=str(tmp_path), cache_folder=str(tmp_path / "new"))), CheckOk)
+    assert isinstance(look(context(tmp_path, data=str(tmp_path), cache_dir=str(tmp_path / "new"))), CheckOk)
 
 
 def test_a_path_that_is_not_there_refuses_with_the_last_part_that_is(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_a_network_that_is_changed_is_not_known(tmp_path: Path) -> None:
 def test_a_large_network_without_weights_warns_and_a_tiny_one_fits(tmp_path: Path) -> None:
     assert isinstance(look(context(tmp_path)), CheckOk)
     assert isinstance(look(context(tmp_path, model="retinanet_resnet50_fpn")), CheckWarning)
-    assert isinstance(look(context(tmp_path, model="retinanet_resnet50_fpn", shapes=50_000)), CheckOk)
+    assert isinstance(look(context(tmp_path, model="retinanet_resnet50_fpn", synthetic_images=50_000)), CheckOk)
 
 
 def test_images_that_are_kept_for_scoring_are_not_counted_as_learned_from(tmp_path: Path) -> None:
@@ -52,8 +52,8 @@ def test_images_that_are_kept_for_scoring_are_not_counted_as_learned_from(tmp_pa
     told = {
         "split": look(context(tmp_path, **large, data=str(tmp_path / "split"))),
         "whole": look(context(tmp_path, **large, data=str(tmp_path / "whole"))),
-        "apart": look(context(tmp_path, **large, data=str(tmp_path / "whole"), validation=str(tmp_path / "split"))),
-        "shapes": look(context(tmp_path, **large, shapes=1000, validation_share=0.2)),
+        "apart": look(context(tmp_path, **large, data=str(tmp_path / "whole"), val_data=str(tmp_path / "split"))),
+        "shapes": look(context(tmp_path, **large, synthetic_images=1000, val_split=0.2)),
     }
     found = {name: answer.reason.partition("with ")[2] for name, answer in told.items()}
     assert found == {

@@ -43,7 +43,7 @@ def test_where_somebody_has_said_who_we_are_that_worker_alone_is_started() -> No
 def test_the_number_of_workers_is_that_of_whoever_started_us() -> None:
     assert engines.agreed({}, 3, is_given=False) == 3
     assert engines.agreed(SECOND, 1, is_given=False) == 2
-    with pytest.raises(InvalidInputError, match="workers: expected 2"):
+    with pytest.raises(InvalidInputError, match="num_workers: expected 2"):
         engines.agreed(SECOND, 4, is_given=True)
 
 
@@ -62,5 +62,5 @@ def test_without_cards_nothing_is_said_of_them() -> None:
 
 
 def test_more_workers_than_cards_are_refused_with_what_to_do() -> None:
-    with pytest.raises(InvalidInputError, match=r"workers: expected at most 1.*Received: 2.*JAX_PLATFORMS=cpu"):
+    with pytest.raises(InvalidInputError, match=r"num_workers: expected at most 1.*Received: 2.*JAX_PLATFORMS=cpu"):
         local.cards_for(2, ["0"])

@@ -29,7 +29,7 @@ def test_a_worker_of_ray_is_told_its_number_and_no_engine_is_asked() -> None:
 def test_without_ray_its_command_is_said(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['ray'] = None\n", encoding="utf-8")
     paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    done = call("train", "--engine", "ray", "--out", str(tmp_path / "run"), "--workers", "2", PYTHONPATH=paths)
+    done = call("train", "--engine", "ray", "--out", str(tmp_path / "run"), "--num-workers", "2", PYTHONPATH=paths)
     assert done.returncode == 5 and "pip install 'unstall[ray]'" in done.stderr
     assert not (tmp_path / "run").exists()
 
@@ -41,9 +41,9 @@ def test_a_run_on_a_cluster_has_a_place_that_all_can_reach(options: list[str]) -
 
 
 def test_what_a_worker_of_ray_starts_is_our_command() -> None:
-    command = [sys.executable, "-m", ray.__name__, "--models", "--json", "-"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == call("train", "--models", "--json", "-").stdout and "ssd_tiny" in done.stdout
+    command = [sys.executable, "-m", ray.__name__, "--list-models", "--json", "-"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240)
+    assert done.stdout == call("train", "--list-models", "--json", "-").stdout and "ssd_tiny" in done.stdout
 
 
 @pytest.mark.jax

@@ -1,4 +1,4 @@
-"""The same box is there twice.
+"""A box is a duplicate of another.
 
 What it is
 ----------

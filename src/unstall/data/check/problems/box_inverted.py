@@ -1,4 +1,4 @@
-"""A box is inside out: its right edge lies left of the left one, or its bottom above the top.
+"""A box is inverted: its right edge lies left of the left one, or its bottom above the top.
 
 What it is
 ----------

@@ -69,7 +69,7 @@ def judged(cards: list[dict[str, Any]], context: Context) -> CheckResult:
 def _without(context: Context, facts: dict[str, Any]) -> CheckResult:
     size_of_it = f"{context.settings.model} has {context.published_parameters / 1e6:.1f} million weights"
     if context.published_parameters > MAX_PARAMETERS_ON_CPU:
-        fix = "a smaller model (`unstall train --models`), or a machine with a card"
+        fix = "a smaller model (`unstall train --list-models`), or a machine with a card"
         return CheckWarning(f"no NVIDIA card: it trains on the CPU, and {size_of_it}", fix, facts)
     return CheckOk(f"no NVIDIA card: it trains on the CPU; {size_of_it}", facts)
 

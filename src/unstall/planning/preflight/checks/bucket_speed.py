@@ -19,7 +19,7 @@ whole data set only the first epoch reads at all.
 What to do
 ----------
 Pack small files into shards (`unstall data pack SRC DST`), put the bucket into the region of the machine, copy the data to a
-local disk, or keep decoded images with `cache_folder` and `cache_bytes`.
+local disk, or keep decoded images with `cache_dir` and `cache_bytes`.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def look(context: Context) -> CheckResult:
     sample = random.Random(0).sample(sources, min(SAMPLE, len(sources)))
     try:
         measured = measure(sample)
-        decoded = rate_of(decode, sample[: 2 * AT_ONCE], context.input_threads)
+        decoded = rate_of(decode, sample[: 2 * AT_ONCE], context.num_input_workers)
     except BucketError as failed:
         return CheckError(str(failed), "see that this machine reaches the bucket and may read it")
     except OSError as error:
@@ -130,5 +130,5 @@ def judged(measured: BucketSpeed, taken: float | None, decoded: float) -> CheckR
         return CheckOk(said, facts)
     if measured.has_small_files:
         said += f". Each image is a file of its own, of {measured.image_bytes / 1000:,.0f} kB"
-        return CheckWarning(said, "unstall data pack SRC DST, or --cache-folder with --cache-bytes", facts)
-    return CheckWarning(said, "a bucket in the region of this machine, or --cache-folder with --cache-bytes", facts)
+        return CheckWarning(said, "unstall data pack SRC DST, or --cache-dir with --cache-bytes", facts)
+    return CheckWarning(said, "a bucket in the region of this machine, or --cache-dir with --cache-bytes", facts)

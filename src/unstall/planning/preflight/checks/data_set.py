@@ -5,11 +5,11 @@ What is looked at
 Everything that `unstall data check` looks at: every annotation and, up to a number of images, every image to its last line.
 What was found is remembered for data that has not changed since. Then whether enough is left to learn from: images with
 boxes, one batch of them at least, and something to score on; and whether there is room for the boxes of the fullest image. Of
-a data set of its own to score on (`validation`): that it can be read, has classes that are learned, and boxes.
+a data set of its own to score on (`val_data`): that it can be read, has classes that are learned, and boxes.
 
 Why it matters
 --------------
-One unreadable image, one box inside out in a hundred thousand ends a run or spoils it, hours after its start.
+One unreadable image, one inverted box in a hundred thousand ends a run or spoils it, hours after its start.
 
 When this is wrong
 ------------------
@@ -53,7 +53,8 @@ MAX_WARM_UP = 0.5  # of all updates: with more the rate is hardly ever what it i
 def look(context: Context) -> CheckResult:
     data = context.data
     if data is None:
-        said = f"the embedded shapes: {context.settings.shapes:,} pictures of {context.classes} classes, drawn without a fault"
+        count = context.settings.synthetic_images
+        said = f"the embedded shapes: {count:,} pictures of {context.classes} classes, drawn without a fault"
         return _with_warnings(said, _of_the_settings(context, context.images_to_learn_from), {})
     before = classes_at_start(RunFolder(context.folder).checkpoints_path)
     if before is not None and before != list(data.classes):
@@ -95,11 +96,11 @@ def judged(found: dict[str, Any], context: Context) -> CheckResult:
     try:
         scored_on = _of_validation(context)
     except InvalidInputError as error:
-        return CheckError(str(error), "--validation with a data set of the same classes, or without it", found)
+        return CheckError(str(error), "--val-data with a data set of the same classes, or without it", found)
     broken = [problem for problem in found["problems"] if problem["severity"] == "error"]
     harmed = [problem for problem in found["problems"] if problem["severity"] == "warning"]
     fix = f"unstall data check {shlex.quote(str(path))} (--fix OUT writes a mended copy)"
-    if _is_too_much(broken, found, settings.most_bad_share):
+    if _is_too_much(broken, found, settings.max_bad_fraction):
         return CheckError(f"{said}; errors: {_named(broken)}", fix, found)
     warnings = [
         *_of_the_settings(context, train),
@@ -137,35 +138,38 @@ def _of_validation(context: Context) -> list[tuple[str, str]]:
     if apart is None or any(example.count for example in apart.examples):
         return []
     said = f"none of the {counted(len(apart.examples), 'image')} in '{apart.path}' has a box: no epoch could be scored"
-    return [(said, "--validation with boxes, or without it: then some of the images are kept for it")]
+    return [(said, "--val-data with boxes, or without it: then some of the images are kept for it")]
 
 
 def _of_the_settings(context: Context, train: int) -> list[tuple[str, str]]:
     """What does not suit this data: why, and the fix."""
     settings, result = context.settings, []
     updates = train // settings.batch_size * settings.epochs
-    if settings.warm_up_steps > MAX_WARM_UP * updates:
-        reason = f"{counted(updates, 'update')} in all, and a warm-up of {settings.warm_up_steps:,}"
-        result.append((reason, f"--warm-up-steps {updates // 10}, or more --epochs"))
+    if settings.warmup_steps > MAX_WARM_UP * updates:
+        reason = f"{counted(updates, 'update')} in all, and a warm-up of {settings.warmup_steps:,}"
+        result.append((reason, f"--warmup-steps {updates // 10}, or more --epochs"))
     counts = [] if context.data is None else [example.count for example in context.data.examples]
-    beyond = [count - settings.most_boxes for count in counts if count > settings.most_boxes]
+    room = settings.max_boxes_per_image
+    beyond = [count - room for count in counts if count > room]
     if beyond:
-        of = f"{counted(len(beyond), 'image has', 'images have')} more than the {settings.most_boxes} that there is room for"
+        of = f"{counted(len(beyond), 'image has', 'images have')} more than the {room} that there is room for"
         reason = f"{counted(sum(beyond), 'box', 'boxes')} would not be learned: {of}"
-        result.append((reason, f"--most-boxes {min(max(counts), most_of('most_boxes'))}"))
+        result.append((reason, f"--max-boxes-per-image {min(max(counts), most_of('max_boxes_per_image'))}"))
     return [*result, *_of_the_rate(settings)]
 
 
 def _of_the_rate(settings: Settings) -> list[tuple[str, str]]:
-    if not settings.rate:
-        return [("the rate is 0: nothing would be learned", "--rate with more than 0, or without it: the recipe has one")]
-    drops = settings.rate_drops_at_epochs
-    if settings.schedule != "step" or any(epoch < settings.epochs for epoch in drops):
+    if not settings.learning_rate:
+        return [
+            ("the rate is 0: nothing would be learned", "--learning-rate with more than 0, or without it: the recipe has one")
+        ]
+    drops = settings.lr_milestones
+    if settings.lr_schedule != "step" or any(epoch < settings.epochs for epoch in drops):
         return []
     own = sorted({settings.epochs * share // 12 for share in (8, 11)} - {0})  # as the published recipes have it, of 12 epochs
     when = f"it would after epoch {' and '.join(map(str, dict.fromkeys(drops)))}" if drops else "no epoch is named for it"
     reason = f"the rate would never drop: {when}, and there is no more than {counted(settings.epochs, 'epoch')}"
-    return [(reason, f"--rate-drops-at-epochs {','.join(map(str, own))}" if own else "--schedule cosine")]
+    return [(reason, f"--lr-milestones {','.join(map(str, own))}" if own else "--lr-schedule cosine")]
 
 
 def _named(problems: list[dict[str, Any]]) -> str:

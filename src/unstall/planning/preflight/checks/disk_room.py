@@ -4,7 +4,7 @@ What is looked at
 -----------------
 The free room where the run folder will lie, against the checkpoints that are kept and the one that is being written (weights,
 what the optimizer keeps of each, the moving average), the weights files `best` and `last`, and pictures and logs. Likewise
-for `cache_folder`.
+for `cache_dir`.
 
 Why it matters
 --------------
@@ -16,7 +16,7 @@ A quota of the file system is seen only when it is met. Others may fill the disk
 
 What to do
 ----------
-Another folder (`--out`), fewer `keep_checkpoints`, or make room.
+Another folder (`--out`), fewer `max_checkpoints`, or make room.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ NEAR = 2  # times the need: less is soon gone
 def look(context: Context) -> CheckResult:
     settings = context.settings
     checkpoints = context.checkpoint_bytes * (
-        settings.keep_checkpoints + 2
+        settings.max_checkpoints + 2
     )  # beside the newest: the best, and the one being written
     need = checkpoints + 3 * context.weights_bytes + LOGS_BYTES
     least = context.checkpoint_bytes + LOGS_BYTES  # of a run that goes on: it writes before it deletes
     answer = judged(_there(context.folder), max(least, need - _held(context.folder)))
-    if isinstance(answer, CheckError) or settings.cache_folder is None or not settings.cache_bytes:
+    if isinstance(answer, CheckError) or settings.cache_dir is None or not settings.cache_bytes:
         return answer
-    cache = judged(_there(Path(settings.cache_folder)), settings.cache_bytes)
+    cache = judged(_there(Path(settings.cache_dir)), settings.cache_bytes)
     return cache if isinstance(cache, CheckError) else answer
 
 
@@ -56,7 +56,7 @@ def judged(folder: Path, need: int) -> CheckResult:
         return CheckError(f"'{folder}' cannot be written", "another folder: --out FOLDER", facts)
     said = f"{size(need)} of {size(free)} that are free in {folder}"
     if need > free:
-        return CheckError(f"needs {said}", "make room, or --out FOLDER on another disk, or fewer --keep-checkpoints", facts)
+        return CheckError(f"needs {said}", "make room, or --out FOLDER on another disk, or fewer --max-checkpoints", facts)
     if need * NEAR > free:
         return CheckWarning(f"needs {said}", "make room, or --out FOLDER on another disk", facts)
     return CheckOk(f"needs {said}", facts)

@@ -3,7 +3,7 @@
 What is looked at
 -----------------
 The memory that is free on the machine, or that the control group still allows, against: the framework itself, batches made ahead
-(`ahead_bytes`), decoded images that are kept (`cache_bytes`, unless `cache_folder` is set), the largest image twice for each
+(`prefetch_bytes`), decoded images that are kept (`cache_bytes`, unless `cache_dir` is set), the largest image twice for each
 worker, a copy for the checkpoint and, where there is no accelerator, the training step.
 
 Why it matters
@@ -17,7 +17,7 @@ sum.
 
 What to do
 ----------
-Smaller `cache_bytes` or a `cache_folder`; smaller `ahead_bytes`; fewer `input_threads`; a container with more memory.
+Smaller `cache_bytes` or a `cache_dir`; smaller `prefetch_bytes`; fewer `num_input_workers`; a container with more memory.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ NAMES = {
     "device": "the training step",
 }
 CURES = {  # of a part that can be made smaller
-    "device": "a smaller --micro-batch",
-    "cache": "smaller --cache-bytes or a --cache-folder",
-    "ahead": "smaller --ahead-bytes",
-    "scratch": "fewer --input-threads",
+    "device": "a smaller --micro-batch-size",
+    "cache": "smaller --cache-bytes or a --cache-dir",
+    "ahead": "smaller --prefetch-bytes",
+    "scratch": "fewer --num-input-workers",
 }
 
 
@@ -65,7 +65,7 @@ def needed(context: Context) -> HostNeed:
     need = host_need(
         settings, context.backend, batch, context.checkpoint_bytes, on_cores, context.largest_image_bytes // 3 or None
     )
-    return need.of_all(1 if engines.workers_said(os.environ) else whole.workers)
+    return need.of_all(1 if engines.workers_said(os.environ) else whole.num_workers)
 
 
 def judged(need: HostNeed) -> CheckResult:

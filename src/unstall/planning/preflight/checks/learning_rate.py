@@ -12,12 +12,12 @@ like a training that works, for days.
 
 When this is wrong
 ------------------
-A few steps show a rate that is wrong by a factor of ten and more, not one that is wrong by two: `unstall sweep` looks closer.
+A few steps show a rate that is wrong by a factor of ten and more, not one that is wrong by two: `unstall lr-find` looks closer.
 A long warm-up carries a run through a rate that would be too high at its start.
 
 What to do
 ----------
-The rate that is named; or `unstall sweep`, which draws the loss over all rates.
+The rate that is named; or `unstall lr-find`, which draws the loss over all rates.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ FAR_BETTER = 5.0  # times the fall, at ten times the rate: the rate is too low
 def look(context: Context) -> CheckResult:
     from unstall.training.lr.finder import Trial
 
-    return tried(Trial(context.settings, context.folder, context.progress), context.settings.rate, context)
+    return tried(Trial(context.settings, context.folder, context.progress), context.settings.learning_rate, context)
 
 
 def tried(trial: Trial, rate: float, context: Context) -> CheckResult:
@@ -63,12 +63,14 @@ def tried(trial: Trial, rate: float, context: Context) -> CheckResult:
     context.measured_images_per_s = context.settings.batch_size / step_s
     if 3 * STEPS * step_s > MAX_S:
         return CheckUnknown(
-            f"a step takes {step_s:.1f} s here, and {3 * STEPS} would be needed", "unstall sweep, which takes the time"
+            f"a step takes {step_s:.1f} s here, and {3 * STEPS} would be needed", "unstall lr-find, which takes the time"
         )
     here, lower, higher = (_losses(trial, rate * factor, some, context) for factor in (1.0, 1 / FACTOR, FACTOR))
     recipe = recipe_of(context.settings.model)
     is_alike = recipe["optimizer"] == context.settings.optimizer and context.settings.weights is None
-    usual = float(recipe["rate"]) if is_alike else 0.0  # for another optimizer, or weights that have learned, it says nothing
+    usual = (
+        float(recipe["learning_rate"]) if is_alike else 0.0
+    )  # for another optimizer, or weights that have learned, it says nothing
     return judged(rate, at_first, here, lower, higher, context.measured_images_per_s, usual)
 
 
@@ -100,21 +102,25 @@ def judged(
     if not math.isfinite(last) or last > EXPLODED * at_first:
         return CheckError(f"{said}: the rate is too high", _lower_rate(rate, at_first, lower), facts)
     if last > RISEN * at_first:
-        return CheckWarning(f"{said}: it rises", f"{_lower_rate(rate, at_first, lower)}, or a longer --warm-up-steps", facts)
+        return CheckWarning(f"{said}: it rises", f"{_lower_rate(rate, at_first, lower)}, or a longer --warmup-steps", facts)
     fall, better = at_first - last, at_first - _last(higher)
     if fall < HARDLY * at_first and better > FAR_BETTER * max(fall, HARDLY * at_first / FAR_BETTER):
-        fix = f"--rate {rate * FACTOR:g}, or `unstall sweep`"
+        fix = f"--learning-rate {rate * FACTOR:g}, or `unstall lr-find`"
         return CheckWarning(f"{said}: hardly any fall; ten times the rate falls by {better:.3g}", fix, facts)
     if rate * FAR_BELOW < usual and max(abs(fall), abs(better)) < HARDLY * at_first:
         reason = f"{said}: it does not move, nor at ten times the rate; the model's recipe has {usual:g}"
-        return CheckWarning(reason, f"--rate {usual:g}, or `unstall sweep`", facts)
+        return CheckWarning(reason, f"--learning-rate {usual:g}, or `unstall lr-find`", facts)
     return CheckOk(said, facts)
 
 
 def _lower_rate(rate: float, at_first: float, lower: list[float]) -> str:
     """A tenth, if it was seen to be low enough."""
     is_low_enough = math.isfinite(_last(lower)) and _last(lower) <= (1 + HARDLY) * at_first
-    return f"--rate {rate / FACTOR:g}, or `unstall sweep`" if is_low_enough else "`unstall sweep`: a tenth is too high, too"
+    return (
+        f"--learning-rate {rate / FACTOR:g}, or `unstall lr-find`"
+        if is_low_enough
+        else "`unstall lr-find`: a tenth is too high, too"
+    )
 
 
 def _last(losses: list[float]) -> float:

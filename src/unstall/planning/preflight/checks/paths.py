@@ -2,7 +2,7 @@
 
 What is looked at
 -----------------
-`data`, `labels`, `validation`, `weights` and `cache_folder`: that each is there and may be read or written, and that no
+`data`, `label_map`, `val_data`, `weights` and `cache_dir`: that each is there and may be read or written, and that no
 variable in it is left unset.
 
 Why it matters
@@ -52,7 +52,7 @@ def _wrong(name: str, value: str) -> CheckError | None:
     if is_bucket(value):
         return _wrong_in_bucket(name, value)
     path = Path(value)
-    if name == "cache_folder":
+    if name == "cache_dir":
         there = next(each for each in (path, *path.parents) if each.is_dir())
         return None if os.access(there, os.W_OK) else CheckError(f"{name}: '{there}' cannot be written", "another folder")
     if not path.exists():
@@ -62,7 +62,7 @@ def _wrong(name: str, value: str) -> CheckError | None:
 
 
 def _wrong_in_bucket(name: str, value: str) -> CheckError | None:
-    if name == "cache_folder":
+    if name == "cache_dir":
         return CheckError(f"{name}: '{value}' is a bucket", "a folder on a disk: a cache is to be nearer than the data")
     try:
         if located(value).exists():

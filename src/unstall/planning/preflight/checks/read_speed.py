@@ -19,7 +19,7 @@ whole data set only the first epoch reads at all.
 What to do
 ----------
 Copy the data to a local disk, pack it into records (`unstall data pack`), or keep decoded images with
-`cache_folder` and `cache_bytes`.
+`cache_dir` and `cache_bytes`.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def look(context: Context) -> CheckResult:
     if is_bucket(sources[0].path):
         return CheckOk("the images lie in a bucket, which bucket_speed measures")
     sample = random.Random(0).sample(sources, min(SAMPLE, len(sources)))
-    read = rate_of(_read_past_the_cache, sample, context.input_threads)
-    decoded = rate_of(decode, sample, context.input_threads)
+    read = rate_of(_read_past_the_cache, sample, context.num_input_workers)
+    decoded = rate_of(decode, sample, context.num_input_workers)
     return judged(read, context.measured_images_per_s, decoded, _bytes_each(sample))
 
 
@@ -68,10 +68,10 @@ def judged(read: float, taken: float | None, decoded: float, bytes_each: float) 
     said = f"{read:,.0f} images/s ({read * bytes_each / 1e6:,.0f} MB/s) are read; {by} {rate(wanted)}"
     if taken is not None and decoded < taken:
         return CheckWarning(
-            f"{said}, and {decoded:,.0f} are decoded: the input would be waited for", "--cache-bytes and --cache-folder", facts
+            f"{said}, and {decoded:,.0f} are decoded: the input would be waited for", "--cache-bytes and --cache-dir", facts
         )
     if read < ENOUGH * wanted and (taken is not None or read < wanted):
-        return CheckWarning(said, "a local copy of the data, or --cache-folder with --cache-bytes", facts)
+        return CheckWarning(said, "a local copy of the data, or --cache-dir with --cache-bytes", facts)
     return CheckOk(said, facts)
 
 

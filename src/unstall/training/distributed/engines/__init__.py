@@ -61,5 +61,7 @@ def agreed(environ: Mapping[str, str], workers: int, is_given: bool) -> int:
     if said is None or said == workers:
         return workers
     if is_given:
-        raise InvalidInputError(f"workers: expected {said}, as {recognised(environ)} has started so many. Received: {workers}")
+        raise InvalidInputError(
+            f"num_workers: expected {said}, as {recognised(environ)} has started so many. Received: {workers}"
+        )
     return said

@@ -1,4 +1,4 @@
-"""Workers of one machine: `unstall train --workers N` starts them itself.
+"""Workers of one machine: `unstall train --num-workers N` starts them itself.
 
 They meet at a port of 127.0.0.1 that is free when they are started; if another program takes it in between, they are started
 again at another. Where the machine has cards, each worker is given one of its own.
@@ -37,7 +37,7 @@ def cards_for(workers: int, cards: list[str]) -> list[str]:
         return [""] * workers
     if len(cards) < workers:
         raise InvalidInputError(
-            f"workers: expected at most {len(cards)}, as each needs a card of its own. Received: {workers}. "
+            f"num_workers: expected at most {len(cards)}, as each needs a card of its own. Received: {workers}. "
             "To compute on the cores instead, set JAX_PLATFORMS=cpu"
         )
     return cards[:workers]

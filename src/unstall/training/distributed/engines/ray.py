@@ -1,9 +1,9 @@
-"""Workers on the nodes of a Ray cluster: `unstall train --engine ray --workers N --out PLACE` has Ray Train start them.
+"""Workers on the nodes of a Ray cluster: `unstall train --engine ray --num-workers N --out PLACE` has Ray Train start them.
 
-Ray finds room for N workers, each with a card where the cluster has cards. Each of its workers runs `unstall train --go-on`, told
-its number by UNSTALL_WORKER: so on every node our supervisor stands beside the worker, names what goes wrong and starts it again.
-A node that is lost is Ray's to notice: it starts all workers anew, elsewhere, and the run goes on from its checkpoint. PLACE must
-be in reach of every node, a shared folder or a bucket, and Unstall installed there.
+Ray finds room for N workers, each with a card where the cluster has cards. Each of its workers runs `unstall train --resume
+auto`, told its number by UNSTALL_WORKER: so on every node our supervisor stands beside the worker, names what goes wrong and
+starts it again. A node that is lost is Ray's to notice: it starts all workers anew, elsewhere, and the run goes on from its
+checkpoint. PLACE must be in reach of every node, a shared folder or a bucket, and Unstall installed there.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
 def train(
     arguments: Sequence[str], workers: int, out: str, address: str | None = None, most_restarts: int = MAX_RESTARTS
 ) -> None:
-    """Runs `unstall train --go-on --out OUT …` on so many workers of a Ray cluster, until all have ended well.
+    """Runs `unstall train --resume auto --out OUT …` on so many workers of a Ray cluster, until all have ended well.
 
     `address` is the cluster's; without it RAY_ADDRESS, or the cluster that this machine is a node of.
     """
@@ -60,7 +60,7 @@ def train(
     beside, name = beside_of(out)
     trainer = DataParallelTrainer(
         in_ray_worker,
-        train_loop_config={"arguments": ["--go-on", "--out", out, *arguments]},
+        train_loop_config={"arguments": ["--resume", "auto", "--out", out, *arguments]},
         scaling_config=ScalingConfig(num_workers=workers, use_gpu=has_cards, placement_strategy="SPREAD"),
         run_config=RunConfig(name=name, storage_path=beside, failure_config=FailureConfig(max_failures=most_restarts)),
     )

@@ -1,6 +1,6 @@
-"""Find a learning rate: unstall sweep --data PATH --model NAME
+"""Find a learning rate: unstall lr-find --data PATH --model NAME
 
-A range test: from the first weights, one step at each of many rates that rise from --least to --most, until the loss
+A range test: from the first weights, one step at each of many rates that rise from --min-lr to --max-lr, until the loss
 diverges. Shows the curve and suggests a rate with its reason. Takes the settings of `unstall train`; nothing is kept.
 """
 
@@ -15,18 +15,18 @@ from unstall.cli import answer, json_option
 from unstall.config.options import GroupedCommand, setting_options
 
 
-@click.command("sweep", cls=GroupedCommand, help=__doc__)
-@click.option("--least", default=1e-6, show_default=True, type=click.FloatRange(1e-12, 100), help="The first rate.")
-@click.option("--most", default=1.0, show_default=True, type=click.FloatRange(1e-12, 1000), help="The last one.")
-@click.option("--steps", default=100, show_default=True, type=click.IntRange(20, 100_000), help="How many.")
+@click.command("lr-find", cls=GroupedCommand, help=__doc__)
+@click.option("--min-lr", default=1e-6, show_default=True, type=click.FloatRange(1e-12, 100), help="First learning rate.")
+@click.option("--max-lr", default=1.0, show_default=True, type=click.FloatRange(1e-12, 1000), help="Last learning rate.")
+@click.option("--num-steps", default=100, show_default=True, type=click.IntRange(20, 100_000), help="Number of learning rates.")
 @click.option("--png", "png_target", metavar="PATH", help="Write the curve as a picture.")
 @click.option("--html", "html_target", metavar="PATH", help="Write a page with the curve.")
 @json_option("rates, losses and the suggestion")
 @setting_options
 def command(
-    least: float,
-    most: float,
-    steps: int,
+    min_lr: float,
+    max_lr: float,
+    num_steps: int,
     png_target: str | None,
     html_target: str | None,
     json_target: str | None,
@@ -40,23 +40,23 @@ def command(
     from unstall.config.options import config_used, given
     from unstall.config.sources import resolve
     from unstall.report import json
-    from unstall.report.html.lr_find import show_sweep, write_plot, write_sweep
+    from unstall.report.html.lr_find import show_lr_find, write_lr_find, write_plot
     from unstall.storage import located
 
     for target in (json_target, png_target, html_target):
         json.refuse_unwritable(target)
-    if least >= most:
-        raise InvalidInputError(f"--least: expected less than --most ({most:g}). Received: {least:g}")
+    if min_lr >= max_lr:
+        raise InvalidInputError(f"--min-lr: expected less than --max-lr ({max_lr:g}). Received: {min_lr:g}")
     wanted = resolve(given(settings), config_used(config, no_config)).settings
-    with missing_packages_named("unstall sweep", "data,tensorflow"), shown_progress() as progress:
+    with missing_packages_named("unstall lr-find", "data,tensorflow"), shown_progress() as progress:
         import tempfile
 
-        from unstall.training.lr.finder import sweep
+        from unstall.training.lr.finder import find_learning_rate
 
-        with tempfile.TemporaryDirectory(prefix="unstall-sweep-") as aside:
-            plain = sweep(wanted, least, most, steps, Path(aside), progress)
+        with tempfile.TemporaryDirectory(prefix="unstall-lr-find-") as aside:
+            plain = find_learning_rate(wanted, min_lr, max_lr, num_steps, Path(aside), progress)
     if png_target:
         write_plot(plain, located(png_target))
     if html_target:
-        write_sweep(plain, located(html_target))
-    answer(plain, json_target, show_sweep)
+        write_lr_find(plain, located(html_target))
+    answer(plain, json_target, show_lr_find)
