@@ -182,7 +182,7 @@ def test_show_can_be_asked_for_a_class_and_a_split(well: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--image-size", "640", "Expected --size as WIDTHxHEIGHT"),
+        ("--image-size", "640", "Expected --image-size as WIDTHxHEIGHT"),
         ("--image-size", "3x3", "Expected images from 16"),
         ("--splits", "train", "Expected --splits as NAME=SHARE"),
         ("--defect", "box_purple", "There is no defect 'box_purple'"),

@@ -34,6 +34,7 @@ from unstall.data.augment.names import NAMED
 OLD_RUN = Path(__file__).parents[1] / "old_runs" / "trained"
 OLD_SETTINGS: dict[str, Any] = json.loads((OLD_RUN / "settings.json").read_text(encoding="utf-8"))
 LEAVES = [typed for typed in cli.all_commands() if not isinstance(cli.load(typed), click.Group)]
+HELP_OPTIONS = ["-h", "--help"]  # as under `unstall`: a command keeps those that it was first called with
 OTHERS = {"batch_size": 8, "epochs": 24}  # so that every value of an old setting is one that may be set
 
 
@@ -168,7 +169,7 @@ def test_a_run_that_was_begun_when_workers_were_threads_has_them_as_input_worker
 
 def refused(typed: str, *arguments: str) -> str:
     with pytest.raises(click.UsageError) as caught:
-        cli.load(typed).main(list(arguments), prog_name=f"unstall {typed}", standalone_mode=False)
+        cli.load(typed).main(list(arguments), f"unstall {typed}", standalone_mode=False, help_option_names=HELP_OPTIONS)
     return caught.value.format_message()
 
 
