@@ -11,7 +11,6 @@ image_px = [640, 960]
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import json
 import re
 import tomllib
@@ -155,13 +154,11 @@ def in_bytes(name: str, value: Any) -> Any:
 
 @cache
 def groups() -> dict[str, tuple[str, ...]]:
-    """The names of settings under the headings that the comments of the code make."""
+    """The names of settings under their headings."""
     found: dict[str, list[str]] = {}
-    for line in inspect.getsource(settings.Settings).splitlines():
-        if heading := re.fullmatch(r"    # (.+)", line):
-            found[heading[1]] = []
-        elif (begins := re.match(r"    (\w+): .* = ", line)) and found:
-            found[list(found)[-1]].append(begins[1])
+    for each in dataclasses.fields(settings.Settings):
+        heading = each.metadata.get("heading") or list(found)[-1]
+        found.setdefault(heading, []).append(each.name)
     return {heading: tuple(names) for heading, names in found.items()}
 
 
