@@ -204,7 +204,7 @@ def from_stored(values: Mapping[str, Any], where: str = "") -> Settings:
     return from_plain(current_names(values), where)
 
 
-def most_of(name: str) -> int:
+def max_of(name: str) -> int:
     """The greatest value that a setting may have."""
     return next(int(each.metadata["most"]) for each in dataclasses.fields(Settings) if each.name == name)
 

@@ -24,7 +24,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.suggestions import closest_name
 from unstall.config import settings
 from unstall.config.aliases import OLD_NAMES, current_value, renamed, setting_meant
-from unstall.storage import located
+from unstall.storage import resolve_path
 
 UNITS = {
     "": 1,
@@ -49,7 +49,7 @@ OF_THE_CLOUD = "cloud"  # a table that is for `unstall cloud submit`: where a jo
 def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
     """Names and values, each checked by itself; and of each the place where it stands, as 'unstall.toml:12'. What is in a table
     has a place of its own, as 'detector.image_px'."""
-    path = located(path)
+    path = resolve_path(path)
     text, stored = _stored(path)
     stored.pop(OF_THE_CLOUD, None)
     places: dict[str, str] = {}
@@ -71,7 +71,7 @@ def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
 
 def notes(path: Path | str) -> list[str]:
     """A line for each setting of the file that has another name now: "unstall.toml:3: 'rate' is now 'learning_rate'."."""
-    path = located(path)
+    path = resolve_path(path)
     text, stored = _stored(path)
     return [f"{path}:{_line_of(name, text)}: {note}" for name, value in stored.items() for note in renamed(name, value)]
 
@@ -86,7 +86,7 @@ def _refuse_unknown(name: str, value: Any, place: str) -> None:
 
 def read_cloud(path: Path | str) -> tuple[dict[str, Any], str]:
     """The table [cloud], empty where there is none; and where it stands."""
-    path = located(path)
+    path = resolve_path(path)
     text, stored = _stored(path)
     place = f"{path}:{_line_of(OF_THE_CLOUD, text)}"
     table = stored.get(OF_THE_CLOUD, {})

@@ -11,10 +11,10 @@ from tests.data.pipeline.pictures import some_data
 from unstall.data.pipeline import Pipeline, Settings, autotune
 from unstall.data.pipeline.autotune import FIRST, ThreadAutotuner, ThroughputSample
 
-HUNGRY = 1e9  # examples a second that the training could take
+STARVED_TAKES = 1e9  # examples a second that the training could take
 
 
-def after(seconds: int, most: int, makes: Callable[[int], float], takes: float = HUNGRY) -> list[int]:
+def after(seconds: int, most: int, makes: Callable[[int], float], takes: float = STARVED_TAKES) -> list[int]:
     """The hands of each second, where so many make so many examples a second, and the training takes them in batches of ten."""
     now = ThroughputSample(0.0)
     autotuner, counts = ThreadAutotuner(most, now.at), []
