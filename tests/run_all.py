@@ -31,7 +31,7 @@ COMPUTING_PLACES, WAITING_PLACES = 2, 2
 LEARNING = ("tests/detectors", "tests/training")
 SUPERVISING = ("tests/supervisor",)
 SERVING = tuple(f"tests/{name}" for name in ("board", "cloud", "diagnosis/workers", "training/distributed", "sensors", "storage"))
-LAWS = tuple(f"tests/test_{name}.py" for name in ("laws", "layers", "completeness", "docs", "run_all"))
+LAWS = tuple(f"tests/test_{name}.py" for name in ("laws", "layers", "vocabulary", "completeness", "docs", "run_all"))
 SLOW = re.compile(r"\b(subprocess|multiprocessing|threading|sleep|UNSTALL|Place|browser)\b")
 READING = ("tests/data", "tests/tfod")
 

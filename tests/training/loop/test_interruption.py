@@ -13,7 +13,7 @@ from unstall.base.exit_codes import INTERRUPTED
 
 BEGIN = """
     import ctypes, sys, threading, time
-    from unstall.training.loop import interruption as module
+    from unstall.training.loop import interruption as interruption_module
     from unstall.training.loop.interruption import Interrupted, Interruption
 
     def native():
