@@ -66,5 +66,5 @@ def test_that_nothing_more_is_done_is_told_with_what_a_person_may_do(tmp_path: P
         advice="unstall train --resume a --learning-rate 0.1",
     )
     page = render_run(told(tmp_path, [*REPAIRED, ended]))
-    assert "No further repair of loss_diverged: <code>rate</code> was lowered three times." in page
+    assert "No further repair of loss_diverged: <code>learning_rate</code> was lowered three times." in page
     assert "unstall train --resume a --learning-rate 0.1" in page
