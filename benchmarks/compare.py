@@ -30,10 +30,10 @@ from benchmarks.compare_surroundings import started_in
 from benchmarks.compare_truth import Truth, measured_truth
 from benchmarks.compare_unseen import PROGRAMS as OTHERS
 from benchmarks.compare_unseen import UNSEEN, UNSEEN_IDENTICAL
-from unstall.compare.attribution.explanation import told_range
+from unstall.compare.attribution.explanation import format_range
 from unstall.compare.attribution.memory import planner
 from unstall.compare.attribution.noise import HOST_NOISE_BYTES
-from unstall.compare.comparison import NOTHING, told
+from unstall.compare.comparison import NOTHING, compare_as_plain
 from unstall.compare.record.store import record_of
 from unstall.journal.run_folder import RunFolder
 
@@ -139,7 +139,7 @@ def _command(variant: Variant, place: Path) -> list[str]:
 
 def compared(before: RunFolder, after: RunFolder) -> dict[str, Any]:
     older, newer = record_of(before), record_of(after)
-    return told(older, newer, planner(older, newer))
+    return compare_as_plain(older, newer, planner(older, newer))
 
 
 def of_pair(pair: Pair, runs: Runs) -> dict[str, Any] | None:
@@ -212,7 +212,7 @@ def show(row: dict[str, Any]) -> None:
     for each in row["memory"]:
         said = "nothing" if each["said_bytes"] is None else f"{each['said_bytes'] / 2**20:+.0f} MiB"
         error = "" if each["error"] is None else f", {each['error']:.1%} off"
-        said += f" (as {told_range(*each['said_range'])})" if each["said_range"] else ""
+        said += f" (as {format_range(*each['said_range'])})" if each["said_range"] else ""
         truth = f"{each['true_bytes'] / 2**20:+.0f} ± {each['true_unsure_bytes'] / 2**20:.0f} MiB"
         truth += f" ({min(each['true_runs'])} runs each)"
         print(f"       memory of {each['change']}: said {said}, truth {truth}{error}")

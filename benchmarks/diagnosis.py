@@ -29,8 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.specimens_index import Specimen, load_all
 
-from benchmarks import diagnosis_workers as several_workers
-from benchmarks import written
+from benchmarks import diagnosis_workers, written
 
 UNSTALL = [sys.executable, "-m", "unstall"]
 GRACE_S = 100.0  # a machine that is busy, and imports
@@ -61,7 +60,7 @@ def run_workers(specimen: Specimen, keep: Path | None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="unstall-bench-", ignore_cleanup_errors=True) as scratch:
         home, onset = Path(scratch, "home"), Path(scratch, "onset")
         began = time.time()
-        told, ended = several_workers.run(specimen, home, onset, GRACE_S)
+        told, ended = diagnosis_workers.run(specimen, home, onset, GRACE_S)
         row = _row(specimen, told, told.get("told_at"), _onset(onset, began), ended, time.time() - began)
         if keep is not None and not row["right"]:
             shutil.copytree(home, keep / specimen.name, dirs_exist_ok=True)
@@ -223,7 +222,7 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 
 def chosen(arguments: argparse.Namespace) -> list[Specimen]:
-    specimens = [specimen for specimen in load_all() if "gpu" not in specimen.needs and several_workers.can_run(specimen)]
+    specimens = [specimen for specimen in load_all() if "gpu" not in specimen.needs and diagnosis_workers.can_run(specimen)]
     if arguments.names:
         specimens = [specimen for specimen in specimens if specimen.name in arguments.names or specimen.cause in arguments.names]
     if arguments.sick or arguments.attach:

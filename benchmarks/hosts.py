@@ -39,7 +39,7 @@ class Wire:
     loss: float = 0.0  # of all packets
     cut: set[int] = field(default_factory=set)
 
-    def mend(self) -> None:
+    def repair_link(self) -> None:
         self.delay_s, self.loss, self.cut = 0.0, 0.0, set()
 
 

@@ -89,7 +89,7 @@ def take_photographs(folder: Path) -> dict[str, float]:
     return bits
 
 
-class Contestant:
+class Competitor:
     """A way in a process group of its own, stopped but for its turns."""
 
     def __init__(self, way: str, folder: Path, augmented: bool, preferred: bool = False) -> None:
@@ -141,12 +141,12 @@ class Contestant:
         os.killpg(self._process.pid, number)
 
 
-def quiet_turn(contestant: Contestant, seconds: float) -> tuple[float, float, bool]:
+def quiet_turn(competitor: Competitor, seconds: float) -> tuple[float, float, bool]:
     """And whether it was quiet."""
     for _ in range(TRIES):
-        before, own = busy_s(), cpu_s(contestant.group)
-        speed, cost = contestant.turn(seconds)
-        others_s = busy_s() - before - (cpu_s(contestant.group) - own)
+        before, own = busy_s(), cpu_s(competitor.group)
+        speed, cost = competitor.turn(seconds)
+        others_s = busy_s() - before - (cpu_s(competitor.group) - own)
         if others_s < QUIET_SHARE * 2 * seconds:
             return speed, cost, True
     return speed, cost, False
@@ -173,23 +173,23 @@ def cpu_s(group: int) -> float:
 
 def measure(case: str, folder: Path, rounds: int, preferred: bool) -> list[dict[str, Any]]:
     size, augmented, ways, seconds = CASES[case]
-    contestants = {way: Contestant(way, folder / size, augmented, preferred) for way in ways}
+    competitors = {way: Competitor(way, folder / size, augmented, preferred) for way in ways}
     try:
-        for contestant in contestants.values():
-            contestant.turn(seconds)  # caches, autotuning
+        for competitor in competitors.values():
+            competitor.turn(seconds)  # caches, autotuning
         speeds: dict[str, list[float]] = {way: [] for way in ways}
         costs: dict[str, list[float]] = {way: [] for way in ways}
         disturbed = dict.fromkeys(ways, 0)
         for _ in range(rounds):
             for way in random.sample(ways, len(ways)):
-                speed, cost, was_quiet = quiet_turn(contestants[way], seconds)
+                speed, cost, was_quiet = quiet_turn(competitors[way], seconds)
                 speeds[way].append(speed)
                 costs[way].append(cost)
                 disturbed[way] += not was_quiet
                 time.sleep(seconds if preferred else 0)  # the others' turn
     finally:
-        for contestant in contestants.values():
-            contestant.end()
+        for competitor in competitors.values():
+            competitor.end()
     return [
         {
             "case": case,

@@ -34,12 +34,12 @@ SEED = 0
 
 
 def shapes(count: int, seed: int, image_px: tuple[int, int], folder: Path) -> Any:
-    from unstall.data.synthetic.files import as_data_set, drafted
+    from unstall.data.synthetic.files import as_data_set, create_draft
     from unstall.data.synthetic.shapes import Shapes
 
     folder.mkdir()
     height, width = image_px
-    return as_data_set(drafted(Shapes(count, width, height, seed), folder, {}), folder, "coco")
+    return as_data_set(create_draft(Shapes(count, width, height, seed), folder, {}), folder, "coco")
 
 
 def pipeline(data: Any, batch_size: int, detector: Any, for_training: bool) -> Any:
@@ -86,14 +86,14 @@ def learn(variant: str) -> dict[str, Any]:
 
 def _train(step: Any, batches: Any, settings: Settings) -> dict[str, Any]:
     """By the step of `unstall train`, with the settings that it takes where nobody says otherwise."""
-    from unstall.training.step.keras_fit import fed
+    from unstall.training.step.keras_fit import select_inputs
 
     ends: list[float] = []
     losses: list[float] = []
     began, processor_began = time.monotonic(), time.process_time()
     with batches.batches(epochs=settings.epochs) as stream:
         for batch in stream:
-            losses.append(step(fed(batch)).read().loss)
+            losses.append(step(select_inputs(batch)).read().loss)
             ends.append(time.monotonic())
             if len(ends) % batches.steps_per_epoch == 0:
                 print(f"  epoch {batch.epoch + 1}: loss {_mean(losses, batches):.4f}", file=sys.stderr, flush=True)

@@ -44,7 +44,7 @@ from benchmarks.recovery_runs import Supervised
 from benchmarks.resume import new_run
 from unstall.config.settings import Settings, changed
 from unstall.journal.reader import JOURNAL_FILES
-from unstall.supervisor.timeouts import CALM_AFTER_S
+from unstall.supervisor.timeouts import STEADY_AFTER_S
 
 MIB = 2**20
 READ_EVERY_S = 3.0
@@ -149,16 +149,16 @@ def memory(leg: Leg) -> dict[str, Any]:
 
 def volume(slow: Leg, quick: Leg) -> dict[str, Any]:
     """Of the journal, in bytes."""
-    first = sum(size for age, kind, size in quick.told if age < CALM_AFTER_S and kind not in OF_EPOCHS)
-    late_s = quick.told[-1][0] - CALM_AFTER_S
+    first = sum(size for age, kind, size in quick.told if age < STEADY_AFTER_S and kind not in OF_EPOCHS)
+    late_s = quick.told[-1][0] - STEADY_AFTER_S
     late = Counter[str]()
     for age, kind, size in quick.told:
-        if age >= CALM_AFTER_S and kind not in OF_EPOCHS:
+        if age >= STEADY_AFTER_S and kind not in OF_EPOCHS:
             late[kind] += size
     each_s = late.total() / late_s if late_s > 0 else None
     of_epochs = sum(size for _, kind, size in quick.told if kind in OF_EPOCHS) / max(1, quick.epochs)
     each_step = max(0.0, by_steps(slow, quick))
-    whole = None if each_s is None else first + each_s * (REAL_HOURS * 3600 - CALM_AFTER_S) + of_epochs * REAL_EPOCHS
+    whole = None if each_s is None else first + each_s * (REAL_HOURS * 3600 - STEADY_AFTER_S) + of_epochs * REAL_EPOCHS
     return {
         "first_5_min": first,
         "each_s_after_them": each_s,

@@ -33,9 +33,9 @@ Rows = dict[str, dict[str, Any]]
 class Results:
     """One file; each row is kept as soon as it is there."""
 
-    def __init__(self, path: Path, begins_anew: bool) -> None:
+    def __init__(self, path: Path, starts_over: bool) -> None:
         self.path = path
-        known = {} if begins_anew else written.kept(path)
+        known = {} if starts_over else written.kept(path)
         self._lock = threading.Lock()
         self.plain: dict[str, Any] = {"predicted": {}, "measured": {}, "largest": {}, "speeds": {}, "torch": {}, **known}
 
@@ -84,10 +84,10 @@ def predicted(task: Case | Search, device_name: str, client: Any) -> dict[str, A
 def question_of(case: Case, device_name: str, given_bytes: int | None = None) -> Any:
     from unstall.config.settings import from_plain
     from unstall.planning.memory.compiler import GIVEN
-    from unstall.planning.memory.devices import named
+    from unstall.planning.memory.devices import find_device
     from unstall.planning.memory.messages import question
 
-    device = named(device_name)
+    device = find_device(device_name)
     way: Any = "compiled" if device.card else "compiled for the CPU"
     card = {**device.card, GIVEN: given_bytes} if device.card and given_bytes else dict(device.card)
     return question(from_plain(case.settings()), CLASSES, "training", "jax", way, card)

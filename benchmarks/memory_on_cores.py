@@ -91,8 +91,8 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 def inner(question: str) -> None:
     from unstall.config.settings import from_plain
-    from unstall.planning.memory.estimate import estimated
-    from unstall.planning.memory.measurement import measured
+    from unstall.planning.memory.estimate import estimate_step
+    from unstall.planning.memory.measurement import measure_step
     from unstall.planning.memory.server import detector_of
 
     plain, phase = json.loads(question)
@@ -100,8 +100,8 @@ def inner(question: str) -> None:
         plain["batch_size"] = plain["micro_batch_size"]
     settings = from_plain(plain)
     detector = detector_of(settings, {**settings.detector, "classes": CLASSES})
-    guess = estimated(detector, settings, phase, os.environ["KERAS_BACKEND"])
-    taken = measured(detector, settings, phase)
+    guess = estimate_step(detector, settings, phase, os.environ["KERAS_BACKEND"])
+    taken = measure_step(detector, settings, phase)
     print(json.dumps({"estimated": guess.need, "measured": taken.need, "layers": sum(each.bytes for each in guess.layers)}))
 
 

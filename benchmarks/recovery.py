@@ -112,8 +112,8 @@ def table(results: dict[str, Any]) -> list[dict[str, Any]]:
             "runs": len(runs),
             "runs_to_the_end": sum(run["exit_code"] == 0 for run in runs),
             "runs_exact_where_promised": f"{sum(promised)} of {len(promised)}",
-            "most_away_where_promised": _most_away([run for run in runs if run["is_exact"] is not None]),
-            "most_away_elsewhere": _most_away([run for run in runs if run["is_exact"] is None]),
+            "most_away_where_promised": _max_away([run for run in runs if run["is_exact"] is not None]),
+            "most_away_elsewhere": _max_away([run for run in runs if run["is_exact"] is None]),
             "promises_broken": broken_promises(results),
         }
     return rows
@@ -142,7 +142,7 @@ def _away(run: dict[str, Any], whole: dict[str, Any], figure: str) -> float:
     return round(abs(float(run[figure] or 0.0) - float(whole[figure] or 0.0)), 6)
 
 
-def _most_away(runs: list[dict[str, Any]]) -> dict[str, float | None]:
+def _max_away(runs: list[dict[str, Any]]) -> dict[str, float | None]:
     names = ("weights_away", "AP_away", "loss_away")
     return {name: max((run[name] for run in runs if run.get(name) is not None), default=None) for name in names}
 

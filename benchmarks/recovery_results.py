@@ -55,8 +55,8 @@ def weights_away(path: Path, other: Path) -> float | None:
         return None
     (ours, _), (theirs, _) = (safetensors_files.read(each) for each in (path, other))
     numbers = [(ours[name].read().astype(np.float64), theirs[name].read().astype(np.float64)) for name in theirs]
-    apart = sum(float(np.square(one - two).sum()) for one, two in numbers)
-    return float(np.sqrt(apart / sum(float(np.square(two).sum()) for _, two in numbers)))
+    distance = sum(float(np.square(one - two).sum()) for one, two in numbers)
+    return float(np.sqrt(distance / sum(float(np.square(two).sum()) for _, two in numbers)))
 
 
 def _last_loss(run: RunFolder) -> float | None:

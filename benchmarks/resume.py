@@ -106,7 +106,7 @@ def differences(one: RunFolder, other: RunFolder) -> list[str]:
     return [*found, *([] if history(one) == history(other) else ["history.csv"])]
 
 
-def weights_apart(one: RunFolder, other: RunFolder) -> float:
+def weight_difference(one: RunFolder, other: RunFolder) -> float:
     """The distance between the weights of two runs, as a share of their size."""
     import numpy as np
 
@@ -157,7 +157,7 @@ def measure(backend: str, place: str, kills: int, seed: int, folder: Path) -> di
         "undisturbed_s": round(whole.seconds, 1),
         "disturbed_s": round(sum(life.seconds for life in (*lives, last)), 1),
         "differences": differences(undisturbed, disturbed),
-        "weights_apart": weights_apart(undisturbed, disturbed),
+        "weights_apart": weight_difference(undisturbed, disturbed),
     }
 
 
@@ -167,8 +167,8 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
         differs = ", ".join(row["differences"][:3]) or "nothing"
         times = f"{row['undisturbed_s']:.0f} s | {row['disturbed_s']:.0f} s"
-        where, apart = row.get("on", "processor"), f"{row.get('weights_apart', 0.0):.2g}"
-        print(f"| {row['backend']} | {where} | {row['steps']} | {row['kills']} times | {times} | {differs} | {apart} |")
+        where, difference = row.get("on", "processor"), f"{row.get('weights_apart', 0.0):.2g}"
+        print(f"| {row['backend']} | {where} | {row['steps']} | {row['kills']} times | {times} | {differs} | {difference} |")
 
 
 def _case(row: dict[str, Any]) -> tuple[str, str]:

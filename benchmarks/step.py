@@ -165,7 +165,7 @@ def limit(arguments: argparse.Namespace) -> dict[str, float]:
 # --- in turns ---
 
 
-class Contestant:
+class Competitor:
     def __init__(self, way: str, backend: str, arguments: argparse.Namespace) -> None:
         command = [
             sys.executable,
@@ -214,20 +214,20 @@ class Contestant:
 
 
 def measure(backend: str, arguments: argparse.Namespace) -> dict[str, Any]:
-    contestants = [Contestant(way, backend, arguments) for way in WAYS]
+    competitors = [Competitor(way, backend, arguments) for way in WAYS]
     seconds: dict[str, list[float]] = {way: [] for way in WAYS}
     try:
         for _ in range(arguments.rounds):
-            for contestant in random.sample(contestants, len(contestants)):
-                seconds[contestant.way].append(contestant.turn())
+            for competitor in random.sample(competitors, len(competitors)):
+                seconds[competitor.way].append(competitor.turn())
     finally:
-        for contestant in contestants:
-            contestant.end()
+        for competitor in competitors:
+            competitor.end()
     ratios = [theirs / ours for ours, theirs in zip(seconds["Unstall"], seconds["KerasHub"], strict=True)]
     return {
         "backend": backend,
         "step_s": {way: round(statistics.median(values), 3) for way, values in seconds.items()},
-        "compile_s": {each.way: round(each.compile_s, 1) for each in contestants},
+        "compile_s": {each.way: round(each.compile_s, 1) for each in competitors},
         "times_as_fast": round(statistics.median(ratios), 2),
         "ratios": [round(ratio, 2) for ratio in ratios],
     }

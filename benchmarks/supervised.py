@@ -47,18 +47,18 @@ def bare(settings: Settings, folder: Path) -> float:
     backends.choose(settings.backend, takes_card=True)
     from unstall.training.loop import builders
     from unstall.training.loop.datasets import load_datasets
-    from unstall.training.step.keras_fit import fed
+    from unstall.training.step.keras_fit import select_inputs
     from unstall.training.step.step import Step
 
     learned = load_datasets(settings, builders.image_px(settings), folder)
-    detector = builders.built(settings, learned.classes, print)
+    detector = builders.build_detector(settings, learned.classes, print)
     pipeline = builders.pipeline(settings, detector, learned.train)
     step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch)
     told: deque[Any] = deque()
     began, done = 0.0, 0
     with pipeline.batches(epochs=settings.epochs) as batches:
         for batch in batches:
-            told.append(step(fed(batch)))
+            told.append(step(select_inputs(batch)))
             done += 1
             if len(told) > LAG:
                 told.popleft().read()

@@ -146,12 +146,12 @@ def unstall_torch(variant: str, size: int, px: int, recipe: str) -> Prepared:
     from unstall.training.step.step import Step
 
     settings = Settings(batch_size=size, optimizer="sgd", momentum=0.9, weight_decay=0.0, clip_norm=0.0, precision="bfloat16")
-    stepping: Any = Step(detector_of(variant, px, recipe), settings, 1000).stepping
+    train_step: Any = Step(detector_of(variant, px, recipe), settings, 1000).train_step
     batch = {name: torch.from_numpy(array).cuda() for name, array in batch_of(size, px).items()}
     key = torch.zeros(2, dtype=torch.int32, device="cuda")
 
     def step() -> Any:
-        return stepping.on_device(batch, rate_of(variant, recipe), key)[:-3].sum()
+        return train_step.on_device(batch, rate_of(variant, recipe), key)[:-3].sum()
 
     prepared = torch_prepared(torch, step)
     # What is recorded computes in memory that it keeps, and that the allocator therefore counts as given out once, not each time.
@@ -271,7 +271,7 @@ def serve(way: str, variant: str, size: int, px: int, recipe: str) -> None:
         print("TURN " + json.dumps({"step_s": seconds, "loss": loss, "peak_gib": prepared.peak_gib()}), flush=True)
 
 
-class Contestant:
+class Competitor:
     """A process of its own, which keeps its place on the device and does nothing while it is not its turn."""
 
     def __init__(self, way: str, variant: str, size: int, px: int, recipe: str) -> None:
@@ -324,21 +324,21 @@ class Contestant:
         return None
 
 
-def prepared(case: tuple[str, str, int, int, str]) -> Contestant:
-    contestant = Contestant(*case)
-    contestant.wait()
-    print(json.dumps(contestant.row), file=sys.stderr, flush=True)
-    return contestant
+def prepared(case: tuple[str, str, int, int, str]) -> Competitor:
+    competitor = Competitor(*case)
+    competitor.wait()
+    print(json.dumps(competitor.row), file=sys.stderr, flush=True)
+    return competitor
 
 
 def measure(cases: list[tuple[str, str, int, int, str]], at_once: int, rounds: int) -> list[dict[str, Any]]:
     """Prepared a few at a time; then, when all are, in turns, in another order each round."""
     with ThreadPoolExecutor(at_once) as pool:
-        contestants = list(pool.map(prepared, cases))
+        competitors = list(pool.map(prepared, cases))
     for _ in range(rounds):
-        for each in random.sample(contestants, len(contestants)):
+        for each in random.sample(competitors, len(competitors)):
             each.turn()
-    return [each.end() for each in contestants]
+    return [each.end() for each in competitors]
 
 
 def show(rows: list[dict[str, Any]]) -> None:

@@ -151,8 +151,8 @@ class Cluster:
         )
 
 
-def wait_for(is_so: Callable[[], bool], most_s: float) -> bool:
-    until = time.monotonic() + most_s
+def wait_for(is_so: Callable[[], bool], max_s: float) -> bool:
+    until = time.monotonic() + max_s
     while time.monotonic() < until:
         if is_so():
             return True
@@ -163,10 +163,10 @@ def wait_for(is_so: Callable[[], bool], most_s: float) -> bool:
 # --- a fault ---
 
 
-def suffer(cluster: Cluster, kind: str, rng: random.Random, most_s: float) -> Suffered:
-    begun_at = cluster.step()
-    first = begun_at + rng.randint(*STEPS_BETWEEN)
-    wait_for(lambda: cluster.step() >= first, most_s)
+def suffer(cluster: Cluster, kind: str, rng: random.Random, max_s: float) -> Suffered:
+    started_at = cluster.step()
+    first = started_at + rng.randint(*STEPS_BETWEEN)
+    wait_for(lambda: cluster.step() >= first, max_s)
     time.sleep(BEFORE_S.get(kind, 0.0))
     worker = 0 if kind == "coordinator" else rng.randrange(1, cluster.hosts.count)
     step, at, load = cluster.step(), time.time(), round(os.getloadavg()[0], 1)
@@ -184,7 +184,7 @@ def suffer(cluster: Cluster, kind: str, rng: random.Random, most_s: float) -> Su
         got_on = time.time() - at
         time.sleep(max(0.0, lasts_s - got_on))
     if not is_past:
-        is_past = wait_for(is_over, most_s)
+        is_past = wait_for(is_over, max_s)
         got_on = time.time() - at
     said = cluster.said_since(at)
     outcome = "ended" if cluster.has_ended else "survived" if is_past else "hung"
@@ -218,7 +218,7 @@ def befalling(cluster: Cluster, kind: str, worker: int) -> Iterator[None]:
     try:
         yield
     finally:
-        wire.mend()
+        wire.repair_link()
 
 
 @contextmanager
@@ -261,7 +261,7 @@ def words_of(event: Event) -> str:
 # --- all of it ---
 
 
-def measure(numbers: range, hosts: int, kinds: list[str], seed: int, most_s: float, keep: Callable[[Suffered], None]) -> None:
+def measure(numbers: range, hosts: int, kinds: list[str], seed: int, max_s: float, keep: Callable[[Suffered], None]) -> None:
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="unstall-workers-") as folder, Hosts(hosts).up() as network:
         cluster = Cluster(network, Path(folder))
@@ -271,7 +271,7 @@ def measure(numbers: range, hosts: int, kinds: list[str], seed: int, most_s: flo
                 said = "\n".join(path.read_text()[-1500:] for path in sorted(Path(folder).glob("said-*.txt")))
                 raise SystemExit(f"The training on {hosts} hosts did not begin:\n{said}")
             for number in numbers:
-                suffered = suffer(cluster, kinds[number % len(kinds)], rng, most_s)
+                suffered = suffer(cluster, kinds[number % len(kinds)], rng, max_s)
                 keep(suffered)
                 if suffered.outcome != "survived":
                     cluster.end()

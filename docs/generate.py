@@ -29,7 +29,7 @@ from unstall.data.check.problems import PROBLEMS
 from unstall.data.check.runner import severity_of
 from unstall.detectors import pages as detector_pages
 from unstall.diagnosis.causes import CAUSES
-from unstall.diagnosis.findings import explained_by
+from unstall.diagnosis.findings import find_consequences
 from unstall.diagnosis.pages import page, summaries
 from unstall.journal import events
 from unstall.planning.preflight import registry as preflight_checks
@@ -103,7 +103,7 @@ def causes_page() -> str:
     said = f"Unstall can name {len(CAUSES.names())} causes. `unstall explain CAUSE` prints the same page in a terminal."
     rows = []
     for name, summary in summaries().items():
-        follows = ", ".join(f"[{other}]({other}.md)" if other in CAUSES.names() else other for other in explained_by(name))
+        follows = ", ".join(f"[{other}]({other}.md)" if other in CAUSES.names() else other for other in find_consequences(name))
         rows.append(f"[{name}]({name}.md) | {_in_cell(summary)} | {follows}")
     return _index("src/unstall/diagnosis/causes", "The causes", said, "cause | what it is | explains", rows)
 

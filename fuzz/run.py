@@ -92,18 +92,18 @@ def main() -> int:
     parser.add_argument("--engine", choices=ENGINES, action="append")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--replay", nargs=2, metavar=("PARSER", "FILE"))
-    wishes = parser.parse_args()
-    if wishes.replay:
-        replay(wishes.replay[0], Path(wishes.replay[1]))
+    arguments = parser.parse_args()
+    if arguments.replay:
+        replay(arguments.replay[0], Path(arguments.replay[1]))
         return 0
     FOUND.mkdir(exist_ok=True)
     rows = []
-    for driver in wishes.only or driver_names():
-        for engine in wishes.engine or ENGINES:
-            rows.append(run(driver, engine, wishes.inputs))
+    for driver in arguments.only or driver_names():
+        for engine in arguments.engine or ENGINES:
+            rows.append(run(driver, engine, arguments.inputs))
             show(rows[-1])
-            if wishes.out:
-                keep(rows[-1], wishes.out)
+            if arguments.out:
+                keep(rows[-1], arguments.out)
     if not any(FOUND.iterdir()):
         shutil.rmtree(FOUND)
     return 0 if all(row["survived"] for row in rows) else 1

@@ -15,7 +15,7 @@ UNSTALL = [sys.executable, "-m", "unstall"]
 
 
 @dataclass(frozen=True)
-class Seen:
+class ProgramResult:
     """What the caller of a program sees."""
 
     code: int
@@ -23,19 +23,19 @@ class Seen:
     err: bytes
 
 
-def run_bare(program: Path, *args: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> Seen:
+def run_bare(program: Path, *args: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> ProgramResult:
     return _run([sys.executable, str(program), *args], stdin, env)
 
 
 def run_watched(
     program: Path, *args: str, stdin: bytes = b"", env: dict[str, str] | None = None, options: tuple[str, ...] = ("--quiet",)
-) -> Seen:
+) -> ProgramResult:
     return _run([*UNSTALL, "run", *options, "--", sys.executable, str(program), *args], stdin, env)
 
 
-def _run(command: list[str], stdin: bytes, env: dict[str, str] | None) -> Seen:
-    done = subprocess.run(command, input=stdin, capture_output=True, env={**os.environ, **(env or {})}, check=False, timeout=240)
-    return Seen(done.returncode, done.stdout, done.stderr)
+def _run(command: list[str], stdin: bytes, env: dict[str, str] | None) -> ProgramResult:
+    done = subprocess.run(command, input=stdin, capture_output=True, env={**os.environ, **(env or {})}, check=False, timeout=480)
+    return ProgramResult(done.returncode, done.stdout, done.stderr)
 
 
 def as_anybody(*command: str) -> list[str]:

@@ -31,7 +31,7 @@ COMPUTING_PLACES, WAITING_PLACES = 2, 2
 LEARNING = ("tests/detectors", "tests/training")
 SUPERVISING = ("tests/supervisor",)
 SERVING = tuple(f"tests/{name}" for name in ("board", "cloud", "diagnosis/workers", "training/distributed", "sensors", "storage"))
-LAWS = tuple(f"tests/test_{name}.py" for name in ("laws", "layers", "completeness", "docs", "run_all"))
+LAWS = tuple(f"tests/test_{name}.py" for name in ("laws", "layers", "vocabulary", "completeness", "docs", "run_all"))
 SLOW = re.compile(r"\b(subprocess|multiprocessing|threading|sleep|UNSTALL|Place|browser)\b")
 READING = ("tests/data", "tests/tfod")
 
@@ -63,7 +63,7 @@ def mentions(path: Path, backend: str) -> bool:
 
 
 def quick_files() -> list[str]:
-    """The laws, and the files of tests that neither start a process, nor wait, nor need a server: seconds, all together."""
+    """The laws, and the files of tests that neither start a process, nor wait, nor need a server: two minutes of a core, all together."""
     folders = sorted(path for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "specimens")
     found = [path for folder in folders for path in sorted(folder.rglob("test_*.py")) if not SLOW.search(path.read_text("utf-8"))]
     return [*LAWS, *(path.relative_to(ROOT).as_posix() for path in found)]
@@ -105,7 +105,10 @@ GROUPS: dict[str, tuple[Run, ...]] = {
     ),
     "check": CHECKS,
     "quick": (
-        pytest("quick", NO_BACKEND, *quick_files()),
+        *(
+            pytest(f"quick, {half}", NO_BACKEND, *quick_files()[start::2])
+            for start, half in enumerate(("one half", "other half"))
+        ),
         *CHECKS,
     ),
 }

@@ -23,7 +23,7 @@ from unstall.data.check.problems import PROBLEMS
 from unstall.data.formats import FORMATS
 from unstall.data.synthetic.defects import defect_names
 from unstall.diagnosis.causes import CAUSES
-from unstall.diagnosis.findings import explained_by, worker_cause_names
+from unstall.diagnosis.findings import find_consequences, worker_cause_names
 from unstall.diagnosis.pages import HEADINGS, sections, summaries
 from unstall.diagnosis.verdict import Safety
 from unstall.journal import events
@@ -37,7 +37,7 @@ GROUPS = [name for name in COMMANDS if cli.inner_names(name)]
 DETECTORS = tuple(families())
 EVENTS = sorted(set(events.KINDS) - {"Event"})
 DEFINING = {Path(inspect.getfile(kind)) for kind in events.KINDS.values()} | {SOURCE / "journal" / "events.py"}
-CURES = """
+VERBS = """
     add avoid call change check clear close decrease disable enable fix free give increase kill limit lower move raise
     reduce remove replace restart retry scale set shrink stop try turn use wait
 """
@@ -73,7 +73,7 @@ def test_a_cause_is_named_by_the_fault(name: str) -> None:
     assert re.fullmatch(r"[a-z]+(_[a-z]+)*", name), f"'{name}': a cause's name is snake_case, letters only."
     words = name.split("_")
     assert len(words) > 1 or name.endswith("ing"), f"'{name}': say what is wrong with what, as in 'input_starved'."
-    assert words[0] not in CURES.split(), f"'{name}' begins with '{words[0]}', as a cure does. Name the fault."
+    assert words[0] not in VERBS.split(), f"'{name}' begins with '{words[0]}', as a cure does. Name the fault."
 
 
 @pytest.mark.parametrize("name", CAUSES.names())
@@ -108,7 +108,7 @@ def test_a_cause_that_shows_among_workers_examines_a_run_group(name: str) -> Non
 
 @pytest.mark.parametrize("name", CAUSES.names())
 def test_what_follows_from_a_cause_is_a_cause(name: str) -> None:
-    unknown = [other for other in explained_by(name) if other not in CAUSES.names()]
+    unknown = [other for other in find_consequences(name) if other not in CAUSES.names()]
     assert not unknown, f"{name}: EXPLAINS names {unknown}, which are no causes. Name files of diagnosis/causes/."
 
 
@@ -178,7 +178,7 @@ def test_a_problem_has_its_headings_its_severity_and_its_summary(name: str) -> N
 @pytest.mark.parametrize("name", PROBLEMS.names())
 def test_a_problem_is_named_by_the_fault(name: str) -> None:
     assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name), f"'{name}': say what is wrong with what, as in 'box_inverted'."
-    assert name.split("_", maxsplit=1)[0] not in CURES.split(), f"'{name}' begins as a cure does. Name the fault."
+    assert name.split("_", maxsplit=1)[0] not in VERBS.split(), f"'{name}' begins as a cure does. Name the fault."
 
 
 @pytest.mark.parametrize("name", PROBLEMS.names())
@@ -233,7 +233,7 @@ def test_a_remedy_plans_for_what_was_found_and_has_its_test(name: str) -> None:
     assert list(inspect.signature(module.plan).parameters) == ["found"], f"{name}: plan takes one argument, what was found."
     assert module.TREATS and all(isinstance(kind, Kind) for kind in module.TREATS), f"{name}: TREATS names kinds of faults."
     assert isinstance(module.SAFETY, Safety), f"{name}: add `SAFETY = Safety.…`."
-    assert isinstance(module.UNDONE_IF_IN_VAIN, bool), f"{name}: say whether it is undone when it did not help."
+    assert isinstance(module.UNDO_IF_INEFFECTIVE, bool), f"{name}: say whether it is undone when it did not help."
     path = ROOT / "tests" / "remedies" / f"test_{name}.py"
     assert path.exists(), f"Add {path.relative_to(ROOT)}: what it plans, and where it does not."
     text = path.read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ README, ARCHITECTURE = ROOT / "README.md", ROOT / "ARCHITECTURE.md"
 MAX_README_LINES = 150
 MAX_README_WORDS = 900
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-BY_HAND = [page for page in PAGES if page.parent in {ROOT, ROOT / "docs"} and page.name != "events.md"]
+HANDWRITTEN = [page for page in PAGES if page.parent in {ROOT, ROOT / "docs"} and page.name != "events.md"]
 
 
 def names(pages: list[Path]) -> list[str]:
@@ -33,7 +33,7 @@ def test_every_link_leads_somewhere(name: str) -> None:
     assert not broken, f"{name} links to {broken}, which are not there."
 
 
-@pytest.mark.parametrize("name", names(BY_HAND))
+@pytest.mark.parametrize("name", names(HANDWRITTEN))
 def test_every_command_that_is_shown_exists(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     shown = re.findall(r"(?:`|\$ |sudo )unstall ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?", text)
@@ -42,7 +42,7 @@ def test_every_command_that_is_shown_exists(name: str) -> None:
     assert not wrong, f"{name} shows `unstall {wrong}`. Commands: {', '.join(cli.all_commands())}."
 
 
-@pytest.mark.parametrize("name", names(BY_HAND))
+@pytest.mark.parametrize("name", names(HANDWRITTEN))
 def test_every_option_of_ours_that_is_shown_exists(name: str) -> None:
     known = {option for typed in cli.all_commands() for parameter in cli.load(typed).params for option in parameter.opts}
     text = (ROOT / name).read_text(encoding="utf-8")
@@ -52,13 +52,13 @@ def test_every_option_of_ours_that_is_shown_exists(name: str) -> None:
 
 
 def test_every_cause_that_is_explained_in_the_pages_exists() -> None:
-    for page in BY_HAND:
+    for page in HANDWRITTEN:
         explained = re.findall(r"unstall explain ([a-z]\w+)", page.read_text(encoding="utf-8"))
         wrong = sorted(set(explained) - set(CAUSES.names()))
         assert not wrong, f"{page.name} explains {wrong}, which are no causes."
 
 
-@pytest.mark.parametrize("name", names(BY_HAND))
+@pytest.mark.parametrize("name", names(HANDWRITTEN))
 def test_every_heading_that_is_linked_to_exists(name: str) -> None:
     page = ROOT / name
     links = re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8"))
@@ -77,7 +77,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("name", names(BY_HAND))
+@pytest.mark.parametrize("name", names(HANDWRITTEN))
 def test_every_benchmark_that_is_named_exists(name: str) -> None:
     named = set(re.findall(r"python -m benchmarks\.(\w+)", (ROOT / name).read_text(encoding="utf-8")))
     wrong = sorted(module for module in named if not (ROOT / "benchmarks" / f"{module}.py").exists())

@@ -27,7 +27,7 @@ def one(data: bytes, folder: Path) -> None:
     except Unparsable as error:
         said(str(error))
         return
-    kept = label_map.checked(items, "a.pbtxt", notes)
+    kept = label_map.check_items(items, "a.pbtxt", notes)
     assert len({item.number for item in kept}) == len(kept) <= len(items)
     for finding in notes.findings:
         said(f"{finding.origin}: {finding.message}")

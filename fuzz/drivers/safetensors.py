@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fuzz.reading import said
 from unstall.base.errors import InvalidInputError
-from unstall.detectors.weights.description import described
+from unstall.detectors.weights.description import read_description
 from unstall.detectors.weights.reader import read
 
 
@@ -37,6 +37,6 @@ def one(data: bytes, folder: Path) -> None:
     try:
         for tensor in read(folder / "a.safetensors").tensors.values():
             assert tensor.read().shape == tensor.shape
-        described(folder / "a.safetensors")
+        read_description(folder / "a.safetensors")
     except InvalidInputError as error:
         said(str(error))

@@ -8,7 +8,7 @@ from pathlib import Path
 from fuzz.reading import read
 from unstall.data.io import tf_example, tfrecord_file
 
-MESSAGE = tf_example.encoded(
+MESSAGE = tf_example.encode_example(
     {
         "image/encoded": [b"GIF89a\x40\x00\x30\x00\x00\x00\x00"],
         "image/format": [b"gif"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from unstall.base.errors import InvalidInputError
-from unstall.board.access import AccessControl, AccessDecision, chosen_token, is_own_name
+from unstall.board.access import AccessControl, AccessDecision, choose_token, is_own_name
 
 TOKEN = "a-token-of-enough-letters"
 
@@ -51,14 +51,14 @@ def test_without_the_token_nobody_comes_in(headers: dict[str, str], in_address: 
 
 def test_away_from_loopback_a_token_is_made_and_never_twice_the_same() -> None:
     assert (
-        chosen_token("127.0.0.1", None) is None and chosen_token("localhost", None) is None and chosen_token("::1", None) is None
+        choose_token("127.0.0.1", None) is None and choose_token("localhost", None) is None and choose_token("::1", None) is None
     )
-    made = {chosen_token("0.0.0.0", None) for _ in range(3)}
+    made = {choose_token("0.0.0.0", None) for _ in range(3)}
     assert len(made) == 3 and all(token and len(token) >= 32 for token in made)
-    assert chosen_token("127.0.0.1", TOKEN) == TOKEN
+    assert choose_token("127.0.0.1", TOKEN) == TOKEN
 
 
 @pytest.mark.parametrize("token", ["short", "with spaces and so on", "", "a" * 500, "newline-in-a-token\n"])
 def test_a_token_that_is_easy_to_guess_or_odd_is_refused(token: str) -> None:
     with pytest.raises(InvalidInputError, match="--token: expected 16 to 200 letters"):
-        chosen_token("127.0.0.1", token)
+        choose_token("127.0.0.1", token)

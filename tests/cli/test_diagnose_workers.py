@@ -18,8 +18,8 @@ from unstall.journal.events import ProcessEnded, RunStarted, VerdictReached
 def test_workers_of_one_training_are_told_together(tmp_path: Path) -> None:
     runs = [written_worker(tmp_path, 0, REDUCES), written_worker(tmp_path, 1, LOADS)]
     told = as_json("diagnose", *(str(run.path) for run in runs), code=VERDICT_FOUND)
-    (run_group,), apart = told["run_groups"], told["ungrouped"]
-    assert not apart
+    (run_group,), ungrouped = told["run_groups"], told["ungrouped"]
+    assert not ungrouped
     assert (run_group["state"], run_group["world_size"], run_group["verdicts"][0]["cause"]) == ("stuck", 2, "collective_stuck")
     assert [(worker["name"], worker["step"], worker["where"], worker["is_blocking"]) for worker in run_group["workers"]] == [
         ("worker 0", 381, "train.py:36", False),

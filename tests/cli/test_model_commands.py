@@ -21,7 +21,7 @@ from unstall.detectors.weights import shapes
 @pytest.fixture
 def tiny_pth(tmp_path: Path) -> Path:
     random = np.random.default_rng(0)
-    known = shapes.known()[VARIANT].shapes
+    known = shapes.known_variants()[VARIANT].shapes
     arrays = {key: random.normal(0, 0.1, shape).astype(np.float32) for key, shape in known.items()}
     return checkpoint(tmp_path / "tiny.pth", {**arrays, "epoch_mean": np.ones(2, np.float32)}, nested="model")
 
@@ -69,7 +69,7 @@ def test_import_as_json_has_all_of_it(tiny_pth: Path, tmp_path: Path) -> None:
     assert sum(group["count"] for group in told["new"]) == 2
     assert {"why": "no such tensor here", "count": 1, "names": ["epoch_mean"]} in told["left_out"]
     taken = len(told["taken"])
-    assert taken + 2 == len(shapes.known()[VARIANT].shapes)
+    assert taken + 2 == len(shapes.known_variants()[VARIANT].shapes)
     names.write_text("one\n")
     done = call("weights", "import", str(tiny_pth), "--out", out, "--class-names", str(names))
     assert done.returncode == 2 and "expected 6 names, a line for each class. Received: 1" in done.stderr

@@ -27,7 +27,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Google]:
 
 
 def test_a_spot_machine_is_told_with_its_zone_account_and_quota(here: Google) -> None:
-    found = check.checked(None)
+    found = check.check_machine(None)
     assert found["is_google"] and found["works"]
     machine = found["machine"]
     assert (machine["machine_type"], machine["zone"], machine["region"]) == ("g2-standard-4", "us-central1-a", "us-central1")
@@ -40,27 +40,27 @@ def test_a_spot_machine_is_told_with_its_zone_account_and_quota(here: Google) ->
 
 def test_what_the_server_does_not_know_is_unknown_and_not_no(here: Google) -> None:
     del here.values["instance/scheduling/preemptible"]
-    found = check.checked(None)
+    found = check.check_machine(None)
     assert found["machine"]["is_taken_away"] is None
     assert "has no instance/scheduling/preemptible (HTTP 404)" in found["machine"]["missing"]["preemptible"]
 
 
 def test_quotas_that_may_not_be_seen_are_unknown_with_what_is_needed(here: Google) -> None:
     here.refuses = 403
-    told = check.checked(None)["quotas"]
+    told = check.check_machine(None)["quotas"]
     assert told["seen"] == [] and "HTTP 403" in told["why_not"] and "compute.regions.get" in told["why_not"]
 
 
 def test_a_machine_of_somebody_else_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("GCE_METADATA_HOST", raising=False)
     monkeypatch.setattr("unstall.supervisor.train.preemption.FIRMWARE", tmp_path / "absent")
-    found = check.checked(None)
+    found = check.check_machine(None)
     assert not found["is_google"] and "GCE_METADATA_HOST is not set" in found["why_not"] and found["works"]
 
 
 def test_a_server_that_does_not_answer_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GCE_METADATA_HOST", "127.0.0.1:9")
-    found = check.checked(None)
+    found = check.check_machine(None)
     assert not found["is_google"] and "127.0.0.1:9 does not answer: Connection refused" in found["why_not"]
 
 
@@ -79,7 +79,7 @@ def test_by_which_quota_a_machine_is_counted(machine_type: str, is_spot: bool, m
 
 def test_what_is_no_bucket_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="--bucket: expected gs://BUCKET"):
-        bucket_access.tried("/data")
+        bucket_access.try_access("/data")
 
 
 # --- as a person meets it ---
@@ -106,7 +106,7 @@ def test_read_only_is_about_a_bucket() -> None:
 
 def test_a_server_that_can_not_be_one_is_said_with_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GCE_METADATA_HOST", "not a host")
-    found = check.checked(None)
+    found = check.check_machine(None)
     assert not found["is_google"]
     assert found["why_not"] == "GCE_METADATA_HOST: expected HOST or HOST:PORT of a metadata server. Received: 'not a host'"
 
@@ -114,7 +114,7 @@ def test_a_server_that_can_not_be_one_is_said_with_its_variable(monkeypatch: pyt
 @pytest.mark.parametrize("odd", [7, [{"limit": 4}], [{"metric": "X", "limit": []}]])
 def test_quotas_of_another_form_are_unknown(here: Google, odd: Any) -> None:
     here.quotas = odd
-    told = check.checked(None)["quotas"]
+    told = check.check_machine(None)["quotas"]
     assert told["seen"] == [] and "not what was expected" in told["why_not"]
 
 
@@ -131,4 +131,4 @@ def test_whoever_signed_in_is_found_where_gcloud_is_told_to_keep_it(tmp_path: Pa
 def test_a_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NOT_SET", raising=False)
     with pytest.raises(InvalidInputError, match="has the variable NOT_SET, which is not set"):
-        bucket_access.tried("gs://$NOT_SET/runs")
+        bucket_access.try_access("gs://$NOT_SET/runs")

@@ -11,8 +11,8 @@ import pytest
 from tests.cli.test_cli import call
 from tests.planning.memory.test_planner import MIB, SETTINGS, Known
 from unstall.cloud import machines
-from unstall.cloud import plan as planning
-from unstall.cloud.plan import Input, Offer, Plan, TrainingRequest, measured
+from unstall.cloud import plan as machine_plan
+from unstall.cloud.plan import Input, Offer, Plan, TrainingRequest, measure_input
 from unstall.planning import memory
 from unstall.planning.memory import compiler, plan_cache
 from unstall.planning.memory.devices import Device
@@ -38,11 +38,11 @@ def plan_of(wanted: TrainingRequest) -> Plan:
 
 
 def offers_of(wanted: TrainingRequest, looks_at_all: bool = False) -> list[Offer]:
-    return planning.planned(wanted, TABLE, plan_of(wanted), looks_at_all=looks_at_all)
+    return machine_plan.plan_machines(wanted, TABLE, plan_of(wanted), looks_at_all=looks_at_all)
 
 
 def chosen_for(wanted: TrainingRequest) -> Offer:
-    found = planning.chosen(offers_of(wanted))
+    found = machine_plan.choose_machine(offers_of(wanted))
     assert found is not None
     return found
 
@@ -52,7 +52,7 @@ def chosen_for(wanted: TrainingRequest) -> Offer:
 
 def test_the_cheapest_card_that_fits_is_chosen_and_the_dearer_ones_are_not_looked_at(known: Known) -> None:
     offers = offers_of(WANTED)
-    best = planning.chosen(offers)
+    best = machine_plan.choose_machine(offers)
     assert best is not None and best.machine.name == "g2-standard-4" and best.changes == {}
     after = offers[offers.index(best) + 1 :]
     assert after and all(each.status == "not looked at" and each.need_bytes is None for each in after)
@@ -77,7 +77,7 @@ def test_a_price_that_is_not_known_comes_last_and_is_never_the_cheapest(known: K
     unpriced = [each for each in offers_of(WANTED, looks_at_all=True) if each.price is None]
     assert any(each.fits for each in unpriced)
     only = replace(TABLE, machines=tuple(each.machine for each in unpriced))
-    assert planning.chosen(planning.planned(WANTED, only, plan_of(WANTED))) is None
+    assert machine_plan.choose_machine(machine_plan.plan_machines(WANTED, only, plan_of(WANTED))) is None
 
 
 def test_spot_prices_are_asked_for(known: Known) -> None:
@@ -111,13 +111,13 @@ def test_cores_that_decode_too_little_for_the_card_do_not_fit(known: Known) -> N
 
 def test_without_the_rate_of_the_steps_nothing_is_claimed_of_feeding_or_cost(known: Known) -> None:
     best = chosen_for(replace(WANTED, input=Input(core_images_per_s=50.0)))
-    assert best.is_fed is None and planning.cost(WANTED, best) is None
+    assert best.is_fed is None and machine_plan.cost(WANTED, best) is None
     timed = replace(WANTED, images_per_s=10.0)
-    assert planning.cost(timed, best) == pytest.approx({"hours": 1000 * 12 / 36000, "money": 1000 * 12 / 36000 * 0.706832})
+    assert machine_plan.cost(timed, best) == pytest.approx({"hours": 1000 * 12 / 36000, "money": 1000 * 12 / 36000 * 0.706832})
 
 
 def test_shapes_are_not_read() -> None:
-    found = measured(None, SETTINGS)
+    found = measure_input(None, SETTINGS)
     assert found.images_per_s(8) is None and "drawn" in found.why_not
 
 
@@ -125,7 +125,7 @@ def test_the_rate_of_a_core_is_that_of_the_trainings_own_pipeline(tmp_path: Path
     from unstall.data.formats import read
 
     assert call("data", "shapes", str(tmp_path / "shapes"), "--num-images", "12").returncode == 0
-    found = measured(read(str(tmp_path / "shapes")), replace(SETTINGS, detector={"image_px": [64, 64]}))
+    found = measure_input(read(str(tmp_path / "shapes")), replace(SETTINGS, detector={"image_px": [64, 64]}))
     assert (found.core_images_per_s or 0) > 0 and (found.image_bytes or 0) > 0 and found.read_images_per_s is None
 
 

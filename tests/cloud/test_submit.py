@@ -239,14 +239,14 @@ def test_what_the_service_refuses_is_told_as_what_it_is(here: Google, status: in
     pytest.importorskip("google.cloud.aiplatform_v1", reason=NEEDS)
     here.refuses = status
     with pytest.raises(error, match=said):
-        vertex.sent(a_job(), vertex.custom_job(a_job()), f"http://{here.address}")
+        vertex.send_job(a_job(), vertex.custom_job(a_job()), f"http://{here.address}")
     assert len(here.asked) == 1  # a job is not sent twice
 
 
 def test_a_service_that_is_not_there_is_named(here: Google) -> None:
     pytest.importorskip("google.cloud.aiplatform_v1", reason=NEEDS)
     with pytest.raises(vertex.NotSent, match=re.escape("http://127.0.0.1:9")):
-        vertex.sent(a_job(), vertex.custom_job(a_job()), "http://127.0.0.1:9")
+        vertex.send_job(a_job(), vertex.custom_job(a_job()), "http://127.0.0.1:9")
 
 
 def test_without_the_client_library_its_command_is_said(tmp_path: Path) -> None:

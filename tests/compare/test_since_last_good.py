@@ -12,9 +12,9 @@ from typing import Any
 
 from tests.compare.records import SCRIPT, changed, record, source
 from tests.programs import UNSTALL, write
-from unstall.compare.comparison import compared
+from unstall.compare.comparison import compare_records
 from unstall.compare.differences.finder import differences
-from unstall.compare.last_good import explained_lines
+from unstall.compare.last_good import explain_in_lines
 from unstall.compare.record.store import record_of
 from unstall.journal.run_folder import RunFolder
 
@@ -23,7 +23,7 @@ OUT_OF_MEMORY = {"outcome": "failed", "cause": "host_memory_exhausted"}
 
 def lines(before: dict[str, Any], after: dict[str, Any], where: str | None = None) -> list[str]:
     story = {"state": "failed", "verdicts": [{"cause": after["run"]["cause"], "where": where, "effect": "stops"}]}
-    return explained_lines(compared(before, after), before, after, story)
+    return explain_in_lines(compare_records(before, after), before, after, story)
 
 
 def test_out_of_memory_is_explained_by_what_needs_more() -> None:
@@ -59,22 +59,22 @@ def test_a_failure_without_a_cause_is_told_with_what_was_changed_by_hand() -> No
         record(),
         record(run=failed, sources=source(SCRIPT.replace("dataset.map(read, num", "dataset.map(fetch, num"))),
     )
-    (line,) = explained_lines(compared(before, after), before, after, story)
+    (line,) = explain_in_lines(compare_records(before, after), before, after, story)
     assert "fetch" in line
     same = record(run=failed)
-    assert explained_lines(compared(before, same), before, same, story) == []
-    assert explained_lines(compared(before, after), before, after, {**story, "state": "killed"}) == []
+    assert explain_in_lines(compare_records(before, same), before, same, story) == []
+    assert explain_in_lines(compare_records(before, after), before, after, {**story, "state": "killed"}) == []
 
 
 def test_a_number_of_the_training_that_was_changed_by_hand_is_told_and_what_is_left_out_is_counted() -> None:
     failed, story = {"outcome": "failed", "cause": ""}, {"state": "failed", "verdicts": []}
     rate = source(SCRIPT.replace("RATE = 0.001", "RATE = 0.002"))
     before, after = record(), record(run=failed, sources=rate, optimizer={"learning_rate": 0.002})
-    (line,) = explained_lines(compared(before, after), before, after, story)
+    (line,) = explain_in_lines(compare_records(before, after), before, after, story)
     assert line.startswith("learning rate 0.001 → 0.002 (train.py:")
     many = changed(after, versions={f"package{number}": "2.0" for number in range(9)})
-    few = changed(before, versions={f"package{number}": "1.0" for number in range(9)})
-    *shown, last = explained_lines(compared(few, many), few, many, story)
+    small = changed(before, versions={f"package{number}": "1.0" for number in range(9)})
+    *shown, last = explain_in_lines(compare_records(small, many), small, many, story)
     assert (len(shown), last) == (3, "and 7 more; which of these it was is not known")
 
 

@@ -74,7 +74,7 @@ def record_values(boxes: Sequence[Sequence[float]] = ((0.1, 0.2, 0.5, 0.6),), **
 def record_bytes(*examples: Mapping[str, Any]) -> bytes:
     out = io.BytesIO()
     for values in examples:
-        tfrecord_file.write(out, tf_example.encoded(values))
+        tfrecord_file.write(out, tf_example.encode_example(values))
     return out.getvalue()
 
 

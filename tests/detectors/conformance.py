@@ -233,14 +233,14 @@ def backends_agree(of: Measured) -> None:
     for name, loss in other.facts["whole"]["losses"].items():
         assert abs(of.facts["whole"]["losses"][name] - loss) <= CLOSE * abs(loss), (name, of.facts["whole"], other.facts["whole"])
     largest = max(float(np.abs(value).max()) for name, value in other.arrays.items() if name.startswith("gradient"))
-    apart: dict[str, list[float]] = {}
+    distances: dict[str, list[float]] = {}
     for name, value in other.arrays.items():
         is_gradient = name.startswith("gradient")
         # A value that is 0 but for rounding passes a ReLU on one backend and not on the other, and the gradient of that one place
         # is then there or not. This happens to some batches; a difference of the backends would show in all.
         key = name.rpartition(" ")[0] if is_gradient else name
-        apart.setdefault(key, []).append(distance(of.arrays[name], value, FLOOR * largest if is_gradient else 1e-6))
-    wrong = {name: shares for name, shares in apart.items() if min(shares) > CLOSE}
+        distances.setdefault(key, []).append(distance(of.arrays[name], value, FLOOR * largest if is_gradient else 1e-6))
+    wrong = {name: shares for name, shares in distances.items() if min(shares) > CLOSE}
     assert not wrong, wrong
 
 

@@ -15,7 +15,7 @@ from tests.detectors.gradients import compiled
 from tests.detectors.layers.proposals_spec import decoded
 from tests.detectors.layers.random_boxes import plain_iou
 from unstall.config.detectors.faster_rcnn import VARIANTS, FasterRCNNSettings
-from unstall.detectors.detector import Targets, shared
+from unstall.detectors.detector import Targets, divide_terms
 from unstall.detectors.faster_rcnn import FasterRCNN, RegionTargets
 from unstall.detectors.layers.conv_norm import leaf_layers
 from unstall.detectors.layers.rng import draw_of
@@ -148,7 +148,7 @@ def test_the_first_stage_learns_from_the_anchors_that_were_drawn() -> None:
     chosen = np.array([[True, False, False, False]] * 2)
     used = np.array([[True, True, True, False], [True, True, False, False]])
     drawn = Sample(*(ops.convert_to_tensor(each) for each in (place, chosen, used)))
-    found = numbers(shared(detector.anchor_terms(raw, wanted, matches, drawn)))
+    found = numbers(divide_terms(detector.anchor_terms(raw, wanted, matches, drawn)))
     logits, codes = (np.concatenate(raw[key], axis=1) for key in ("objects", "anchor_codes"))
     boxes = ops.convert_to_numpy(wanted.boxes)
     cross = distance = 0.0
@@ -172,7 +172,7 @@ def test_the_second_stage_learns_the_box_of_the_regions_own_class() -> None:
     logits, codes = (random.normal(size=(2, 5, count)).astype("float32") for count in (4, 16))
     regions = RegionTargets(*(ops.convert_to_tensor(each) for each in (boxes, label, wanted, used)))
     outputs = {"classes": ops.convert_to_tensor(logits), "boxes": ops.convert_to_tensor(codes)}
-    found = numbers(shared(detector.region_terms(outputs, regions)))
+    found = numbers(divide_terms(detector.region_terms(outputs, regions)))
     cross = distance = 0.0
     for image, number in zip(*np.nonzero(used), strict=True):
         own, values = label[image, number], logits[image, number]

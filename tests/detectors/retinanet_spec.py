@@ -15,7 +15,7 @@ from tests.detectors.seeded import BOXES, batch, set_weights
 from unstall.backends.devices import as_on_a_card
 from unstall.config.detectors.retinanet import three_sizes
 from unstall.detectors import build
-from unstall.detectors.detector import Detector, Targets, shared
+from unstall.detectors.detector import Detector, Targets, divide_terms
 from unstall.detectors.layers.boxes import Tensor
 from unstall.training.step.keras_fit import Fitting
 
@@ -93,7 +93,7 @@ def test_its_losses_are_those_of_the_paper_image_by_image(box_loss: str) -> None
         own = [box_distance(codes[image, row], anchors[row], boxes[label[row]], box_loss) for row in objects]
         box_losses.append(sum(own) / max(1, len(objects)))
     targets = Targets(given_batch["boxes"], given_batch["classes"], given_batch["mask"])
-    found = shared(detector.terms_of(raw, targets))
+    found = divide_terms(detector.terms_of(raw, targets))
     assert np.isclose(float(found["class"]), np.mean(class_losses), rtol=1e-4)
     assert np.isclose(float(found["box"]), np.mean(box_losses), rtol=1e-4)
 

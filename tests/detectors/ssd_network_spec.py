@@ -76,8 +76,8 @@ def compared(variant: str, network: torch.nn.Module, mean: Any, std: float, coun
                 outputs.view(batch, channels // values, values, height, width).permute(0, 3, 4, 1, 2).reshape(batch, -1, values)
             )
             assert own.shape == other.shape
-            apart = float((own - other).abs().max() / other.abs().max())
-            assert apart < CLOSE, (variant, key, level, apart)
+            distance = float((own - other).abs().max() / other.abs().max())
+            assert distance < CLOSE, (variant, key, level, distance)
 
 
 def test_ssd300_is_the_published_network() -> None:

@@ -68,8 +68,8 @@ def losses(
         wrong = -np.log(softmax(logits[image].astype(np.float64)))[np.arange(len(anchors)), label]
         class_sum += wrong[is_object].sum() + wrong[hardest(wrong, is_object, per_object)].sum()
         if is_object.any():
-            apart = np.abs(codes[image][is_object] - encoded(boxes[box_of[is_object]], anchors[is_object]))
-            box_sum += np.where(apart < 1, apart**2 / 2, apart - 0.5).sum()
+            distance = np.abs(codes[image][is_object] - encoded(boxes[box_of[is_object]], anchors[is_object]))
+            box_sum += np.where(distance < 1, distance**2 / 2, distance - 0.5).sum()
         objects += is_object.sum()
     return {"class": class_sum / max(1, objects), "box": box_sum / max(1, objects)}
 

@@ -12,7 +12,7 @@ from tests.detectors import ssd_reference as reference
 from tests.detectors.gradients import compiled
 from tests.detectors.layers.random_boxes import array
 from unstall.detectors import build
-from unstall.detectors.detector import Targets, shared
+from unstall.detectors.detector import Targets, divide_terms
 from unstall.detectors.ssd import Scaled
 
 PX = (64, 96)
@@ -51,7 +51,7 @@ def test_losses_are_those_of_the_reference() -> None:
         settings = detector.settings
         logits, codes, targets = drawn(len(detector.anchors), settings.classes)
         raw = {"classes": in_levels(detector, logits), "boxes": in_levels(detector, codes)}
-        losses_of = compiled(lambda raw, wanted, own=detector: shared(own.terms_of(raw, wanted)))
+        losses_of = compiled(lambda raw, wanted, own=detector: divide_terms(own.terms_of(raw, wanted)))
         ours = {name: float(array(loss)) for name, loss in losses_of(raw, Targets(**targets)).items()}
         theirs = reference.losses(
             logits, codes, detector.anchors.astype(np.float64), targets, settings.foreground_iou, settings.negatives_per_object
@@ -66,7 +66,7 @@ def test_a_batch_without_a_box_has_no_loss() -> None:
     logits, codes, targets = drawn(len(detector.anchors), detector.settings.classes)
     targets["mask"][:] = False
     raw = {"classes": in_levels(detector, logits), "boxes": in_levels(detector, codes)}
-    assert {name: float(array(loss)) for name, loss in shared(detector.terms_of(raw, Targets(**targets))).items()} == {
+    assert {name: float(array(loss)) for name, loss in divide_terms(detector.terms_of(raw, Targets(**targets))).items()} == {
         "class": 0,
         "box": 0,
     }

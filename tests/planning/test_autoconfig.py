@@ -44,9 +44,9 @@ def test_the_image_size_is_the_data_s_own_in_whole_strides_and_larger_for_small_
 
 
 def test_few_images_are_seen_more_often(data: DataSet) -> None:
-    few = suggest(data, "here", has_card=True).values["epochs"]
+    small = suggest(data, "here", has_card=True).values["epochs"]
     many = suggest(replace(data, examples=data.examples * 1000), "here", has_card=True).values["epochs"]
-    assert few == 300 and many == 12
+    assert small == 300 and many == 12
 
 
 def test_there_is_room_for_the_boxes_of_the_fullest_image(data: DataSet) -> None:

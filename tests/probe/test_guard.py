@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.programs import UNSTALL, Seen, as_anybody, run_bare, write
+from tests.programs import UNSTALL, ProgramResult, as_anybody, run_bare, write
 from unstall.journal.events import RunStarted
 from unstall.journal.reader import read_folder
 
@@ -32,16 +32,16 @@ DELETED = "import tempfile; folder = tempfile.mkdtemp(); os.chdir(folder); os.rm
 NOT_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may do that")
 
 
-def seen(command: list[str], **env: str) -> Seen:
+def seen(command: list[str], **env: str) -> ProgramResult:
     without = {name: value for name, value in os.environ.items() if name not in ("UNSTALL_HOME", "HOME", "XDG_STATE_HOME")}
     done = subprocess.run(command, env={**without, **env}, capture_output=True, check=False, timeout=240, cwd="/")
-    return Seen(done.returncode, done.stdout, done.stderr)
+    return ProgramResult(done.returncode, done.stdout, done.stderr)
 
 
 def test_a_working_folder_that_was_deleted(tmp_path: Path, own_home: Path) -> None:
     program = write(tmp_path, GUARDED.format(before=DELETED, quiet=""))
     alone = run_bare(program, env={"UNSTALL_DISABLE": "1"})
-    assert alone == Seen(5, b"", b"goes on\n") and run_bare(program) == alone
+    assert alone == ProgramResult(5, b"", b"goes on\n") and run_bare(program) == alone
     (run,) = own_home.iterdir()
     (started,) = read_folder(run).of(RunStarted)
     assert (started.mode, started.folder) == ("guard", "")
@@ -77,7 +77,7 @@ def test_a_home_that_may_only_be_read(tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     command = as_anybody(sys.executable, str(program))
-    assert seen(command, HOME=str(home), TMPDIR=str(temporary)) == Seen(5, b"", b"goes on\n")
+    assert seen(command, HOME=str(home), TMPDIR=str(temporary)) == ProgramResult(5, b"", b"goes on\n")
     assert not list(home.iterdir()) and list(temporary.iterdir())
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.programs import UNSTALL, Seen
+from tests.programs import UNSTALL, ProgramResult
 from unstall.journal.events import FitBegan, ProbeFailed, StepsEnded
 from unstall.journal.reader import read_folder
 
@@ -30,13 +30,13 @@ SHAPES = [
 TIMINGS = re.compile(rb"\d+(m?s|us)(/step)?")
 
 
-def see(command: list[str], env: dict[str, str] | None = None) -> Seen:
+def see(command: list[str], env: dict[str, str] | None = None) -> ProgramResult:
     done = subprocess.run(command, capture_output=True, env={**os.environ, **(env or {})}, check=False, timeout=240)
-    return Seen(done.returncode, TIMINGS.sub(b"", done.stdout), b"")
+    return ProgramResult(done.returncode, TIMINGS.sub(b"", done.stdout), b"")
 
 
 @cache
-def alone(backend: str, *apis: str) -> Seen:
+def alone(backend: str, *apis: str) -> ProgramResult:
     """As it is without Unstall; all that it was made of is let go at its end."""
     seen = see([sys.executable, str(TRAINING), backend, *apis])
     lines = seen.out.decode().splitlines()
@@ -46,10 +46,10 @@ def alone(backend: str, *apis: str) -> Seen:
     return seen
 
 
-def fit_alone() -> Seen:
+def fit_alone() -> ProgramResult:
     """On TensorFlow: the first of several trainings, which print the same alone and before others."""
     several = alone("tensorflow", *FIT, *LOOPS)
-    return Seen(several.code, several.out[: several.out.index(f"\n{FIT[1]}\n".encode()) + 1], several.err)
+    return ProgramResult(several.code, several.out[: several.out.index(f"\n{FIT[1]}\n".encode()) + 1], several.err)
 
 
 def watched(backend: str, *apis: str) -> list[str]:

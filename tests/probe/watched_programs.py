@@ -44,7 +44,7 @@ class Parts:
         self._sources.append(textwrap.dedent(source))
         return len(self._sources) - 2
 
-    def watched(self, folder: Path) -> "Told":
+    def watched(self, folder: Path) -> "WatchedProgram":
         program = write(folder, "print(time.time(), flush=True)\n".join(self._sources))
         home = folder / "runs"
         seen = run_watched(program, env={"UNSTALL_HOME": str(home)})
@@ -53,10 +53,10 @@ class Parts:
         assert not journal.of(ProbeFailed), journal.of(ProbeFailed)
         begins = [*map(float, seen.out.split()), float("inf")]
         parts = [Journal([event for event in journal.all() if begin <= event.at < end]) for begin, end in pairwise(begins)]
-        return Told(folder, parts)
+        return WatchedProgram(folder, parts)
 
 
-class Told:
+class WatchedProgram:
     """What was told during each part, and where a line of the program is."""
 
     def __init__(self, folder: Path, journals: list[Journal]) -> None:

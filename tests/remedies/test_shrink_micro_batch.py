@@ -4,7 +4,7 @@ import pytest
 
 from tests.remedies.builders import began, fault
 from unstall.remedies.plan import Kind, Verb
-from unstall.remedies.shrink_micro_batch import fitting_divisor, plan
+from unstall.remedies.shrink_micro_batch import find_divisor, plan
 
 MEMORY = Kind.DEVICE_MEMORY
 
@@ -34,4 +34,4 @@ def test_host_memory_is_helped_by_it_only_where_the_step_is_computed_in_it() -> 
 
 
 def test_the_largest_divisor() -> None:
-    assert [fitting_divisor(12, most) for most in (100, 12, 11, 5, 1, 0)] == [12, 12, 6, 4, 1, None]
+    assert [find_divisor(12, most) for most in (100, 12, 11, 5, 1, 0)] == [12, 12, 6, 4, 1, None]

@@ -141,7 +141,7 @@ def test_where_there_is_no_data_there_is_no_fingerprint(tmp_path: Path) -> None:
 
 
 def test_too_little_time_is_said(folder: Path) -> None:
-    told = measure([str(folder)], most_s=0.0)
+    told = measure([str(folder)], max_s=0.0)
     assert told == {} or told["is_whole"] is False
 
 
@@ -155,13 +155,13 @@ def test_data_is_found_by_the_paths_that_a_program_names(folder: Path) -> None:
     (folder.parent / "boxes.json").write_text('{"annotations": []}')
     (program / "history.json").write_text('{"loss": [1, 2]}')
     text = f'IMAGES = "../data"\nLABELS = "{folder.parent}/boxes.json"\nplt.savefig("runs")\nx = "train"\ny = "/"\nz = "history.json"'
-    found = data_paths.named([text], ["python", "train.py"], [str(program)])
+    found = data_paths.find_named_paths([text], ["python", "train.py"], [str(program)])
     assert set(found) == {str(folder), str(folder.parent / "boxes.json")}
     assert data_paths.labels_among(found) == [str(folder.parent / "boxes.json")]
 
 
 def test_data_named_on_the_command_line_is_found(folder: Path) -> None:
-    assert data_paths.named([], ["python", "train.py", f"--data={folder}"], [str(folder.parent)]) == [str(folder)]
+    assert data_paths.find_named_paths([], ["python", "train.py", f"--data={folder}"], [str(folder.parent)]) == [str(folder)]
 
 
 def test_of_files_that_are_held_open_those_that_are_read_are_told_and_of_records_all_of_their_kind(tmp_path: Path) -> None:
@@ -173,6 +173,6 @@ def test_of_files_that_are_held_open_those_that_are_read_are_told_and_of_records
         (tmp_path / "written.npy").open("wb"),
         (tmp_path / "train.py").open("rb"),
     ):
-        found = data_paths.held_open(os.getpid())
+        found = data_paths.find_open_files(os.getpid())
     assert set(found) == {f"{tmp_path}/*.tfrecord*", f"{tmp_path}/x.npy"}
     assert measure(found)["files"] == 3

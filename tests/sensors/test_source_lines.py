@@ -27,7 +27,7 @@ class Loader:
         with self.cache_lock, self.index_lock:
             return 2
 
-    def by_hand(self):
+    def acquired(self):
         self.cache_lock.acquire()
         try:
             with open("x") as file:

@@ -28,9 +28,9 @@ class Place:
         return f"{self.scheme}://{self.name}"
 
     def path(self, key: str) -> Path:
-        from unstall.storage import located
+        from unstall.storage import resolve_path
 
-        return located(f"{self.url}/{key}")
+        return resolve_path(f"{self.url}/{key}")
 
 
 @pytest.fixture(scope="session")

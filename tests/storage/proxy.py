@@ -39,7 +39,7 @@ class Proxy:
         self.upstream = urlsplit(upstream).netloc
         self.faults: list[Fault] = []
         self.seen: list[tuple[str, str]] = []  # method and path of every request
-        self.at_once = self.most_at_once = 0  # requests
+        self.at_once = self.max_at_once = 0  # requests
         self.ended = threading.Event()
         self._lock = threading.Lock()
         proxy = self
@@ -62,7 +62,7 @@ class Proxy:
         self.ended.set()
         self.ended = threading.Event()
         self.seen.clear()
-        self.most_at_once = 0
+        self.max_at_once = 0
 
     def stop(self) -> None:
         self.ended.set()
@@ -72,7 +72,7 @@ class Proxy:
     def count(self, change: int) -> None:
         with self._lock:
             self.at_once += change
-            self.most_at_once = max(self.most_at_once, self.at_once)
+            self.max_at_once = max(self.max_at_once, self.at_once)
 
     def next_fault(self, method: str, path: str) -> Fault | None:
         with self._lock:

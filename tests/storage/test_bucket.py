@@ -170,22 +170,22 @@ def test_an_answer_that_was_lost_is_no_other_writer(google: Place) -> None:
 
 def test_nor_is_it_for_an_object_whose_name_nobody_else_knows(place: Place) -> None:
     place.proxy.fault(kind="lost", times=1, method="PUT" if place.scheme == "s3" else "POST")
-    assert [each for each in bucket_access.tried(place.url) if not each.works] == []
+    assert [each for each in bucket_access.try_access(place.url) if not each.works] == []
 
 
 def test_nothing_can_be_written_to_a_bucket_that_is_not_there(place: Place) -> None:
-    from unstall.storage import located
+    from unstall.storage import resolve_path
 
     nowhere = f"{place.scheme}://no-such-bucket-{place.name}/x"
     with pytest.raises(BucketNotFoundError, match=f"{nowhere} cannot be written: there is no such bucket"):
-        located(nowhere).write_bytes(b"x")
+        resolve_path(nowhere).write_bytes(b"x")
 
 
 def test_a_bucket_that_is_not_there_is_no_empty_one(place: Place) -> None:
-    from unstall.storage import located
+    from unstall.storage import resolve_path
 
     nowhere = f"{place.scheme}://no-such-bucket-{place.name}"
-    for ask in (lambda: located(f"{nowhere}/x").exists(), lambda: list(located(f"{nowhere}/runs").iterdir())):
+    for ask in (lambda: resolve_path(f"{nowhere}/x").exists(), lambda: list(resolve_path(f"{nowhere}/runs").iterdir())):
         with pytest.raises(BucketNotFoundError, match=f"{nowhere} cannot be read: there is no such bucket"):
             ask()
     assert not place.path("x").exists(), "one that is empty"

@@ -12,7 +12,7 @@ from tests.storage import emulators
 
 
 def test_a_path_on_a_disk_loads_no_library_of_buckets() -> None:
-    code = "import sys; from unstall.storage import located; located('/tmp/x').exists(); print(sorted({'fsspec', 'gcsfs', 's3fs'} & set(sys.modules)))"
+    code = "import sys; from unstall.storage import resolve_path; resolve_path('/tmp/x').exists(); print(sorted({'fsspec', 'gcsfs', 's3fs'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -20,8 +20,8 @@ def test_a_path_on_a_disk_loads_no_library_of_buckets() -> None:
 def test_a_missing_package_is_named_with_what_installs_it() -> None:
     program = (
         "import importlib.util as u; found = u.find_spec; u.find_spec = lambda name, *a: None if name == 'gcsfs' else found(name, *a)\n"
-        "from unstall.storage import located\nfrom unstall.base.errors import MissingDependencyError\n"
-        "try:\n    located('gs://bucket/x').exists()\nexcept MissingDependencyError as error:\n    print(error)"
+        "from unstall.storage import resolve_path\nfrom unstall.base.errors import MissingDependencyError\n"
+        "try:\n    resolve_path('gs://bucket/x').exists()\nexcept MissingDependencyError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "pip install 'unstall[gcs]'" in done.stdout

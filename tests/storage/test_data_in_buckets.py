@@ -18,15 +18,15 @@ from unstall.data.check.runner import check
 from unstall.data.example import DataSet, ImageSource
 from unstall.data.formats import FORMATS
 from unstall.data.pipeline import Pipeline, Settings
-from unstall.data.pipeline.bucket_fetcher import GAP_BYTES, joined
+from unstall.data.pipeline.bucket_fetcher import GAP_BYTES, join_ranges
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 from unstall.data.tools.pack import pack
-from unstall.detectors.weights.description import Description, described
+from unstall.detectors.weights.description import Description, read_description
 from unstall.detectors.weights.formats import safetensors_files
 from unstall.planning.preflight.checks import bucket_speed, paths
 from unstall.planning.preflight.results import CheckError
-from unstall.storage import located
+from unstall.storage import resolve_path
 from unstall.storage.transfer import put_folder, whole_at
 from unstall.training.loop.datasets import fingerprint_of
 
@@ -81,7 +81,7 @@ def test_images_are_on_their_way_before_a_worker_asks(amazon: Place, on_disk: di
     assert (
         len(list(Pipeline(data, Settings(batch_size=4, height_px=64, width_px=64, num_input_workers=1)).batches())) == COUNT // 4
     )
-    assert amazon.proxy.most_at_once > 4, "one worker alone would ask for one after the other"
+    assert amazon.proxy.max_at_once > 4, "one worker alone would ask for one after the other"
 
 
 def test_what_a_cache_holds_is_not_read_again(google: Place, on_disk: dict[str, Path]) -> None:
@@ -119,10 +119,10 @@ def test_what_is_not_there_is_said(amazon: Place) -> None:
 
 
 def test_neighbours_are_read_with_one_request_and_others_are_not() -> None:
-    path = located("gs://bucket/train.record")
+    path = resolve_path("gs://bucket/train.record")
     near, next_to_it = ImageSource(path, 0, 100), ImageSource(path, 200, 100)
-    far, elsewhere = ImageSource(path, 300 + GAP_BYTES + 1, 100), ImageSource(located("gs://bucket/val.record"), 0, 100)
-    assert joined([far, next_to_it, elsewhere, near, near]) == [[near, next_to_it], [far], [elsewhere]]
+    far, elsewhere = ImageSource(path, 300 + GAP_BYTES + 1, 100), ImageSource(resolve_path("gs://bucket/val.record"), 0, 100)
+    assert join_ranges([far, next_to_it, elsewhere, near, near]) == [[near, next_to_it], [far], [elsewhere]]
 
 
 def test_a_set_of_small_files_is_packed_from_bucket_to_bucket(google: Place, on_disk: dict[str, Path]) -> None:
@@ -150,13 +150,13 @@ def test_weights_are_read_from_a_bucket_and_fetched_once(google: Place, tmp_path
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     description = Description("ssd_tiny", class_names=("cat",))
     arrays = {"layer.weight": np.arange(6, dtype=np.float32).reshape(2, 3)}
-    with whole_at(located(f"{google.url}/best.safetensors")) as local:
+    with whole_at(resolve_path(f"{google.url}/best.safetensors")) as local:
         safetensors_files.write(local, arrays, description.as_metadata())
-    checkpoint, said = described(f"{google.url}/best.safetensors")
+    checkpoint, said = read_description(f"{google.url}/best.safetensors")
     assert said.class_names == ("cat",)
     np.testing.assert_array_equal(checkpoint.tensors["layer.weight"].read(), arrays["layer.weight"])
     google.proxy.seen.clear()
-    described(f"{google.url}/best.safetensors")
+    read_description(f"{google.url}/best.safetensors")
     assert not [path for _, path in google.proxy.seen if "alt=media" in path]
 
 

@@ -18,17 +18,17 @@ from unstall.board.launcher import feed
 from unstall.diagnosis.workers.blocker import Blockage
 from unstall.diagnosis.workers.follower import follow_bucket
 from unstall.diagnosis.workers.members import RunGroup
-from unstall.diagnosis.workers.reader import found_runs
+from unstall.diagnosis.workers.reader import find_runs
 from unstall.journal import run_folder
 from unstall.journal.events import ProcessEnded, VerdictReached
 from unstall.journal.run_folder import RunFolder
 from unstall.storage import run_lookup
 from unstall.storage.bucket_path import BucketPath
-from unstall.storage.download import alone_with_copy, copied, is_copy, mirror_of, take_over
+from unstall.storage.download import alone_with_copy, copy_run, is_copy, mirror_of, take_over
 from unstall.storage.upload_checkpoints import CheckpointUploader
 from unstall.storage.upload_files import LARGE_BYTES, FileUploader
 from unstall.storage.upload_journal import JournalUploader
-from unstall.supervisor.train.setup import going_on_with
+from unstall.supervisor.train.setup import load_resumed
 
 LINE = b'{"event":"StepsEnded","at":1.0}\n'
 
@@ -147,7 +147,7 @@ def test_a_run_that_is_resumed_by_its_name_has_its_checkpoint(
     CheckpointUploader(there, path_of(amazon, there.name), lambda text: None).keep()
     monkeypatch.setenv("UNSTALL_HOME", f"{amazon.url}/runs")
     assert not run_lookup.find("last").checkpoints_path.exists()
-    run, _ = going_on_with("2026-01-01-first", {})
+    run, _ = load_resumed("2026-01-01-first", {})
     assert [path.name for path in run.checkpoints_path.iterdir()] == [name]
     assert not is_copy(run)
 
@@ -155,19 +155,19 @@ def test_a_run_that_is_resumed_by_its_name_has_its_checkpoint(
 def test_a_run_that_was_taken_over_is_no_copy_for_whoever_was_about_to_bring_it(amazon: Place, tmp_path: Path) -> None:
     trained_elsewhere(amazon, tmp_path / "there", "2026-01-01-first")
     source = path_of(amazon, "2026-01-01-first")
-    run = copied(source)
+    run = copy_run(source)
     with alone_with_copy(run) as is_ours:
         assert is_ours
         with alone_with_copy(run, waits_s=0) as is_theirs:
             assert not is_theirs
         take_over(run)
     run.write_settings({"model": "changed here"})
-    assert copied(source).read_settings() == {"model": "changed here"} and not is_copy(run)
+    assert copy_run(source).read_settings() == {"model": "changed here"} and not is_copy(run)
 
 
 def test_where_no_run_lies_that_is_said(google: Place) -> None:
     with pytest.raises(RunNotFoundError, match=f"There is no run at {google.url}/none"):
-        found_runs([f"{google.url}/none"])
+        find_runs([f"{google.url}/none"])
 
 
 # --- followed ---
@@ -179,8 +179,8 @@ def test_workers_that_keep_their_runs_in_a_bucket_are_followed_there(
     """An outage on the way is said, and is nobody's silence."""
     monkeypatch.setattr("unstall.storage.download.LOOK_EVERY_S", 0.05)
     monkeypatch.setenv("UNSTALL_STORAGE_PATIENCE_S", "0.4")
-    crew = [written_worker(tmp_path / "there", worker, LOADS if worker == 2 else REDUCES, of=3) for worker in range(3)]
-    for worker, run in enumerate(crew):
+    runs = [written_worker(tmp_path / "there", worker, LOADS if worker == 2 else REDUCES, of=3) for worker in range(3)]
+    for worker, run in enumerate(runs):
         cause = "generator_blocked" if worker == 2 else "collective_stuck"
         write(run.journal_path("watcher", 2), VerdictReached(at=T0 + 111, cause=cause, where="loader.py:12"))
         keep(amazon, run.path)
@@ -194,7 +194,7 @@ def test_workers_that_keep_their_runs_in_a_bucket_are_followed_there(
 
     def tell(workers_told: RunGroup, holding: Blockage) -> None:
         told.append(holding)
-        for run in crew:
+        for run in runs:
             write(run.journal_path("watcher", 2), ProcessEnded(at=T0 + 200, exit_code=1))
             keep(amazon, run.path)
 

@@ -19,17 +19,17 @@ from tests.supervisor.train.test_training_run import SUPERVISE, a_run
 from unstall.base.errors import BucketError, InvalidInputError, RunNotFoundError
 from unstall.config.settings import Settings
 from unstall.diagnosis.findings import diagnose_workers
-from unstall.diagnosis.workers.members import put_together
-from unstall.diagnosis.workers.reader import found_runs, read_members
+from unstall.diagnosis.workers.members import group_members
+from unstall.diagnosis.workers.reader import find_runs, read_members
 from unstall.journal import run_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.storage import run_lookup
 from unstall.storage.bucket_path import BucketPath
-from unstall.storage.download import fetched_run
+from unstall.storage.download import fetch_run
 from unstall.storage.upload_checkpoints import CheckpointUploader, complete, fetch_newest, parts_of
 from unstall.storage.upload_files import FileUploader
 from unstall.storage.upload_journal import SEGMENT_BYTES, JournalUploader, fetch_journals, segments
-from unstall.supervisor.train.setup import begin, begin_as_guest, holds_run
+from unstall.supervisor.train.setup import begin, holds_run, join_run
 
 
 @pytest.fixture(autouse=True)
@@ -195,9 +195,9 @@ def test_workers_of_several_machines_that_keep_their_runs_in_one_bucket_are_read
         target = amazon.path(f"together/{run.name}")
         assert isinstance(target, BucketPath)
         JournalUploader(run.path, target).keep()
-    (crew,) = put_together(read_members(found_runs([f"{amazon.url}/together"]))).run_groups
-    assert [member.worker for member in crew.members] == [0, 1]
-    root = diagnose_workers(crew).root
+    (run_group,) = group_members(read_members(find_runs([f"{amazon.url}/together"]))).run_groups
+    assert [member.worker for member in run_group.members] == [0, 1]
+    root = diagnose_workers(run_group).root
     assert root is not None and (root.cause, root.found.where) == ("collective_stuck", "loader.py:12")
 
 
@@ -236,7 +236,7 @@ def test_a_watched_run_lies_in_the_bucket_when_it_has_ended(google: Place, tmp_p
     assert folder.is_relative_to(tmp_path / "state")
     names = {path.name for path in google.path(f"runs/{folder.name}").iterdir()}
     assert {"journal", "story.json", "report.html"} <= names
-    again = fetched_run(f"{google.url}/runs/{folder.name}")
+    again = fetch_run(f"{google.url}/runs/{folder.name}")
     assert again.read_story() == RunFolder(folder).read_story()
 
 
@@ -288,7 +288,7 @@ def test_a_run_goes_on_on_another_machine(amazon: Place, tmp_path: Path, monkeyp
     FileUploader(here.path, target_of(amazon)).keep(large=False)
     CheckpointUploader(here.path, target_of(amazon), nothing).keep()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another machine"))
-    there = fetched_run(f"{amazon.url}/runs/first", with_checkpoint=True)
+    there = fetch_run(f"{amazon.url}/runs/first", with_checkpoint=True)
     assert there.read_settings() == {"model": "ssd_tiny"}
     assert [path.name for path in there.checkpoints_path.iterdir()] == [name]
     assert there.bucket == f"{amazon.url}/runs/first"
@@ -315,7 +315,7 @@ def test_a_run_is_found_by_its_name_in_the_bucket_that_runs_are_kept_in(amazon: 
 def test_where_no_run_is_that_is_said(amazon: Place) -> None:
     amazon.path("x").write_bytes(b"x")
     with pytest.raises(RunNotFoundError, match=f"no run at {amazon.url}/runs/none"):
-        fetched_run(f"{amazon.url}/runs/none")
+        fetch_run(f"{amazon.url}/runs/none")
 
 
 # --- several workers ---
@@ -339,10 +339,10 @@ def test_journals_of_all_workers_come_back_and_nothing_else_of_theirs(google: Pl
 
 def test_two_machines_begin_the_same_run_each_in_its_place(google: Place) -> None:
     place = f"{google.url}/runs/first"
-    guest = begin_as_guest(Settings(num_workers=2), place, worker=1)  # whoever comes first
+    own_folder = join_run(Settings(num_workers=2), place, worker=1)  # whoever comes first
     run = begin(Settings(num_workers=2), None, place, {})
-    assert holds_run(place) and guest.bucket == f"{run.bucket}/workers/1"
-    assert fetched_run(place).read_settings()["num_workers"] == 2
+    assert holds_run(place) and own_folder.bucket == f"{run.bucket}/workers/1"
+    assert fetch_run(place).read_settings()["num_workers"] == 2
 
 
 def test_a_training_is_not_begun_where_other_things_lie(google: Place) -> None:

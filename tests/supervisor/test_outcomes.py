@@ -20,7 +20,7 @@ from rich.console import Console
 
 from tests.programs import UNSTALL, write
 from unstall.base.errors import CANNOT_TELL, VERDICT_FOUND
-from unstall.report.terminal import story as text
+from unstall.report.terminal import story as story_text
 
 PR_CAPBSET_DROP, CAP_SYS_PTRACE = 24, 19
 BUSY = "print('ready', flush=True)\nwhile True:\n    pass\n"
@@ -177,6 +177,6 @@ def test_each_answer_has_its_colour(outcome: str, code: int) -> None:
     verdicts = [verdict] if outcome == "found" else []
     story = {"state": "running", "outcome": outcome, "verdicts": verdicts, "unknown": [], "ended": None, "progress": progress}
     out = io.StringIO()
-    text.show(story, Console(file=out, force_terminal=True, color_system="standard", width=100))
+    story_text.show(story, Console(file=out, force_terminal=True, color_system="standard", width=100))
     line = next(line for line in out.getvalue().splitlines() if "cause" in line or "verdict" in line)
     assert f"{code}m" in line

@@ -10,7 +10,7 @@ from unstall.journal.events import Event, ProbeFailed, StepsEnded, WeightsSample
 from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import JournalWriter, encode
 from unstall.supervisor import report_writer
-from unstall.supervisor.report_writer import told_exactly, write_report
+from unstall.supervisor.report_writer import add_exact_sums, write_report
 from unstall.supervisor.watch import Watch
 
 TRAINING = [started(), *(steps(number, number, at=number, loss=1.0) for number in range(1, 30)), host(9, rss_bytes=1 << 30)]
@@ -37,7 +37,7 @@ def test_an_event_that_the_timeline_cannot_take_costs_the_page_and_nothing_else(
     assert len(watch.journal.of(StepsEnded)) == 30
     assert [failed.probe for failed in watch.journal.of(ProbeFailed)] == ["timeline"]
     assert write_report(watch, diagnosis) is None
-    assert told_exactly(watch, {"time": "as told"}) == {"time": "as told"}
+    assert add_exact_sums(watch, {"time": "as told"}) == {"time": "as told"}
 
 
 def test_a_disk_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

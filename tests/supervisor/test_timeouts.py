@@ -12,7 +12,14 @@ from tests.diagnosis.builders import T0, journal, stalled
 from unstall.diagnosis.host_memory import Room
 from unstall.journal.events import ErrorRaised, Event, FitBegan, SignalSent
 from unstall.journal.pulse import Beat
-from unstall.supervisor.timeouts import CALM_AFTER_S, LEAVES_WITHIN_S, SamplingInterval, is_calm, is_leaving, is_signal_pending
+from unstall.supervisor.timeouts import (
+    LEAVES_WITHIN_S,
+    STEADY_AFTER_S,
+    SamplingInterval,
+    is_leaving,
+    is_signal_pending,
+    is_steady,
+)
 
 STALL = stalled(since=100, at=108, step=200)
 ASKED = SignalSent(at=T0 + 115, signal=signal.SIGTERM)
@@ -67,12 +74,12 @@ GIB = 2**30
 ROOM = Room(4 * GIB, 16 * GIB, "the machine's memory")
 
 
-def looks(interval: SamplingInterval, until_s: int, calm_from_s: float = 1e9) -> list[int]:
-    return [now for now in range(until_s) if interval.is_due(float(now), float(now), now >= calm_from_s)]
+def looks(interval: SamplingInterval, until_s: int, steady_from_s: float = 1e9) -> list[int]:
+    return [now for now in range(until_s) if interval.is_due(float(now), float(now), now >= steady_from_s)]
 
 
 def test_often_at_first_then_more_seldom_then_seldom() -> None:
-    assert looks(SamplingInterval(1.0, 3.0, 15.0, early_until_s=5.0), 60, calm_from_s=20.0) == [
+    assert looks(SamplingInterval(1.0, 3.0, 15.0, early_until_s=5.0), 60, steady_from_s=20.0) == [
         0,
         1,
         2,
@@ -90,22 +97,22 @@ def test_often_at_first_then_more_seldom_then_seldom() -> None:
 
 def test_what_was_put_off_is_due_when_the_run_is_calm_no_longer() -> None:
     interval = SamplingInterval(1.0, 3.0, 15.0)
-    assert interval.is_due(1000.0, 1000.0, is_calm=True)
-    assert not interval.is_due(1004.0, 1004.0, is_calm=True)
-    assert interval.is_due(1004.0, 1004.0, is_calm=False)
+    assert interval.is_due(1000.0, 1000.0, is_steady=True)
+    assert not interval.is_due(1004.0, 1004.0, is_steady=True)
+    assert interval.is_due(1004.0, 1004.0, is_steady=False)
 
 
 def test_at_once_is_at_once() -> None:
     interval = SamplingInterval(1.0, 3.0, 15.0)
-    assert interval.is_due(1000.0, 1000.0, is_calm=True)
+    assert interval.is_due(1000.0, 1000.0, is_steady=True)
     interval.at_once()
-    assert interval.is_due(1000.1, 1000.1, is_calm=True)
+    assert interval.is_due(1000.1, 1000.1, is_steady=True)
 
 
 def test_a_run_that_moves_with_room_to_spare_is_calm_after_a_while() -> None:
-    assert is_calm(CALM_AFTER_S, 1.0, 20.0, ROOM, None)
-    assert is_calm(CALM_AFTER_S, 1.0, 20.0, None, None)
-    assert not is_calm(CALM_AFTER_S - 1, 1.0, 20.0, ROOM, None)
+    assert is_steady(STEADY_AFTER_S, 1.0, 20.0, ROOM, None)
+    assert is_steady(STEADY_AFTER_S, 1.0, 20.0, None, None)
+    assert not is_steady(STEADY_AFTER_S - 1, 1.0, 20.0, ROOM, None)
 
 
 @pytest.mark.parametrize(
@@ -114,4 +121,4 @@ def test_a_run_that_moves_with_room_to_spare_is_calm_after_a_while() -> None:
     ids=["it is silent for half of what is late", "memory is nearly full", "memory will be full soon"],
 )
 def test_a_run_is_not_calm_where_something_may_come(silent_s: float, memory: Room, full_in_s: float | None) -> None:
-    assert not is_calm(CALM_AFTER_S * 10, silent_s, 20.0, memory, full_in_s)
+    assert not is_steady(STEADY_AFTER_S * 10, silent_s, 20.0, memory, full_in_s)

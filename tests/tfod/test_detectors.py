@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tfod.configs import FASTER_RCNN, RETINANET, SSD, converted, row_of, written
-from unstall.tfod.anchors import lying_ratios, on_levels
+from unstall.tfod.anchors import on_levels, select_wide_ratios
 from unstall.tfod.config import Node
 from unstall.tfod.detectors import image_size
 from unstall.tfod.ledger import Ledger
@@ -58,7 +58,7 @@ def test_vgg_has_as_many_levels_as_fit_into_the_image() -> None:
     [([1, 2, 0.5, 3, 0.3333], [2.0, 3.0], True), ([1, 2], [2.0], False), ([2, 0.5], [2.0], False), ([1], [2.0], False)],
 )
 def test_ratios_lie_and_stand(asked: list[float], lying: list[float], is_exact: bool) -> None:
-    assert lying_ratios(asked) == (lying, is_exact)
+    assert select_wide_ratios(asked) == (lying, is_exact)
 
 
 def test_retinanet() -> None:

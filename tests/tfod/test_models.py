@@ -6,7 +6,7 @@ import pytest
 
 from tests.tfod.configs import FASTER_RCNN, RETINANET, SSD, converted, parsed, row_of, written
 from unstall.base.errors import InvalidInputError
-from unstall.tfod.models import RESNETS, chosen
+from unstall.tfod.models import RESNETS, choose_model
 
 LITE, VGG = "ssdlite320_mobilenet_v3_large", "ssd300_vgg16"
 
@@ -34,17 +34,17 @@ def test_ssd_on_the_nearest_backbone_and_what_is_other_is_said(kind: str, model:
     [("ssd_resnet50_v1_fpn", None), ("ssd_resnet101_v1_fpn_keras", RESNETS[101]), ("ssd_resnet152_v1_fpn_keras", RESNETS[152])],
 )
 def test_ssd_with_a_pyramid_is_a_retinanet_with_the_same_resnet(kind: str, blocks: tuple[int, ...] | None) -> None:
-    taken = chosen(parsed(written(RETINANET.replace("ssd_resnet101_v1_fpn_keras", kind))))
+    taken = choose_model(parsed(written(RETINANET.replace("ssd_resnet101_v1_fpn_keras", kind))))
     assert (taken.family, taken.model, taken.said, taken.blocks) == ("retinanet", "retinanet_resnet50_fpn_v2", "", blocks)
 
 
 def test_heads_without_norms_are_those_of_the_first_retinanet() -> None:
-    assert chosen(parsed(written(RETINANET.replace("batch_norm { decay: 0.99 }", "")))).model == "retinanet_resnet50_fpn"
+    assert choose_model(parsed(written(RETINANET.replace("batch_norm { decay: 0.99 }", "")))).model == "retinanet_resnet50_fpn"
 
 
 @pytest.mark.parametrize("kind", ["ssd_mobilenet_v2_fpn_keras", "ssd_efficientnet-b0_bifpn_keras"])
 def test_small_backbones_with_a_pyramid_become_larger_ones_which_is_said(kind: str) -> None:
-    taken = chosen(parsed(written(RETINANET.replace("ssd_resnet101_v1_fpn_keras", kind))))
+    taken = choose_model(parsed(written(RETINANET.replace("ssd_resnet101_v1_fpn_keras", kind))))
     assert taken.family == "retinanet" and "larger and slower" in taken.said
 
 
@@ -59,7 +59,7 @@ def test_small_backbones_with_a_pyramid_become_larger_ones_which_is_said(kind: s
     ],
 )
 def test_faster_rcnn(kind: str, model: str, is_same: bool, blocks: tuple[int, ...] | None) -> None:
-    taken = chosen(parsed(written(FASTER_RCNN.replace("faster_rcnn_resnet50", kind))))
+    taken = choose_model(parsed(written(FASTER_RCNN.replace("faster_rcnn_resnet50", kind))))
     assert (taken.model, taken.said == "", taken.blocks) == (model, is_same, blocks)
 
 

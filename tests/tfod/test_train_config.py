@@ -6,8 +6,8 @@ import pytest
 
 from tests.tfod.configs import COSINE, SSD, converted, parsed, row_of, written
 from unstall.tfod.ledger import Ledger
-from unstall.tfod.schedules import course_of, stepped
-from unstall.tfod.train_config import learning
+from unstall.tfod.schedules import approximate_drops, read_lr_schedule
+from unstall.tfod.train_config import convert_train_config
 
 MANUAL = """
 momentum_optimizer { learning_rate { manual_step_learning_rate {
@@ -28,7 +28,7 @@ rms_prop_optimizer {
 
 def learned(text: str, images: int | None = None) -> Ledger:
     ledger = Ledger()
-    learning(parsed(text), "ssdlite320_mobilenet_v3_large", images, ledger)
+    convert_train_config(parsed(text), "ssdlite320_mobilenet_v3_large", images, ledger)
     return ledger
 
 
@@ -69,8 +69,8 @@ def test_manual_steps_are_drops_to_a_tenth_at_their_share_of_the_training() -> N
 
 
 def test_steps_that_are_no_tenths_come_as_near_as_they_can() -> None:
-    assert stepped([(0, 1.0), (10, 0.1), (20, 0.001)], 1.0) == ((10, 20, 20), True)
-    assert stepped([(0, 1.0), (10, 0.5), (20, 0.12)], 1.0) == ((20,), False)
+    assert approximate_drops([(0, 1.0), (10, 0.1), (20, 0.001)], 1.0) == ((10, 20, 20), True)
+    assert approximate_drops([(0, 1.0), (10, 0.5), (20, 0.12)], 1.0) == ((20,), False)
     halved = MANUAL.replace(".0003 }", ".0015 }", 1)
     told = converted(written(optimizer=halved))
     assert {row.became for row in told.rows if row.value in {"600", "800"}} == {"changed"}
@@ -78,8 +78,8 @@ def test_steps_that_are_no_tenths_come_as_near_as_they_can() -> None:
 
 def test_a_rate_that_rises_first_is_a_warm_up() -> None:
     text = "manual_step_learning_rate { initial_learning_rate: 0.001 schedule { step: 100 learning_rate: 0.1 } schedule { step: 500 learning_rate: 0.01 } }"
-    course = course_of(parsed(text), 1000)
-    assert (course.rate, course.warmup_steps, course.drops_at_steps) == (0.1, 100, (500,))
+    lr_schedule = read_lr_schedule(parsed(text), 1000)
+    assert (lr_schedule.rate, lr_schedule.warmup_steps, lr_schedule.drops_at_steps) == (0.1, 100, (500,))
 
 
 @pytest.mark.parametrize(("epsilon", "optimizer"), [("1.0", "sgd"), ("1e-7", "adamw")])
@@ -92,8 +92,8 @@ def test_rms_prop_becomes_the_nearest_that_there_is(epsilon: str, optimizer: str
 
 def test_an_exponential_course_drops_where_it_has_fallen_half_way_to_a_tenth() -> None:
     text = "exponential_decay_learning_rate { initial_learning_rate: 1.0 decay_steps: 100 decay_factor: 0.1 }"
-    assert course_of(parsed(text), 300).drops_at_steps == (50, 150, 250)
-    assert course_of(parsed(text.replace("0.1 }", "0.99 }")), 300).schedule == "constant"
+    assert read_lr_schedule(parsed(text), 300).drops_at_steps == (50, 150, 250)
+    assert read_lr_schedule(parsed(text.replace("0.1 }", "0.99 }")), 300).schedule == "constant"
 
 
 def test_a_constant_rate_and_the_usual_of_everything() -> None:

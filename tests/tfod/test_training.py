@@ -20,8 +20,8 @@ import sys
 from pathlib import Path
 from unstall.config.detectors import settings_of
 from unstall.config.sources import resolve
-from unstall.training.loop import builders as preparing
-from unstall.training.step.keras_fit import fed
+from unstall.training.loop import builders
+from unstall.training.step.keras_fit import select_inputs
 from unstall.training.loop.datasets import load_datasets
 from unstall.training.step.step import Step
 
@@ -31,11 +31,11 @@ for file in others:
     settings_of(settings.model, **settings.detector)
 settings = resolve({"detector": {"image_px": [64, 64]}}, ssd).settings
 learned = load_datasets(settings, (64, 64), Path("."))
-detector = preparing.built(settings, learned.classes, print)
-pipeline = preparing.pipeline(settings, detector, learned.train)
+detector = builders.build_detector(settings, learned.classes, print)
+pipeline = builders.pipeline(settings, detector, learned.train)
 step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch)
 with pipeline.batches(epochs=settings.epochs) as batches:
-    told = [step(fed(batch)).read() for batch in batches]
+    told = [step(select_inputs(batch)).read() for batch in batches]
 print(len(told), all(numbers.is_applied for numbers in told), detector.settings.classes)
 """
 

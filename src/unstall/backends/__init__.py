@@ -28,7 +28,7 @@ def choose(name: str | None = None, takes_card: bool = False) -> str:
         if name not in {None, running}:
             raise InvalidInputError(f"Keras runs on {running} already in this process; {name} needs a process of its own.")
         return running
-    chosen = preferred(name)
+    chosen = preferred_backend(name)
     os.environ["KERAS_BACKEND"] = chosen
     # TensorFlow's remarks on the machine are no message of ours; it calls some of them errors. What really fails is raised.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -39,7 +39,7 @@ def choose(name: str | None = None, takes_card: bool = False) -> str:
     return chosen
 
 
-def preferred(name: str | None = None) -> str:
+def preferred_backend(name: str | None = None) -> str:
     """The backend that `choose` would take in a fresh process. Nothing is changed."""
     _refuse_unknown(name)
     chosen = name or os.environ.get("KERAS_BACKEND") or next((each for each in BACKENDS if is_installed(each)), "")

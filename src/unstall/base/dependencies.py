@@ -9,7 +9,7 @@ from unstall.base.errors import MissingDependencyError
 
 
 @contextmanager
-def missing_packages_named(command: str, extras: str) -> Iterator[None]:
+def name_missing_packages(command: str, extras: str) -> Iterator[None]:
     """A package that is not installed is named, with the command that installs it."""
     try:
         yield

@@ -16,7 +16,7 @@ _CODES = re.compile(
 )
 
 
-def counted(count: int, one: str, many: str = "") -> str:
+def format_count(count: int, one: str, many: str = "") -> str:
     """'1 class', '1,200 classes'."""
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
@@ -28,7 +28,9 @@ def rate(value: float) -> str:
 
 def data_set_holds(images: int, boxes: int, classes: int) -> str:
     """'364 images, 4,888 boxes, 3 classes'."""
-    return ", ".join((counted(images, "image"), counted(boxes, "box", "boxes"), counted(classes, "class", "classes")))
+    return ", ".join(
+        (format_count(images, "image"), format_count(boxes, "box", "boxes"), format_count(classes, "class", "classes"))
+    )
 
 
 # Names of classes in a line: they come from the data, may be long and hold anything.
@@ -53,13 +55,13 @@ def without_codes(words: str) -> str:
     return _CODES.sub("", words)
 
 
-def cleaned(plain: Any) -> Any:
+def clean_text(plain: Any) -> Any:
     """Plain data with all its texts so: before they are laid out, as half a code is none that could be known."""
     if isinstance(plain, str):
         return redact_text(without_codes(plain))
     if isinstance(plain, dict):
-        return {key: cleaned(value) for key, value in plain.items()}
-    return [cleaned(value) for value in plain] if isinstance(plain, list) else plain
+        return {key: clean_text(value) for key, value in plain.items()}
+    return [clean_text(value) for value in plain] if isinstance(plain, list) else plain
 
 
 def duration(seconds: float) -> str:

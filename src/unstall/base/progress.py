@@ -24,7 +24,7 @@ def with_progress(things: Sequence[Thing], doing: str, progress: Progress | None
 
 
 @contextmanager
-def shown_progress() -> Iterator[Progress | None]:
+def show_progress() -> Iterator[Progress | None]:
     """None where nobody would see it: the work then need not count."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None

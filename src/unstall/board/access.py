@@ -87,7 +87,7 @@ def is_loopback(host: str) -> bool:
     return bool(found) and all(_is_loopback_address(address) for address in found)
 
 
-def chosen_token(host: str, given: str | None) -> str | None:
+def choose_token(host: str, given: str | None) -> str | None:
     """None: none is needed."""
     if given is None:
         return None if is_loopback(host) else secrets.token_urlsafe(24)

@@ -91,7 +91,7 @@ class Catalogue:
     def _put_together(self) -> None:
         """Workers of one training: what one does says something of the others, also of those that have not changed."""
         entries = {name: entry for name, entry in self._entries.items() if entry.reader.row["distributed"] is not None}
-        told = put_together([(entry.reader.row, entry.reader.snapshot) for entry in entries.values()], time.time())
+        told = group_rows([(entry.reader.row, entry.reader.snapshot) for entry in entries.values()], time.time())
         for name, entry in entries.items():
             row = entry.reader.row
             if name in told:
@@ -182,7 +182,7 @@ def _folders(folder: Path) -> Iterator[tuple[str, int]]:
 OVERLAP_SLACK_S = 600.0  # as for those that are read together
 
 
-def put_together(seen: Iterable[tuple[Row, WorkerSnapshot]], now: float) -> dict[str, dict[str, Any]]:
+def group_rows(seen: Iterable[tuple[Row, WorkerSnapshot]], now: float) -> dict[str, dict[str, Any]]:
     """For each run of a group of at least two, its place in it: by the name of the run."""
     told: dict[str, dict[str, Any]] = {}
     for group in _groups(seen):

@@ -19,7 +19,7 @@ from unstall.journal.events import ErrorRaised, ProcessEnded, RunStarted, StallB
 from unstall.journal.reader import FolderTail, Journal
 from unstall.journal.run_folder import RunFolder
 from unstall.report.html.page import OnBoard, render_run
-from unstall.report.story.report import AT_ONCE, extended, some_at_once, tell_whole
+from unstall.report.story.report import AT_ONCE, extend_journal, some_at_once, tell_whole
 from unstall.report.timeline import Timeline
 
 LOOK_EVERY_S = 0.8
@@ -67,7 +67,7 @@ class FollowedRun:
         """What is new. Whether something has changed for good."""
         has_turned = False
         for events in some_at_once(self._tail.stream(), AT_ONCE):
-            self._journal = extended(self._journal, events)
+            self._journal = extend_journal(self._journal, events)
             self._timeline.extend(events)
             self._count += len(events)
             has_turned = has_turned or any(isinstance(event, TURNS) for event in events)

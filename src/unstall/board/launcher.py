@@ -17,7 +17,7 @@ from types import FrameType
 
 from unstall.base.errors import AccessDeniedError, InvalidInputError, UnstallError
 from unstall.board import process
-from unstall.board.access import AccessControl, chosen_token
+from unstall.board.access import AccessControl, choose_token
 from unstall.board.process import Board
 from unstall.board.server import BoardState, Server
 from unstall.storage.download import LOOK_EVERY_S, Mirror
@@ -48,7 +48,7 @@ def serve(folder: Path, wanted: BoardOptions, tell: Callable[[Board, bool], None
     with process.alone_with(folder) as is_alone:
         if not is_alone:
             return _tell_the_other(folder, wanted, tell)
-        access = AccessControl(chosen_token(wanted.host, wanted.token))
+        access = AccessControl(choose_token(wanted.host, wanted.token))
         board_state = BoardState(folder.resolve(), access, secrets.token_hex(8))
         with _listening(wanted, board_state) as server:
             board_state.access = AccessControl(access.token, f"unstall-board-{server.server_port}")  # cookies know no ports

@@ -68,7 +68,7 @@ class ListPage:
             "counts": {state: counts[state] for state in TONES if counts[state]},
             "title": _title(len(stuck), sum(row["is_live"] for row in rows)),
             "icon": assets.icon(bool(stuck)),
-            "dress": assets.of_list(),
+            "assets": assets.of_list(),
             "version": f"{self._catalogue.era}.{self._catalogue.number}",
             "build": build(),
         }

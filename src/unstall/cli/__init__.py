@@ -19,14 +19,14 @@ import click
 
 from unstall import __version__
 from unstall.base.console import print_what_the_stream_has
-from unstall.base.dependencies import missing_packages_named
+from unstall.base.dependencies import name_missing_packages
 from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.base.formatting import without_codes
 from unstall.base.redact.text import redact_text
 from unstall.base.registry import Registry
 from unstall.config.aliases import OLD_COMMANDS
 from unstall.config.command import Command
-from unstall.supervisor.signal_dispositions import given
+from unstall.supervisor.signal_dispositions import inherited_ignored
 
 FOLDER = Path(__file__).parent
 INTERRUPTED = 128 + 2  # by Ctrl-C, as shells have it
@@ -60,7 +60,7 @@ class Commands(click.Group):
     def _invoke(self, ctx: click.Context) -> Any:
         if not self.extras:
             return super().invoke(ctx)
-        with missing_packages_named(f"unstall {self.group_name}", self.extras):
+        with name_missing_packages(f"unstall {self.group_name}", self.extras):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -89,7 +89,7 @@ class Learning(Command):
     """A command of the learning half: what it needs besides Unstall itself comes with extras."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        with missing_packages_named(ctx.command_path, "data,tensorflow"):
+        with name_missing_packages(ctx.command_path, "data,tensorflow"):
             return super().invoke(ctx)
 
 
@@ -107,13 +107,13 @@ def json_option(what: str) -> Decorator:
 def answer(plain: dict[str, Any], json_target: str | None, show: Callable[[dict[str, Any], Any], None]) -> None:
     """What a command found: as JSON where that was asked for, and for a person unless standard output is to hold JSON alone."""
     from unstall.base.console import console
-    from unstall.base.formatting import cleaned
+    from unstall.base.formatting import clean_text
     from unstall.report import json
 
     if json_target:
         json.write(plain, json_target)
     if json_target != "-":
-        show(cleaned(plain), console())
+        show(clean_text(plain), console())
 
 
 def data_format_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -188,7 +188,7 @@ def group() -> None:
 
 def main() -> None:
     print_what_the_stream_has()
-    given()  # where SIGCHLD is ignored, nobody would know how any process ended that we start
+    inherited_ignored()  # where SIGCHLD is ignored, nobody would know how any process ended that we start
     try:
         group(standalone_mode=True)
     except UnstallError as error:

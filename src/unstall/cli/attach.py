@@ -22,11 +22,11 @@ from unstall.config.command import Command
 def command(pid: str, dump: bool, json_target: str | None) -> None:
     from unstall.base.console import console
     from unstall.base.errors import InvalidInputError
-    from unstall.base.formatting import cleaned
+    from unstall.base.formatting import clean_text
     from unstall.report import json
     from unstall.report.story.outcome import EXIT_CODES
     from unstall.report.story.threads import dump_lines
-    from unstall.report.terminal import story as text
+    from unstall.report.terminal import story as story_text
     from unstall.supervisor.attach.snapshot import attach
 
     if not pid.isdecimal():
@@ -35,7 +35,7 @@ def command(pid: str, dump: bool, json_target: str | None) -> None:
     if json_target:
         json.write(story, json_target)
     if json_target != "-":
-        text.show(story, console())
+        story_text.show(story, console())
         if dump:
-            click.echo("\n".join(dump_lines(cleaned(story["stacks"]), cleaned(story["threads"]))))
+            click.echo("\n".join(dump_lines(clean_text(story["stacks"]), clean_text(story["threads"]))))
     sys.exit(EXIT_CODES[story["outcome"]])

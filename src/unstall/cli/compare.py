@@ -25,26 +25,26 @@ if TYPE_CHECKING:
 @click.option("--quick", is_flag=True, help="Plan nothing: memory by arithmetic over what was recorded.")
 @json_option("the comparison")
 def command(run_a: str, run_b: str | None, html: str | None, quick: bool, json_target: str | None) -> None:
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.compare import comparison
     from unstall.compare.attribution import memory
     from unstall.compare.record.store import record_of
-    from unstall.planning.memory.client import told_before
+    from unstall.planning.memory.client import announce_questions
     from unstall.report import json
     from unstall.report.html import compare_page
     from unstall.report.terminal import compare
-    from unstall.storage import located
+    from unstall.storage import resolve_path
 
     json.refuse_unwritable(json_target)
     older, newer = _both(run_a, run_b)
     for each in (older, newer):
         _refuse_of_nothing(each)
     before, after = record_of(older), record_of(newer)
-    with shown_progress() as progress:
-        plan = memory.planner(before, after, told_before(progress))
-        plain = comparison.told(before, after) if quick else comparison.told(before, after, plan)
+    with show_progress() as progress:
+        plan = memory.planner(before, after, announce_questions(progress))
+        plain = comparison.compare_as_plain(before, after) if quick else comparison.compare_as_plain(before, after, plan)
     if html is not None:
-        compare_page.write(plain, located(html))
+        compare_page.write(plain, resolve_path(html))
     answer(plain, json_target, compare.show)
     if html is not None and json_target != "-":
         click.echo(html)

@@ -32,7 +32,7 @@ EXPERIMENTS = ("replay_batch", "overfit_batch", "zero_input", "scaled_input", "m
 def command(run: str, wanted: tuple[str, ...], yes: bool, json_target: str | None) -> None:
     from unstall.base.console import console
     from unstall.report import json
-    from unstall.report.terminal import story as text
+    from unstall.report.terminal import story as story_text
     from unstall.report.terminal.experiments import as_plain, show
     from unstall.storage import run_lookup
     from unstall.supervisor.run.confirm import confirm
@@ -43,7 +43,7 @@ def command(run: str, wanted: tuple[str, ...], yes: bool, json_target: str | Non
     if json_target != "-":
         out = console()
         show(results, out)
-        text.show(story, out)
+        story_text.show(story, out)
 
 
 def _show(command_line: Sequence[str], folder: str) -> None:

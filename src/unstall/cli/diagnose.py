@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @json_option("the story")
 def command(run: tuple[str, ...], follow: bool, json_target: str | None) -> None:
     from unstall.base.errors import InvalidInputError
-    from unstall.diagnosis.workers.reader import found_runs
+    from unstall.diagnosis.workers.reader import find_runs
     from unstall.storage import is_bucket
 
     if follow:
@@ -44,7 +44,7 @@ def command(run: tuple[str, ...], follow: bool, json_target: str | None) -> None
             raise InvalidInputError(f"--follow: expected one folder that holds the runs. Received: {' '.join(run) or 'none'}")
         _follow(run[0], json_target)
         return
-    runs = found_runs(run or ("last",))
+    runs = find_runs(run or ("last",))
     if len(runs) == 1 and not _holds_several(runs[0]):
         _tell_one(runs[0], json_target)
     else:
@@ -60,10 +60,10 @@ def _holds_several(run: RunFolder) -> bool:
 
 def _tell_one(run: RunFolder, json_target: str | None) -> None:
     from unstall.cli import answer
-    from unstall.report.terminal import story as text
+    from unstall.report.terminal import story as story_text
 
     told = _story_of(run)
-    answer(told, json_target, lambda story, out: text.show(story, out, summary=True))
+    answer(told, json_target, lambda story, out: story_text.show(story, out, summary=True))
     _leave([told])
 
 
@@ -83,10 +83,10 @@ def _story_of(run: RunFolder) -> dict[str, Any]:
 
 
 def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.cli import answer
     from unstall.diagnosis.workers.follower import READ_WHOLE_UP_TO, find_run_groups
-    from unstall.diagnosis.workers.members import put_together
+    from unstall.diagnosis.workers.members import group_members
     from unstall.diagnosis.workers.reader import read_members
     from unstall.report.story.workers import tell_workers
 
@@ -101,8 +101,8 @@ def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
             _show,
         )
         _leave(told)
-    with shown_progress() as progress:
-        together = put_together(read_members(runs, progress))
+    with show_progress() as progress:
+        together = group_members(read_members(runs, progress))
     by_name = {run.name: run for run in runs}
     ungrouped: list[dict[str, Any]] = [
         {"run": each.member.run, "why": each.why, "story": _story_of(by_name[each.member.run.partition("/")[0]])}
@@ -114,7 +114,7 @@ def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
 
 
 def _show(plain: dict[str, Any], out: Any) -> None:
-    from unstall.report.terminal import story as text
+    from unstall.report.terminal import story as story_text
     from unstall.report.terminal import workers
 
     for story in plain["run_groups"]:
@@ -129,12 +129,12 @@ def _show(plain: dict[str, Any], out: Any) -> None:
         if each["story"] is None:
             continue
         out.print(f"{each['run']}: told by itself, as {each['why']}.", markup=False, soft_wrap=True)
-        text.show(each["story"], out)
+        story_text.show(each["story"], out)
         out.print()
 
 
 def _follow(folder: str, json_target: str | None) -> None:
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.cli import answer
     from unstall.diagnosis.workers.follower import follow, follow_bucket
     from unstall.report.story.workers import tell_workers
@@ -147,7 +147,7 @@ def _follow(folder: str, json_target: str | None) -> None:
         if json_target != "-":
             answer({"run_groups": told[-1:], "ungrouped": []}, json_target, _show)
 
-    with shown_progress() as progress:
+    with show_progress() as progress:
 
         def see(follower: WorkersFollower) -> None:
             if progress is not None:

@@ -38,24 +38,24 @@ def command(
 ) -> None:
     from unstall import backends
     from unstall.backends.startup import start
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.data.formats import read
     from unstall.data.tools.split import only
-    from unstall.detectors.weights.description import described
+    from unstall.detectors.weights.description import read_description
     from unstall.report import json
-    from unstall.storage import located
+    from unstall.storage import resolve_path
     from unstall.training.evaluate.summary import show_score
-    from unstall.training.evaluate.train_overlap import chosen
+    from unstall.training.evaluate.train_overlap import choose_images
 
     for target in (json_target, html_target, png_target):
         json.refuse_unwritable(target)
-    _, description = described(weights)
+    _, description = read_description(weights)
     start(backend)
-    with shown_progress() as progress:
+    with show_progress() as progress:
         data = read(data_path, format_name, progress, label_map)
         if split is not None:
             data = only(data, split)
-        data, scored = chosen(data, description.trained_on, is_all=all_images or split is not None)
+        data, scored = choose_images(data, description.trained_on, is_all=all_images or split is not None)
         if scored.note:
             click.echo(scored.note, err=True)
         from unstall.detectors.weights.store import build_from
@@ -70,9 +70,9 @@ def command(
     if png_target:
         from unstall.report.html.evaluation import write_plots
 
-        write_plots(plain, located(png_target))
+        write_plots(plain, resolve_path(png_target))
     if html_target:
         from unstall.report.html.evaluation import write_score
 
-        write_score(plain, located(html_target))
+        write_score(plain, resolve_path(html_target))
     answer(plain, json_target, show_score)

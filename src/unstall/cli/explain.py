@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from unstall.base.dependencies import missing_packages_named
+from unstall.base.dependencies import name_missing_packages
 from unstall.base.errors import InvalidInputError
 from unstall.base.registry import Registry
 from unstall.base.suggestions import closest_name
@@ -43,7 +43,7 @@ KINDS = {
 @click.argument("name", metavar="NAME")
 @json_option("the page")
 def command(name: str, json_target: str | None) -> None:
-    with missing_packages_named(f"unstall explain {name}", "data"):
+    with name_missing_packages(f"unstall explain {name}", "data"):
         plain, page = page_as_plain(name), page_of(name)
 
     def show(_: dict[str, Any], out: Any) -> None:

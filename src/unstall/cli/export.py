@@ -19,12 +19,12 @@ from unstall.cli import Learning, backend_option, batch_size_option, json_option
 @json_option("what was exported")
 def command(out: str, weights: str, target: str, batch_size: int, backend: str | None, json_target: str | None) -> None:
     from unstall.backends.startup import start
-    from unstall.detectors.weights.description import described
+    from unstall.detectors.weights.description import read_description
     from unstall.report import json
     from unstall.training.export.targets import refuse_impossible
 
     json.refuse_unwritable(json_target)
-    _, description = described(weights)
+    _, description = read_description(weights)
     chosen = start(backend)
     refuse_impossible(target, chosen, out)
     from unstall.detectors.weights.store import build_from

@@ -26,19 +26,19 @@ from unstall.cli import Learning, data_format_options, json_option
 def command(path: str, out: str, format_name: str | None, label_map: str | None, json_target: str | None) -> None:
     from unstall.base.errors import InvalidInputError
     from unstall.base.formatting import data_set_holds
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.config import toml_file
     from unstall.config.sources import recipe_of
     from unstall.data.formats import read
     from unstall.planning.autoconfig import suggest
     from unstall.report import json
     from unstall.sensors.device import DeviceSampler
-    from unstall.storage import located
+    from unstall.storage import resolve_path
 
     json.refuse_unwritable(json_target)
-    if located(out).exists():
+    if resolve_path(out).exists():
         raise InvalidInputError(f"'{out}' is there already, and is not overwritten. Another name: --out FILE")
-    with shown_progress() as progress:
+    with show_progress() as progress:
         data = read(path, format_name, progress, label_map)
     holds = data_set_holds(len(data.examples), data.box_count, len(data.classes))
     if not data.examples or not data.classes or not data.box_count:
@@ -50,7 +50,7 @@ def command(path: str, out: str, format_name: str | None, label_map: str | None,
     named = "" if out == toml_file.CONFIG else f" --config {shlex.quote(out)}"
     head = f"Settings for {path} ({data.format}): {holds}.\nTrain by them: unstall train{named}"
     recipe = recipe_of(suggested.values["model"])
-    _write(located(out), toml_file.written(suggested.values, suggested.why, head, recipe))
+    _write(resolve_path(out), toml_file.written(suggested.values, suggested.why, head, recipe))
     plain = {
         "file": out,
         "settings": suggested.values,
@@ -66,10 +66,10 @@ def command(path: str, out: str, format_name: str | None, label_map: str | None,
 
 def _plain_path(path: str) -> str:
     """From the root, so that it holds wherever the training is begun; without `..`, which only reads badly."""
-    from unstall.storage import is_bucket, located
+    from unstall.storage import is_bucket, resolve_path
 
     if is_bucket(path):
-        return str(located(path))
+        return str(resolve_path(path))
     return str(Path(path).resolve() if ".." in Path(path).parts else Path(path).absolute())
 
 

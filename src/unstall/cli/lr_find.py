@@ -34,21 +34,21 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
-    from unstall.base.dependencies import missing_packages_named
+    from unstall.base.dependencies import name_missing_packages
     from unstall.base.errors import InvalidInputError
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.config.options import config_used, given
     from unstall.config.sources import resolve
     from unstall.report import json
     from unstall.report.html.lr_find import show_lr_find, write_lr_find, write_plot
-    from unstall.storage import located
+    from unstall.storage import resolve_path
 
     for target in (json_target, png_target, html_target):
         json.refuse_unwritable(target)
     if min_lr >= max_lr:
         raise InvalidInputError(f"--min-lr: expected less than --max-lr ({max_lr:g}). Received: {min_lr:g}")
     wanted = resolve(given(settings), config_used(config, no_config)).settings
-    with missing_packages_named("unstall lr-find", "data,tensorflow"), shown_progress() as progress:
+    with name_missing_packages("unstall lr-find", "data,tensorflow"), show_progress() as progress:
         import tempfile
 
         from unstall.training.lr.finder import find_learning_rate
@@ -56,7 +56,7 @@ def command(
         with tempfile.TemporaryDirectory(prefix="unstall-lr-find-") as aside:
             plain = find_learning_rate(wanted, min_lr, max_lr, num_steps, Path(aside), progress)
     if png_target:
-        write_plot(plain, located(png_target))
+        write_plot(plain, resolve_path(png_target))
     if html_target:
-        write_lr_find(plain, located(html_target))
+        write_lr_find(plain, resolve_path(html_target))
     answer(plain, json_target, show_lr_find)

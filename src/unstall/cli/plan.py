@@ -42,12 +42,12 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.config.options import config_used, given
     from unstall.config.sources import resolve
     from unstall.planning import memory
-    from unstall.planning.memory.client import told_before
-    from unstall.planning.memory.devices import named
+    from unstall.planning.memory.client import announce_questions
+    from unstall.planning.memory.devices import find_device
     from unstall.report import json
     from unstall.report.terminal.planning import show_plan
 
@@ -56,15 +56,15 @@ def command(
         _print_devices(device_table, json_target)
         return
     wanted = resolve(given(settings), config_used(config, no_config)).settings
-    chosen = named(device, device_table) if device else None
-    with shown_progress() as progress:
+    chosen = find_device(device, device_table) if device else None
+    with show_progress() as progress:
         pixels = None
         if wanted.data is not None:
             counted, pixels = _seen_in(wanted, progress)
             num_classes = num_classes or counted
         plan = memory.plan(
             wanted, chosen, num_classes,
-            largest_pixels=pixels, finds_largest=not quick, is_quick=quick, before=told_before(progress),
+            largest_pixels=pixels, finds_largest=not quick, is_quick=quick, before=announce_questions(progress),
         )  # fmt: skip
     plain = {"model": wanted.model, "classes": num_classes, **plan.as_plain()}
     answer(plain, json_target, show_plan)
@@ -74,9 +74,9 @@ def command(
 
 def _seen_in(wanted: Settings, progress: Progress | None) -> tuple[int, int | None]:
     """How many classes the data has, and the pixels of its largest image, where they are known."""
-    from unstall.base.dependencies import missing_packages_named
+    from unstall.base.dependencies import name_missing_packages
 
-    with missing_packages_named("unstall plan --data", "data"):
+    with name_missing_packages("unstall plan --data", "data"):
         from unstall.data.formats import read
 
         data = read(str(wanted.data), wanted.format, progress, wanted.label_map)
@@ -88,5 +88,5 @@ def _print_devices(device_table: str | None, json_target: str | None) -> None:
     from unstall.planning.memory import devices
     from unstall.report.terminal.planning import show_devices
 
-    plain = {"devices": [devices.named(name, device_table).as_plain() for name in devices.cards(device_table)]}
+    plain = {"devices": [devices.find_device(name, device_table).as_plain() for name in devices.cards(device_table)]}
     answer(plain, json_target, show_devices)

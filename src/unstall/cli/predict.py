@@ -36,18 +36,18 @@ def command(
 ) -> None:
     from unstall import backends
     from unstall.backends.startup import start
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.data.io.image_folder import data_set_of
-    from unstall.detectors.weights.description import described
+    from unstall.detectors.weights.description import read_description
     from unstall.report import json
     from unstall.report.terminal.detections import draw, show
-    from unstall.storage import located
+    from unstall.storage import resolve_path
 
     json.refuse_unwritable(json_target)
     data = data_set_of(images)
-    _, description = described(weights)
+    _, description = read_description(weights)
     start(backend)
-    with shown_progress() as progress:
+    with show_progress() as progress:
         from unstall.detectors.weights.store import build_from
         from unstall.training.evaluate.inference import InferenceModel, predict
 
@@ -55,7 +55,7 @@ def command(
             InferenceModel(build_from(weights)), data, description.class_names, batch_size, score_threshold, progress
         )
         if not no_pictures:
-            draw(data, result, located(out), progress)
+            draw(data, result, resolve_path(out), progress)
     plain = {"weights": weights, "backend": backends.running_backend(), "score_threshold": score_threshold, **result}
     answer(plain, json_target, show)
     if result["skipped"]:

@@ -22,7 +22,7 @@ from unstall.config.options import GroupedCommand, setting_options
 @json_option("the results")
 @setting_options
 def command(out: str | None, quick: bool, json_target: str | None, config: str | None, no_config: bool, **settings: Any) -> None:
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.config.options import config_used, given
     from unstall.config.sources import resolve
     from unstall.journal import run_folder
@@ -32,7 +32,7 @@ def command(out: str | None, quick: bool, json_target: str | None, config: str |
 
     json.refuse_unwritable(json_target)
     wanted = resolve(given(settings), config_used(config, no_config)).settings
-    with shown_progress() as progress:
+    with show_progress() as progress:
         plain = preflight(wanted, run_folder.folder_for(out) if out else run_folder.home(), quick, progress)
     answer(plain, json_target, show_preflight)
     if plain["status"] == "error":

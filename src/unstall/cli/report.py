@@ -20,23 +20,23 @@ from unstall.config.command import Command
 @json_option("the same story")
 def command(run: str, out: str | None, is_to_open: bool, tensorboard: str | None, json_target: str | None) -> None:
     from unstall.base.console import console
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.report import json
     from unstall.report.html import page
     from unstall.report.story.report import read_whole
-    from unstall.storage import located, run_lookup
+    from unstall.storage import resolve_path, run_lookup
 
     folder = run_lookup.find(run)
-    with shown_progress() as progress:
+    with show_progress() as progress:
         story = read_whole(folder, progress)
-    target = located(out) if out else folder.report_path
+    target = resolve_path(out) if out else folder.report_path
     page.write_run(story, target, is_private=not out)
     if json_target:
         json.write({**story, "report": str(target)}, json_target)
     if tensorboard is not None:
         from unstall.training.tensorboard import run_scalars
 
-        run_scalars.write(story, located(tensorboard))
+        run_scalars.write(story, resolve_path(tensorboard))
     if json_target != "-":
         console().print(str(target), markup=False, soft_wrap=True)
     if is_to_open:

@@ -86,13 +86,13 @@ def command(
 def _bring_those_of_other_machines() -> None:
     """Where runs are kept in a bucket. If it cannot be reached, those on the disk are listed, where there are some."""
     from unstall.base.errors import BucketError
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.journal import run_folder
-    from unstall.storage.download import bring_home
+    from unstall.storage.download import download_runs
 
     try:
-        with shown_progress() as progress:
-            bring_home(progress)
+        with show_progress() as progress:
+            download_runs(progress)
     except BucketError as error:
         if not run_folder.list_runs():
             raise
@@ -117,13 +117,13 @@ class PruneOptions:
 
 def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: PruneOptions, json_target: str | None) -> None:
     from unstall.base.console import console
-    from unstall.board import prune as pruning
+    from unstall.board import prune as prune_runs
     from unstall.journal import run_folder
     from unstall.report.terminal.runs import show_runs_to_prune
 
-    to_prune = pruning.select_runs_to_prune(chosen, how.keep, how.checkpoints)
+    to_prune = prune_runs.select_runs_to_prune(chosen, how.keep, how.checkpoints)
     told = {
-        "pruned": [pruning.as_plain(each) for each in to_prune],
+        "pruned": [prune_runs.as_plain(each) for each in to_prune],
         "bytes": sum(each.size_bytes for each in to_prune),
         "is_dry_run": True,
     }
@@ -133,7 +133,7 @@ def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: PruneOptions, json_tar
     if to_prune and run_folder.bucket_home():
         click.echo(f"unstall: what lies in {run_folder.bucket_home()} stays there; this is about the disk.", err=True)
     if not how.dry_run:
-        gone = pruning.prune(to_prune, lambda line: click.echo(f"unstall: {line}", err=True))
+        gone = prune_runs.prune(to_prune, lambda line: click.echo(f"unstall: {line}", err=True))
         told = {"pruned": gone, "bytes": sum(row["bytes"] for row in gone), "is_dry_run": False}
     answer(told, json_target, show_runs_to_prune)
 

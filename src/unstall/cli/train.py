@@ -67,28 +67,30 @@ def command(
     from unstall.config.options import given
     from unstall.config.sources import resolve
     from unstall.report import json
-    from unstall.storage.urls import spelled_out
+    from unstall.storage.urls import spell_out
     from unstall.supervisor.train import setup
-    from unstall.supervisor.train.setup import begin, planned_changes, refuse_contradiction
+    from unstall.supervisor.train.setup import begin, read_planned_changes, refuse_contradiction
     from unstall.training.checkpoint.integrity import refuse_unresumable
     from unstall.training.distributed import engines
 
     json.refuse_unwritable(json_target)
-    out, resume, is_auto = spelled_out(out), spelled_out(None if resume == AUTO else resume), resume == AUTO
+    out, resume, is_auto = spell_out(out), spell_out(None if resume == AUTO else resume), resume == AUTO
     if list_models:
         return _print_models(json_target)
     options = given(settings)
     said = engines.workers_said(os.environ)
     if said is not None:
-        options["num_workers"] = engines.agreed(os.environ, options.get("num_workers", said), is_given="num_workers" in options)
+        options["num_workers"] = engines.agree_on_workers(
+            os.environ, options.get("num_workers", said), is_given="num_workers" in options
+        )
     if no_repair:
         options["max_restarts"] = 0
     config = _config(config, no_config, resume, out if is_auto else None)
     if engine == "ray" and not (show_settings or dry_run):
         return _by_ray(options, config, out, resume, json_target)
-    guest = engines.guest(os.environ)
-    if guest is not None:
-        own = setup.begin_as_guest(resolve(options, config).settings, out or resume, guest)
+    worker_number = engines.secondary_worker(os.environ)
+    if worker_number is not None:
+        own = setup.join_run(resolve(options, config).settings, out or resume, worker_number)
         sys.exit(_trained(own, {}, json_target, board))
     if is_auto:
         resume, out, config = _there_already(out, config)
@@ -105,7 +107,7 @@ def command(
         if json_target:
             json.write(found, json_target)
         sys.exit(1 if found["status"] == "error" else 0)
-    run = begin(resolved.settings, run, out, planned_changes(found))
+    run = begin(resolved.settings, run, out, read_planned_changes(found))
     setup.keep_defects(run, found)
     sys.exit(_trained(run, found, json_target, board))
 
@@ -127,11 +129,11 @@ def _settings_of(resume: str | None, options: dict[str, Any], config: str | None
     """Of a new run, or of one that goes on, with its folder."""
     from unstall.config.aliases import note_of_run
     from unstall.config.sources import ResolvedSettings, resolve
-    from unstall.supervisor.train.setup import going_on_with, sources_of
+    from unstall.supervisor.train.setup import load_resumed, sources_of
 
     if resume is None:
         return None, resolve(options, config)
-    run, wanted = going_on_with(resume, options)
+    run, wanted = load_resumed(resume, options)
     if note := note_of_run(run.read_settings(), str(run.settings_path)):
         click.echo(note, err=True)
     return run, ResolvedSettings(wanted, {**sources_of(run, wanted), **{name: f"--{name.replace('_', '-')}" for name in options}})
@@ -170,13 +172,13 @@ def _there_already(out: str | None, config: str | None) -> tuple[str | None, str
 
 def _trained(run: RunFolder, found: dict[str, Any], json_target: str | None, board: bool) -> int:
     from unstall.report import json
-    from unstall.report.story.training_result import told
+    from unstall.report.story.training_result import describe_training
     from unstall.supervisor.run.program import RunOptions
     from unstall.supervisor.train.training_run import WORKER, train
 
     code = train(run, RunOptions(board=board), (*WORKER, "--quiet") if json_target == "-" else WORKER)
     if json_target:
-        json.write(told(run, code, found), json_target)
+        json.write(describe_training(run, code, found), json_target)
     return code
 
 
@@ -185,13 +187,13 @@ def _looked_before(
 ) -> dict[str, Any]:
     """The table goes to standard error, with all that is said on the way; what a dry run was asked for, to standard output."""
     from unstall.base.console import console
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.journal import run_folder
     from unstall.planning.preflight.runner import preflight
     from unstall.report.terminal.planning import show_preflight
 
     folder = run.path if run is not None else run_folder.folder_for(out) if out else run_folder.home()
-    with shown_progress() as progress:
+    with show_progress() as progress:
         plain = preflight(settings, folder, is_quick, progress)
     if is_quick or json_target != "-":
         show_preflight(plain, console("stderr" if is_quick else "stdout"))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unstall.base.errors import BucketError, BucketNotFoundError, InvalidInputError
-from unstall.storage.urls import is_bucket, located, parts_of, scheme_of
+from unstall.storage.urls import is_bucket, parts_of, resolve_path, scheme_of
 
 if TYPE_CHECKING:
     from unstall.storage.bucket import Bucket, Entry
@@ -32,13 +32,13 @@ class AccessAttempt:
         return {"doing": self.doing, "works": self.works, "seconds": round(self.seconds, 4), "why": self.why}
 
 
-def tried(place: str, reads_only: bool = False) -> list[AccessAttempt]:
+def try_access(place: str, reads_only: bool = False) -> list[AccessAttempt]:
     """List, write, read, delete: each shows another permission. An account that may not write reads what lies there."""
     if not is_bucket(place):
         raise InvalidInputError(f"--bucket: expected gs://BUCKET or s3://BUCKET, with a folder or without. Received: {place!r}")
     from unstall.storage.bucket import bucket
 
-    place = str(located(place))
+    place = str(resolve_path(place))
     name, folder = parts_of(place)
     chosen = bucket(scheme_of(place), name)
     listed, entries = _attempt("list", lambda: chosen.entries(folder))

@@ -23,8 +23,8 @@ JOB_VARIABLES = (
 )
 
 
-def checked(bucket: str | None, reads_only: bool = False) -> dict[str, Any]:
-    tried = bucket_access.tried(bucket, reads_only) if bucket else []
+def check_machine(bucket: str | None, reads_only: bool = False) -> dict[str, Any]:
+    tried = bucket_access.try_access(bucket, reads_only) if bucket else []
     found = machine()
     return {
         "is_google": bool(found.server) and not _is_deaf(found),

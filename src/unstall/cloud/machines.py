@@ -14,7 +14,7 @@ from typing import Any
 
 from unstall.base.errors import InvalidInputError
 from unstall.planning.memory import devices
-from unstall.storage import located
+from unstall.storage import resolve_path
 
 TABLE = Path(__file__).with_name("machines.json")
 SAID = ("taken_on", "region", "currency", "source")  # of the table as a whole
@@ -62,7 +62,7 @@ class Table:
 
 def table(path: str | None = None, cards: str | None = None) -> Table:
     """`cards`: another table of cards, by whose names the machines' are judged."""
-    source = located(path) if path else TABLE
+    source = resolve_path(path) if path else TABLE
     stored = _stored(source)
     _refuse_names(str(source), stored, (*SAID, "machines"))
     for name in SAID:

@@ -74,7 +74,7 @@ def machine() -> Machine:
     missing: dict[str, str] = {}
     for name, key in KEYS.items():
         try:
-            values[name] = asked(server, key)
+            values[name] = ask_server(server, key)
         except NoAnswer as why:
             missing[name] = str(why)
             if "HTTP" not in missing[name]:  # no server at all: the others would only wait as long again
@@ -85,11 +85,11 @@ def machine() -> Machine:
 
 def token(server: str) -> str:
     """Of the machine's own account, for one request. It is never printed or kept."""
-    said: Any = json.loads(asked(server, TOKEN))
+    said: Any = json.loads(ask_server(server, TOKEN))
     return str(said["access_token"])
 
 
-def asked(server: str, key: str) -> str:
+def ask_server(server: str, key: str) -> str:
     try:
         connection = http.client.HTTPConnection(server, timeout=ANSWERS_WITHIN_S)
     except http.client.InvalidURL:

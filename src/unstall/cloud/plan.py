@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from unstall.base.errors import BucketError, UnstallError
 from unstall.cloud.machines import Machine, Table
 from unstall.config.settings import Settings, changed
-from unstall.planning.memory.devices import Device, named
+from unstall.planning.memory.devices import Device, find_device
 from unstall.planning.memory.host import KEPT_SHARE, host_need
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Offer:
         }  # fmt: skip
 
 
-def planned(
+def plan_machines(
     wanted: TrainingRequest, table: Table, plan: Plan, cards: str | None = None, looks_at_all: bool = False
 ) -> list[Offer]:
     """All machine types, in the order of their price. `plan` asks for the memory that a device must have."""
@@ -104,7 +104,7 @@ def by_price(table: Table, workers: int, is_spot: bool) -> list[tuple[Machine, i
     return sorted(rows, key=lambda row: (row[2] is None, row[2] or 0.0, row[1], row[0].vcpus))
 
 
-def chosen(offers: list[Offer]) -> Offer | None:
+def choose_machine(offers: list[Offer]) -> Offer | None:
     """The cheapest that fits. One of which no price is known is none."""
     return next((each for each in offers if each.fits and each.price is not None), None)
 
@@ -119,7 +119,7 @@ def cost(wanted: TrainingRequest, offer: Offer) -> dict[str, float] | None:
 
 def device_of(machine: Machine, cards: str | None) -> Device:
     if machine.card is not None:
-        return named(machine.card, cards)
+        return find_device(machine.card, cards)
     kept = int(machine.memory_bytes * KEPT_SHARE)
     return Device(machine.name, "cpu", f"the cores of {machine.name}", machine.memory_bytes, kept, is_here=False)
 
@@ -139,7 +139,7 @@ def _remembered(plan: Plan, plans: dict[str, MemoryPlan], cards: str | None) -> 
 def _looked_at(
     wanted: TrainingRequest, machine: Machine, count: int, price: float | None, plan_of: Callable[[Machine], MemoryPlan]
 ) -> Offer:
-    if machine.card is None and wanted.parameters > _most_on_cores():
+    if machine.card is None and wanted.parameters > _max_on_cores():
         why = f"no card for {wanted.parameters / 1e6:.1f} million weights"
         return Offer(machine, count, price, "does not fit", why)
     plan = plan_of(machine)
@@ -176,7 +176,7 @@ def _host_bytes(wanted: TrainingRequest, machine: Machine, plan: MemoryPlan) -> 
     return beside * need.total
 
 
-def _most_on_cores() -> int:
+def _max_on_cores() -> int:
     """The same limit as the preflight's, which says why."""
     from unstall.planning.preflight.checks.accelerator import MAX_PARAMETERS_ON_CPU
 
@@ -213,7 +213,7 @@ class Input:
         return {name: getattr(self, name) for name in names}
 
 
-def measured(data: DataSet | None, settings: Settings) -> Input:
+def measure_input(data: DataSet | None, settings: Settings) -> Input:
     if data is None:
         return Input(why_not="the embedded shapes are drawn, not read")
     from unstall.planning.preflight.checks import bucket_speed

@@ -12,7 +12,7 @@ from unstall.config import toml_file
 from unstall.config.arguments import arguments, chosen, refuse_local_paths
 from unstall.config.options import given as settings_given
 from unstall.config.sources import resolve
-from unstall.storage import is_bucket, located
+from unstall.storage import is_bucket, resolve_path
 
 
 def create_job(engine: str, options: Mapping[str, Any], config: str | None) -> Job:
@@ -52,7 +52,7 @@ YAML = (".yaml", ".yml")
 
 def refuse_unwritable(target: str) -> None:
     """At once, before anything is sent."""
-    path = located(target)
+    path = resolve_path(target)
     if path.suffix not in {*YAML, ".json"}:
         raise InvalidInputError(f"--write: expected a name that ends with .yaml or .json. Received: '{target}'")
     if is_bucket(path):
@@ -62,7 +62,7 @@ def refuse_unwritable(target: str) -> None:
 
 
 def write(request: dict[str, Any], target: str) -> None:
-    path = located(target)
+    path = resolve_path(target)
     try:
         path.write_text(as_text(request, path.suffix in YAML), encoding="utf-8")
     except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.console import grid, print_clean, print_line, printable
-from unstall.base.formatting import counted, size
+from unstall.base.formatting import format_count, size
 from unstall.report.terminal.planning import WAYS, option_of
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def _verdict(plain: dict[str, Any]) -> Text:
 def show_job(plain: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
-    where = f"{counted(plain['machines'], 'machine')}, {counted(plain['workers'], 'worker')}"
+    where = f"{format_count(plain['machines'], 'machine')}, {format_count(plain['workers'], 'worker')}"
     print_line(out, Text(printable(f"{plain['name']}: {where}, the run in {plain['out']}")))
     if plain["written_to"]:
         print_line(out, Text(printable(f"written: {plain['written_to']}"), "green"))

@@ -82,7 +82,7 @@ def as_plain(made: Any) -> dict[str, Any]:
     return plain
 
 
-def sent(job: Job, made: Any, endpoint: str | None = None) -> dict[str, Any]:
+def send_job(job: Job, made: Any, endpoint: str | None = None) -> dict[str, Any]:
     """Its name and state. `endpoint`: another address of the service, a private one say."""
     from google.api_core import exceptions
     from google.auth.exceptions import GoogleAuthError

@@ -9,7 +9,7 @@ from typing import Any
 
 from unstall.base.formatting import size
 from unstall.compare.attribution import loss, memory, noise, time
-from unstall.compare.attribution.explanation import ChannelExplanation, Explanation, told_amount
+from unstall.compare.attribution.explanation import ChannelExplanation, Explanation, format_amount
 from unstall.compare.attribution.memory import Alone
 from unstall.compare.attribution.noise import FigureChange
 from unstall.compare.differences.difference import LOSS, Difference
@@ -23,11 +23,11 @@ SAME_RUN = "this is one run, compared with itself"
 SHOWN_OF_A_RUN = ("name", "script", "outcome", "exit_code", "cause", "began_at", "seconds")
 
 
-def told(
+def compare_as_plain(
     before: dict[str, Any], after: dict[str, Any], planned: Callable[[Sequence[Difference]], Alone | None] = lambda _: None
 ) -> dict[str, Any]:
     """Of two records, the older first."""
-    comparison = compared(before, after, planned)
+    comparison = compare_records(before, after, planned)
     return {
         "before": _run(before),
         "after": _run(after),
@@ -56,7 +56,7 @@ def answer(comparison: Comparison) -> list[str]:
         amounts = [own.words for own in comparison.explanations if own.difference is each]
         if amounts:
             lines.append(f"{each.told}: {', '.join(amounts)}")
-    lines += [line for explained in comparison.explained for line in left_over(explained)]
+    lines += [line for explained in comparison.explained for line in describe_remainder(explained)]
     lines = lines or [_without_explanation(comparison)]
     return lines + [each.note for each in comparison.moved.values() if each.note]
 
@@ -80,12 +80,12 @@ def _without_explanation(comparison: Comparison) -> str:
     )
 
 
-def left_over(explained: ChannelExplanation) -> list[str]:
+def describe_remainder(explained: ChannelExplanation) -> list[str]:
     """What changes do only together, and what is not explained."""
     lines = []
     own = [abs(each.amount) for each in explained.explanations]
     if own and abs(explained.together) > 0.05 * max(own) and len(own) > 1:
-        lines.append(f"these together, beyond what each does alone: {told_amount(explained.together, explained.left_unit)}")
+        lines.append(f"these together, beyond what each does alone: {format_amount(explained.together, explained.left_unit)}")
     if explained.left_words:
         may = f"; it may be: {', '.join(explained.candidates[:MAX_CANDIDATES])}" if explained.candidates else ""
         lines.append(f"not explained: {explained.left_words}{may}")
@@ -108,7 +108,7 @@ def _memory_curve(record: dict[str, Any]) -> list[list[float]]:
     return [list(row) for row in rows if isinstance(row, list | tuple) and len(row) == 2] if isinstance(rows, list) else []
 
 
-def moved_words(moved: dict[str, Any]) -> tuple[str, str]:
+def describe_change(moved: dict[str, Any]) -> tuple[str, str]:
     """Before and after, as a person reads them."""
     return _value(moved["before"], moved["unit"]), _value(moved["after"], moved["unit"])
 
@@ -151,7 +151,7 @@ class Comparison:
         return next((each for each in self.explained if each.channel == channel), ChannelExplanation(channel))
 
 
-def compared(
+def compare_records(
     before: dict[str, Any], after: dict[str, Any], planned: Callable[[Sequence[Difference]], Alone | None] = lambda _: None
 ) -> Comparison:
     """Two records beside each other. `planned` plans memory with one change at a time, where it can."""
@@ -177,7 +177,7 @@ def _importance(
     each: Difference, explained: Sequence[ChannelExplanation], moved: dict[str, FigureChange], after: dict[str, Any]
 ) -> float:
     """How much of what matters it explains: a channel counts by how far it moved, the one that the run failed of most."""
-    failed = facts.failed_of(after)
+    failed = facts.failed_channels(after)
     best = 0.0
     for channel in explained:
         for own in channel.explanations:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from unstall.compare.comparison import Comparison, compared
+from unstall.compare.comparison import Comparison, compare_records
 from unstall.compare.differences import source_diff
-from unstall.compare.differences.arguments import paired_sources
+from unstall.compare.differences.arguments import pair_sources
 from unstall.compare.differences.source_diff import Change
 from unstall.compare.record import facts
 from unstall.journal import run_folder
@@ -149,7 +149,7 @@ FILES = frozenset({"sources", "named_files"})  # sections
 NEAR_LINES = 3  # a call may stand over several lines
 
 
-def told(run: RunFolder, story: dict[str, Any]) -> dict[str, Any] | None:
+def compare_with_last_good(run: RunFolder, story: dict[str, Any]) -> dict[str, Any] | None:
     """`run`: the last good one; `lines`: what changed since then and explains the failure. None: nothing can be said."""
     if story["state"] not in BAD and not any(verdict["effect"] in {"stops", "spoils"} for verdict in story["verdicts"]):
         return None
@@ -159,7 +159,7 @@ def told(run: RunFolder, story: dict[str, Any]) -> dict[str, Any] | None:
     from unstall.compare.record.store import record_of
 
     before, after = record_of(good), _as_told(record_of(run), story)
-    lines = explained_lines(compared(before, after), before, after, story)
+    lines = explain_in_lines(compare_records(before, after), before, after, story)
     return {"run": good.name, "lines": lines} if lines else None
 
 
@@ -171,8 +171,8 @@ def _as_told(record: dict[str, Any], story: dict[str, Any]) -> dict[str, Any]:
     return {**record, "run": {**facts.section(record, "run"), "outcome": outcome, "cause": cause}}
 
 
-def explained_lines(comparison: Comparison, before: dict[str, Any], after: dict[str, Any], story: dict[str, Any]) -> list[str]:
-    channels = facts.failed_of(after)
+def explain_in_lines(comparison: Comparison, before: dict[str, Any], after: dict[str, Any], story: dict[str, Any]) -> list[str]:
+    channels = facts.failed_channels(after)
     lines = [each.told for each in comparison.explanations if each.channel in channels]
     return _first(lines or _where_it_changed(before, after, story)) or _what_was_changed(comparison, story)
 
@@ -184,7 +184,7 @@ def _first(lines: list[str]) -> list[str]:
 
 def _where_it_changed(before: dict[str, Any], after: dict[str, Any], story: dict[str, Any]) -> list[str]:
     """The verdict's own line is one that changed."""
-    changes = source_diff.changes(*paired_sources(before, after))
+    changes = source_diff.changes(*pair_sources(before, after))
     places = [place for verdict in story["verdicts"] if (place := _place(verdict.get("where")))]
     hit = [change for change in changes if any(_is_at(change, *place) for place in places)]
     return [f"{change.where} changed: {change.words}" for change in hit]

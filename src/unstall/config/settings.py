@@ -26,15 +26,16 @@ MIB = 2**20
 GIB = 2**30
 
 
-def setting(default: Any, meaning: str, least: float | None = None, most: float | None = None) -> Any:
-    """A field with what it means, and the range of its value (both ends included)."""
-    return field(default=default, metadata={"meaning": meaning, "least": least, "most": most})
+def setting(default: Any, meaning: str, least: float | None = None, most: float | None = None, *, heading: str = "") -> Any:
+    """A field with what it means, and the range of its value (both ends included). A heading begins a group of settings."""
+    return field(default=default, metadata={"meaning": meaning, "least": least, "most": most, "heading": heading})
 
 
 @dataclass(frozen=True)
 class Settings:
-    # Data
-    data: str | None = setting(None, "Data set of images and boxes. Without it, synthetic images of shapes are used.")
+    data: str | None = setting(
+        None, "Data set of images and boxes. Without it, synthetic images of shapes are used.", heading="Data"
+    )
     format: str | None = setting(None, "Format of the data set: coco, voc, yolo or tfrecord. Without it, it is detected.")
     label_map: str | None = setting(None, "Label map or list of classes, if it is not part of the data set.")
     val_data: str | None = setting(
@@ -44,8 +45,8 @@ class Settings:
         0.1, "Fraction of the images to hold out for evaluation, if the data has no split for it.", 0.0, 0.9
     )
     synthetic_images: int = setting(3000, "Number of synthetic images, if no data is given.", 16, 1_000_000)
-    # Model
-    model: str = setting("ssd_tiny", "Name of the detector; `unstall train --list-models` lists them.")
+
+    model: str = setting("ssd_tiny", "Name of the detector; `unstall train --list-models` lists them.", heading="Model")
     weights: str | None = setting(None, "Weights file to start from; `unstall weights import` makes one.")
     detector: Mapping[str, Any] = field(
         default_factory=dict,
@@ -54,8 +55,8 @@ class Settings:
     backend: Backend = setting("auto", "Keras backend. 'auto' takes KERAS_BACKEND, else the one that is installed.")
     precision: Precision = setting("float32", "Precision of the layers. Weights and losses stay in float32.")
     remat: bool = setting(False, "Recompute activations in the backward pass instead of storing them.")
-    # Optimization
-    epochs: int = setting(12, "Number of passes over the data.", 1, 1_000_000)
+
+    epochs: int = setting(12, "Number of passes over the data.", 1, 1_000_000, heading="Optimization")
     num_workers: int = setting(1, "Number of training processes, which share each batch. More than 1 needs JAX.", 1, 65_536)
     batch_size: int = setting(16, "Images in one update, summed over all workers.", 1, 65_536)
     micro_batch_size: int | None = setting(
@@ -81,11 +82,13 @@ class Settings:
     )
     seed: int = setting(0, "Random seed of weights, order and augmentations. The same seed gives the same run.", 0, 2**63 - 1)
     deterministic: bool = setting(False, "Use only deterministic kernels, where the backend has them.")
-    # Evaluation
-    eval_interval: int = setting(1, "Epochs between evaluations; 0 evaluates only at the end.", 0)
+
+    eval_interval: int = setting(1, "Epochs between evaluations; 0 evaluates only at the end.", 0, heading="Evaluation")
     patience: int = setting(0, "Epochs without a better score after which training stops; 0 disables early stopping.", 0)
-    # Input
-    num_input_workers: int = setting(0, "Maximum number of threads that read and decode images; 0 is one per core.", 0, 1024)
+
+    num_input_workers: int = setting(
+        0, "Maximum number of threads that read and decode images; 0 is one per core.", 0, 1024, heading="Input"
+    )
     prefetch_bytes: int = setting(256 * MIB, "Size of the batches that are prepared ahead.", 1)
     cache_bytes: int = setting(0, "Size of the cache of decoded images, in memory or in `cache_dir`; 0 disables it.", 0)
     cache_dir: str | None = setting(None, "Directory of the cache of decoded images. Without it, they are cached in memory.")
@@ -96,18 +99,21 @@ class Settings:
         0.05, "Maximum fraction of unreadable examples. With more, and more than one, the run stops.", 0.0, 1.0
     )
     exclude_examples: tuple[int, ...] = setting((), "Numbers of examples that are never used.")
-    # Checkpoints
+
     checkpoint_interval_s: float = setting(
-        300.0, "Minimum number of seconds between checkpoints. There is also one at the end of each epoch.", 0.0
+        300.0,
+        "Minimum number of seconds between checkpoints. There is also one at the end of each epoch.",
+        0.0,
+        heading="Checkpoints",
     )
     checkpoint_interval_steps: int = setting(0, "Steps between checkpoints; 0 goes by `checkpoint_interval_s`.", 0)
     max_checkpoints: int = setting(
         2, "Number of checkpoints to keep besides the best. At least 2, as one may be damaged.", 2, 1000
     )
     tensorboard: bool = setting(True, "Write scalars, images and the settings for TensorBoard.")
-    # Repair
+
     max_restarts: int = setting(
-        10, "Maximum number of repairs of a run; then it ends with the verdict. 0 disables repair.", 0, 1000
+        10, "Maximum number of repairs of a run; then it ends with the verdict. 0 disables repair.", 0, 1000, heading="Repair"
     )
 
     def __post_init__(self) -> None:
@@ -204,7 +210,7 @@ def from_stored(values: Mapping[str, Any], where: str = "") -> Settings:
     return from_plain(current_names(values), where)
 
 
-def most_of(name: str) -> int:
+def max_of(name: str) -> int:
     """The greatest value that a setting may have."""
     return next(int(each.metadata["most"]) for each in dataclasses.fields(Settings) if each.name == name)
 

@@ -18,7 +18,7 @@ from unstall.config import toml_file
 from unstall.config.aliases import OLD_AUGMENTATIONS, setting_meant
 from unstall.config.settings import Settings, as_plain, changed, from_plain
 from unstall.data.augment.names import NAMED as AUGMENTATIONS
-from unstall.storage.urls import located, parts_of, refuse_unset
+from unstall.storage.urls import parts_of, refuse_unset, resolve_path
 
 PATHS = ("data", "label_map", "val_data", "weights", "cache_dir")
 OWN_OF_THE_RUN = ("precision", "remat")  # settings of a detector that are the run's, too: one place says them
@@ -49,7 +49,7 @@ class ResolvedSettings:
 def resolve(options: Mapping[str, Any], file: str | None = None) -> ResolvedSettings:
     """`options` are those that were given, by the names of settings."""
     in_file, places = toml_file.read(file) if file else ({}, {})
-    in_file = {name: _absolute(name, value, located(file or ".").resolve().parent) for name, value in in_file.items()}
+    in_file = {name: _absolute(name, value, resolve_path(file or ".").resolve().parent) for name, value in in_file.items()}
     given = {name: _absolute(name, value, Path.cwd()) for name, value in options.items()}
     model = given.get("model", in_file.get("model", Settings.model))
     is_on_shapes = model.endswith("_tiny") and "data" not in {*given, *in_file}

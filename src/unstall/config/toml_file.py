@@ -11,7 +11,6 @@ image_px = [640, 960]
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import json
 import re
 import tomllib
@@ -24,7 +23,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.suggestions import closest_name
 from unstall.config import settings
 from unstall.config.aliases import OLD_NAMES, current_value, renamed, setting_meant
-from unstall.storage import located
+from unstall.storage import resolve_path
 
 UNITS = {
     "": 1,
@@ -49,7 +48,7 @@ OF_THE_CLOUD = "cloud"  # a table that is for `unstall cloud submit`: where a jo
 def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
     """Names and values, each checked by itself; and of each the place where it stands, as 'unstall.toml:12'. What is in a table
     has a place of its own, as 'detector.image_px'."""
-    path = located(path)
+    path = resolve_path(path)
     text, stored = _stored(path)
     stored.pop(OF_THE_CLOUD, None)
     places: dict[str, str] = {}
@@ -71,7 +70,7 @@ def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
 
 def notes(path: Path | str) -> list[str]:
     """A line for each setting of the file that has another name now: "unstall.toml:3: 'rate' is now 'learning_rate'."."""
-    path = located(path)
+    path = resolve_path(path)
     text, stored = _stored(path)
     return [f"{path}:{_line_of(name, text)}: {note}" for name, value in stored.items() for note in renamed(name, value)]
 
@@ -86,7 +85,7 @@ def _refuse_unknown(name: str, value: Any, place: str) -> None:
 
 def read_cloud(path: Path | str) -> tuple[dict[str, Any], str]:
     """The table [cloud], empty where there is none; and where it stands."""
-    path = located(path)
+    path = resolve_path(path)
     text, stored = _stored(path)
     place = f"{path}:{_line_of(OF_THE_CLOUD, text)}"
     table = stored.get(OF_THE_CLOUD, {})
@@ -155,13 +154,11 @@ def in_bytes(name: str, value: Any) -> Any:
 
 @cache
 def groups() -> dict[str, tuple[str, ...]]:
-    """The names of settings under the headings that the comments of the code make."""
+    """The names of settings under their headings."""
     found: dict[str, list[str]] = {}
-    for line in inspect.getsource(settings.Settings).splitlines():
-        if heading := re.fullmatch(r"    # (.+)", line):
-            found[heading[1]] = []
-        elif (begins := re.match(r"    (\w+): .* = ", line)) and found:
-            found[list(found)[-1]].append(begins[1])
+    for each in dataclasses.fields(settings.Settings):
+        heading = each.metadata.get("heading") or list(found)[-1]
+        found.setdefault(heading, []).append(each.name)
     return {heading: tuple(names) for heading, names in found.items()}
 
 

@@ -35,9 +35,9 @@ where pipeline is an unstall.data.pipeline.Pipeline, or by the command: unstall 
     fitting.evaluate(feed(pipeline.batches(epochs=1)), steps=pipeline.steps_per_epoch)
 where pipeline is an unstall.data.pipeline.Pipeline, and its AP by the command: unstall evaluate --weights FILE --data PATH""",
     "save": """A detector is saved as a weights file, which holds its settings. Save and load it by
-    from unstall.detectors.weights import store as weights_file
-    weights_file.save(detector, "weights.safetensors")
-    detector = weights_file.build_from("weights.safetensors")
+    from unstall.detectors.weights import store as weights_store
+    weights_store.save(detector, "weights.safetensors")
+    detector = weights_store.build_from("weights.safetensors")
 or its weights alone by detector.save_weights("detector.weights.h5").""",
     "export": """A detector is exported with its decoding of boxes and its non-maximum suppression. Export it by
     from unstall.training.export.exporter import export
@@ -62,7 +62,7 @@ class Term(NamedTuple):
     count: Tensor  # of what the sum is shared by; where that is nothing, it is shared by 1
 
 
-def shared(terms: dict[str, Term]) -> dict[str, Tensor]:
+def divide_terms(terms: dict[str, Term]) -> dict[str, Tensor]:
     return {name: losses.share(term.total, term.count) for name, term in terms.items()}
 
 
@@ -93,7 +93,7 @@ class Detector(keras.Model):  # type: ignore[misc]
     def training_losses(self, images: Tensor, targets: Targets, seed: Any = None, training: bool = True) -> dict[str, Tensor]:
         """Scalars in float32 by `loss_names`, finite whatever the batch holds; their sum is what is minimised. `seed` is what
         `draw_of` takes, for detectors that sample. Without `training` norms use and keep what they have learned."""
-        return shared(self.loss_terms(images, targets, draw_of(seed), training))
+        return divide_terms(self.loss_terms(images, targets, draw_of(seed), training))
 
     @abstractmethod
     def loss_terms(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Term]:

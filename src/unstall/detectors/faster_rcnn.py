@@ -17,14 +17,14 @@ from unstall.backends.ops.top_k import top_k
 from unstall.config.detectors.faster_rcnn import FasterRCNNSettings
 from unstall.data.anchors import pyramid_anchors
 from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
-from unstall.detectors.layers import boxes as box
+from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import precision
 from unstall.detectors.layers.fpn import Pyramid
 from unstall.detectors.layers.matching import Matches, match, overlaps
 from unstall.detectors.layers.mobilenet_v3 import MobileNetV3
-from unstall.detectors.layers.nms import Detections, suppressed
+from unstall.detectors.layers.nms import Detections, suppress
 from unstall.detectors.layers.resnet import Norms, ResNet
 from unstall.detectors.layers.rng import Draw, uniform
 from unstall.detectors.layers.roi_align import roi_align
@@ -98,7 +98,7 @@ class FasterRCNN(Detector):
         settings = self.settings
         mode = 0 if training else 1
         return propose(
-            raw["objects"], raw["anchor_codes"], self.anchors_of_level, box.extent(settings.image_px, sizes),
+            raw["objects"], raw["anchor_codes"], self.anchors_of_level, box_ops.extent(settings.image_px, sizes),
             most_per_level=settings.most_per_level[mode], most=settings.most_proposals[mode],
             most_iou=settings.proposal_most_iou, least_score=settings.proposal_least_score,
         )  # fmt: skip
@@ -151,7 +151,7 @@ class FasterRCNN(Detector):
         wanted = at(targets.boxes, at(matches.box, chosen.place))
         count = _count(chosen.is_used)
         objectness = losses.binary_cross_entropy(logits, chosen.is_object)
-        distance = losses.smooth_l1(codes, box.encode(wanted, anchors, ANCHOR_CODE_WEIGHTS), BETA)
+        distance = losses.smooth_l1(codes, box_ops.encode(wanted, anchors, ANCHOR_CODE_WEIGHTS), BETA)
         return {
             "objectness": Term(_sum_where(chosen.is_used, objectness), count),
             "proposal_box": Term(_sum_where(chosen.is_object, distance), count),
@@ -184,7 +184,7 @@ class FasterRCNN(Detector):
         codes = ops.sum(ops.where(is_own[..., None], codes, 0.0), axis=2)
         is_object = regions.label > 0
         anchors = ops.where(is_object[..., None], regions.boxes, ops.convert_to_tensor(UNIT_BOX))
-        distance = losses.smooth_l1(codes, box.encode(regions.wanted, anchors, REGION_CODE_WEIGHTS), BETA)
+        distance = losses.smooth_l1(codes, box_ops.encode(regions.wanted, anchors, REGION_CODE_WEIGHTS), BETA)
         return {
             "class": Term(_sum_where(regions.is_used, naming), count),
             "box": Term(_sum_where(is_object, distance), count),
@@ -210,10 +210,10 @@ class FasterRCNN(Detector):
         region, of_class = place // settings.classes, place % settings.classes
         codes = ops.reshape(raw["boxes"], (-1, regions.boxes.shape[1] * self.outputs_per_region, 4))
         codes = at(codes, region * self.outputs_per_region + of_class + 1)
-        boxes = box.decode(codes, at(regions.boxes, region), REGION_CODE_WEIGHTS)
-        boxes = box.clip(boxes, *box.extent(settings.image_px, sizes))
-        scores = ops.where(box.has_sides(boxes, MIN_SIDE_PX), scores, 0.0)
-        return suppressed(boxes, scores, of_class, settings.most_iou, settings.most_detections)
+        boxes = box_ops.decode(codes, at(regions.boxes, region), REGION_CODE_WEIGHTS)
+        boxes = box_ops.clip(boxes, *box_ops.extent(settings.image_px, sizes))
+        scores = ops.where(box_ops.has_sides(boxes, MIN_SIDE_PX), scores, 0.0)
+        return suppress(boxes, scores, of_class, settings.most_iou, settings.most_detections)
 
 
 def _backbone(settings: FasterRCNNSettings, norms: Norms) -> tuple[Any, tuple[int, ...]]:

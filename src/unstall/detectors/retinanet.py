@@ -16,14 +16,14 @@ from unstall.backends.devices import is_compiled_for_card
 from unstall.config.detectors.retinanet import RetinaNetSettings
 from unstall.data.anchors import pyramid_anchors
 from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
-from unstall.detectors.layers import boxes as box
+from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import Conv, GroupNorm, by_anchor, precision
 from unstall.detectors.layers.fpn import Pyramid
-from unstall.detectors.layers.initializers import normal, scaled
+from unstall.detectors.layers.initializers import normal, variance_scaling
 from unstall.detectors.layers.matching import Matches, match, of_matched, overlaps
-from unstall.detectors.layers.nms import Detections, suppressed
+from unstall.detectors.layers.nms import Detections, suppress
 from unstall.detectors.layers.resnet import Norms, ResNet
 from unstall.detectors.layers.rng import Draw
 
@@ -33,7 +33,11 @@ CODE_WEIGHTS = (1.0, 1.0, 1.0, 1.0)
 def coarser(channels: int, name: str) -> Conv:
     """A level of half the size."""
     return Conv(
-        channels, 3, stride=2, kernel_initializer=scaled(1.0, "in", is_uniform=True), name=f"backbone.fpn.extra_blocks.{name}"
+        channels,
+        3,
+        stride=2,
+        kernel_initializer=variance_scaling(1.0, "in", is_uniform=True),
+        name=f"backbone.fpn.extra_blocks.{name}",
     )
 
 
@@ -150,9 +154,9 @@ class RetinaNet(Detector):
         anchors = ops.convert_to_tensor(self.anchors)
         wanted = ops.where(is_object[..., None], ops.cast(wanted, "float32"), anchors)
         if self.settings.box_loss == "giou":
-            distance = box.giou_loss(box.decode(codes, anchors, CODE_WEIGHTS), wanted)
+            distance = box_ops.giou_loss(box_ops.decode(codes, anchors, CODE_WEIGHTS), wanted)
         else:
-            distance = losses.smooth_l1(codes, box.encode(wanted, anchors, CODE_WEIGHTS), beta=0.0)
+            distance = losses.smooth_l1(codes, box_ops.encode(wanted, anchors, CODE_WEIGHTS), beta=0.0)
         return ops.where(is_object, distance, 0.0)
 
     def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
@@ -166,8 +170,8 @@ class RetinaNet(Detector):
             for logits, codes, anchors in zip(raw["classes"], raw["boxes"], self.anchors_of_level, strict=True)
         ]
         boxes, scores, classes = (ops.concatenate(parts, axis=1) for parts in zip(*candidates, strict=True))
-        boxes = box.clip(boxes, *box.extent(settings.image_px, sizes))
-        return suppressed(boxes, scores, classes, settings.most_iou, settings.most_detections)
+        boxes = box_ops.clip(boxes, *box_ops.extent(settings.image_px, sizes))
+        return suppress(boxes, scores, classes, settings.most_iou, settings.most_detections)
 
     def _candidates(self, logits: Tensor, codes: Tensor, anchors: np.ndarray) -> Sequence[Tensor]:
         """The best pairs of anchor and class of one level; the output that stands for background is never one.
@@ -185,4 +189,4 @@ class RetinaNet(Detector):
         anchor = ops.take_along_axis(chosen, place // self.settings.classes, axis=1)
         codes = ops.take_along_axis(codes, anchor[..., None], axis=1)
         own = ops.take(ops.convert_to_tensor(anchors), anchor, axis=0)
-        return box.decode(codes, own, CODE_WEIGHTS), scores, place % self.settings.classes
+        return box_ops.decode(codes, own, CODE_WEIGHTS), scores, place % self.settings.classes

@@ -16,14 +16,14 @@ from unstall.config.detectors.ssd import BACKBONE_MAPS, VGG_EXTRAS, SSDSettings
 from unstall.data.anchors import default_boxes
 from unstall.data.augment.geometry import Resize
 from unstall.detectors.detector import Detector, Targets, Term
-from unstall.detectors.layers import boxes as box
+from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import Conv, KeyedLayer, by_anchor, precision
 from unstall.detectors.layers.initializers import normal
 from unstall.detectors.layers.matching import Matches, match_default_boxes, of_matched, overlaps
 from unstall.detectors.layers.mobilenet_v3 import SPLIT, ConvNorm, MobileNetV3
-from unstall.detectors.layers.nms import Detections, suppressed_by_class
+from unstall.detectors.layers.nms import Detections, suppress_by_class
 from unstall.detectors.layers.resnet import Norms
 from unstall.detectors.layers.rng import Draw
 from unstall.detectors.layers.vgg import Convs, Step, Vgg
@@ -200,7 +200,7 @@ class SSD(Detector):
         wrong = losses.cross_entropy(logits, label)
         hard = losses.hard_negatives(wrong, matches.is_object, matches.is_background, settings.negatives_per_object)
         wanted = ops.where(matches.is_object[..., None], of_matched(boxes, matches), anchors)
-        distance = losses.smooth_l1(codes, box.encode(wanted, anchors, CODE_WEIGHTS), BETA)
+        distance = losses.smooth_l1(codes, box_ops.encode(wanted, anchors, CODE_WEIGHTS), BETA)
         objects = _objects(matches)
         return {
             "class": Term(ops.sum(ops.where(matches.is_object | hard, wrong, 0.0)), objects),
@@ -216,8 +216,8 @@ class SSD(Detector):
         logits, codes = (ops.concatenate(raw[key], axis=1) for key in ("classes", "boxes"))
         scores = ops.softmax(ops.cast(logits, "float32"), axis=-1)[..., 1:]
         scores = ops.where(scores > settings.least_score, scores, 0.0)
-        boxes = box.clip(box.decode(codes, self.anchors, CODE_WEIGHTS), *box.extent(settings.image_px, sizes))
-        return suppressed_by_class(boxes, scores, settings.most_iou, settings.most_candidates, settings.most_detections)
+        boxes = box_ops.clip(box_ops.decode(codes, self.anchors, CODE_WEIGHTS), *box_ops.extent(settings.image_px, sizes))
+        return suppress_by_class(boxes, scores, settings.most_iou, settings.most_candidates, settings.most_detections)
 
 
 def _objects(matches: Matches) -> Tensor:

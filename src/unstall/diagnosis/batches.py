@@ -126,7 +126,7 @@ class FailedBatch:
         return [facts for facts in self.arrays if facts["role"] == role]
 
 
-def refused_numbers(journal: Journal) -> FailedBatch | None:
+def find_failed_batch(journal: Journal) -> FailedBatch | None:
     """None where the error is about something else, or the batch could not be looked at."""
     error = fatal_error(journal)
     if error is None or not _REFUSED.search(error.message):
@@ -139,7 +139,7 @@ def refused_numbers(journal: Journal) -> FailedBatch | None:
     return FailedBatch(error, looked[-1], tuple(looked[-1].facts["arrays"])) if looked else None
 
 
-def held(facts: dict[str, Any]) -> str:
+def describe_bad_rows(facts: dict[str, Any]) -> str:
     """3 of 256, first in row 12"""
     count, total = int(facts["not_finite"]), 1
     for side in facts.get("shape", []):

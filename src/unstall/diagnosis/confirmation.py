@@ -20,7 +20,7 @@ LEARNS = 0.5  # a batch learned by heart must come below this share of its first
 Reading = Callable[[ExperimentEnded, Journal], tuple[bool | None, str]]
 
 
-def confirmed(name: str, verdict: Verdict, journal: Journal) -> Verdict:
+def confirm_verdict(name: str, verdict: Verdict, journal: Journal) -> Verdict:
     """The verdict after what the experiments showed."""
     if not isinstance(verdict, Found) or name not in SPEAKS_FOR:
         return verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from unstall.diagnosis.fatal_error import said, user_line
+from unstall.diagnosis.fatal_error import error_text, user_line
 from unstall.diagnosis.stalls import Stall, StuckThread
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Evidence
@@ -43,9 +43,9 @@ class DeadThread:
         """Loader-1 ended with ValueError: no label, at loader.py:31, 1 s before the last progress"""
         at = f", at {self.where}" if self.where else ""
         way = "before" if self.before_s >= 0 else "after"
-        apart = abs(self.before_s)
-        when = f"{apart:.0f} s {way} the last progress" if apart >= 1 else "within a second of the last progress"
-        return f"{self.name} ended with {said(self.error).line.rstrip('.')}{at}, {when}"
+        seconds = abs(self.before_s)
+        when = f"{seconds:.0f} s {way} the last progress" if seconds >= 1 else "within a second of the last progress"
+        return f"{self.name} ended with {error_text(self.error).line.rstrip('.')}{at}, {when}"
 
     @property
     def evidence(self) -> Evidence:
@@ -70,7 +70,7 @@ def beside(journal: Journal, stall: Stall, still: StuckThread, folder: str) -> l
     return [dead.evidence for dead in dead_threads(journal, stall, folder)[:2]]
 
 
-def waited_for(stall: Stall, still: StuckThread) -> str | None:
+def find_awaited_name(stall: Stall, still: StuckThread) -> str | None:
     """The name, in the line at which the thread stands, of what it waits for: `ready` in `batch = ready.get()`."""
     frames = user_frames(still.thread)
     source = stall.source(frames[0]["file"], frames[0]["line"]) if frames else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.base.formatting import counted
+from unstall.base.formatting import format_count
 from unstall.diagnosis.error_messages import ErrorText, innermost, named_places
 from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.probe_facts import not_inside
@@ -42,7 +42,7 @@ def texts(error: ErrorRaised) -> list[str]:
     return [f"{error.kind}: {error.message}", *error.chain]
 
 
-def said(error: ErrorRaised) -> ErrorText:
+def error_text(error: ErrorRaised) -> ErrorText:
     """What went wrong, in its innermost sentence; the whole text is in the journal."""
     return innermost(error.kind, error.message)
 
@@ -72,7 +72,9 @@ def steps_by_then(journal: Journal, error: ErrorRaised) -> int | None:
 
 def steps_in_words(made: int | None) -> str:
     """' 10 steps had ended by then.', with a blank before it; empty where steps are not seen."""
-    return "" if made is None else " No step had ended by then." if not made else f" {counted(made, 'step')} had ended by then."
+    return (
+        "" if made is None else " No step had ended by then." if not made else f" {format_count(made, 'step')} had ended by then."
+    )
 
 
 def unread_image(journal: Journal, error: ErrorRaised) -> ImageNotRead | None:
@@ -94,7 +96,7 @@ def of_unread_image(
         summary=summary,
         evidence=(
             Evidence(f"cv2.imread gave None for {image.path}{why}", image.path, None, (image,)),
-            Evidence(f"the error that ended it: {said(error).line}", None, None, (error,)),
+            Evidence(f"the error that ended it: {error_text(error).line}", None, None, (error,)),
         ),
         actions=do,
         where=short(image.where, folder) or user_line(error, folder),
@@ -109,9 +111,9 @@ def line_of(text: str, match: re.Match[str]) -> str:
     return (innermost(kind, message).line if is_kind else innermost("", line.strip()).message)[:MAX_LETTERS]
 
 
-def telling_line(error: ErrorRaised, pattern: re.Pattern[str]) -> str:
+def find_relevant_line(error: ErrorRaised, pattern: re.Pattern[str]) -> str:
     """The innermost sentence of an error where that says what is looked for; else the line of its message that does."""
-    inner = said(error).line
+    inner = error_text(error).line
     match = pattern.search(error.message)
     return inner if match is None or pattern.search(inner) else line_of(error.message, match)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from unstall.base.errors import attempt
 from unstall.diagnosis.causes import CAUSES
-from unstall.diagnosis.confirmation import confirmed
+from unstall.diagnosis.confirmation import confirm_verdict
 from unstall.diagnosis.stalls import verdicts_said
 from unstall.diagnosis.verdict import Certainty, Clear, Crashed, Effect, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
@@ -43,7 +43,7 @@ class Diagnosis:
         return self.findings[0] if self.findings else None
 
 
-def explained_by(name: str) -> tuple[str, ...]:
+def find_consequences(name: str) -> tuple[str, ...]:
     """What follows from a cause."""
     return tuple(getattr(CAUSES.module(name), "EXPLAINS", ()))
 
@@ -52,7 +52,7 @@ def examine(name: str, journal: Journal) -> Verdict:
     """One cause's verdict. A defect in a cause must not hide the others, so it becomes a verdict itself."""
 
     def verdict() -> Verdict:
-        return confirmed(name, CAUSES.module(name).examine(journal), journal)
+        return confirm_verdict(name, CAUSES.module(name).examine(journal), journal)
 
     return attempt(verdict, lambda error: Crashed(f"{type(error).__name__}: {error}"))
 
@@ -110,7 +110,7 @@ def _all_that_follow(name: str, found: dict[str, Found]) -> set[str]:
     waiting = [name]
     while waiting:
         current = waiting.pop()
-        for other in explained_by(current):
+        for other in find_consequences(current):
             weaker = other in found and found[name].certainty == Certainty.POSSIBLE < found[other].certainty
             if other in found and other not in result and other != name and not weaker:
                 result.add(other)

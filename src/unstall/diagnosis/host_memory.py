@@ -109,9 +109,9 @@ def own_memory(host: HostSampled) -> int:
     return (host.anon_bytes or host.rss_bytes) + host.swapped_bytes
 
 
-def steady_growth(hosts: Sequence[HostSampled], least_s: float, clock: Clock) -> Growth | None:
+def steady_growth(hosts: Sequence[HostSampled], min_s: float, clock: Clock) -> Growth | None:
     """The even growth of the floor over these samples; None if they are too few or it does not grow evenly."""
-    if len(hosts) < MIN_SAMPLES or hosts[-1].at - hosts[0].at < least_s:
+    if len(hosts) < MIN_SAMPLES or hosts[-1].at - hosts[0].at < min_s:
         return None
     parts = clock.quarters(hosts)
     if not all(parts):
@@ -158,7 +158,7 @@ class Clock:
         return parts
 
 
-def growth_over_passes(journal: Journal, least_s: float) -> Growth | None:
+def growth_over_passes(journal: Journal, min_s: float) -> Growth | None:
     """Growth after the first pass over the data, through several whole ones."""
     ends = pass_ends(journal)
     if len(ends) < MIN_PASSES + 1:
@@ -171,7 +171,7 @@ def growth_over_passes(journal: Journal, least_s: float) -> Growth | None:
     longest = max((after - before for before, after in pairwise(passes)), default=0.0)
     if len(passes) < MIN_PASSES + 1 or (hosts[-1].at - hosts[0].at) / QUARTERS < longest:
         return None
-    return steady_growth(hosts, least_s, Clock(journal))
+    return steady_growth(hosts, min_s, Clock(journal))
 
 
 def pass_ends(journal: Journal) -> list[float]:
@@ -199,7 +199,7 @@ def _before_the_end(journal: Journal, since: float) -> list[HostSampled]:
     return [host for host in journal.since(HostSampled, since) if host.at <= until]
 
 
-def growth_in_training(journal: Journal, since: float, least_s: float) -> Growth | None:
+def growth_in_training(journal: Journal, since: float, min_s: float) -> Growth | None:
     """Growth while steps are made, however many passes: for causes that know by other means what grows."""
     hosts = _training(journal, since) or _before_the_end(journal, since)
-    return steady_growth(hosts, least_s, Clock(journal))
+    return steady_growth(hosts, min_s, Clock(journal))

@@ -105,7 +105,7 @@ class InputStarvation:
         return sum(host.io_wait_threads > 0 for host in self.hosts) / len(self.hosts) if self.hosts else 0.0
 
 
-def starved(journal: Journal) -> InputStarvation | str:
+def find_starvation(journal: Journal) -> InputStarvation | str:
     """Whether the latest training waits for its input; or why not, or why that is not known, in words."""
     fit = journal.last(FitBegan)
     if fit is None:
@@ -127,7 +127,7 @@ def starved(journal: Journal) -> InputStarvation | str:
     hosts = tuple(host for host in journal.since(HostSampled, since) if host.at <= until and host.interval_s > 0)
     if _device_is_busy(journal, since, until):
         return "the device is busy"
-    wait = measured(groups)
+    wait = measure_wait(groups)
     if wait is None:
         return _by_samples(journal, fit, groups, samples, hosts)
     if wait.steps < MIN_STEPS or wait.seconds < MIN_SECONDS:
@@ -159,15 +159,15 @@ def _is_in_memory(journal: Journal) -> bool:
     return described is not None and described.kind == "arrays"
 
 
-def measured(groups: list[StepsEnded]) -> Wait | None:
+def measure_wait(groups: list[StepsEnded]) -> Wait | None:
     """None where no wait was measured."""
     known = [group for group in groups if group.waited_steps and group.wait_s is not None and group.seconds > 0]
     if not known:
         return None
     steps, seconds = sum(_count(group) for group in known), sum(group.seconds for group in known)
     waits = sum(_wait(group) for group in known)
-    hungry = [group for group in known if _wait(group) >= STARVED_SHARE * group.seconds]
-    usual = sum(map(_count, hungry)) * 2 >= steps and sum(group.seconds for group in hungry) * 2 >= seconds
+    starved_groups = [group for group in known if _wait(group) >= STARVED_SHARE * group.seconds]
+    usual = sum(map(_count, starved_groups)) * 2 >= steps and sum(group.seconds for group in starved_groups) * 2 >= seconds
     recent = known[_index_of_last(known, seconds * RECENT_SHARE) :]
     recent_share = sum(_wait(group) for group in recent) / sum(group.seconds for group in recent)
     return Wait(waits / seconds, recent_share, usual, waits / steps, seconds / steps, steps, seconds, tuple(known))

@@ -1,7 +1,7 @@
 """The course of a training in numbers: its losses, how far its weights move, what it is fed. Read from the journal, judged here.
 
-The causes about numbers share two questions. Is the training in trouble at all (`trouble`)? A strange number in a run that
-learns is no fault. And what made a step too long (`long_step`): the rate, the gradients, or the inputs?
+The causes about numbers share two questions. Is the training in trouble at all (`find_loss_problem`)? A strange number in a run
+that learns is no fault. And what made a step too long (`long_step`): the rate, the gradients, or the inputs?
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Leap:
 
 
 @dataclass(frozen=True)
-class Trouble:
+class LossProblem:
     """kind: not finite | risen | far (above guessing, and hardly falling) | stuck."""
 
     kind: str
@@ -239,10 +239,10 @@ def ruined_weights(run: LearningCurve) -> list[dict[str, Any]]:
     return [weight for weight in run.samples[-1].facts["weights"] if weight.get("not_finite")] if run.samples else []
 
 
-def trouble(run: LearningCurve) -> Trouble | None:
+def find_loss_problem(run: LearningCurve) -> LossProblem | None:
     if not_finite_now(run):
         events = (run.broke,) if run.broke is not None else (run.samples[-1],)
-        return Trouble("not finite", None, run.first_loss, events)
+        return LossProblem("not finite", None, run.first_loss, events)
     if run.takes_turns or run.model.get("own_step"):
         return None  # several losses, or one that need not fall
     now, first, level = run.late_loss, run.first_loss, run.level
@@ -252,14 +252,14 @@ def trouble(run: LearningCurve) -> Trouble | None:
     if reference is None or reference <= 0:
         return None
     if level is not None and _is_far(run, level):
-        return Trouble("far", run.late[-1].loss, level, (run.late[-1],))
+        return LossProblem("far", run.late[-1].loss, level, (run.late[-1],))
     if run.falls():
         return None
     worst = max(reference, first) if first is not None else reference
     if now > RISEN * worst:
-        return Trouble("risen", now, worst, (run.late[-1],))
+        return LossProblem("risen", now, worst, (run.late[-1],))
     if now >= NOT_BETTER * reference:
-        return Trouble("stuck", now, reference, (run.late[-1],))
+        return LossProblem("stuck", now, reference, (run.late[-1],))
     return None
 
 
@@ -299,7 +299,7 @@ def short_name(weight: dict[str, Any]) -> str:
     return "/".join(str(weight["name"]).split("/")[-2:])
 
 
-def told(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """A number as one would write it."""
     if value is None:
         return "unknown"

@@ -153,7 +153,7 @@ def _waits_for(waiter: Waiter, other: Waiter) -> bool:
     return any(held_lock.lock.is_same(lock) for lock in waiter.wants for held_lock in other.holds)
 
 
-def taken_twice(waiter: Waiter) -> HeldLock | None:
+def find_double_lock(waiter: Waiter) -> HeldLock | None:
     """The lock that a thread wants although it holds it already."""
     return next((held_lock for held_lock in waiter.holds for lock in waiter.wants if held_lock.lock.is_same(lock)), None)
 

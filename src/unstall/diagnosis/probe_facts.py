@@ -68,7 +68,7 @@ def short(journal: Journal, where: str | None) -> str | None:
     return place(file, int(line), program_folder(journal)) if line.isdigit() else where
 
 
-def listed(names: list[str], most: int = 3) -> str:
+def format_list(names: list[str], most: int = 3) -> str:
     """`a, b, c and 4 more`."""
     if len(names) <= most:
         return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

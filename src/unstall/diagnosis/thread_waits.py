@@ -152,9 +152,9 @@ def _polls(looks: list[dict[str, Any]]) -> bool:
     return bool((looks[-1]["cpu_ms"] - looks[0]["cpu_ms"]) / (looks[-1]["runs"] - looks[0]["runs"]) < POLL_CPU_MS)
 
 
-def stands(seconds: float | None, least_s: float = LONG_S) -> bool:
+def stands(seconds: float | None, min_s: float = LONG_S) -> bool:
     """Whether a thread that has stood for so long may be called still. What is not known is not held against it."""
-    return seconds is None or seconds >= least_s
+    return seconds is None or seconds >= min_s
 
 
 def asleep_in(seen: Iterable[ThreadsSeen], pid: int, thread: int) -> tuple[str | None, str | None, str]:

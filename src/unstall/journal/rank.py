@@ -38,7 +38,7 @@ class RankInfo:
         return self.of is None or self.of > ALONE
 
 
-def told_by(variables: Mapping[str, str]) -> Optional[RankInfo]:
+def read_rank(variables: Mapping[str, str]) -> Optional[RankInfo]:
     """None for a process that is told of no others."""
     told = _numbered(variables, *_NUMBERED[0]) or _by_tf_config(variables.get("TF_CONFIG", ""))
     for names in _NUMBERED[1:]:

@@ -68,11 +68,11 @@ class Tail:
         self._offset = 0
         self._rest = b""
 
-    def read(self, most_bytes: int = -1) -> list[Event]:
+    def read(self, max_bytes: int = -1) -> list[Event]:
         try:
             with self.path.open("rb") as file:
                 file.seek(self._offset)
-                data = file.read(most_bytes)
+                data = file.read(max_bytes)
         except OSError as error:
             self._closed_as = error.strerror or type(error).__name__
             return []

@@ -26,7 +26,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.private_files import FOLDER_MODE, write_private, write_whole
 from unstall.base.redact.text import redact_json
 from unstall.journal.legacy_names import update_story
-from unstall.journal.rank import told_by
+from unstall.journal.rank import read_rank
 from unstall.journal.writer import is_remote
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -246,7 +246,7 @@ def _slug(text: str) -> str:
 
 def _own_name() -> str:
     """By which one of several machines is told from the others: a bucket makes no folders, and two of one name would be one."""
-    told = told_by(os.environ)
+    told = read_rank(os.environ)
     worker = f"-worker{told.worker}" if told is not None and told.worker is not None else ""
     return worker + (f"-{_slug(os.uname().nodename)}" if bucket_home() else "")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unstall.base.formatting import counted
+from unstall.base.formatting import format_count
 from unstall.config.detectors import image_px
 from unstall.config.settings import Settings
 from unstall.config.sources import recipe_of
@@ -88,7 +88,7 @@ def _length(result: SuggestedSettings, data: DataSet, model: str) -> None:
     epochs = max(MIN_EPOCHS, min(MAX_EPOCHS, math.ceil(UPDATES * 16 / max(images, 1))))
     updates = epochs * max(1, images // batch)
     result.add("batch_size", batch)
-    result.add("epochs", epochs, f"{updates:,} updates with {counted(images, 'image')} to learn from")
+    result.add("epochs", epochs, f"{updates:,} updates with {format_count(images, 'image')} to learn from")
     warm_up = min(int(recipe.get("warmup_steps", 500)), int(WARM_UP_SHARE * updates))
     result.add("warmup_steps", warm_up)
 
@@ -110,5 +110,5 @@ def _validation(result: SuggestedSettings, data: DataSet) -> None:
     if len(data.examples) == 1:
         result.add("val_split", 0.0, "there is one image, which is learned from")
         return
-    said = f"the rarest class is in {counted(rarest, 'image')}" if rarest else "some classes have no box"
+    said = f"the rarest class is in {format_count(rarest, 'image')}" if rarest else "some classes have no box"
     result.add("val_split", 0.1 if len(data.examples) >= 500 else 0.2, said)

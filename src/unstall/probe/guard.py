@@ -14,7 +14,7 @@ from typing import Any
 
 from unstall import __version__
 from unstall.base.errors import attempt
-from unstall.base.redact.environment import masked_command
+from unstall.base.redact.environment import redact_command
 from unstall.journal import run_folder
 from unstall.journal.events import RunStarted
 from unstall.probe import sidecar, startup
@@ -51,7 +51,7 @@ def _start_watching(mode: str, quiet: bool) -> run_folder.RunFolder | None:
     run = run_folder.create(Path(arguments[0]).stem if arguments and arguments[0] else "program")
     new = startup.begin(run)
     if new is not None:
-        command = masked_command(getattr(sys, "orig_argv", arguments))
+        command = redact_command(getattr(sys, "orig_argv", arguments))
         folder = working_folder() or ""
         new.emit(RunStarted(at=time.time(), mode=mode, command=command, folder=folder, pid=os.getpid(), version=__version__))
         new.shield.call("watcher", sidecar.start, run, quiet)

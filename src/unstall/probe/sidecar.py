@@ -13,7 +13,7 @@ import sys
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.host.files import working_folder
 
-MIDDLEMAN_TIMEOUT_S = 10.0
+LAUNCHER_TIMEOUT_S = 10.0
 # As `python -m`, but without the working folder on its path: a file there may have the name of a module that the watcher needs.
 WATCHER = "import sys; sys.path[:] = filter(None, sys.path); import runpy; runpy.run_module(sys.argv.pop(1), run_name='__main__')"
 
@@ -34,5 +34,5 @@ def start(run: RunFolder, quiet: bool) -> None:
         "quiet" if quiet else "speak",
     ]
     folder = working_folder() or "/"  # in one that was deleted Python cannot start
-    middleman = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, env=environment, cwd=folder)
-    middleman.wait(MIDDLEMAN_TIMEOUT_S)
+    launcher = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, env=environment, cwd=folder)
+    launcher.wait(LAUNCHER_TIMEOUT_S)

@@ -44,20 +44,20 @@ def begin(run: RunFolder) -> Optional[Probe]:
     new = Probe(run)
     probe.set_current(new)
     os.register_at_fork(after_in_child=new.stop)
-    atexit.register(ended, new)
+    atexit.register(end, new)
     new.shield.call("ptrace permission", _allow_stack_samples)
     new.shield.call("errors", exceptions.install, new)
     new.shield.call("own signals", signals.install, new)
     new.shield.call("fatal errors", _note_fatal_errors, run)
     new.shield.call("devices", devices.install, new)
     new.shield.call("modules", modules.install, new)
-    new.shield.call("membership", rank.install, new)
+    new.shield.call("rank", rank.install, new)
     new.shield.call("experiments", experiments.install, new)
     new.shield.call("imports", _hook_frameworks, new)
     return new
 
 
-def ended(probe_: Probe) -> None:
+def end(probe_: Probe) -> None:
     """The program comes to its orderly end."""
     if os.getpid() == probe_.pid and probe_.active:
         if probe_.close_loop is not None:

@@ -1,7 +1,7 @@
 """The remedies. A remedy is a file of this folder: its name is what it does, its docstring the page.
 
 Each has `TREATS` (the faults, each with the turn in which it is tried of those that treat the same), `SAFETY`,
-`UNDONE_IF_IN_VAIN` (whether settings are set back when it did not help and another remedy has its turn) and
+`UNDO_IF_INEFFECTIVE` (whether settings are set back when it did not help and another remedy has its turn) and
 `plan(found) -> Plan | None`, a pure function; None: it cannot help here, or not again.
 """
 
@@ -66,4 +66,4 @@ def page_as_plain(name: str) -> dict[str, Any]:
 
 
 def _limits(constants: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in constants.items() if name not in {"TREATS", "SAFETY", "UNDONE_IF_IN_VAIN"}}
+    return {name: value for name, value in constants.items() if name not in {"TREATS", "SAFETY", "UNDO_IF_INEFFECTIVE"}}

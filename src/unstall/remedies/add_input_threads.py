@@ -26,7 +26,7 @@ from unstall.remedies.plan import LESS, RECENT_GROUPS, Fault, Kind, Plan, Sign, 
 
 TREATS = {Kind.STARVED: 1}
 SAFETY = Safety.AUTO
-UNDONE_IF_IN_VAIN = True
+UNDO_IF_INEFFECTIVE = True
 READING_SHARE = 0.5  # of the threads' time: more of it, and they wait for the storage rather than compute
 MAX_FOR_EACH_CORE = 8  # threads that wait for the storage
 IDLE_SHARE = 0.3  # of the cores that must be idle for more threads to compute

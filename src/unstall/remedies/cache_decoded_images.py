@@ -29,7 +29,7 @@ from unstall.remedies.plan import LESS, RECENT_GROUPS, Fault, Kind, Plan, Sign, 
 
 TREATS = {Kind.STARVED: 2}
 SAFETY = Safety.AUTO
-UNDONE_IF_IN_VAIN = True
+UNDO_IF_INEFFECTIVE = True
 DECODING_SHARE = 0.5  # of the input threads' time, with reading: what a cache saves
 FREE_SHARE = 0.4  # of the memory that is free
 MIN_BYTES = 64 * MIB  # below this it holds too little

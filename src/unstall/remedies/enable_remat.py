@@ -24,7 +24,7 @@ from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.DEVICE_MEMORY: 2}
 SAFETY = Safety.AUTO
-UNDONE_IF_IN_VAIN = False
+UNDO_IF_INEFFECTIVE = False
 
 
 def plan(found: Fault) -> Plan | None:

@@ -31,7 +31,7 @@ from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.DIVERGED: 1, Kind.NOT_FINITE: 2}
 SAFETY = Safety.AUTO
-UNDONE_IF_IN_VAIN = False
+UNDO_IF_INEFFECTIVE = False
 TIMES = 0.3  # the rate that there was
 MAX_TIMES = 3  # that one run's rate is lowered
 MAX_TIMES_DIVERGED = 2  # at one place, without having got any further
@@ -44,7 +44,7 @@ def plan(found: Fault) -> Plan | None:
     if len(mine) >= MAX_TIMES or (found.kind == Kind.DIVERGED and times >= MAX_TIMES_DIVERGED):
         return None
     rate = float(f"{found.settings.learning_rate * TIMES:.6g}")
-    since, loss_below = _diverged(found) if found.kind == Kind.DIVERGED else rising(found)
+    since, loss_below = _diverged(found) if found.kind == Kind.DIVERGED else find_rise(found)
     further_back = [newest_before(found.checkpoints, since), *found.checkpoints[:1], 0]
     if found.kind == Kind.DIVERGED and not further_back[0]:
         del further_back[0]  # nothing is saved while the loss is suspiciously high: the oldest is worth a try
@@ -66,7 +66,7 @@ def _diverged(found: Fault) -> tuple[int, float | None]:
     return rose.since_step, min([*usual, *([rose.loss] if rose.loss is not None else [])], default=None)
 
 
-def rising(found: Fault) -> tuple[int, float | None]:
+def find_rise(found: Fault) -> tuple[int, float | None]:
     """The step from which on all losses that were told are far above the usual ones, else that of the fault; and that limit."""
     began = found.journal.last(TrainingBegan)
     groups = [group for group in found.journal.of(StepsEnded) if group.phase == "train" and group.loss_is_finite is not None]
@@ -86,7 +86,7 @@ def rising(found: Fault) -> tuple[int, float | None]:
 def has_risen(found: Fault) -> bool:
     """Whether the last loss that could be told is far above the usual ones: then it is the weights that are bad."""
     told = [group.loss for group in found.journal.of(StepsEnded) if group.phase == "train" and group.loss is not None]
-    _, limit = rising(found)
+    _, limit = find_rise(found)
     return bool(told) and limit is not None and told[-1] > limit
 
 

@@ -52,7 +52,7 @@ class Fault:
     plans: tuple[PlanMade, ...] = ()  # that this run has had, oldest first
     checkpoints: tuple[int, ...] = ()  # steps that it can go on from, oldest first
     cores: int = 1  # that the run may use
-    is_guest: bool = False  # the first worker, which has the checkpoints, is on another machine
+    is_secondary_host: bool = False  # the first worker, which has the checkpoints, is on another machine
     helped: frozenset[int] = frozenset()  # attempts of those plans after which the run got on
 
     @property

@@ -29,7 +29,7 @@ from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.STUCK: 1, Kind.DIED: 1}
 SAFETY = Safety.AUTO
-UNDONE_IF_IN_VAIN = False
+UNDO_IF_INEFFECTIVE = False
 MAX_TIMES_AT_ONE_PLACE = 2  # the third time at the same place it is no accident
 MAX_TIMES_AFTER_AN_ERROR = 1  # an error that Python raised comes back more surely than a kill
 
@@ -41,7 +41,7 @@ def plan(found: Fault) -> Plan | None:
         return None
     step = found.newest_checkpoint
     where = f"from the checkpoint at step {step:,}" if found.checkpoints else "from the beginning: there is no checkpoint yet"
-    if found.is_guest:
+    if found.is_secondary_host:
         where = "from the newest checkpoint of worker 0, which is on another machine"
-    verb = Verb.RESUME if found.checkpoints or found.is_guest else Verb.RESTART
+    verb = Verb.RESUME if found.checkpoints or found.is_secondary_host else Verb.RESTART
     return plan_for(found, __name__, verb, {}, f"The run goes on {where}.", Sign(past_step=found.step))

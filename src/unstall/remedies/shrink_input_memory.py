@@ -29,7 +29,7 @@ from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.HOST_MEMORY: 1}
 SAFETY = Safety.AUTO
-UNDONE_IF_IN_VAIN = False
+UNDO_IF_INEFFECTIVE = False
 AHEAD_BY = 4  # so much less is made ahead
 MIN_AHEAD_BYTES = 8 * MIB  # below this nothing is gained
 

@@ -28,7 +28,7 @@ from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.DEVICE_MEMORY: 1, Kind.HOST_MEMORY: 2}
 SAFETY = Safety.AUTO
-UNDONE_IF_IN_VAIN = False
+UNDO_IF_INEFFECTIVE = False
 SHRINKS_BY = 2  # at least, each time
 
 
@@ -36,7 +36,7 @@ def plan(found: Fault) -> Plan | None:
     if found.kind == Kind.HOST_MEMORY and not found.computes_in_host_memory:
         return None
     now = found.settings.at_once
-    smaller = fitting_divisor(found.settings.batch_share, now // SHRINKS_BY)
+    smaller = find_divisor(found.settings.batch_share, now // SHRINKS_BY)
     if smaller is None:
         return None
     parts = found.settings.batch_size // smaller
@@ -51,6 +51,6 @@ def plan(found: Fault) -> Plan | None:
     )
 
 
-def fitting_divisor(batch_size: int, most: int) -> int | None:
+def find_divisor(batch_size: int, most: int) -> int | None:
     """The largest divisor of the batch size that is not above; None below 1."""
     return next((number for number in range(min(most, batch_size), 0, -1) if batch_size % number == 0), None)

@@ -26,7 +26,7 @@ from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.DEVICE_MEMORY: 4}
 SAFETY = Safety.ASK
-UNDONE_IF_IN_VAIN = False
+UNDO_IF_INEFFECTIVE = False
 
 
 def plan(found: Fault) -> Plan | None:

@@ -30,7 +30,7 @@ from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb, plan_for
 
 TREATS = {Kind.HOST_MEMORY: 3, Kind.DEVICE_MEMORY: 3}
 SAFETY = Safety.AUTO
-UNDONE_IF_IN_VAIN = False
+UNDO_IF_INEFFECTIVE = False
 WAITS_S = (20.0, 60.0, 180.0)  # one after the other, where it does not get any further
 
 
@@ -41,7 +41,7 @@ def plan(found: Fault) -> Plan | None:
     if waited >= len(WAITS_S):
         return None
     wait_s = WAITS_S[waited]
-    verb = Verb.RESUME if found.checkpoints or found.is_guest else Verb.RESTART
+    verb = Verb.RESUME if found.checkpoints or found.is_secondary_host else Verb.RESTART
     why = f"Nothing of the run can be made smaller. Others may have the memory: it goes on after {wait_s:.0f} s."
     planned = plan_for(found, __name__, verb, {}, why, Sign(past_step=found.step))
     return None if planned is None else replace(planned, wait_s=wait_s)

@@ -11,7 +11,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.redact.text import redact_json
 from unstall.journal.writer import finite
 from unstall.report.atomic_write import aside_of, can_be_replaced, write_text
-from unstall.storage import is_bucket, located
+from unstall.storage import is_bucket, resolve_path
 
 
 def write(story: dict[str, Any], target: str, is_of_program: bool = True) -> None:
@@ -25,7 +25,7 @@ def write(story: dict[str, Any], target: str, is_of_program: bool = True) -> Non
         sys.stdout.flush()
         return
     try:
-        write_text(located(target), text + "\n")
+        write_text(resolve_path(target), text + "\n")
     except OSError as error:
         raise _refused(target, error) from None
 
@@ -33,12 +33,12 @@ def write(story: dict[str, Any], target: str, is_of_program: bool = True) -> Non
 def may_be_written_often(target: str | None) -> bool:
     """A file on the disk: the newest replaces what was written before. Standard output, a pipe or a device is written once, at
     the end; so is a bucket, whose answer may take long."""
-    return target not in {None, "-"} and can_be_replaced(located(target or "-"))
+    return target not in {None, "-"} and can_be_replaced(resolve_path(target or "-"))
 
 
 def refuse_unwritable(target: str | None) -> None:
     """Says so before a run that may take days, rather than after it. Leaves nothing behind."""
-    path = located(target or "-")
+    path = resolve_path(target or "-")
     if is_bucket(path):
         return  # whether it may be written shows when it is
     existed = path.exists()

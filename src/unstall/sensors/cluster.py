@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 
 from unstall.journal.events import ClusterSeen, MachineSeen, MembershipSeen
-from unstall.journal.rank import told_by
+from unstall.journal.rank import read_rank
 
 # Public by nature: how the frameworks and launchers tell a process its place in a cluster. No other variable is read.
 VARIABLES = (
@@ -98,9 +98,9 @@ def look() -> MachineSeen:
     )
 
 
-def membership(pid: int, variables: Mapping[str, str]) -> MembershipSeen | None:
+def rank_seen(pid: int, variables: Mapping[str, str]) -> MembershipSeen | None:
     """As the program was started with it; None for one that is told of no others."""
-    told = told_by(variables)
+    told = read_rank(variables)
     if told is None:
         return None
     return MembershipSeen(

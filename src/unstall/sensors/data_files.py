@@ -70,9 +70,9 @@ def kind_of(path: str) -> str | None:
     return "records" if RECORD.search(path) else None
 
 
-def measure(paths: Sequence[str], folder: str = "", most_s: float = MAX_SECONDS) -> dict[str, Any]:
+def measure(paths: Sequence[str], folder: str = "", max_s: float = MAX_SECONDS) -> dict[str, Any]:
     """Of files, folders and patterns; relative ones are meant from the folder. Empty where no data lies there."""
-    found = FoundFiles(time.monotonic() + most_s)
+    found = FoundFiles(time.monotonic() + max_s)
     for path in paths:
         for whole in _matched(os.path.join(folder, path)):  # noqa: PTH118 - patterns are no paths
             if found.is_full:
@@ -80,7 +80,7 @@ def measure(paths: Sequence[str], folder: str = "", most_s: float = MAX_SECONDS)
             _collect(whole, found)
     for beside in label_files.beside(found.images):
         _collect(beside, found)
-    return described(found) if found.count else {}
+    return describe_files(found) if found.count else {}
 
 
 def _matched(path: str) -> Iterable[str]:
@@ -120,7 +120,7 @@ def _within(folder: str, found: FoundFiles) -> Iterator[tuple[str, int]]:
                 return
 
 
-def described(found: FoundFiles) -> dict[str, Any]:
+def describe_files(found: FoundFiles) -> dict[str, Any]:
     files = found.all()
     base = os.path.commonpath([os.path.dirname(path) for path in files])  # noqa: PTH120
     records = tfrecord_files.look(found.records, found.until)

@@ -27,7 +27,7 @@ _QUOTED = re.compile(r"""['"]([^'"\n]{2,400})['"]""")
 _UNQUOTED = re.compile(r"""[:=]\s*([\w./~-]{3,400})\s*$""", re.MULTILINE)  # as a settings file has it
 
 
-def named(texts: Iterable[str], command: Sequence[str], folders: Sequence[str]) -> list[str]:
+def find_named_paths(texts: Iterable[str], command: Sequence[str], folders: Sequence[str]) -> list[str]:
     """Paths that exist and hold data. `folders`: what relative ones can be meant from."""
     found: dict[str, None] = {}
     for candidate in _candidates(texts, command):
@@ -78,7 +78,7 @@ def _entries(folder: str) -> Iterator[str]:
             yield from (each.path for each, _ in zip(inner, range(ENTRIES_LOOKED_AT), strict=False) if each.is_file())
 
 
-def held_open(pid: int) -> list[str]:
+def find_open_files(pid: int) -> list[str]:
     """Files of arrays that a process has open for reading right now; of records, those of the same ending beside them, too: which
     of them is open is chance."""
     found = []

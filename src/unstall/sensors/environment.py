@@ -12,10 +12,9 @@ from typing import Any
 
 import psutil
 
-from unstall.base.redact.environment import recorded_variables
+from unstall.base.redact.environment import select_variables
 from unstall.journal.events import CircumstancesSeen
 from unstall.sensors import cgroup, filesystem
-from unstall.sensors import cgroup as cpu_quota
 
 START = Path(__file__).parents[1] / "probe" / "start"  # what `unstall run` puts on the program's path
 LIMITS = {
@@ -34,7 +33,7 @@ def look(pid: int, script: str, folder: str, variables: Mapping[str, str], drive
     return CircumstancesSeen(
         at=time.time(),
         script=script,
-        variables=recorded_variables(_as_given(variables)),
+        variables=select_variables(_as_given(variables)),
         machine=machine(pid, folder),
         drivers=dict(drivers),
     )
@@ -70,7 +69,7 @@ def usable_cores(pid: int) -> float:
         allowed = len(os.sched_getaffinity(pid))
     except OSError:
         allowed = os.cpu_count() or 1
-    quota = cpu_quota.cores(pid)
+    quota = cgroup.cores(pid)
     return allowed if quota is None else round(min(float(allowed), quota), 3)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unstall.base.redact.environment import masked_source
+from unstall.base.redact.environment import redact_source
 
 MAX_FILES = 200
 MAX_BYTES = 2 * 2**20  # of all together
@@ -42,14 +42,14 @@ class Sources:
     left_out: int = 0
     named_files: dict[str, dict[str, Any]] = field(default_factory=dict)  # others that the command line names: sha256, size_bytes
 
-    def add(self, path: Path, most_bytes: int = LARGEST_FILE_BYTES) -> str | None:
+    def add(self, path: Path, max_bytes: int = LARGEST_FILE_BYTES) -> str | None:
         """The text, if the file is new, can be read and there is room for it."""
         name = self._name(path)
         if name in self.files:
             return None
         try:
             size = path.stat().st_size
-            if len(self.files) >= MAX_FILES or size > most_bytes or self.size_bytes + size > MAX_BYTES:
+            if len(self.files) >= MAX_FILES or size > max_bytes or self.size_bytes + size > MAX_BYTES:
                 self.left_out += 1
                 return None
             data = path.read_bytes()
@@ -61,7 +61,7 @@ class Sources:
         self.files[name] = {
             "sha256": hashlib.sha256(data).hexdigest(),
             "lines": text.count("\n") + 1,
-            "text": masked_source(text),
+            "text": redact_source(text),
         }
         return text
 

@@ -8,6 +8,6 @@
 writes and lists, bounded in time by `trying.py`; `clients.py` alone loads fsspec, when the first byte is asked for.
 """
 
-from unstall.storage.urls import is_bucket, located
+from unstall.storage.urls import is_bucket, resolve_path
 
-__all__ = ["is_bucket", "located"]
+__all__ = ["is_bucket", "resolve_path"]

@@ -152,9 +152,9 @@ class BucketPath(PosixPath):
 
     def read_range(self, start: int, end: int | None) -> bytes:
         """The bytes from start up to end; fewer where it ends before."""
-        from unstall.storage.prefetch import taken
+        from unstall.storage.prefetch import take_prefetched
 
-        expected = taken(self, start, end)
+        expected = take_prefetched(self, start, end)
         return self.read_now(start, end) if expected is None else expected
 
     def read_now(self, start: int, end: int | None) -> bytes:

@@ -26,7 +26,7 @@ from unstall.storage.upload_files import LARGE_BYTES, fetch_files, fetch_one, is
 from unstall.storage.upload_journal import FOLDER as JOURNAL
 from unstall.storage.upload_journal import add_new, fetch_journals, journals_in
 from unstall.storage.uploader import EVERY_S as KEPT_EVERY_S
-from unstall.storage.urls import located
+from unstall.storage.urls import resolve_path
 
 MARK = ".copied-from-bucket"
 LOOK_EVERY_S = KEPT_EVERY_S  # there is nothing new more often
@@ -47,7 +47,7 @@ class Mirror:
         """The runs that are there. One listing; then what is new, of several runs at once."""
         found = list(_by_run(self.source.bucket.everything(self.source.key), self.source.key))
         runs: list[RunFolder] = []
-        for run in ahead(lambda each: copied(self.source / each[0], each[1]), found, AT_ONCE):
+        for run in ahead(lambda each: copy_run(self.source / each[0], each[1]), found, AT_ONCE):
             runs.append(run)
             if progress is not None:
                 progress("reading the bucket", len(runs), len(found))
@@ -63,12 +63,12 @@ class Mirror:
 
 
 def mirror_of(place: str) -> Mirror:
-    source = located(place.rstrip("/"))
+    source = resolve_path(place.rstrip("/"))
     assert isinstance(source, BucketPath)
     return Mirror(source)
 
 
-def bring_home(progress: Progress | None = None) -> None:
+def download_runs(progress: Progress | None = None) -> None:
     """Where runs are kept in a bucket (UNSTALL_HOME), those of all machines; elsewhere nothing."""
     if bucket_home():
         mirror_of(bucket_home()).look(progress)
@@ -87,7 +87,7 @@ def _by_run(entries: Iterable[Entry], folder: str) -> Iterator[tuple[str, list[E
             yield run, own
 
 
-def copied(source: BucketPath, entries: list[Entry] | None = None) -> RunFolder:
+def copy_run(source: BucketPath, entries: list[Entry] | None = None) -> RunFolder:
     """The run on the disk, up to date if it is a copy. `entries`: all objects of the run, where they were listed already; then
     it is one of many, and is passed over while another process brings it."""
     run = RunFolder(folder_for(str(source)))
@@ -143,10 +143,10 @@ def alone_with_copy(run: RunFolder, waits_s: float = WAITS_S) -> Iterator[bool]:
 # A run that lies in a bucket, brought to the disk: to be looked at, or to go on on another machine.
 
 
-def fetched_run(place: str, with_checkpoint: bool = False) -> RunFolder:
+def fetch_run(place: str, with_checkpoint: bool = False) -> RunFolder:
     """To be looked at; with its checkpoint and its weights, to go on here. A run that is going on on this machine is left as it
     is, and of one that was trained here only what another machine has added is fetched."""
-    source = located(place.rstrip("/"))
+    source = resolve_path(place.rstrip("/"))
     assert isinstance(source, BucketPath)
     if not is_run(source):
         raise RunNotFoundError(f"There is no run at {source}: neither a journal nor settings of a training lie there.")
@@ -154,7 +154,7 @@ def fetched_run(place: str, with_checkpoint: bool = False) -> RunFolder:
     if is_held(run.path):
         return run
     if not with_checkpoint and (is_copy(run) or not run.path.exists()):
-        return copied(source)
+        return copy_run(source)
     try:
         make_private_folder(run.path)
         with alone_with_copy(run) as was_copy:  # a board on this machine may bring it, too
@@ -172,7 +172,7 @@ def fetched_run(place: str, with_checkpoint: bool = False) -> RunFolder:
 
 def run_names(place: str) -> list[str]:
     """Of a folder in a bucket, those that may be runs, in their order."""
-    source = located(place)
+    source = resolve_path(place)
     assert isinstance(source, BucketPath)
     return sorted(entry.key.rstrip("/").rpartition("/")[2] for entry in source.listed() or [] if entry.is_folder)
 

@@ -51,7 +51,7 @@ _expected: list[_PrefetchQueue] = []
 
 
 @contextmanager
-def expecting(root: Path, asked: Iterable[Asked]) -> Iterator[None]:
+def prefetching(root: Path, asked: Iterable[Asked]) -> Iterator[None]:
     """`asked`, in the order in which it will be read, is of files in `root`."""
     if not is_in_bucket(root):
         yield
@@ -65,7 +65,7 @@ def expecting(root: Path, asked: Iterable[Asked]) -> Iterator[None]:
         expected.close()
 
 
-def taken(path: BucketPath, start: int, end: int | None) -> bytes | None:
+def take_prefetched(path: BucketPath, start: int, end: int | None) -> bytes | None:
     """What was expected and has come, or comes soon. An error is that of the reading itself."""
     for expected in reversed(_expected):
         future = expected.take((path, start, end))

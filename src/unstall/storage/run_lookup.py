@@ -21,9 +21,9 @@ def find(name: str) -> RunFolder:
 
 def _find(name: str) -> RunFolder:
     if BUCKET.fullmatch(name):
-        from unstall.storage.download import fetched_run
+        from unstall.storage.download import fetch_run
 
-        return fetched_run(name)
+        return fetch_run(name)
     as_path = Path(name)
     is_place = "/" in name or name in {".", ".."}
     if is_place:
@@ -76,7 +76,7 @@ def _brought(run: RunFolder) -> RunFolder:
     """As the bucket has it now, where it is one of another machine."""
     if not bucket_home():
         return run
-    from unstall.storage.download import fetched_run, is_copy
+    from unstall.storage.download import fetch_run, is_copy
 
     is_of_this_machine = run.path.exists() and not is_copy(run)
-    return run if is_of_this_machine else fetched_run(f"{bucket_home()}/{run.name}")
+    return run if is_of_this_machine else fetch_run(f"{bucket_home()}/{run.name}")

@@ -21,7 +21,7 @@ from unstall.storage.bucket_path import BucketPath
 from unstall.storage.upload_checkpoints import CheckpointUploader
 from unstall.storage.upload_files import FileUploader
 from unstall.storage.upload_journal import JournalUploader
-from unstall.storage.urls import located
+from unstall.storage.urls import resolve_path
 
 EVERY_S = 5.0  # the journal and small files: so much is lost at most, when a machine is taken away
 CHECKPOINTS_EVERY_S = 1.0  # looked for; one that is there is on its way at once
@@ -110,7 +110,7 @@ def main(arguments: list[str]) -> int:
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     make_new_files_private()
     try:
-        target = located(arguments[1])
+        target = resolve_path(arguments[1])
         assert isinstance(target, BucketPath)
         whole = RunUploader(Path(arguments[0]), target).keep_until_ended()
     except UnstallError as error:

@@ -28,7 +28,7 @@ def scheme_of(text: str) -> str:
     return found[1].lower() if found else ""
 
 
-def located(text: str | Path) -> Path:
+def resolve_path(text: str | Path) -> Path:
     """The path that is meant. What cannot be one is refused; whether there is something is not looked at."""
     if isinstance(text, Path):
         return text
@@ -42,9 +42,9 @@ def located(text: str | Path) -> Path:
     return bucket_path(scheme_of(expanded), bucket, key)
 
 
-def spelled_out(place: str | None) -> str | None:
+def spell_out(place: str | None) -> str | None:
     """A place in a bucket with its variables in it, as in gs://$BUCKET/runs of a job file, so that it has one name everywhere."""
-    return str(located(place)) if place is not None and is_bucket(place) else place
+    return str(resolve_path(place)) if place is not None and is_bucket(place) else place
 
 
 def parts_of(text: str) -> tuple[str, str]:

@@ -22,7 +22,7 @@ import psutil
 from unstall.base.errors import InvalidInputError
 from unstall.journal.events import TERMINATION_SIGNALS, ProcessEnded, SignalSent
 from unstall.journal.run_folder import RunFolder
-from unstall.supervisor.signal_dispositions import given, spawn
+from unstall.supervisor.signal_dispositions import inherited_ignored, spawn
 from unstall.supervisor.signal_wait import hold_back, is_of_terminal, wait_for_signal
 
 START = Path(__file__).parents[1] / "probe" / "start"
@@ -64,7 +64,7 @@ class LaunchedProgram:
     ) -> None:
         """`mask`: the signals that the first program of several began with; the later ones are to begin with the same."""
         self.command = list(command)
-        given()  # before SIGCHLD is waited for
+        inherited_ignored()  # before SIGCHLD is waited for
         before = hold_back({*PASSED_ON, signal.SIGCHLD})
         self.mask = set(before if mask is None else mask)
         try:

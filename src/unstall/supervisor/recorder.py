@@ -88,9 +88,9 @@ class Recorder:
         self._guarded = guarded
         self._note(environment.look(self._pid, self._script, self._folder, self._variables, drivers))
         self._note(cluster.look())
-        membership = cluster.membership(self._pid, self._variables)
-        if membership is not None:
-            self._note(membership)
+        rank_seen = cluster.rank_seen(self._pid, self._variables)
+        if rank_seen is not None:
+            self._note(rank_seen)
         self._later(self._read_sources)
 
     def look(self, events: Iterable[Event]) -> None:
@@ -111,7 +111,7 @@ class Recorder:
             self._later(self._read_memory)
         if self._open_looks and age > self._open_looks[0]:
             self._open_looks.pop(0)
-            self._held_open.update(data_paths.held_open(self._pid))
+            self._held_open.update(data_paths.find_open_files(self._pid))
         if age > self._data_due:
             self._measure()
 
@@ -201,7 +201,7 @@ class Recorder:
             if self._is_trainer or self._sources is None:
                 return  # a data set of the trainer's own has told more
             texts = [file["text"] for file in self._sources.files.values()]
-            named = data_paths.named(texts, self._command, list(dict.fromkeys([self._folder, self._sources.folder])))
+            named = data_paths.find_named_paths(texts, self._command, list(dict.fromkeys([self._folder, self._sources.folder])))
             paths = {**dict.fromkeys(data_paths.labels_among(named) if met else named, "named by the program"), **met}
             paths = paths or dict.fromkeys(held_open, "open")
             found = data_files.measure(list(paths), self._folder)

@@ -13,7 +13,7 @@ from unstall.supervisor.watch import Watch
 MAX_S = 5.0  # the caller waits for the end of the run, not for a page; on a disk that hangs it would wait for ever
 
 
-def told_exactly(watch: Watch, story: dict[str, Any]) -> dict[str, Any]:
+def add_exact_sums(watch: Watch, story: dict[str, Any]) -> dict[str, Any]:
     """With the sums of the whole run, where they are known."""
     if watch.is_timeline_broken:
         return story
@@ -58,13 +58,13 @@ MAX_WHILE_RUNNING_S = 2.0  # the watching waits meanwhile
 
 
 def since_last_good(watch: Watch, story: dict[str, Any], is_over: bool) -> dict[str, Any] | None:
-    """As `compare.since_last_good.told` has it; None also where there was not time enough."""
+    """As `compare.since_last_good.compare_with_last_good` has it; None also where there was not time enough."""
     found: list[dict[str, Any]] = []
 
     def look() -> None:
-        from unstall.compare.last_good import told
+        from unstall.compare.last_good import compare_with_last_good
 
-        answer = told(watch.run, story)
+        answer = compare_with_last_good(watch.run, story)
         if answer is not None:
             found.append(answer)
 

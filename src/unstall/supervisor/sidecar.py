@@ -15,13 +15,13 @@ def main(run_path: str, pid: int, quiet: bool) -> None:
     from unstall.journal.events import ProcessEnded
     from unstall.journal.writer import JournalWriter
     from unstall.supervisor.run.program import Printer, RunOptions
-    from unstall.supervisor.upload_process import kept_in_bucket
+    from unstall.supervisor.upload_process import upload_run
     from unstall.supervisor.watch import TICK_S, Watch
 
     run = RunFolder(Path(run_path))
     watch = Watch(run, pid, JournalWriter(run.journal_path("watcher", os.getpid()), keeps_lost=True))
     printer = Printer(run, RunOptions(quiet=quiet))
-    with kept_in_bucket(run, printer.complain):
+    with upload_run(run, printer.complain):
         while is_alive(pid):
             diagnosis = watch.tick()
             if diagnosis is not None:

@@ -22,7 +22,7 @@ PASSES_SIGNALS_ON = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh"
 
 
 @cache
-def given() -> frozenset[int]:
+def inherited_ignored() -> frozenset[int]:
     """Those of SIGPIPE, SIGXFSZ and SIGCHLD that we were started with ignored, as far as it can be known. From here on SIGCHLD is
     not ignored any more."""
     found = {number for number in IGNORED_BY_PYTHON if _is_ignored_by(os.getppid(), number)}
@@ -45,7 +45,7 @@ def _is_ignored_by(parent: int, number: int) -> bool:
 
 def spawn(command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int], prints_on_stderr: bool) -> int:
     """The number of the process that runs the program. OSError where it cannot be started."""
-    ignored = given()
+    ignored = inherited_ignored()
     if signal.SIGCHLD in ignored:
         return _fork(command, environment, mask, prints_on_stderr)
     default = [number for number in IGNORED_BY_PYTHON if number not in ignored]
@@ -74,7 +74,7 @@ def _become(
     why = errno.EINVAL
     try:
         for number in IGNORED_BY_PYTHON:
-            signal.signal(number, signal.SIG_IGN if number in given() else signal.SIG_DFL)
+            signal.signal(number, signal.SIG_IGN if number in inherited_ignored() else signal.SIG_DFL)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         if prints_on_stderr:
             os.dup2(2, 1)

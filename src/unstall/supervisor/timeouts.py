@@ -81,22 +81,22 @@ def history(journal: Journal, phase: str) -> tuple[float | None, float | None]:
 # What is looked at is written down, and a run of days must not fill a disk, nor its watcher's memory.
 
 
-CALM_AFTER_S = 300.0  # of watching: what is wrong with most programs has shown by then
-CALM_SHARE = 0.8  # of the memory that may be used: beyond it a run is looked at as before
-CALM_LEFT_S = 1800.0  # until memory is full, as it grows now
+STEADY_AFTER_S = 300.0  # of watching: what is wrong with most programs has shown by then
+STEADY_SHARE = 0.8  # of the memory that may be used: beyond it a run is looked at as before
+STEADY_LEFT_S = 1800.0  # until memory is full, as it grows now
 
 
 @dataclass
 class SamplingInterval:
     early_s: float
     late_s: float
-    calm_s: float
+    steady_s: float
     early_until_s: float = 60.0
     last: float = field(default=-math.inf)  # that it was done (monotonic)
 
-    def is_due(self, now: float, age_s: float, is_calm: bool = False) -> bool:
+    def is_due(self, now: float, age_s: float, is_steady: bool = False) -> bool:
         """It is then taken for done. As soon as a run is no longer calm, what was put off is due."""
-        every_s = self.early_s if age_s < self.early_until_s else self.calm_s if is_calm else self.late_s
+        every_s = self.early_s if age_s < self.early_until_s else self.steady_s if is_steady else self.late_s
         if now - self.last < every_s:
             return False
         self.last = now
@@ -106,11 +106,11 @@ class SamplingInterval:
         self.last = -math.inf
 
 
-def is_calm(age_s: float, silent_s: float, late_after_s: float, memory: Room | None, full_in_s: float | None) -> bool:
+def is_steady(age_s: float, silent_s: float, late_after_s: float, memory: Room | None, full_in_s: float | None) -> bool:
     """Whether a run may be looked at seldom: it has gone on for a while, it moves, and memory is far from full."""
     moves = silent_s < late_after_s / 2
-    has_room = memory is None or (memory.share < CALM_SHARE and (full_in_s is None or full_in_s > CALM_LEFT_S))
-    return age_s >= CALM_AFTER_S and moves and has_room
+    has_room = memory is None or (memory.share < STEADY_SHARE and (full_in_s is None or full_in_s > STEADY_LEFT_S))
+    return age_s >= STEADY_AFTER_S and moves and has_room
 
 
 # A program that moves again after a stall: has it gone on, or is it only on its way out?
@@ -136,7 +136,7 @@ def is_leaving(journal: Journal, stall: StallBegan, before: Beat | None, beat: B
         asked = max((sent.at for sent in journal.since(SignalSent, stall.since) if sent.asks_for_the_end), default=moved_at)
         return moved_at <= asked + LEAVES_WITHIN_S
     fit = journal.last(FitBegan)
-    has_begun_again = fit is not None and fit.at > stall.at
+    has_restarted = fit is not None and fit.at > stall.at
     # Of a validation its own steps count. Those of a training are told late, on the way out: only their number tells.
     has_gone_on_aside = beat.phase == before.phase and beat.phase in ASIDE and beat.steps_done > before.steps_done
-    return not (has_begun_again or has_gone_on_aside or beat.step > before.step)
+    return not (has_restarted or has_gone_on_aside or beat.step > before.step)

@@ -26,7 +26,7 @@ class UploadState:
 
 
 @contextmanager
-def kept_in_bucket(run: RunFolder, say: Callable[[str], None]) -> Iterator[UploadState]:
+def upload_run(run: RunFolder, say: Callable[[str], None]) -> Iterator[UploadState]:
     """Nothing for a run without a bucket."""
     place, kept = run.bucket, UploadState()
     if not place:

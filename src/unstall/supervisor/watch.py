@@ -34,11 +34,9 @@ from unstall.sensors.device import DeviceSampler
 from unstall.sensors.host import HostSampler
 from unstall.sensors.oom_kills import KillCounter
 from unstall.supervisor import inspect, timeouts
-from unstall.supervisor import inspect as closer
-from unstall.supervisor import timeouts as departure
 from unstall.supervisor.inspect import python_processes
 from unstall.supervisor.recorder import Recorder
-from unstall.supervisor.timeouts import SamplingInterval, is_calm
+from unstall.supervisor.timeouts import SamplingInterval, is_steady
 
 T = TypeVar("T")
 
@@ -77,7 +75,7 @@ class Watch:
         self._diagnosis_interval = SamplingInterval(5.0, 20.0, 20.0)
         self._close_interval = SamplingInterval(1.0, 1.0, 1.0)
         self.is_suspected = False  # somebody has reason to look closely, for as long as this is so
-        self._is_calm = False
+        self._is_steady = False
         self._pressure_samples = 0
         self._read_lines: set[tuple[str, int]] = set()
         self._stall: StallBegan | None = None
@@ -143,10 +141,10 @@ class Watch:
         now = time.monotonic()
         age = 0.0 if self.is_suspected else now - self._began  # what is early is often
         self._host.update_totals()
-        host = self._host.sample() if self._host_interval.is_due(now, age, self._is_calm) else None
+        host = self._host.sample() if self._host_interval.is_due(now, age, self._is_steady) else None
         if host is not None:
             self.note(host, *self._kills.look(self._host.seen))
-        if self._device_interval.is_due(now, age, self._is_calm):
+        if self._device_interval.is_due(now, age, self._is_steady):
             self.note(*self._device.sample(set(self._host.tree())))
         self.read()
         if host is not None:
@@ -154,9 +152,9 @@ class Watch:
         beat = self.beat()
         self._judge_progress(beat, now)
         if self._stall is not None:
-            return self._look_at_stall(now) if not self._is_leaving else self._look_at_departure(now, self._stall)
+            return self._look_at_stall(now) if not self._is_leaving else self._look_at_exit(now, self._stall)
         profiles = self._close_interval if self.is_suspected else self._profile_interval
-        if self._is_worth_a_profile(beat) and profiles.is_due(now, age, self._is_calm):
+        if self._is_worth_a_profile(beat) and profiles.is_due(now, age, self._is_steady):
             self._profile(self.training_pid(beat))
         if self._diagnosis_interval.is_due(now, age):
             return self.examine()
@@ -257,7 +255,7 @@ class Watch:
         silent = time.time() - since
         if self._stall is not None:
             moved = since > self._stall.since + 1.0
-            self._is_leaving = moved and departure.is_leaving(self.journal, self._stall, self._stall_beat, beat, since)
+            self._is_leaving = moved and timeouts.is_leaving(self.journal, self._stall, self._stall_beat, beat, since)
             if moved and not self._is_leaving:
                 self.note(
                     StallEnded(
@@ -270,7 +268,7 @@ class Watch:
                 self._stall = None
             return
         limit = timeouts.limit(self.journal, phase)
-        self._is_calm = beat is not None and self._has_gone_well(silent, limit)
+        self._is_steady = beat is not None and self._has_gone_well(silent, limit)
         idle_s = self._idle_s(now)
         is_late = silent > limit.busy_s or (silent > limit.idle_s and idle_s >= min(IDLE_OVER_S, limit.idle_s))
         if is_late:
@@ -279,7 +277,7 @@ class Watch:
     def _has_gone_well(self, silent_s: float, limit: timeouts.StallLimit) -> bool:
         hosts = self.journal.of(HostSampled)
         memory, full_in_s = (room(hosts[-1]), seconds_left(hosts)) if hosts else (None, None)
-        return is_calm(time.monotonic() - self._began, silent_s, limit.idle_s, memory, full_in_s)
+        return is_steady(time.monotonic() - self._began, silent_s, limit.idle_s, memory, full_in_s)
 
     def _idle_s(self, now: float) -> float:
         """For how long the process tree has used next to no CPU, and waited for none, up to now."""
@@ -309,7 +307,7 @@ class Watch:
             waiting_for_input=bool(beat and beat.input_since),
             sure=_tells_progress(beat),
         )
-        self._is_calm = self._is_leaving = False
+        self._is_steady = self._is_leaving = False
         self._stall_beat = beat
         self._stall_samples = 0
         self._next_stall_sample = 0.0
@@ -329,7 +327,7 @@ class Watch:
             is_looked_at = self._stall_samples >= STALL_SAMPLES  # before, the stacks of children are not there to compare
             return self.examine() if is_looked_at and self._diagnosis_interval.is_due(now, 0.0) else None
         others = self._others(pid)
-        self.note(*closer.look_at_threads(pid, others))
+        self.note(*inspect.look_at_threads(pid, others))
         self._sample_stack(pid)
         self._stall_samples += 1
         if self._stall_samples > 1:  # two looks tell whether a child moves; the third is one more of the main process
@@ -340,10 +338,10 @@ class Watch:
             return None
         self._next_stall_sample = now + MORE_SAMPLES_EVERY_S
         self.read()
-        self.note(*closer.look_around(pid, others, self.journal.since(StackSampled, self._stall_at())))
+        self.note(*inspect.look_around(pid, others, self.journal.since(StackSampled, self._stall_at())))
         return self.examine()
 
-    def _look_at_departure(self, now: float, stall: StallBegan) -> Diagnosis | None:
+    def _look_at_exit(self, now: float, stall: StallBegan) -> Diagnosis | None:
         """Nothing more is sampled: it would be the way out. A program that was interrupted may live on, as a notebook does."""
         is_due = was_interrupted(self.journal, stall) and self._diagnosis_interval.is_due(now, 0.0)
         return self.examine() if is_due else None
@@ -364,7 +362,7 @@ class Watch:
         if self._stacks_refused:
             return None
         event = stacks.sample(pid, native=native, main=main)
-        if departure.is_signal_pending():
+        if timeouts.is_signal_pending():
             return None  # it may show the program on its way out
         if not isinstance(event, StackSampled) and main and not native:
             self._stacks_refused = "ptrace" in getattr(event, "missing", "")

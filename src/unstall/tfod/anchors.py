@@ -22,15 +22,15 @@ def generator_of(node: Node) -> str:
 # --- SSD ---
 
 
-def ssd(node: Node, ledger: Ledger, most_levels: int = MAX_SSD_LEVELS) -> None:
+def ssd(node: Node, ledger: Ledger, max_levels: int = MAX_SSD_LEVELS) -> None:
     """`ssd_anchor_generator`: scales from the finest level to the coarsest, and one more, of which only the half way is used."""
     inner = node.node("ssd_anchor_generator")
     wanted = inner.whole("num_layers", 6, 1, 64)
-    levels = min(max(wanted, MIN_SSD_LEVELS), most_levels)
+    levels = min(max(wanted, MIN_SSD_LEVELS), max_levels)
     scales = ssd_scales(inner, levels)
-    said = "" if levels == wanted else f"{MIN_SSD_LEVELS} to {most_levels} levels fit into the image here, not {wanted}"
+    said = "" if levels == wanted else f"{MIN_SSD_LEVELS} to {max_levels} levels fit into the image here, not {wanted}"
     ledger.set("detector.scales", scales, inner, "num_layers", "min_scale", "max_scale", "scales", changed=said)
-    ratios, is_exact = lying_ratios(inner.numbers("aspect_ratios", MIN, MAX) or list(USUAL_RATIOS))
+    ratios, is_exact = select_wide_ratios(inner.numbers("aspect_ratios", MIN, MAX) or list(USUAL_RATIOS))
     is_reduced = inner.flag("reduce_boxes_in_lowest_layer", True)
     by_level = [ratios] * levels
     if is_reduced:
@@ -60,7 +60,7 @@ def ssd_scales(inner: Node, levels: int) -> list[float]:
     return [round(least + (most - least) * level / (levels - 1), 6) for level in range(levels)] + [1.0]
 
 
-def lying_ratios(ratios: list[float]) -> tuple[list[float], bool]:
+def select_wide_ratios(ratios: list[float]) -> tuple[list[float], bool]:
     """Those above 1, each once; and whether these, lying and standing, and the square are what was asked for."""
     sides = sorted({round(max(ratio, 1 / ratio), 2) for ratio in ratios})
     lying = [side for side in sides if side != 1.0]

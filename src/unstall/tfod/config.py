@@ -13,8 +13,8 @@ from typing import NoReturn
 from unstall.base.errors import InvalidInputError
 from unstall.data.io import prototext
 from unstall.data.io.prototext import Block, Field, Scalar
-from unstall.data.io.reader import Unparsable, as_text, quoted, read_bytes
-from unstall.storage import located
+from unstall.data.io.reader import Unparsable, as_text, quote, read_bytes
+from unstall.storage import resolve_path
 
 MAX_BYTES = 1 << 20  # of a pipeline.config; real ones have a few kilobytes
 MAX_FIELDS = 10_000
@@ -110,7 +110,7 @@ class Node:
 
     def _refuse(self, field: Field, wanted: str, received: str) -> NoReturn:
         place = f"{self.file}:{field.line}: {self.place(field.name)}"
-        raise InvalidInputError(f"{place}: expected {wanted}. Received: {quoted(received)}")
+        raise InvalidInputError(f"{place}: expected {wanted}. Received: {quote(received)}")
 
 
 def _wanted(what: str, least: float, most: float) -> str:
@@ -131,10 +131,10 @@ def as_number(text: str) -> float | None:
     if not math.isfinite(value):
         return None
     digits = re.sub(r"\D", "", re.split("[eE]", text)[0]).strip("0")
-    return shortened(value) if "." in text and len(digits) >= MANY_DIGITS else value
+    return shorten_float(value) if "." in text and len(digits) >= MANY_DIGITS else value
 
 
-def shortened(value: float) -> float:
+def shorten_float(value: float) -> float:
     """0.6 for 0.6000000238418579: configs that the API has written have the digits of 32 bits."""
     for digits in range(1, MANY_DIGITS if abs(value) < MAX_OF_32_BITS else 0):
         near = float(f"{value:.{digits}g}")
@@ -155,7 +155,7 @@ def leaves(node: Node) -> Iterator[tuple[str, Field]]:
 
 def read(path: Path | str) -> Node:
     """The whole file. One that cannot be read, or is no protobuf text, is refused."""
-    path = located(path)
+    path = resolve_path(path)
     try:
         return of_text(as_text(read_bytes(path, MAX_BYTES)), str(path))
     except Unparsable as error:

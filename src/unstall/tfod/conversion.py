@@ -12,7 +12,7 @@ from unstall.base.progress import Progress
 from unstall.config import toml_file
 from unstall.config.settings import from_plain
 from unstall.config.sources import recipe_of, refuse_unfit
-from unstall.storage import located
+from unstall.storage import resolve_path
 from unstall.tfod import config, unsupported_fields
 from unstall.tfod.augmentations import augmentations
 from unstall.tfod.checkpoints import fine_tuning
@@ -20,9 +20,9 @@ from unstall.tfod.config import Node
 from unstall.tfod.detectors import detector
 from unstall.tfod.inputs import Inputs, MissingSetting, PathOverrides, inputs
 from unstall.tfod.ledger import Ledger, Row
-from unstall.tfod.models import ModelChoice, chosen, meta_architecture
+from unstall.tfod.models import ModelChoice, choose_model, meta_architecture
 from unstall.tfod.shards import link_names
-from unstall.tfod.train_config import learning
+from unstall.tfod.train_config import convert_train_config
 
 BECAME = ("carried over", "changed", "left out", "unknown")
 
@@ -67,11 +67,11 @@ def convert(path: Path | str, given: PathOverrides | None = None, progress: Prog
 
 def of_config(root: Node, given: PathOverrides, progress: Progress | None = None) -> ConvertedConfig:
     ledger = Ledger()
-    architecture, taken = meta_architecture(root), chosen(root)
+    architecture, taken = meta_architecture(root), choose_model(root)
     found = inputs(root, given, ledger, progress)
     images = found.images_to_learn("val_data" in ledger.values)
     detector(root, taken, found.train.lying if found.train else None, ledger)
-    length = learning(root, taken.model, images, ledger)
+    length = convert_train_config(root, taken.model, images, ledger)
     augmentations(root, ledger)
     weights = fine_tuning(root, taken, ledger)
     if any("coco" in name for name in root.node("eval_config").words("metrics_set")):
@@ -121,14 +121,14 @@ LINKS = ("data-records", "validation-records")
 def refuse_existing(out: str) -> None:
     """Before anything is read: what is there is not overwritten."""
     for name in (SETTINGS, REPORT, *LINKS):
-        if (located(out) / name).exists():
+        if (resolve_path(out) / name).exists():
             raise InvalidInputError(
-                f"'{located(out) / name}' is there already, and is not overwritten. Another folder, or move it away."
+                f"'{resolve_path(out) / name}' is there already, and is not overwritten. Another folder, or move it away."
             )
 
 
 def write(converted: ConvertedConfig, out: str) -> dict[str, str]:
-    folder = located(out)
+    folder = resolve_path(out)
     refuse_existing(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -90,7 +90,7 @@ def _chosen_detections(node: Node, family: str, ledger: Ledger) -> None:
 def _ssd(model: Node, chosen: ModelChoice, size: list[int], ledger: Ledger) -> None:
     _single_stage(model, "ssd", ledger)
     generator = model.node("anchor_generator")
-    levels = _most_levels(chosen, size)
+    levels = _max_levels(chosen, size)
     if anchors.generator_of(generator) == "ssd_anchor_generator" or levels < anchors.MAX_SSD_LEVELS:
         anchors.ssd(generator, ledger, levels)
     matcher, loss = model.node("matcher", "argmax_matcher"), model.node("loss")
@@ -108,7 +108,7 @@ def _ssd(model: Node, chosen: ModelChoice, size: list[int], ledger: Ledger) -> N
     _distance(loss.node("localization_loss"), 1.0, ledger)
 
 
-def _most_levels(chosen: ModelChoice, size: list[int]) -> int:
+def _max_levels(chosen: ModelChoice, size: list[int]) -> int:
     """VGG's last two maps lose their border: a small image has nothing left of them."""
     if chosen.model != "ssd300_vgg16":
         return anchors.MAX_SSD_LEVELS

@@ -9,7 +9,7 @@ from unstall.base.progress import Progress
 from unstall.data.io import label_map
 from unstall.data.io.reader import Unparsable
 from unstall.storage import is_bucket
-from unstall.storage import located as anywhere
+from unstall.storage import resolve_path as anywhere
 from unstall.tfod import shards
 from unstall.tfod.config import Node
 from unstall.tfod.ledger import Ledger
@@ -70,7 +70,7 @@ def inputs(root: Node, given: PathOverrides, ledger: Ledger, progress: Progress 
     if "data" in ledger.values:
         path = ledger.values["data"]
         files = found.links.get(path) or shards.files_of(path, in_bucket=given.data is not None or is_bucket(beside))
-        found.train = shards.seen(files, progress)
+        found.train = shards.summarize_records(files, progress)
         if files and found.train is not None and not found.train.images:
             found.to_set.append(MissingSetting("data", path, "no example could be read in it"))
     return found
@@ -88,7 +88,7 @@ def _records(setting: str, reader: Node, given: PathOverrides, beside: Path, fou
         if setting == "data":
             found.to_set.append(MissingSetting("data", "", "the config names no records"))
         return
-    located = [shards.located(shards.as_pattern(path), beside) for path in paths]
+    located = [shards.locate(shards.as_pattern(path), beside) for path in paths]
     pattern = shards.one_pattern(located, is_bucket(beside))
     if pattern is None:
         _several(setting, inner, located, given, found, ledger)
@@ -119,7 +119,7 @@ def _label_map(reader: Node, given: str | None, beside: Path, found: Inputs, led
         path = _absolute(given)
         ledger.set("label_map", path, reader, "label_map_path", changed="said with --label-map")
     elif reader.word("label_map_path"):
-        path = shards.located(reader.word("label_map_path"), beside)
+        path = shards.locate(reader.word("label_map_path"), beside)
         ledger.set("label_map", path, reader, "label_map_path")
     else:
         return

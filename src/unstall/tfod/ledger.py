@@ -102,11 +102,11 @@ class Ledger:
         found = []
         for place, field in leaves(root):
             outcome = self._outcomes.get(id(field)) or otherwise(place)
-            found.append(Row(field.line, place, shown(field), outcome.became, outcome.to, outcome.why))
+            found.append(Row(field.line, place, format_field(field), outcome.became, outcome.to, outcome.why))
         return sorted(found, key=lambda row: row.line)
 
 
-def shown(field: Field) -> str:
+def format_field(field: Field) -> str:
     if isinstance(field.value, Block):
         return "{}"
     text = json.dumps(field.value.text, ensure_ascii=False) if field.value.is_quoted else field.value.text

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from unstall.base.errors import InvalidInputError
-from unstall.data.io.reader import quoted
+from unstall.data.io.reader import quote
 from unstall.tfod.config import Node
 
 Family = Literal["ssd", "retinanet", "faster_rcnn"]
@@ -43,7 +43,7 @@ def meta_architecture(root: Node) -> str:
         raise InvalidInputError(
             f"{root.file}: model: expected a block with ssd or faster_rcnn. There is none: is this a pipeline.config?"
         )
-    called, nearest = OTHERS.get(names[-1], (quoted(names[-1]), "retinanet_resnet50_fpn_v2"))
+    called, nearest = OTHERS.get(names[-1], (quote(names[-1]), "retinanet_resnet50_fpn_v2"))
     field = model.given(names[-1])[-1]
     raise InvalidInputError(
         f"{root.file}:{field.line}: model: expected the meta-architecture ssd or faster_rcnn. Received: {called}, which "
@@ -51,7 +51,7 @@ def meta_architecture(root: Node) -> str:
     )  # fmt: skip
 
 
-def chosen(root: Node) -> ModelChoice:
+def choose_model(root: Node) -> ModelChoice:
     name = meta_architecture(root)
     model = root.node("model", name)
     kind = model.node("feature_extractor").word("type").lower()
@@ -112,4 +112,4 @@ def _depth(kind: str) -> int | None:
 def _backbone(kind: str) -> str:
     """'ssd_mobilenet_v2_fpn_keras' is 'mobilenet_v2_fpn'."""
     name = re.sub(r"^(embedded_)?(ssd_|faster_rcnn_)|_keras$", "", kind)
-    return quoted(name) if name else "one that is not named"
+    return quote(name) if name else "one that is not named"

@@ -35,7 +35,7 @@ def kind_of(rates: Node) -> str:
     return next((kind for kind in KINDS if rates.has(kind)), "")
 
 
-def course_of(rates: Node, num_steps: int) -> LrSchedule:
+def read_lr_schedule(rates: Node, num_steps: int) -> LrSchedule:
     """`num_steps` of the training; 0: it does not end by itself."""
     kind = kind_of(rates)
     inner = rates.node(kind)
@@ -68,7 +68,7 @@ def _manual(inner: Node, num_steps: int) -> LrSchedule:
     beyond = tuple(step for step, _ in points[len(reached) :])
     highest = max(rate for _, rate in reached)
     began = next(step for step, rate in reached if rate == highest)
-    drops, is_exact = stepped([(step, rate) for step, rate in reached if step >= began], highest)
+    drops, is_exact = approximate_drops([(step, rate) for step, rate in reached if step >= began], highest)
     begins_at = first if began else 0.0
     kind = "step" if drops else "constant"
     return LrSchedule(kind, highest, began, drops, is_exact=is_exact, begins_at=begins_at, beyond=beyond)
@@ -93,7 +93,7 @@ def _exponential(inner: Node, num_steps: int) -> LrSchedule:
     )  # fmt: skip
 
 
-def stepped(points: list[tuple[int, float]], highest: float) -> tuple[tuple[int, ...], bool]:
+def approximate_drops(points: list[tuple[int, float]], highest: float) -> tuple[tuple[int, ...], bool]:
     """Drops to a tenth that come nearest to these steps and rates; and whether they are what was asked for."""
     drops: list[int] = []
     is_exact = True
@@ -105,6 +105,6 @@ def stepped(points: list[tuple[int, float]], highest: float) -> tuple[tuple[int,
     return tuple(drops), is_exact
 
 
-def drops_at_epochs(course: LrSchedule, total_steps: int, epochs: int) -> list[int]:
+def drops_at_epochs(lr_schedule: LrSchedule, total_steps: int, epochs: int) -> list[int]:
     """By their share of the training, at the ends of epochs: the first has the whole rate."""
-    return [min(max(round(step / total_steps * epochs), 1), epochs) for step in course.drops_at_steps]
+    return [min(max(round(step / total_steps * epochs), 1), epochs) for step in lr_schedule.drops_at_steps]

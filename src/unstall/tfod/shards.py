@@ -14,7 +14,7 @@ from unstall.base.progress import Progress
 from unstall.data.io import tf_example, tfrecord_file
 from unstall.data.io.reader import Unparsable
 from unstall.storage import is_bucket
-from unstall.storage import located as anywhere
+from unstall.storage import resolve_path as anywhere
 
 COUNTED = re.compile(r"(?P<name>.+)@(?P<count>\d{1,5}|\*)(?P<ending>\.\w+)?")  # train.record@10: as the API's own tools write it
 PLACEHOLDER = re.compile(r"PATH_TO_BE|TO_BE_CONFIGURED|YOUR_|<[^<>]*>", re.IGNORECASE)
@@ -67,7 +67,7 @@ def one_pattern(paths: Sequence[str], in_bucket: bool = False) -> str | None:
     return joined if there == wanted else None
 
 
-def located(path: str, beside: Path) -> str:
+def locate(path: str, beside: Path) -> str:
     """As a settings file takes it: absolute. The API means it from where one stands; else it may be meant from the config."""
     if is_placeholder(path) or is_of_windows(path) or "://" in path:
         return path
@@ -112,7 +112,7 @@ def link_names(files: Sequence[Path]) -> dict[str, Path]:
     return {f"{number:05d}-{file.name.replace('-of-', '_of_')}.record": file for number, file in enumerate(files)}
 
 
-def seen(files: Sequence[Path], progress: Progress | None = None) -> RecordSummary | None:
+def summarize_records(files: Sequence[Path], progress: Progress | None = None) -> RecordSummary | None:
     """None: there is nothing to be read here, or more in a bucket than is read to count it."""
     if not files or (is_bucket(files[0]) and sum(file.stat().st_size for file in files) > MAX_COUNTED_IN_BUCKET_BYTES):
         return None

@@ -8,7 +8,7 @@ from unstall.config.sources import recipe_of
 from unstall.tfod.config import Node, leaves
 from unstall.tfod.inputs import MissingSetting
 from unstall.tfod.ledger import Ledger
-from unstall.tfod.schedules import LrSchedule, course_of, drops_at_epochs, kind_of
+from unstall.tfod.schedules import LrSchedule, drops_at_epochs, kind_of, read_lr_schedule
 
 OPTIMIZERS = ("momentum_optimizer", "rms_prop_optimizer", "adam_optimizer")
 MAX_BATCH, MAX_EPOCHS, MAX_BOXES = 65_536, 1_000_000, 10_000
@@ -25,7 +25,7 @@ class Length:
     to_set: MissingSetting | None = None
 
 
-def learning(root: Node, model: str, images: int | None, ledger: Ledger) -> list[MissingSetting]:
+def convert_train_config(root: Node, model: str, images: int | None, ledger: Ledger) -> list[MissingSetting]:
     """`images` are those to learn from; None: nobody knows how many, and the user has to say for how long."""
     train = root.node("train_config")
     batch = _batch(train, images, ledger)
@@ -33,12 +33,12 @@ def learning(root: Node, model: str, images: int | None, ledger: Ledger) -> list
     kind = next((name for name in OPTIMIZERS if optimizer.has(name)), "")
     rates = optimizer.node(kind, "learning_rate") if kind else Node(root.file, "train_config.optimizer")
     num_steps = train.whole("num_steps", 0)
-    course = course_of(rates, num_steps)
-    length = _length(train, model, batch, num_steps or course.total_steps, images, ledger)
+    lr_schedule = read_lr_schedule(rates, num_steps)
+    length = _length(train, model, batch, num_steps or lr_schedule.total_steps, images, ledger)
     if kind:
         _optimizer(optimizer, kind, ledger)
     if kind_of(rates):
-        _rate(rates, course, length, ledger)
+        _rate(rates, lr_schedule, length, ledger)
     _average(optimizer, ledger)
     _decay(root, ledger)
     if train.number("gradient_clipping_by_norm", 0, 0):
@@ -141,24 +141,27 @@ def _decay(root: Node, ledger: Ledger) -> None:
 # --- the rate ---
 
 
-def _rate(rates: Node, course: LrSchedule, length: Length, ledger: Ledger) -> None:
+def _rate(rates: Node, lr_schedule: LrSchedule, length: Length, ledger: Ledger) -> None:
     kind = kind_of(rates)
     inner = rates.node(kind)
     highest = {"cosine_decay_learning_rate": "learning_rate_base", "constant_learning_rate": "learning_rate"}
-    ledger.set("learning_rate", course.rate, inner, highest.get(kind, "initial_learning_rate"), changed=_raised(inner, course))
-    ledger.follow("lr_schedule", _schedule(course, length), inner.path)
-    _warm_up(inner, kind, course, ledger)
+    ledger.set(
+        "learning_rate", lr_schedule.rate, inner, highest.get(kind, "initial_learning_rate"), changed=_raised(inner, lr_schedule)
+    )
+    ledger.follow("lr_schedule", _schedule(lr_schedule, length), inner.path)
+    _warm_up(inner, kind, lr_schedule, ledger)
     if kind == "cosine_decay_learning_rate":
         ends = "the cosine ends with the training"
-        ledger.same_if(course.total_steps == length.total_steps, inner, "total_steps", instead=ends)
+        ledger.same_if(lr_schedule.total_steps == length.total_steps, inner, "total_steps", instead=ends)
         ledger.same_if(not inner.whole("hold_base_rate_steps", 0), inner, "hold_base_rate_steps", instead="it falls at once")
     if kind == "exponential_decay_learning_rate":
         drops = "the rate drops to a tenth where the API's has fallen half way to it"
-        why = f"there is no exponential course here: {drops if course.drops_at_steps else 'it falls by too little to be a tenth'}"
-        to = f'lr_schedule = "{_schedule(course, length)}"'
+        drops = drops if lr_schedule.drops_at_steps else "it falls by too little to be a tenth"
+        why = f"there is no exponential course here: {drops}"
+        to = f'lr_schedule = "{_schedule(lr_schedule, length)}"'
         ledger.changed(inner, "decay_steps", "decay_factor", "staircase", "min_learning_rate", to=to, why=why)
-    if course.drops_at_steps and length.total_steps:
-        _drops(inner, course, length, ledger)
+    if lr_schedule.drops_at_steps and length.total_steps:
+        _drops(inner, lr_schedule, length, ledger)
     elif kind == "manual_step_learning_rate":
         unknown = (
             "without num_steps it is not known where in the training they lie"
@@ -168,35 +171,35 @@ def _rate(rates: Node, course: LrSchedule, length: Length, ledger: Ledger) -> No
         ledger.left_out(inner, "schedule", instead=f"the rate stays: {unknown}")
 
 
-def _schedule(course: LrSchedule, length: Length) -> str:
-    return "constant" if course.schedule == "step" and not length.total_steps else course.schedule
+def _schedule(lr_schedule: LrSchedule, length: Length) -> str:
+    return "constant" if lr_schedule.schedule == "step" and not length.total_steps else lr_schedule.schedule
 
 
-def _raised(inner: Node, course: LrSchedule) -> str:
-    first = inner.number("initial_learning_rate", course.rate)
-    return "" if first == course.rate else f"the highest of the schedule; it begins with {first:g}"
+def _raised(inner: Node, lr_schedule: LrSchedule) -> str:
+    first = inner.number("initial_learning_rate", lr_schedule.rate)
+    return "" if first == lr_schedule.rate else f"the highest of the schedule; it begins with {first:g}"
 
 
-def _warm_up(inner: Node, kind: str, course: LrSchedule, ledger: Ledger) -> None:
+def _warm_up(inner: Node, kind: str, lr_schedule: LrSchedule, ledger: Ledger) -> None:
     names = {"cosine_decay_learning_rate": "warmup_steps", "exponential_decay_learning_rate": "burnin_steps"}
-    ledger.set("warmup_steps", course.warmup_steps, inner, names.get(kind, "warmup"))
-    if course.begins_at:
-        why = f"the rate rises from 0 here, not from {course.begins_at:g}"
+    ledger.set("warmup_steps", lr_schedule.warmup_steps, inner, names.get(kind, "warmup"))
+    if lr_schedule.begins_at:
+        why = f"the rate rises from 0 here, not from {lr_schedule.begins_at:g}"
         ledger.changed(inner, "warmup_learning_rate", "burnin_learning_rate", to="warmup_steps", why=why)
 
 
-def _drops(inner: Node, course: LrSchedule, length: Length, ledger: Ledger) -> None:
-    epochs = drops_at_epochs(course, length.total_steps, length.epochs)
-    why = "" if course.is_exact else "each drop takes a tenth of the rate here: the nearest that can be had"
+def _drops(inner: Node, lr_schedule: LrSchedule, length: Length, ledger: Ledger) -> None:
+    epochs = drops_at_epochs(lr_schedule, length.total_steps, length.epochs)
+    why = "" if lr_schedule.is_exact else "each drop takes a tenth of the rate here: the nearest that can be had"
     ledger.set("lr_milestones", epochs, inner, changed=why)
     to = f"lr_milestones = {epochs}"
     for each in inner.nodes("schedule"):
         step = each.whole("step", 0)
-        if step in course.beyond:
+        if step in lr_schedule.beyond:
             ledger.left_out(each, instead=f"the training ends before step {step:,}, as in the API")
-        elif step in course.drops_at_steps and course.is_exact:
+        elif step in lr_schedule.drops_at_steps and lr_schedule.is_exact:
             ledger.carried(each, to=to)
-        elif step == course.warmup_steps:
+        elif step == lr_schedule.warmup_steps:
             ledger.carried(each, to="learning_rate, warmup_steps")
         else:
             ledger.changed(each, to=to, why=why or "the rate is that of the steps before")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unstall.base.redact.environment import masked, masked_command, masked_source, recorded_variables
+from unstall.base.redact.environment import redact_command, redact_source, redact_value, select_variables
 from unstall.base.redact.text import MASK
 
 HOSTILE_VARIABLES = {
@@ -26,7 +26,7 @@ HOSTILE_VARIABLES = {
 
 
 def test_of_variables_only_those_of_the_list_are_recorded_and_none_that_speaks_of_a_secret() -> None:
-    assert recorded_variables(HOSTILE_VARIABLES) == {}
+    assert select_variables(HOSTILE_VARIABLES) == {}
 
 
 def test_what_can_change_a_training_is_recorded_as_it_is() -> None:
@@ -43,7 +43,7 @@ def test_what_can_change_a_training_is_recorded_as_it_is() -> None:
         "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True,max_split_size_mb:128",
         "MALLOC_ARENA_MAX": "2",
     }
-    assert recorded_variables(good) == dict(sorted(good.items()))
+    assert select_variables(good) == dict(sorted(good.items()))
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_what_can_change_a_training_is_recorded_as_it_is() -> None:
     ],
 )
 def test_what_looks_like_a_secret_is_masked_wherever_it_stands(value: str, secret: str) -> None:
-    assert secret not in recorded_variables({"TF_SOMETHING": value})["TF_SOMETHING"]
-    assert secret not in " ".join(masked_command(["python", "train.py", value]))
-    assert MASK in masked(value)
+    assert secret not in select_variables({"TF_SOMETHING": value})["TF_SOMETHING"]
+    assert secret not in " ".join(redact_command(["python", "train.py", value]))
+    assert MASK in redact_value(value)
 
 
 @pytest.mark.parametrize(
@@ -87,13 +87,13 @@ def test_what_looks_like_a_secret_is_masked_wherever_it_stands(value: str, secre
     ],
 )
 def test_paths_numbers_and_names_of_experiments_are_no_secrets(value: str) -> None:
-    assert masked(value) == value
+    assert redact_value(value) == value
 
 
 def test_a_command_line_is_as_it_was_typed_but_for_secrets() -> None:
     typed = ["python", "train.py", "--batch", "16", "--password", "hunter2", "--api-key=abc", "--hf_token", "x", "--tokenizer", "bpe",
              "--max-tokens", "512", "lr=0.1", "wandb.apiKey=zzz", "--secret", "--lr", "0.1"]  # fmt: skip
-    assert masked_command(typed) == [
+    assert redact_command(typed) == [
         "python", "train.py", "--batch", "16", "--password", MASK, f"--api-key={MASK}", "--hf_token", MASK, "--tokenizer", "bpe",
         "--max-tokens", "512", "lr=0.1", f"wandb.apiKey={MASK}", "--secret", "--lr", "0.1",
     ]  # fmt: skip
@@ -109,7 +109,7 @@ def test_a_source_keeps_its_lines_and_loses_its_secrets() -> None:
         "BATCH = 16  # it's the batch",
         'DATA = "/data/COCO_2017/train2017"',
     ])  # fmt: skip
-    told = masked_source(source)
+    told = redact_source(source)
     assert "hunter2" not in told and "abc123" not in told and "89abcdef" not in told
     assert len(told.split("\n")) == 7
     assert told.endswith('BATCH = 16  # it\'s the batch\nDATA = "/data/COCO_2017/train2017"')

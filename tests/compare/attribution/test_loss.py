@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.compare.records import changed, record
 from unstall.compare.attribution.explanation import ChannelExplanation
-from unstall.compare.comparison import answer, compared
+from unstall.compare.comparison import answer, compare_records
 
 STEPS = range(200)
 
@@ -21,7 +21,7 @@ def names(explained: ChannelExplanation) -> list[str]:
 
 
 def loss_of(after: dict[str, Any]) -> ChannelExplanation:
-    return compared(learning(0.4), after).of_channel("loss")
+    return compare_records(learning(0.4), after).of_channel("loss")
 
 
 def test_the_only_thing_that_enters_the_loss_explains_it() -> None:
@@ -52,10 +52,10 @@ def test_labels_in_the_form_that_another_loss_asks_for_are_its_consequence() -> 
         learning(last, first, batch={"arrays": [array], "values": [values]})
         for last, first, (array, values) in ((0.6, 1.36, number), (0.47, 1.04, ones))
     )
-    found = compared(before, changed(after, loss={"names": ["categoricalhinge"]}))
+    found = compare_records(before, changed(after, loss={"names": ["categoricalhinge"]}))
     assert [each.name for each in found.differences] == ["loss", "labels"]
     assert names(found.of_channel("loss")) == ["loss"]
-    without = compared(before, after)  # the same labels for the same loss are the cause
+    without = compare_records(before, after)  # the same labels for the same loss are the cause
     assert names(without.of_channel("loss")) == ["labels"]
 
 
@@ -71,7 +71,7 @@ def test_the_rate_of_another_optimizer_is_of_another_scale() -> None:
 
 def test_a_loss_that_is_no_number_any_more_is_explained() -> None:
     broken = changed(learning(0.5, optimizer={"learning_rate": 10.0}), figures={"not_finite_since_step": 12})
-    explained = compared(learning(0.4), broken).of_channel("loss")
+    explained = compare_records(learning(0.4), broken).of_channel("loss")
     assert names(explained) == ["learning_rate"]
 
 
@@ -84,15 +84,15 @@ def test_a_run_that_told_hardly_any_loss_is_not_compared_at_another_step() -> No
     assert names(loss_of(short)) == []
 
 
-def ending_unevenly(last: float, first: float, **sections: Any) -> dict[str, Any]:
+def uneven_ends(last: float, first: float, **sections: Any) -> dict[str, Any]:
     """Few losses were told, and the last of them differ widely: where the loss ended is not sure, where it began is."""
     curve = [[step, first] for step in range(8)] + [[249, 20 * last], [499, last]]
     return changed(record(), figures={"curve": curve, "loss_first": first, "loss_last": last}, **sections)
 
 
 def test_another_loss_function_explains_losses_that_began_on_two_scales_and_ended_alike() -> None:
-    before, after = ending_unevenly(0.12, 291.0), ending_unevenly(0.13, 17.0, loss={"names": ["meanabsoluteerror"]})
-    comparison = compared(before, after)
+    before, after = uneven_ends(0.12, 291.0), uneven_ends(0.13, 17.0, loss={"names": ["meanabsoluteerror"]})
+    comparison = compare_records(before, after)
     assert not comparison.moved["loss"].is_clear and comparison.moved["first loss"].is_clear
     (only,) = comparison.of_channel("loss").explanations
     assert (only.difference.name, only.how) == ("loss", "measured")
@@ -100,10 +100,10 @@ def test_another_loss_function_explains_losses_that_began_on_two_scales_and_ende
 
 
 def test_beside_a_figure_that_moved_it_is_never_said_that_nothing_did() -> None:
-    before, after = ending_unevenly(0.12, 291.0), ending_unevenly(0.13, 17.0, optimizer={"learning_rate": 0.1})
-    (line,) = answer(compared(before, after))
+    before, after = uneven_ends(0.12, 291.0), uneven_ends(0.13, 17.0, optimizer={"learning_rate": 0.1})
+    (line,) = answer(compare_records(before, after))
     assert line == "not explained: first loss 291 → 17; it may be: learning rate 0.001 → 0.1"
-    (line,) = answer(compared(before, ending_unevenly(0.13, 17.0, machine={"cores": 2})))
+    (line,) = answer(compare_records(before, uneven_ends(0.13, 17.0, machine={"cores": 2})))
     assert line.endswith("nothing that differs is known to be the cause")
 
 
@@ -112,11 +112,11 @@ def test_changes_of_which_nothing_tells_the_share_get_no_number_of_their_own() -
         learning(0.8),
         learning(0.1, optimizer={"learning_rate": 0.1}, run={"command": ["python", "train.py", "--die"]}),
     )
-    explained = compared(before, after).of_channel("loss")
+    explained = compare_records(before, after).of_channel("loss")
     assert names(explained) == ["learning_rate", "command"]
     words = {each.words for each in explained.explanations}
     assert len(words) == 1, "the same for both: the whole change"
     assert "by this or others (cannot be told apart)" in words.pop()
     assert {(each.as_plain()["amount"], each.as_plain()["share"]) for each in explained.explanations} == {(None, None)}
-    (only,) = compared(before, learning(0.1, optimizer={"learning_rate": 0.1})).of_channel("loss").explanations
+    (only,) = compare_records(before, learning(0.1, optimizer={"learning_rate": 0.1})).of_channel("loss").explanations
     assert only.as_plain()["amount"] < 0 and "apart" not in only.words

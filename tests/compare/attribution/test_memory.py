@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from tests.compare.records import MIB, changed, record
-from unstall.compare.attribution.explanation import ChannelExplanation, told_range
+from unstall.compare.attribution.explanation import ChannelExplanation, format_range
 from unstall.compare.attribution.memory import BEYOND_PLAN
-from unstall.compare.comparison import Comparison, compared
+from unstall.compare.comparison import Comparison, compare_records
 
 ACTIVATIONS = 64.0  # MiB, of the two large layers of a record, at a batch of 16
 
 
 def memory_of(before: dict[str, Any], after: dict[str, Any]) -> ChannelExplanation:
-    return compared(before, after).of_channel("memory")
+    return compare_records(before, after).of_channel("memory")
 
 
 def shown_by_steps(mib: float, **others: Any) -> dict[str, Any]:
@@ -45,8 +45,8 @@ def test_an_amount_that_may_be_wrong_by_more_than_a_tenth_is_told_as_from_where_
 
 
 def test_an_amount_that_chance_may_be_nearly_all_of_is_told_as_the_most_that_it_is() -> None:
-    assert told_range(0.2 * MIB, 50 * MIB) == "up to +50 MiB"
-    assert told_range(-1.5 * 1024 * MIB, -2 * 1024 * MIB) == "−1.5 to −2.0 GiB"
+    assert format_range(0.2 * MIB, 50 * MIB) == "up to +50 MiB"
+    assert format_range(-1.5 * 1024 * MIB, -2 * 1024 * MIB) == "−1.5 to −2.0 GiB"
 
 
 def test_several_changes_share_what_was_measured_by_what_each_does_alone() -> None:
@@ -91,7 +91,7 @@ def test_what_is_left_goes_to_the_one_change_of_which_nothing_is_known() -> None
 
 
 def test_identical_runs_have_no_cause_whatever_memory_did() -> None:
-    comparison = compared(record(), record(peak_mib=2000))
+    comparison = compare_records(record(), record(peak_mib=2000))
     assert comparison.differences == ()
     assert comparison.explanations == []
 
@@ -111,21 +111,21 @@ def test_a_run_that_died_is_explained_by_what_it_would_have_needed() -> None:
 def test_room_that_others_took_is_told_where_a_run_died_of_it() -> None:
     before = record(machine={"available_bytes": 8000 * MIB})
     after = killed(machine={"available_bytes": 700 * MIB})
-    comparison = compared(before, after)
+    comparison = compare_records(before, after)
     assert comparison.differences[0].name == "foreign"
     assert [each.words for each in comparison.of_channel("free").explanations] == ["−7.13 GiB free"]
 
 
 def test_room_that_others_took_is_nothing_where_the_run_was_well() -> None:
     before, after = record(machine={"available_bytes": 60_000 * MIB}), record(machine={"available_bytes": 9000 * MIB})
-    assert compared(before, after).differences == ()
+    assert compare_records(before, after).differences == ()
 
 
 def test_a_plan_says_what_each_change_adds() -> None:
     before = shown_by_steps(900, settings={"batch_size": 16, "optimizer": "sgd"})
     after = shown_by_steps(1300, settings={"batch_size": 32, "optimizer": "adamw"})
     plan = {"batch": 200.0 * MIB, "optimizer": 50.0 * MIB, "": 250.0 * MIB}
-    comparison: Comparison = compared(before, after, lambda _: plan)
+    comparison: Comparison = compare_records(before, after, lambda _: plan)
     found = comparison.of_channel("memory")
     assert amounts(found) == {"batch": pytest.approx(320, 0.01), "optimizer": pytest.approx(80, 0.01)}  # of the 400 measured
     assert {each.how for each in found.explanations} == {"planned"}
@@ -135,7 +135,7 @@ def test_of_two_changes_the_smaller_is_unsure_by_what_the_larger_may_have_too_mu
     before = shown_by_steps(900, settings={"batch_size": 16, "optimizer": "sgd"})
     after = shown_by_steps(1300, settings={"batch_size": 32, "optimizer": "adamw"})
     plan = {"batch": 256.0 * MIB, "optimizer": 16.0 * MIB, "": 272.0 * MIB}
-    larger, smaller = compared(before, after, lambda _: plan).of_channel("memory").explanations
+    larger, smaller = compare_records(before, after, lambda _: plan).of_channel("memory").explanations
     assert larger.unsure / larger.amount < 0.2 < smaller.unsure / smaller.amount
 
 
@@ -144,14 +144,14 @@ def test_a_plan_that_agrees_with_what_was_measured_steadies_it() -> None:
     before = record(settings={"batch_size": 16})
     for measured in (126, 150, 174):
         after = record(settings={"batch_size": 32}, peak_mib=900 + measured)
-        found = compared(before, after, lambda _: {"batch": 150.0 * MIB / BEYOND_PLAN}).of_channel("memory")
+        found = compare_records(before, after, lambda _: {"batch": 150.0 * MIB / BEYOND_PLAN}).of_channel("memory")
         assert amounts(found) == {"batch": pytest.approx(150, rel=0.07)}
         assert not found.left_words
 
 
 def test_a_plan_that_does_not_agree_gives_way_to_what_was_measured() -> None:
     before, after = shown_by_steps(900, settings={"batch_size": 16}), shown_by_steps(1140, settings={"batch_size": 32})
-    found = compared(before, after, lambda _: {"batch": 100.0 * MIB}).of_channel("memory")
+    found = compare_records(before, after, lambda _: {"batch": 100.0 * MIB}).of_channel("memory")
     assert amounts(found) == {"batch": pytest.approx(240)}
 
 

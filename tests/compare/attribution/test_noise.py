@@ -9,7 +9,7 @@ import pytest
 
 from tests.compare.records import MIB, changed, record
 from unstall.compare.attribution import noise
-from unstall.compare.comparison import NOTHING, compared, moved_words, told
+from unstall.compare.comparison import NOTHING, compare_as_plain, compare_records, describe_change
 
 
 def measured(peak_mib: float, *, batch: int = 16, **figures: float) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def test_what_a_compiler_left_by_chance_is_none_of_the_change() -> None:
     moved = noise.memory(before, after)
     assert moved.by == 192 * MIB
     assert "100 MiB more is what the compiler left" in moved.note
-    answer = told(before, changed(after, batch=record(batch=32)["batch"]))["summary"]
+    answer = compare_as_plain(before, changed(after, batch=record(batch=32)["batch"]))["summary"]
     assert any("left in the process" in line for line in answer)
 
 
@@ -103,7 +103,7 @@ def step(seconds: float, busy: float, waiting: float, steps: int = 200, cores: i
 
 def test_a_step_that_waited_for_cores_as_much_as_it_became_slower_is_not_called_slower() -> None:
     before, after = step(0.139, 1.19, 0.12), changed(step(0.244, 0.93, 0.85), optimizer={"learning_rate": 8.0})
-    comparison = compared(before, after)
+    comparison = compare_records(before, after)
     assert not comparison.moved["step"].is_clear and not comparison.moved["compute"].is_clear
     assert "waited for a core 9% of its time and the newer 48%" in comparison.moved["step"].note
     assert not comparison.of_channel("time").left_words
@@ -152,7 +152,7 @@ def test_of_a_few_short_steps_one_pause_of_the_machine_is_a_large_share(steps: i
 
 
 def test_identical_runs_stay_silent_however_busy_the_machine_was() -> None:
-    assert told(step(0.139, 1.19, 0.12), step(0.244, 0.93, 0.85))["summary"] == [NOTHING]
+    assert compare_as_plain(step(0.139, 1.19, 0.12), step(0.244, 0.93, 0.85))["summary"] == [NOTHING]
 
 
 def timed(whole: float, spread: float, crowd: float, waiting: float, computing: float, *unsure: float) -> dict[str, Any]:
@@ -199,11 +199,11 @@ def test_of_a_run_that_was_cut_short_nothing_is_claimed_that_was_not_measured() 
     whole = changed(record(peak_mib=900), figures={"crowded_share": 0.62, "totals_s": {"validation": 0.0}})
     cut = cut_short(560)
     for runs in ((whole, cut), (cut, whole)):
-        plain = told(*runs)
+        plain = compare_as_plain(*runs)
         assert [line.split(":")[0] for line in plain["summary"]] == ["measured in only one of the runs"]
         assert plain["explanations"] == []
         assert "validation" not in plain["summary"][0], "the whole run had none"
-        rows = {row["name"]: moved_words(row) for row in plain["metrics"]}
+        rows = {row["name"]: describe_change(row) for row in plain["metrics"]}
         assert all("not measured" in rows[name] for name in ("step", "host memory"))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.compare.records import SCRIPT, changed, record, source
 from unstall.compare.attribution.explanation import ChannelExplanation
-from unstall.compare.comparison import compared
+from unstall.compare.comparison import compare_records
 
 
 def with_parts(plain: dict[str, Any], **parts: float) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def with_parts(plain: dict[str, Any], **parts: float) -> dict[str, Any]:
 
 
 def time_of(after: dict[str, Any], before: dict[str, Any] | None = None) -> ChannelExplanation:
-    return compared(before or record(), after).of_channel("time")
+    return compare_records(before or record(), after).of_channel("time")
 
 
 def no_prefetch() -> dict[str, Any]:

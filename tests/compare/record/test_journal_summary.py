@@ -22,9 +22,9 @@ def test_one_step_that_was_held_up_makes_the_mean_as_unsure_as_it_moved_it() -> 
 
 
 def test_what_happens_again_and_again_is_sure_once_it_was_seen_often() -> None:
-    few, many = mean_of((0.1, 1), (0.3, 1), (0.1, 1), (0.3, 1)), mean_of(*[(0.1, 1), (0.3, 1)] * 200)
-    assert (few.value, many.value) == pytest.approx((0.2, 0.2))
-    assert few.unsure is not None and many.unsure is not None and many.unsure < few.unsure / 8
+    small, many = mean_of((0.1, 1), (0.3, 1), (0.1, 1), (0.3, 1)), mean_of(*[(0.1, 1), (0.3, 1)] * 200)
+    assert (small.value, many.value) == pytest.approx((0.2, 0.2))
+    assert small.unsure is not None and many.unsure is not None and many.unsure < small.unsure / 8
 
 
 def test_groups_of_many_steps_count_as_many() -> None:

@@ -175,10 +175,10 @@ def test_a_mosaic_covers_the_canvas_and_each_image_touches_the_meeting_point(
     mosaic, rng = Mosaic(), Rng(seed, 0, 0)
     quarters = mosaic.quarters(rng, 320, 240)
     assert sum(area.width * area.height for area in quarters) == 320 * 240
-    meeting = (quarters[0].right, quarters[0].bottom)
+    corner = (quarters[0].right, quarters[0].bottom)
     for quarter, area in enumerate(quarters):
         scene = scene_of(width, height, [], area)
         view = View(View.whole(scene).window, flipped, View.whole(scene).keep)
         target = place(mosaic.seen(view, scene, rng, quarter, (320, 240)), scene, area, "letterbox", False).target
         corners = {(x, y) for x in (target.left, target.right) for y in (target.top, target.bottom)}
-        assert min(abs(x - meeting[0]) + abs(y - meeting[1]) for x, y in corners) <= 1
+        assert min(abs(x - corner[0]) + abs(y - corner[1]) for x, y in corners) <= 1

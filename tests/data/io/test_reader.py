@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.data.dataset_files import put
 from unstall.base.errors import InvalidInputError
 from unstall.data.io import class_lists
-from unstall.data.io.reader import Names, Notes, Unparsable, as_text, quoted, read_bytes, split_name
+from unstall.data.io.reader import Names, Notes, Unparsable, as_text, quote, read_bytes, split_name
 
 
 def test_names_are_told_apart_by_split_then_by_number() -> None:
@@ -60,7 +60,7 @@ def test_a_file_beyond_its_bound_is_refused_and_a_folder_is_no_file(tmp_path: Pa
 
 @given(st.text(max_size=200) | st.integers() | st.binary(max_size=200))
 def test_what_is_quoted_is_short_and_printable(value: object) -> None:
-    shown = quoted(value)
+    shown = quote(value)
     assert len(shown) <= 700 and shown.isprintable()
     shown.encode("utf-8")
 

@@ -14,7 +14,7 @@ from unstall.data import formats
 NAMES = "names: [cat]\n"
 
 
-def kept_apart(tmp_path: Path, yaml: str) -> Path:
+def in_separate_folders(tmp_path: Path, yaml: str) -> Path:
     images = pairs("datasets/mine/images/train/a", "datasets/mine/images/val/b")
     put(tmp_path, images | {"config/mine.yaml": yaml.format(root=tmp_path) + NAMES})
     return tmp_path / "config" / "mine.yaml"
@@ -34,7 +34,7 @@ def test_images_are_where_it_leads_when_the_file_itself_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, yaml: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    data = formats.read(kept_apart(tmp_path, yaml))
+    data = formats.read(in_separate_folders(tmp_path, yaml))
     assert [(example.split, example.count) for example in data.examples] == [("train", 1), ("val", 1)]
     assert [example.origin.file for example in data.examples] == ["labels/train/a.txt", "labels/val/b.txt"]
     assert problems(data) == []
@@ -47,7 +47,7 @@ def test_images_beside_it_are_taken_rather_than_those_of_its_path(tmp_path: Path
 
 
 def test_of_a_folder_nothing_outside_is_read_and_the_way_is_said(tmp_path: Path) -> None:
-    file = kept_apart(tmp_path, "path: {root}/datasets/mine\ntrain: images/train\nval: images/val\n")
+    file = in_separate_folders(tmp_path, "path: {root}/datasets/mine\ntrain: images/train\nval: images/val\n")
     with pytest.raises(InvalidInputError) as refused:
         formats.read(file.parent)
     assert f"its mine.yaml leads to '{tmp_path}/datasets/mine'. Name the file itself, or that folder." in str(refused.value)
@@ -56,12 +56,12 @@ def test_of_a_folder_nothing_outside_is_read_and_the_way_is_said(tmp_path: Path)
 @pytest.mark.parametrize("yaml", ["train: /\n", "path: /\ntrain: .\n"])
 def test_the_whole_machine_is_no_data_set(tmp_path: Path, yaml: str) -> None:
     with pytest.raises(InvalidInputError, match=r"Nothing of .* can be read|There is no image"):
-        formats.read(kept_apart(tmp_path, yaml))
+        formats.read(in_separate_folders(tmp_path, yaml))
 
 
 def test_a_path_of_another_machine_is_named_beside_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError) as refused:
-        formats.read(kept_apart(tmp_path, "path: /content/mine\ntrain: images/train\n"))
+        formats.read(in_separate_folders(tmp_path, "path: /content/mine\ntrain: images/train\n"))
     assert "train: 'images/train' is not there, and neither is 'path', '/content/mine'." in str(refused.value)
 
 

@@ -11,10 +11,10 @@ from tests.data.pipeline.pictures import some_data
 from unstall.data.pipeline import Pipeline, Settings, autotune
 from unstall.data.pipeline.autotune import FIRST, ThreadAutotuner, ThroughputSample
 
-HUNGRY = 1e9  # examples a second that the training could take
+STARVED_TAKES = 1e9  # examples a second that the training could take
 
 
-def after(seconds: int, most: int, makes: Callable[[int], float], takes: float = HUNGRY) -> list[int]:
+def after(seconds: int, most: int, makes: Callable[[int], float], takes: float = STARVED_TAKES) -> list[int]:
     """The hands of each second, where so many make so many examples a second, and the training takes them in batches of ten."""
     now = ThroughputSample(0.0)
     autotuner, counts = ThreadAutotuner(most, now.at), []
@@ -108,7 +108,7 @@ def test_never_more_than_are_allowed_and_never_none(most: int) -> None:
 
 def test_what_those_gone_have_done_stays_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(autotune, "PERIOD_S", 0.0)
-    monkeypatch.setattr(autotune, "IDLE_HANDS", -1.0)
+    monkeypatch.setattr(autotune, "IDLE_THREADS", -1.0)
     monkeypatch.setattr(autotune, "WAITED_SHARE", 1.0)
     data = some_data(tmp_path, 12, 64, 48)
     with Pipeline(data, Settings(batch_size=2, height_px=32, width_px=32, num_input_workers=3)).batches(epochs=10) as stream:

@@ -17,14 +17,14 @@ from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.data.augment.mosaic import Mosaic
 from unstall.data.example import DataSet, Example
 from unstall.data.pipeline import Batch, Pipeline, Settings
-from unstall.data.pipeline.bad_examples import most_bad
+from unstall.data.pipeline.bad_examples import max_bad
 from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.journal.events import Event, ExampleSkipped, WorkerReplaced
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
 
-SETTINGS = Settings(batch_size=4, height_px=64, width_px=80, num_input_workers=2, max_bad_fraction=0.2, most_example_s=0.4)
+SETTINGS = Settings(batch_size=4, height_px=64, width_px=80, num_input_workers=2, max_bad_fraction=0.2, max_example_s=0.4)
 
 
 def with_row(data: DataSet, row: int, bad: Example) -> DataSet:
@@ -125,7 +125,7 @@ def test_one_alone_is_not_too_many_of_a_few_unless_none_is_allowed(tmp_path: Pat
     ("of", "share", "most"), [(1, 0.05, 0.05), (2, 0.05, 1), (19, 0.05, 1), (100, 0.05, 5), (7, 1.0, 7), (100, 0.0, 0)]
 )
 def test_how_many_may_be_bad(of: int, share: float, most: float) -> None:
-    assert most_bad(of, share) == pytest.approx(most)
+    assert max_bad(of, share) == pytest.approx(most)
 
 
 def test_too_many_bad_examples_end_the_run_and_are_named(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_too_many_bad_examples_end_the_run_and_are_named(tmp_path: Path) -> None
 def test_a_decompression_bomb_is_skipped_before_it_is_decoded(tmp_path: Path) -> None:
     data = some_data(tmp_path)
     pipeline = Pipeline(
-        data_set([*data.examples[:11], *some_data(tmp_path / "..", 1, 400, 300).examples]), replace(SETTINGS, most_pixels=50_000)
+        data_set([*data.examples[:11], *some_data(tmp_path / "..", 1, 400, 300).examples]), replace(SETTINGS, max_pixels=50_000)
     )
     run(pipeline)
     assert "400×300 pixels, more than the 50,000 that are allowed" in pipeline.skipped.by_name["000.jpg"]
@@ -189,7 +189,7 @@ def test_storage_that_is_gone_ends_the_run(tmp_path: Path) -> None:
     for item in data.examples:
         item.image.path.unlink()  # type: ignore[union-attr]
         os.mkfifo(item.image.path)  # type: ignore[union-attr]
-    pipeline = Pipeline(data, replace(SETTINGS, max_bad_fraction=1.0, most_example_s=0.05))
+    pipeline = Pipeline(data, replace(SETTINGS, max_bad_fraction=1.0, max_example_s=0.05))
     with pytest.raises(UnstallError, match=r"17 workers hung or died, so it is not single examples: is the storage there\?"):
         run(pipeline)
     for item in data.examples:

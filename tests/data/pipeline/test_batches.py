@@ -151,7 +151,7 @@ def test_boxes_follow_the_pixels_through_everything(tmp_path: Path, kind: str, s
     data = data_set([example(tmp_path / f"{row}.png", 200, 120, [(50 + row * 40, 30, 110 + row * 40, 90)]) for row in range(2)])
     augmentations = tuple(each for each in KINDS[kind] if not isinstance(each, Photometric))
     pipeline_settings = Settings(
-        batch_size=2, height_px=160, width_px=160, augmentations=augmentations, seed=seed, resize=resize, least_kept_share=0
+        batch_size=2, height_px=160, width_px=160, augmentations=augmentations, seed=seed, resize=resize, min_kept_share=0
     )  # type: ignore[arg-type]
     for batch in all_of(data, pipeline_settings):
         for place in range(2):

@@ -34,7 +34,7 @@ data = some_data(folder, 40, 1200, 900)
 if {hangs}:
     os.mkfifo(folder / "pipe.jpg")
     data = data_set([*data.examples[:20], example(folder / "pipe.jpg", 9, 9)])
-batches = Pipeline(data, Settings(batch_size=4, height_px=640, width_px=640, num_input_workers=4, most_example_s=1)).batches(epochs=None)
+batches = Pipeline(data, Settings(batch_size=4, height_px=640, width_px=640, num_input_workers=4, max_example_s=1)).batches(epochs=None)
 next(batches)
 print("one")
 {end}

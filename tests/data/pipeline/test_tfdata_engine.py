@@ -119,7 +119,7 @@ HANGS = """
 import os
 os.mkfifo(folder / "pipe.jpg")
 data = data_set([*data.examples[:15], example(folder / "pipe.jpg", 96, 64)])
-pipeline = Pipeline(data, replace(pipeline_settings, engine="tf.data", most_example_s=0.5, max_bad_fraction=0.2))
+pipeline = Pipeline(data, replace(pipeline_settings, engine="tf.data", max_example_s=0.5, max_bad_fraction=0.2))
 rows = [row for batch in pipeline.batches(epochs=2) for row in batch.rows.tolist()]
 print(len(rows), 15 in rows, list(pipeline.skipped.by_name))
 """

@@ -17,12 +17,12 @@ from unstall.data.synthetic.shapes import Shapes
 
 
 def test_an_example_depends_on_seed_and_index_alone() -> None:
-    few, many = Shapes(3, 96, 64, seed=5), Shapes(1000, 96, 64, seed=5)
+    small, many = Shapes(3, 96, 64, seed=5), Shapes(1000, 96, 64, seed=5)
     for index in (2, 0, 1, 2):
-        one, two = few[index], many[index]
+        one, two = small[index], many[index]
         assert (one.image == two.image).all() and (one.boxes == two.boxes).all() and (one.classes == two.classes).all()
-    assert not (few[0].image == few[1].image).all()
-    assert not (few[0].image == Shapes(3, 96, 64, seed=6)[0].image).all()
+    assert not (small[0].image == small[1].image).all()
+    assert not (small[0].image == Shapes(3, 96, 64, seed=6)[0].image).all()
 
 
 @settings(max_examples=60, deadline=None)

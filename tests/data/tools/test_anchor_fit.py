@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unstall.base.errors import InvalidInputError
-from unstall.data.tools.anchor_fit import ANCHORS, AnchorSet, anchors_of, best_iou, better_anchors, fit, resized, shape_iou
+from unstall.data.tools.anchor_fit import ANCHORS, AnchorSet, anchors_of, best_iou, better_anchors, fit, resize_boxes, shape_iou
 
 
 def laid_out(anchors: AnchorSet, width: int, height: int) -> np.ndarray:
@@ -60,11 +60,11 @@ def test_the_best_anchor_is_the_best_of_all_that_there_are(detector: str) -> Non
 
 def test_boxes_are_resized_as_the_detector_resizes_its_images() -> None:
     boxes, sizes = np.array([[64.0, 48, 320, 240]]), np.array([[640.0, 480]])
-    stretched, size = resized(boxes, sizes, ANCHORS["ssd300_vgg16"])
+    stretched, size = resize_boxes(boxes, sizes, ANCHORS["ssd300_vgg16"])
     assert stretched.tolist() == [[30, 30, 150, 150]] and size.tolist() == [[300, 300]]
-    _, size = resized(boxes, sizes, ANCHORS["retinanet_resnet50_fpn"])
+    _, size = resize_boxes(boxes, sizes, ANCHORS["retinanet_resnet50_fpn"])
     assert size.tolist() == [[1066, 800]]
-    _, size = resized(boxes, np.array([[4000.0, 1000]]), ANCHORS["retinanet_resnet50_fpn"])
+    _, size = resize_boxes(boxes, np.array([[4000.0, 1000]]), ANCHORS["retinanet_resnet50_fpn"])
     assert size.tolist() == [[1333, 333]]
 
 

@@ -13,7 +13,7 @@ from tests.cli.test_cli import as_json, call
 from tests.data.dataset_files import small_set
 from unstall.base.errors import InvalidInputError
 from unstall.data import formats
-from unstall.data.tools.split import assign, checked_shares, divide
+from unstall.data.tools.split import assign, check_shares, divide
 
 SHARES = [0.8, 0.1, 0.1]
 IMAGES = st.lists(st.lists(st.integers(0, 5), max_size=4), min_size=3, max_size=200)
@@ -56,7 +56,7 @@ def test_another_seed_gives_another_division() -> None:
 )
 def test_shares_that_do_not_make_one_are_refused(shares: dict[str, float]) -> None:
     with pytest.raises(InvalidInputError, match="make 1 together"):
-        checked_shares(shares)
+        check_shares(shares)
 
 
 def test_fewer_images_than_splits_are_refused(tmp_path: Path) -> None:

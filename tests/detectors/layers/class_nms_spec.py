@@ -8,7 +8,7 @@ import pytest
 from tests.detectors import ssd_reference as reference
 from tests.detectors.gradients import compiled
 from tests.detectors.layers.random_boxes import array
-from unstall.detectors.layers.nms import suppressed_by_class
+from unstall.detectors.layers.nms import suppress_by_class
 
 
 def crowded(seed: int, anchors: int, classes: int, share: float) -> tuple[np.ndarray, np.ndarray]:
@@ -33,10 +33,10 @@ def crowded(seed: int, anchors: int, classes: int, share: float) -> tuple[np.nda
     ],
 )
 def test_suppression_is_that_of_the_reference(
-    anchors: int, classes: int, share: float, most_candidates: int, most: int, few: int
+    anchors: int, classes: int, share: float, most_candidates: int, most: int, small: int
 ) -> None:
     boxes, scores = crowded(anchors, anchors, classes, share)
-    suppress = compiled(lambda *given: tuple(suppressed_by_class(*given, 0.45, most_candidates, most, few)))
+    suppress = compiled(lambda *given: tuple(suppress_by_class(*given, 0.45, most_candidates, most, small)))
     our_boxes, our_scores, our_classes = (array(each) for each in suppress(boxes, scores))
     assert our_scores.shape == (2, most)
     for image in range(2):

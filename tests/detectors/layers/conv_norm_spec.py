@@ -16,10 +16,10 @@ from unstall.detectors.layers.conv_norm import (
     Conv,
     DepthwiseConv,
     GroupNorm,
-    computed_again,
     leaf_layers,
     max_pool,
     precision,
+    rematerialize,
 )
 
 random = np.random.default_rng(3)
@@ -170,7 +170,7 @@ def test_what_is_computed_again_gives_the_same_and_learns_its_statistics_once() 
     plain = array(block(IMAGE, training=True))
     learned = array(block.norm.moving_mean).copy()
     block.norm.moving_mean.assign(start)
-    assert np.allclose(array(computed_again(block, keras.ops.convert_to_tensor(IMAGE))), plain, atol=1e-5)
+    assert np.allclose(array(rematerialize(block, keras.ops.convert_to_tensor(IMAGE))), plain, atol=1e-5)
     assert np.allclose(array(block.norm.moving_mean), learned, atol=1e-6)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.detectors.layers.random_boxes import array
 from unstall.detectors.layers.conv_norm import leaf_layers
-from unstall.detectors.layers.fpn import Pyramid, enlarged
+from unstall.detectors.layers.fpn import Pyramid, enlarge
 from unstall.detectors.layers.resnet import Norms
 
 random = np.random.default_rng(0)
@@ -17,7 +17,7 @@ random = np.random.default_rng(0)
 def test_it_is_enlarged_to_exactly_that_size_by_the_nearest_pixel(height: int, width: int) -> None:
     x = random.normal(size=(1, 2, 3, 2)).astype(np.float32)
     rows, columns = np.arange(height) * 2 // height, np.arange(width) * 3 // width
-    assert np.array_equal(array(enlarged(x, height, width)), x[:, rows][:, :, columns])
+    assert np.array_equal(array(enlarge(x, height, width)), x[:, rows][:, :, columns])
 
 
 def test_what_is_coarse_reaches_the_fine_levels_and_not_the_other_way() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.detectors.layers.random_boxes import array
-from unstall.detectors.layers.initializers import RandomInitializer, glorot_uniform, he_normal, normal, scaled
+from unstall.detectors.layers.initializers import RandomInitializer, glorot_uniform, he_normal, normal, variance_scaling
 
 SHAPE = (3, 3, 40, 90)
 
@@ -18,7 +18,7 @@ SHAPE = (3, 3, 40, 90)
         (normal(0.03), 0.03),
         (he_normal(), np.sqrt(2 / (9 * 90))),
         (glorot_uniform(), np.sqrt(2 / (9 * 130))),
-        (scaled(1 / 3, "in", is_uniform=True), np.sqrt(1 / 3 / (9 * 40))),
+        (variance_scaling(1 / 3, "in", is_uniform=True), np.sqrt(1 / 3 / (9 * 40))),
     ],
 )
 def test_values_spread_as_asked_for(start: RandomInitializer, deviation: float) -> None:

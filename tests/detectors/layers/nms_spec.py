@@ -7,7 +7,7 @@ from hypothesis import given
 
 from tests.detectors.gradients import compiled
 from tests.detectors.layers.random_boxes import SEEDS, array, boxes, plain_iou, some_examples
-from unstall.detectors.layers.nms import suppressed
+from unstall.detectors.layers.nms import suppress
 
 COUNT, MAX = 24, 10
 
@@ -31,8 +31,8 @@ def greedily(boxes: np.ndarray, scores: np.ndarray, classes: np.ndarray, most_io
     return kept
 
 
-once_compiled = compiled(lambda b, s, c: tuple(suppressed(b, s, c, 0.45, MAX)))
-all_compiled = compiled(lambda b, s, c: tuple(suppressed(b, s, c, 0.45, COUNT)))
+once_compiled = compiled(lambda b, s, c: tuple(suppress(b, s, c, 0.45, MAX)))
+all_compiled = compiled(lambda b, s, c: tuple(suppress(b, s, c, 0.45, COUNT)))
 
 
 @some_examples
@@ -76,7 +76,7 @@ def test_no_two_that_stay_overlap_too_much_and_all_that_go_are_overlapped_by_a_b
 
 def test_boxes_of_different_classes_do_not_touch_each_other() -> None:
     same = np.tile(np.array([[[0, 0, 10, 10]]], np.float32), (1, 3, 1))
-    found = suppressed(same, np.array([[0.9, 0.8, 0.7]], np.float32), np.array([[0, 1, 0]], np.int32), 0.5, 3)
+    found = suppress(same, np.array([[0.9, 0.8, 0.7]], np.float32), np.array([[0, 1, 0]], np.int32), 0.5, 3)
     assert array(found.classes).tolist() == [[0, 1, -1]]
     assert array(found.is_used).tolist() == [[True, True, False]]
 
@@ -85,13 +85,13 @@ def test_a_chain_is_resolved_from_its_best_end() -> None:
     """Each overlaps the next: the second goes, and so the third stays, and so on."""
     chain = np.stack([np.array([4.0 * step, 0, 4.0 * step + 10, 10]) for step in range(8)])[None].astype(np.float32)
     scores = np.linspace(0.9, 0.2, 8)[None].astype(np.float32)
-    found = suppressed(chain, scores, np.zeros((1, 8), np.int32), 0.4, 8)
+    found = suppress(chain, scores, np.zeros((1, 8), np.int32), 0.4, 8)
     assert array(found.boxes)[0, :4, 0].tolist() == [0.0, 8.0, 16.0, 24.0]
     assert array(found.classes).tolist() == [[0, 0, 0, 0, -1, -1, -1, -1]]
 
 
 def test_more_places_than_candidates_are_filled_with_nothing() -> None:
-    found = suppressed(np.array([[[0, 0, 5, 5]]], np.float32), np.array([[0.5]], np.float32), np.array([[2]], np.int32), 0.5, 4)
+    found = suppress(np.array([[[0, 0, 5, 5]]], np.float32), np.array([[0.5]], np.float32), np.array([[2]], np.int32), 0.5, 4)
     assert [array(each).shape for each in found] == [(1, 4, 4), (1, 4), (1, 4)]
     assert array(found.classes).tolist() == [[2, -1, -1, -1]]
 
@@ -101,7 +101,7 @@ def test_other_contents_compile_nothing() -> None:
 
     def counted(b: np.ndarray, s: np.ndarray, c: np.ndarray) -> tuple:
         calls.append(1)
-        return tuple(suppressed(b, s, c, 0.45, MAX))
+        return tuple(suppress(b, s, c, 0.45, MAX))
 
     run = compiled(counted)
     eager = run is counted

@@ -11,6 +11,6 @@ from unstall.detectors.weights import shapes
 
 @pytest.mark.parametrize("variant", [name for name in variants() if name.endswith("_tiny")])
 def test_the_file_of_shapes_is_fresh(variant: str) -> None:
-    known, said = shapes.known()[variant], shapes.of_variant(variant)
+    known, said = shapes.known_variants()[variant], shapes.of_variant(variant)
     found = {key: list(shape) for key, shape in known.shapes.items()}
     assert (known.classes, found) == (said["classes"], said["tensors"]), "Write it: python -m unstall.detectors.weights.shapes"

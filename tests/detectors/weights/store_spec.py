@@ -16,7 +16,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.detectors import build
 from unstall.detectors.detector import Detector
 from unstall.detectors.layers.conv_norm import BatchNorm, Conv, DepthwiseConv
-from unstall.detectors.weights.description import Description, described
+from unstall.detectors.weights.description import Description, read_description
 from unstall.detectors.weights.layout import slots
 from unstall.detectors.weights.store import build_from, load, save, write
 
@@ -109,7 +109,7 @@ def test_a_detector_saved_is_built_again_from_its_file_alone(source: Detector, t
     save(detector, tmp_path / "a.safetensors", names)
     again = build_from(tmp_path / "a.safetensors")
     assert again.settings == detector.settings and again.name == TINY
-    assert described(tmp_path / "a.safetensors")[1].class_names == names
+    assert read_description(tmp_path / "a.safetensors")[1].class_names == names
     assert_same(tensors_of(again), tensors_of(detector))
     with pytest.raises(InvalidInputError, match=r"expected 6, one for each class. Received: 1"):
         save(detector, tmp_path / "b.safetensors", ("cat",))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from unstall.detectors.weights.class_order import in_order, order_of, said
+from unstall.detectors.weights.class_order import describe_order, in_order, order_of
 
 FRESH = -1.0
 
@@ -30,8 +30,8 @@ def test_the_order(in_file: Sequence[str], wanted: Sequence[str], order: list[in
 
 
 def test_what_is_said_of_it() -> None:
-    assert said([1, 0], ["a", "b"]) == "its classes are in another order: each is taken by its name"
-    assert said([0, None], ["a", "b"]) == "its classes have other names: 1 class taken by name, 1 begin fresh: b"
+    assert describe_order([1, 0], ["a", "b"]) == "its classes are in another order: each is taken by its name"
+    assert describe_order([0, None], ["a", "b"]) == "its classes have other names: 1 class taken by name, 1 begin fresh: b"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.config.detectors import variants
 from unstall.detectors.weights import shapes
 from unstall.detectors.weights.compatibility import with_classes
-from unstall.detectors.weights.description import described
+from unstall.detectors.weights.description import read_description
 from unstall.detectors.weights.importer import NAMES, import_checkpoint, import_file, write
 from unstall.detectors.weights.names import BACKBONE_RULES, DETECTOR_RULES, prefixes
 from unstall.detectors.weights.reader import Checkpoint
@@ -33,7 +33,7 @@ def of_shapes(wanted: dict[str, tuple[int, ...]]) -> Checkpoint:
 
 
 def of_variant(variant: str, classes: int | None = None) -> dict[str, tuple[int, ...]]:
-    known = shapes.known()[variant]
+    known = shapes.known_variants()[variant]
     return with_classes(known.shapes, known.classes, known.classes if classes is None else classes)
 
 
@@ -48,7 +48,7 @@ def backbone_of(variant: str) -> dict[str, tuple[int, ...]]:
 
 
 def test_the_shapes_of_every_variant_are_known() -> None:
-    assert list(shapes.known()) == list(variants()), "Write them again: python -m unstall.detectors.weights.shapes"
+    assert list(shapes.known_variants()) == list(variants()), "Write them again: python -m unstall.detectors.weights.shapes"
 
 
 @pytest.mark.parametrize("variant", variants())
@@ -188,7 +188,7 @@ def test_the_file_that_is_written_says_what_it_is(tmp_path: Path) -> None:
     path = torch_file(tmp_path / "tiny.pth", arrays, nested="model", prefix="module.")
     imported = import_file(path)
     write(imported, tmp_path / "tiny.safetensors")
-    stored, description = described(tmp_path / "tiny.safetensors")
+    stored, description = read_description(tmp_path / "tiny.safetensors")
     assert (description.variant, description.settings, description.source) == (TINY, {"classes": 2}, "tiny.pth")
     assert set(stored.tensors) == set(arrays)
     for name, array in arrays.items():
@@ -198,7 +198,7 @@ def test_the_file_that_is_written_says_what_it_is(tmp_path: Path) -> None:
 def test_a_checkpoint_is_no_weights_file_until_it_is_imported(tmp_path: Path) -> None:
     path = torch_file(tmp_path / "a.pth", {"w": np.ones(2, np.float32)})
     with pytest.raises(InvalidInputError, match="Import it first: unstall weights import"):
-        described(path)
+        read_description(path)
 
 
 def test_an_imagenet_mobilenet_is_a_start_for_both_detectors_that_have_one() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.diagnosis.builders import T0, journal, stuck, three
-from tests.diagnosis.workers.builders import JOINS, joins, machine, member, membership, run_group, trains
+from tests.diagnosis.workers.builders import JOINS, joins, machine, member, rank_seen, run_group, trains
 from unstall.diagnosis.causes import address_wrong
 from unstall.diagnosis.findings import diagnose_workers
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
@@ -60,7 +60,7 @@ def test_likely_for_an_address_of_another_machine() -> None:
 
 def test_found_for_a_list_whose_second_address_is_of_nobody() -> None:
     places = ["10.0.0.1:1", "10.0.0.9:1"]
-    pair = [Member(f"run-{number}", joins(), membership(number, 2, "", addresses=places)) for number in (0, 1)]
+    pair = [Member(f"run-{number}", joins(), rank_seen(number, 2, "", addresses=places)) for number in (0, 1)]
     for number, each in enumerate(pair):
         each.journal.extend([machine(number), listens("[::]:1")])
     verdict = address_wrong.examine_workers(run_group(*pair))
@@ -75,18 +75,18 @@ def test_it_explains_why_a_worker_seems_missing() -> None:
 
 
 def test_found_in_one_list_alone() -> None:
-    twice = membership(0, 3, "", addresses=["10.0.0.1:1", "10.0.0.2:1", "10.0.0.1:1"])
+    twice = rank_seen(0, 3, "", addresses=["10.0.0.1:1", "10.0.0.2:1", "10.0.0.1:1"])
     verdict = address_wrong.examine(journal(twice))
     assert isinstance(verdict, Found)
     assert "the list of workers has 10.0.0.1:1 2 times" in verdict.summary
-    mixed = membership(1, 2, "", addresses=["localhost:1", "10.0.0.2:1"])
+    mixed = rank_seen(1, 2, "", addresses=["localhost:1", "10.0.0.2:1"])
     told = stuck(*three(JOINS), phase="", step=-1, now=170)
     told.extend([mixed])
     assert isinstance(address_wrong.examine(told), Found)
 
 
 def test_clear_for_both_names_of_one_machine_while_nobody_waits() -> None:
-    mixed = membership(1, 2, "", addresses=["localhost:1", "10.0.0.2:1"])
+    mixed = rank_seen(1, 2, "", addresses=["localhost:1", "10.0.0.2:1"])
     assert isinstance(address_wrong.examine(journal(mixed)), Clear)
 
 
@@ -110,5 +110,5 @@ def test_clear_for_a_name_which_only_the_others_may_know() -> None:
 
 def test_unknown_without_any_address() -> None:
     assert isinstance(address_wrong.examine_workers(run_group(worker(0, ""), worker(1, ""))), Unknown)
-    assert isinstance(address_wrong.examine(journal(membership(0, 2, ""))), Unknown)
+    assert isinstance(address_wrong.examine(journal(rank_seen(0, 2, ""))), Unknown)
     assert isinstance(address_wrong.examine(journal(machine(0))), Clear)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.diagnosis.builders import T0, journal
-from tests.diagnosis.workers.builders import machine, member, membership, paced, run_group
+from tests.diagnosis.workers.builders import machine, member, paced, rank_seen, run_group
 from unstall.diagnosis.causes import clocks_apart
 from unstall.diagnosis.verdict import Clear, Effect, Found, Unknown
 from unstall.diagnosis.workers.members import Member
@@ -65,7 +65,7 @@ def test_unknown_where_nothing_shows_that_they_wait_for_each_other() -> None:
 
 
 def test_unknown_without_steps_or_with_one_run() -> None:
-    few = [StepsEnded(at=T0 + number, first=number, last=number) for number in range(3)]
-    assert isinstance(clocks_apart.examine_workers(run_group(member(0, journal(*few)), member(1, journal(*few)))), Unknown)
-    assert isinstance(clocks_apart.examine(journal(membership(1))), Unknown)
+    small = [StepsEnded(at=T0 + number, first=number, last=number) for number in range(3)]
+    assert isinstance(clocks_apart.examine_workers(run_group(member(0, journal(*small)), member(1, journal(*small)))), Unknown)
+    assert isinstance(clocks_apart.examine(journal(rank_seen(1))), Unknown)
     assert isinstance(clocks_apart.examine(journal(machine(1))), Clear)

@@ -29,8 +29,8 @@ def test_found_with_the_variable_that_hides_the_card_and_its_line() -> None:
 
 
 def test_clear_where_the_command_itself_asks_for_the_cpu() -> None:
-    by_hand = listed(variables={"JAX_PLATFORMS": "cpu"})
-    assert isinstance(run(CARD, by_hand), Clear)
+    manual = listed(variables={"JAX_PLATFORMS": "cpu"})
+    assert isinstance(run(CARD, manual), Clear)
 
 
 def test_found_in_a_build_without_cuda() -> None:

@@ -88,8 +88,8 @@ def test_clear_for_a_worker_at_rest() -> None:
 
 def test_clear_for_a_child_that_was_started_anew() -> None:
     spawned = dataclasses.replace(FORKED, forked=False)
-    anew = {**main(*TENSORFLOW, py("train.py", "score_fold", 45)), "id": 7}
-    assert isinstance(fork_deadlock.examine(stuck(*three(PARENT), *three(anew, main=False, pid=7), spawned, ASLEEP)), Clear)  # type: ignore[arg-type]
+    restarted = {**main(*TENSORFLOW, py("train.py", "score_fold", 45)), "id": 7}
+    assert isinstance(fork_deadlock.examine(stuck(*three(PARENT), *three(restarted, main=False, pid=7), spawned, ASLEEP)), Clear)  # type: ignore[arg-type]
 
 
 def test_clear_where_the_child_waits_for_the_network_or_sleeps() -> None:

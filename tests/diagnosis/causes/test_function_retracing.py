@@ -22,11 +22,11 @@ def test_found_with_the_function_and_the_argument_that_differs() -> None:
 
 
 def test_found_says_that_it_is_made_anew_or_that_shapes_differ() -> None:
-    anew = function_retracing.examine(journal(started(), inside(), *retraced("made anew")))
+    recreated = function_retracing.examine(journal(started(), inside(), *retraced("made anew")))
     shapes = function_retracing.examine(journal(started(), inside(), *retraced("shape of words")))
-    assert isinstance(anew, Found) and isinstance(shapes, Found)
-    assert "made anew before it was called at train.py:55" in anew.summary
-    assert "outside the loop" in anew.actions[0]
+    assert isinstance(recreated, Found) and isinstance(shapes, Found)
+    assert "made anew before it was called at train.py:55" in recreated.summary
+    assert "outside the loop" in recreated.actions[0]
     assert "shape of `words`" in shapes.summary
 
 

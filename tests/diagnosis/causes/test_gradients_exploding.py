@@ -71,8 +71,8 @@ def test_clear_when_targets_in_the_thousands_are_learned() -> None:
 
 def test_clear_when_nan_comes_out_of_a_calm_training() -> None:
     """A logarithm of 0, a bad row."""
-    calm = [weights(2, 1, weight(step=0.001)), weights(4, 690, weight(step=0.001))]
-    assert isinstance(verdict_of(calm, steps(0, 0, at=1.5, loss=2.3), broke(700), not_finite()), Clear)
+    steady = [weights(2, 1, weight(step=0.001)), weights(4, 690, weight(step=0.001))]
+    assert isinstance(verdict_of(steady, steps(0, 0, at=1.5, loss=2.3), broke(700), not_finite()), Clear)
 
 
 def test_clear_when_the_rate_is_to_blame() -> None:

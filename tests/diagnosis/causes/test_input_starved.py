@@ -18,7 +18,7 @@ from tests.diagnosis.pipeline_events import (
     training,
 )
 from unstall.diagnosis.causes import input_starved, python_in_pipeline
-from unstall.diagnosis.input_starvation import InputStarvation, starved
+from unstall.diagnosis.input_starvation import InputStarvation, find_starvation
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown
 from unstall.journal.events import DeviceSampled, InputDescribed, PipelineMeasured, StallEnded
 
@@ -75,7 +75,7 @@ def test_clear_when_a_few_steps_wait_long() -> None:
 def test_one_long_pause_is_not_shared_out_among_the_steps() -> None:
     before = [steps(first, first + 19, at=3 + first / 10, each_s=0.1, wait_s=0.065) for first in range(20, 200, 20)]
     pause = [steps(200, 219, at=90, each_s=3.0, wait_s=2.9), StallEnded(at=T0 + 90, phase="train", step=205, seconds=58.0)]
-    told = starved(journal(started(), fit(), *before, *pause, now=95))
+    told = find_starvation(journal(started(), fit(), *before, *pause, now=95))
     assert isinstance(told, InputStarvation) and told.wait is not None and told.wait.each_s == pytest.approx(0.065)
 
 
@@ -86,8 +86,8 @@ def test_clear_when_only_the_beginning_was_slow() -> None:
 
 
 def test_nothing_is_said_after_a_few_steps() -> None:
-    few = [steps(number + 2, number + 2, at=number * 0.3 + 1, each_s=0.3, wait_s=0.29) for number in range(8)]
-    assert isinstance(input_starved.examine(journal(started(), fit(0.0), *few, now=4)), Clear)
+    small = [steps(number + 2, number + 2, at=number * 0.3 + 1, each_s=0.3, wait_s=0.29) for number in range(8)]
+    assert isinstance(input_starved.examine(journal(started(), fit(0.0), *small, now=4)), Clear)
 
 
 def test_clear_while_a_cache_fills() -> None:

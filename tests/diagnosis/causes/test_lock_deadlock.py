@@ -144,7 +144,7 @@ def test_unknown_without_stacks() -> None:
     assert lock_deadlock.examine(stuck(refused)) == Unknown("the permission", "sudo")
 
 
-BY_HAND = """\
+MANUAL = """\
 import threading
 
 lock = threading.Lock()
@@ -177,7 +177,7 @@ def taken_again(tmp_path: Path, program: str) -> Found:
 
 
 def test_says_the_line_that_took_the_lock_and_no_with_where_there_is_none(tmp_path: Path) -> None:
-    verdict = taken_again(tmp_path, BY_HAND)
+    verdict = taken_again(tmp_path, MANUAL)
     assert verdict.certainty is Certainty.CERTAIN
     assert "save.py:9, after `lock.acquire()` in line 7" in verdict.summary
     said = " ".join([verdict.summary, *(each.claim for each in verdict.evidence), *(each.action for each in verdict.remedies)])
@@ -187,7 +187,7 @@ def test_says_the_line_that_took_the_lock_and_no_with_where_there_is_none(tmp_pa
 
 
 def test_says_the_with_that_took_the_lock_where_there_is_one(tmp_path: Path) -> None:
-    program = BY_HAND.replace("    lock.acquire()\n    print", "    with lock:\n      print", 1).replace(
+    program = MANUAL.replace("    lock.acquire()\n    print", "    with lock:\n      print", 1).replace(
         "    flush", "      flush", 1
     )
     verdict = taken_again(tmp_path, program)
@@ -196,5 +196,5 @@ def test_says_the_with_that_took_the_lock_where_there_is_one(tmp_path: Path) -> 
 
 
 def test_likely_where_the_lock_may_not_have_been_taken(tmp_path: Path) -> None:
-    program = BY_HAND.replace("    lock.acquire()\n    print", "    lock.acquire(timeout=5)\n    print", 1)
+    program = MANUAL.replace("    lock.acquire()\n    print", "    lock.acquire(timeout=5)\n    print", 1)
     assert taken_again(tmp_path, program).certainty is Certainty.LIKELY

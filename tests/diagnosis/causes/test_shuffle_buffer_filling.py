@@ -43,9 +43,9 @@ def test_nothing_is_said_before_the_speed_is_known() -> None:
 
 
 def test_a_buffer_larger_than_the_data_fills_with_the_data() -> None:
-    few = [stage("TensorSlice", 10), stage("Shuffle", 12, buffer_size=20_000, elements=1_500)]
+    small = [stage("TensorSlice", 10), stage("Shuffle", 12, buffer_size=20_000, elements=1_500)]
     events = [
-        measured(at, [node("TensorSlice", at * 100), node("Shuffle", 0, buffered=at * 100), node("Root", 0)], few, since=0.0)
+        measured(at, [node("TensorSlice", at * 100), node("Shuffle", 0, buffered=at * 100), node("Root", 0)], small, since=0.0)
         for at in (5, 10, 14)
     ]
     assert isinstance(shuffle_buffer_filling.examine(journal(started(), *events, now=15)), Clear)

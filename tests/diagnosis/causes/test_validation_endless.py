@@ -53,11 +53,11 @@ def test_found_in_a_loop_of_ones_own_that_has_gone_over_its_data_many_times() ->
 
 
 def test_clear_in_a_loop_of_ones_own_that_may_be_left_by_a_break() -> None:
-    few_passes = validating(500, 60.0, api="own_loop", batches=-1, batches_per_pass=188)
+    short_passes = validating(500, 60.0, api="own_loop", batches=-1, batches_per_pass=188)
     soon = validating(500, 8.0, api="own_loop", batches=-1, batches_per_pass=10)
     unknown_length = validating(500, 60.0, api="own_loop", batches=-1)
     left = validating(500, 60.0, ended=True, api="own_loop", batches=-1, batches_per_pass=10)
-    for journal_ in (few_passes, soon, unknown_length, left):
+    for journal_ in (short_passes, soon, unknown_length, left):
         assert isinstance(validation_endless.examine(journal_), Clear)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.diagnosis.builders import T0, journal
-from tests.diagnosis.workers.builders import machine, member, membership, run_group, trains
+from tests.diagnosis.workers.builders import machine, member, rank_seen, run_group, trains
 from unstall.diagnosis.causes import versions_differ
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown
 from unstall.diagnosis.workers.members import Member
@@ -61,5 +61,5 @@ def test_clear_for_jobs_that_run_other_scripts() -> None:
 
 def test_unknown_where_nothing_was_written_down_or_with_one_run() -> None:
     assert isinstance(versions_differ.examine_workers(run_group(member(0), member(1))), Unknown)
-    assert isinstance(versions_differ.examine(journal(membership(1))), Unknown)
+    assert isinstance(versions_differ.examine(journal(rank_seen(1))), Unknown)
     assert isinstance(versions_differ.examine(journal(machine(1))), Clear)

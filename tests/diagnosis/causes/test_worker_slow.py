@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.diagnosis.builders import T0, host, journal, main, py, stacks
-from tests.diagnosis.workers.builders import REDUCES, machine, member, membership, paced, run_group
+from tests.diagnosis.workers.builders import REDUCES, machine, member, paced, rank_seen, run_group
 from unstall.diagnosis.causes import worker_slow
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown
 from unstall.diagnosis.workers.members import Member
@@ -25,8 +25,8 @@ from unstall.journal.events import (
 COMPUTES = main(py("train.py", "augment", 50), py("train.py", "<module>", 70))
 
 
-def worker(number: int, *events: Event, of: int = 2, **pace: float) -> Member:
-    return member(number, journal(*paced(**pace), *events), of=of)  # type: ignore[arg-type]
+def worker(number: int, *events: Event, of: int = 2, **step_times: float) -> Member:
+    return member(number, journal(*paced(**step_times), *events), of=of)  # type: ignore[arg-type]
 
 
 def examined(*workers: Member) -> object:
@@ -206,16 +206,16 @@ def test_what_the_supervisor_of_several_has_found_is_found_in_its_own_journal_un
         at=T0 + 50, worker=1, of=2, how="slows", why="Worker 1 holds the other.", evidence=["a step takes 400 ms"], do=["look"],
         certainty="likely", stack=["read (disk.py:3)", "rows (loader.py:9)"],
     )  # fmt: skip
-    verdict = worker_slow.examine(journal(membership(0), told))
+    verdict = worker_slow.examine(journal(rank_seen(0), told))
     assert isinstance(verdict, Found) and verdict.certainty is Certainty.LIKELY and verdict.actions == ("look",)
     claims = [evidence.claim for evidence in verdict.evidence]
     assert claims == ["a step takes 400 ms", "it was at read (disk.py:3) < rows (loader.py:9)"]
     over = WorkerRecovered(at=T0 + 60, worker=1, of=2, seconds=10.0)
-    assert isinstance(worker_slow.examine(journal(membership(0), told, over)), Clear)
-    assert isinstance(worker_slow.examine(journal(membership(0), replace(told, how="died"))), Unknown)
+    assert isinstance(worker_slow.examine(journal(rank_seen(0), told, over)), Clear)
+    assert isinstance(worker_slow.examine(journal(rank_seen(0), replace(told, how="died"))), Unknown)
 
 
 def test_unknown_with_too_few_steps_or_one_run() -> None:
     assert isinstance(examined(worker(0, groups=5), worker(1, groups=5)), Unknown)
-    assert isinstance(worker_slow.examine(journal(membership(1), machine(1))), Unknown)
+    assert isinstance(worker_slow.examine(journal(rank_seen(1), machine(1))), Unknown)
     assert isinstance(worker_slow.examine(journal(machine(1))), Clear)

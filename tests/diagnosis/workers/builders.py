@@ -16,7 +16,7 @@ JOINS = main(lib("torch/distributed/distributed_c10d.py", "init_process_group"),
 LOADS = main(py("/usr/lib/python3.11/socket.py", "readinto"), py("loader.py", "rows", 12), py("train.py", "<module>", 70))
 
 
-def membership(worker: int | None = 0, of: int | None = 2, coordinator: str = COORDINATOR, **more: Any) -> MembershipSeen:
+def rank_seen(worker: int | None = 0, of: int | None = 2, coordinator: str = COORDINATOR, **more: Any) -> MembershipSeen:
     return MembershipSeen(at=T0, pid=1, told_by="RANK", worker=worker, of=of, coordinator=coordinator, **more)
 
 
@@ -35,7 +35,7 @@ def member(
     **more: Any,
 ) -> Member:
     kept = told if told is not None else trains()
-    place = membership(worker, of, coordinator)
+    place = rank_seen(worker, of, coordinator)
     kept.extend([place, on or machine(worker)])
     return Member(f"run-{worker}", kept, place, **more)
 

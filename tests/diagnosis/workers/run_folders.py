@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.diagnosis.builders import FOLDER, T0, host, stalled, steps, three
-from tests.diagnosis.workers.builders import LOADS, REDUCES, STEP, machine, membership
+from tests.diagnosis.workers.builders import LOADS, REDUCES, STEP, machine, rank_seen
 from unstall.journal.events import Event, ProgramStarted, RunStarted, ThreadStack
 from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import JournalWriter
@@ -26,7 +26,7 @@ def written_worker(home: Path, worker: int, thread: ThreadStack, of: int = 2, na
     run = RunFolder(home / (name or f"2026-11-15-12000{worker}-train"))
     began = RunStarted(at=T0, mode="run", command=["python", "train.py"], folder=FOLDER, pid=1)
     idle = [host(second) for second in range(101, 112)]
-    place = [membership(worker, of), machine(worker)]
+    place = [rank_seen(worker, of), machine(worker)]
     write(run.journal_path("watcher", 2), began, *place, *idle, stalled(since=100, at=108), *three(thread))
     write(run.journal_path("inside", 1), ProgramStarted(at=T0, pid=1, python="3.11.7"), steps(300, 380, at=100))
     return run

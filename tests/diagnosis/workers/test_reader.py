@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.diagnosis.builders import FOLDER, T0, host, main, py, stacks, stalled, steps
-from tests.diagnosis.workers.builders import membership
+from tests.diagnosis.workers.builders import rank_seen
 from tests.diagnosis.workers.run_folders import LOADS, REDUCES, STEP, write, written_worker
 from unstall.base.errors import RunNotFoundError
 from unstall.diagnosis.findings import diagnose_workers
 from unstall.diagnosis.workers.activity import Activity, place_of
 from unstall.diagnosis.workers.follower import find_run_groups
-from unstall.diagnosis.workers.members import put_together
-from unstall.diagnosis.workers.reader import found_runs, members_of, read_members
+from unstall.diagnosis.workers.members import group_members
+from unstall.diagnosis.workers.reader import find_runs, members_of, read_members
 from unstall.journal.events import ProgramStarted, RunStarted, VerdictReached
 from unstall.journal.run_folder import RunFolder
 
@@ -23,8 +23,8 @@ def test_a_folder_that_holds_runs_gives_them_all(tmp_path: Path) -> None:
     written_worker(tmp_path, 0, REDUCES)
     written_worker(tmp_path, 1, LOADS)
     (tmp_path / "notes").mkdir()
-    found = found_runs([f"{tmp_path}/"])
-    run_group = put_together(read_members(found)).run_groups[0]
+    found = find_runs([f"{tmp_path}/"])
+    run_group = group_members(read_members(found)).run_groups[0]
     assert [(member.name, place_of(member).where) for member in run_group.members] == [
         ("worker 0", "train.py:36"),
         ("worker 1", "loader.py:12"),
@@ -33,12 +33,12 @@ def test_a_folder_that_holds_runs_gives_them_all(tmp_path: Path) -> None:
 
 def test_a_run_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     run = written_worker(tmp_path, 0, REDUCES)
-    assert [each.path for each in found_runs([str(run.path), f"{tmp_path}/"])] == [run.path]
+    assert [each.path for each in find_runs([str(run.path), f"{tmp_path}/"])] == [run.path]
 
 
 def test_a_folder_without_any_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunNotFoundError, match="holds no run"):
-        found_runs([f"{tmp_path}/"])
+        find_runs([f"{tmp_path}/"])
 
 
 def test_one_run_with_the_journals_of_several_workers(tmp_path: Path) -> None:
@@ -51,11 +51,11 @@ def test_one_run_with_the_journals_of_several_workers(tmp_path: Path) -> None:
     began = RunStarted(at=T0, mode="run", command=["torchrun", "train.py"], folder=FOLDER, pid=10)
     write(run.journal_path("watcher", 2), began, *[host(at) for at in range(101, 112)], stalled(since=100, at=108), *seen)
     for worker, pid in enumerate((11, 12)):
-        told = [ProgramStarted(at=T0, pid=pid), membership(worker), steps(300, 380, at=100)]
+        told = [ProgramStarted(at=T0, pid=pid), rank_seen(worker), steps(300, 380, at=100)]
         write(run.journal_path("inside", pid), *told)
     first, second = members_of(run)
     assert (place_of(first).doing, place_of(second).doing) == (Activity.COLLECTIVE, Activity.STANDS)
-    root = diagnose_workers(put_together([first, second]).run_groups[0]).root
+    root = diagnose_workers(group_members([first, second]).run_groups[0]).root
     assert root is not None and (root.cause, root.found.where) == ("collective_stuck", "train.py:90")
 
 
@@ -78,7 +78,7 @@ def test_a_machine_with_several_further_workers_has_them_in_the_folder_of_its_fi
 def test_a_machine_without_the_first_worker_has_the_journals_of_its_own(tmp_path: Path) -> None:
     written_worker(tmp_path / "run" / "workers", 2, REDUCES, name="2")
     written_worker(tmp_path / "run" / "workers" / "2" / "workers", 3, LOADS, name="3")
-    found = found_runs([str(tmp_path / "run")])
+    found = find_runs([str(tmp_path / "run")])
     assert [member.worker for member in read_members(found)] == [2, 3]
 
 
@@ -97,7 +97,7 @@ def test_of_very_many_only_those_are_read_that_say_something(tmp_path: Path, mon
     assert root is not None and (root.cause, root.found.where) == ("collective_stuck", "loader.py:12")
 
 
-def test_among_many_runs_a_small_crew_is_read_whole(tmp_path: Path) -> None:
+def test_among_many_runs_a_small_group_is_read_whole(tmp_path: Path) -> None:
     written_worker(tmp_path, 0, REDUCES)
     written_worker(tmp_path, 1, LOADS)
     (run_group,), _ = find_run_groups(tmp_path)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from unstall.diagnosis.workers.blocker import End, Look, first_to_fail, held_up_by, is_waiting, stopped
+from unstall.diagnosis.workers.blocker import End, Look, find_awaited, find_stopped, first_to_fail, is_waiting
 
 WAITS = Look(0, state="S", phase="train", steps_done=12, silent_s=9.0, waits_for_others=True)
 
@@ -30,28 +30,28 @@ def others(*changes: dict[str, Any]) -> list[Look]:
 )
 def test_the_one_that_differs_is_named_with_what_tells_it_apart(change: dict[str, Any], how: str, why: str) -> None:
     looks = others({}, change, {})
-    named = stopped(looks) or held_up_by(looks)
+    named = find_stopped(looks) or find_awaited(looks)
     assert named is not None
     assert (named.worker, named.how) == (1, how) and why in named.why
 
 
 def test_where_nothing_tells_them_apart_nobody_is_named() -> None:
-    assert held_up_by(others({}, {}, {})) is None
-    assert held_up_by(others({"steps_done": 11}, {"steps_done": 11}, {})) is None
-    assert held_up_by(others({"waits_for_others": None}, {"waits_for_others": None})) is None
+    assert find_awaited(others({}, {}, {})) is None
+    assert find_awaited(others({"steps_done": 11}, {"steps_done": 11}, {})) is None
+    assert find_awaited(others({"waits_for_others": None}, {"waits_for_others": None})) is None
 
 
 def test_while_one_computes_nobody_stands_still() -> None:
     """It may be compiling, for minutes, when another has long done so."""
-    assert held_up_by(others({}, {"is_busy": True, "waits_for_others": False, "steps_done": 0}, {})) is None
+    assert find_awaited(others({}, {"is_busy": True, "waits_for_others": False, "steps_done": 0}, {})) is None
 
 
 def test_one_alone_holds_nobody_up() -> None:
-    assert held_up_by(others({"waits_for_others": False})) is None
+    assert find_awaited(others({"waits_for_others": False})) is None
 
 
 def test_of_two_only_one_of_whom_was_seen_the_one_that_waits_is_not_named() -> None:
-    named = held_up_by(others({}, {"waits_for_others": None, "steps_done": 10}))
+    named = find_awaited(others({}, {"waits_for_others": None, "steps_done": 10}))
     assert named is not None and named.worker == 1
 
 

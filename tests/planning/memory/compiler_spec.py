@@ -12,8 +12,8 @@ import pytest
 from unstall.config.settings import Settings
 from unstall.detectors import build
 from unstall.planning.memory import devices, estimate
-from unstall.planning.memory.compiler import GIVEN, can_compile, compiled, target_text
-from unstall.planning.memory.estimate import estimated
+from unstall.planning.memory.compiler import GIVEN, can_compile, compile_step, target_text
+from unstall.planning.memory.estimate import estimate_step
 from unstall.training.step.activations import batch_shapes, layers_of
 from unstall.training.step.step import Step
 from unstall.training.step.train_step_jax import JaxTrainStep
@@ -37,15 +37,15 @@ def batch() -> dict[str, np.ndarray]:
 
 
 def test_a_plan_for_the_cores_is_the_figure_of_the_step_that_runs(detector: object, batch: dict[str, np.ndarray]) -> None:
-    answer = compiled(detector, SETTINGS, "training", {})
+    answer = compile_step(detector, SETTINGS, "training", {})
     step = Step(detector, SETTINGS, total_steps=2)
-    assert isinstance(step.stepping, JaxTrainStep)
-    live = sum(array.nbytes for array in (*step.stepping.state.values(), *step.stepping.fixed.values()))
+    assert isinstance(step.train_step, JaxTrainStep)
+    live = sum(array.nbytes for array in (*step.train_step.state.values(), *step.train_step.fixed.values()))
     numbers = 1024  # bytes: counts of updates, the rate, the key
     assert answer.state <= live <= answer.state + numbers
     fed = sum(array.nbytes for array in batch.values())
     assert live + fed <= answer.said["argument"] <= live + fed + numbers
-    running = step.stepping.lowered(batch).compile().memory_analysis()
+    running = step.train_step.lowered(batch).compile().memory_analysis()
     assert answer.said["temp"] == running.temp_size_in_bytes
     assert answer.need == answer.weights + answer.gradients + answer.optimizer + answer.activations + answer.input
     assert answer.activations > 0 and answer.input == fed
@@ -62,25 +62,25 @@ def test_layers_are_listed_by_what_they_put_out(detector: Any) -> None:
 
 
 def test_an_estimate_grows_with_the_batch_and_knows_remat(detector: object) -> None:
-    small, large = (estimated(detector, replace(SETTINGS, batch_size=size), "training") for size in (4, 8))
+    small, large = (estimate_step(detector, replace(SETTINGS, batch_size=size), "training") for size in (4, 8))
     assert large.activations == pytest.approx(2 * small.activations, rel=0.01) and large.weights == small.weights
-    assert estimated(detector, replace(SETTINGS, remat=True), "training").need < small.need
-    assert estimated(detector, SETTINGS, "evaluation").need < small.need
+    assert estimate_step(detector, replace(SETTINGS, remat=True), "training").need < small.need
+    assert estimate_step(detector, SETTINGS, "evaluation").need < small.need
 
 
 def test_on_cores_more_is_held_and_regions_are_read_all_at_once(detector: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert estimated(detector, SETTINGS, "training", "jax").need > 1.5 * estimated(detector, SETTINGS, "training").need
+    assert estimate_step(detector, SETTINGS, "training", "jax").need > 1.5 * estimate_step(detector, SETTINGS, "training").need
     two_stages = build("faster_rcnn_tiny", image_px=IMAGE_PX)
-    few = replace(SETTINGS, model="faster_rcnn_tiny", batch_size=2)
-    whole = estimated(two_stages, few, "training", "jax").need
+    small = replace(SETTINGS, model="faster_rcnn_tiny", batch_size=2)
+    whole = estimate_step(two_stages, small, "training", "jax").need
     monkeypatch.setitem(estimate.READ_ON_CORES, "jax", {"training": 0.0})
     regions = 32 * (7 * 2) ** 2 * 32  # readings of an image, of each channel
-    assert whole - estimated(two_stages, few, "training", "jax").need == pytest.approx(2.4 * 2 * regions * 4 * 4, abs=1)
+    assert whole - estimate_step(two_stages, small, "training", "jax").need == pytest.approx(2.4 * 2 * regions * 4 * 4, abs=1)
 
 
 @pytest.mark.skipif(not can_compile(for_card=True), reason="the compiler for cards is not installed")
 def test_a_step_is_compiled_for_a_card_that_is_not_here(detector: object) -> None:
-    answer = compiled(detector, SETTINGS, "training", devices.cards()["t4"])
+    answer = compile_step(detector, SETTINGS, "training", devices.cards()["t4"])
     assert answer.need > answer.state and answer.activations > 0
 
 

@@ -15,29 +15,29 @@ GIB = 2**30
 
 
 def test_a_card_of_the_table_is_not_here_and_nobody_else_is_on_it() -> None:
-    card = devices.named("h200")
+    card = devices.find_device("h200")
     assert (card.kind, card.is_here, card.held_bytes) == ("cuda", False, 0)
     assert 139 * GIB < card.free_bytes < card.memory_bytes < 142 * GIB
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("H200", "h200"), ("a100-40GB", "a100_40gb"), ("RTX 4090", "rtx_4090")])
 def test_names_are_taken_as_people_write_them(typed: str, meant: str) -> None:
-    assert devices.named(typed).name == meant
+    assert devices.find_device(typed).name == meant
 
 
 def test_a_card_that_is_not_in_the_table_is_refused_with_the_nearest() -> None:
     with pytest.raises(InvalidInputError, match=r"There is no device 'h20'.*Did you mean 'h200'\? Devices: cpu, .*t4"):
-        devices.named("h20")
+        devices.find_device("h20")
 
 
 def test_bfloat16_is_for_cards_that_multiply_it() -> None:
-    assert devices.named("a100").has_bfloat16
-    assert not devices.named("t4").has_bfloat16
-    assert not devices.named("cpu").has_bfloat16
+    assert devices.find_device("a100").has_bfloat16
+    assert not devices.find_device("t4").has_bfloat16
+    assert not devices.find_device("cpu").has_bfloat16
 
 
 def test_the_cores_of_this_machine_have_its_memory() -> None:
-    cpu = devices.named("cpu")
+    cpu = devices.find_device("cpu")
     assert cpu.is_here and 0 < cpu.free_bytes <= cpu.memory_bytes
 
 
@@ -54,7 +54,7 @@ def test_a_table_of_a_user_is_checked_figure_by_figure(change: dict[str, object]
     table = tmp_path / "cards.json"
     table.write_text(json.dumps({"mine": {**devices.cards()["t4"], **change}}))
     with pytest.raises(InvalidInputError, match=f"cards.json: mine: {said}"):
-        devices.named("mine", table)
+        devices.find_device("mine", table)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_a_table_that_is_none_is_refused(text: str | None, said: str, tmp_path: 
 def test_a_table_of_a_user_takes_the_place_of_ours(tmp_path: Path) -> None:
     table = tmp_path / "cards.json"
     table.write_text(json.dumps({"mine": {**devices.cards()["t4"], "memory_bytes": 7 * GIB}}))
-    assert devices.named("mine", table).memory_bytes == 7 * GIB
+    assert devices.find_device("mine", table).memory_bytes == 7 * GIB
     with pytest.raises(InvalidInputError, match="Devices: cpu, mine"):
-        devices.named("h200", table)
+        devices.find_device("h200", table)
 
 
 @pytest.mark.parametrize(

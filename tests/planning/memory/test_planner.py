@@ -23,8 +23,8 @@ from unstall.planning.memory.planner import ERRORS, plan, source_for, step_need
 
 GIB, MIB = 2**30, 2**20
 SETTINGS = Settings(model="retinanet_resnet50_fpn", backend="jax", batch_size=16, num_input_workers=1)
-H200 = devices.named("h200")
-CORES = devices.named("cpu")
+H200 = devices.find_device("h200")
+CORES = devices.find_device("cpu")
 
 
 def answer_of(question: Question, per_image: int = 400 * MIB) -> Answer:
@@ -219,7 +219,7 @@ def test_a_quick_plan_is_an_estimate_where_there_is_room_and_exact_where_there_i
 @given(per_image=st.integers(1, 200 * GIB), name=st.sampled_from(["h200", "a100", "t4"]), batch_size=st.integers(1, 48))
 def test_what_is_promised_fits_with_room_for_the_error(known: Known, per_image: int, name: str, batch_size: int) -> None:
     known.per_image = per_image
-    device = devices.named(name)
+    device = devices.find_device(name)
     made: MemoryPlan = plan(changed(SETTINGS, {"batch_size": batch_size}), device)
     need = made.tried[-1].need_bytes
     promised = need * (1 + made.error) <= made.usable_bytes + 2

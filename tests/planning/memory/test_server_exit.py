@@ -67,14 +67,14 @@ def stopped(client: subprocess.Popen[str]) -> psutil.Process:
     while client.poll() is None:
         for child in psutil.Process(client.pid).children():
             if server.__name__ in child.cmdline():
-                wait_until_it_is_begun(child)
+                wait_until_started(child)
                 child.suspend()
                 return child
         time.sleep(0.02)
     raise AssertionError(f"nobody was asked: exit code {client.returncode}")
 
 
-def wait_until_it_is_begun(process: psutil.Process) -> None:
+def wait_until_started(process: psutil.Process) -> None:
     """It has loaded what it asks for its end by, and is on its way to the framework."""
     while not any("torch" in each.path or "numpy" in each.path for each in process.memory_maps()):
         time.sleep(0.02)

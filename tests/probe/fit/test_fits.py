@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.probe.watched_programs import Parts, Told, facts
+from tests.probe.watched_programs import Parts, WatchedProgram, facts
 from unstall.journal.events import CallbacksTimed, ErrorRaised, FitBegan, FitEnded, InputDescribed, StepsEnded
 
 pytestmark = pytest.mark.tensorflow
@@ -10,7 +10,7 @@ PARTS = Parts()
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+def told(tmp_path_factory: pytest.TempPathFactory) -> WatchedProgram:
     return PARTS.watched(tmp_path_factory.mktemp("fits"))
 
 
@@ -23,7 +23,7 @@ SHORT_STEPS = PARTS.add("""
 """)
 
 
-def test_short_steps_are_told_together_and_none_is_lost(told: Told) -> None:
+def test_short_steps_are_told_together_and_none_is_lost(told: WatchedProgram) -> None:
     groups = [group for group in told.during(SHORT_STEPS).of(StepsEnded) if group.phase == "train"]
     assert [group.first for group in groups[1:]] == [group.last + 1 for group in groups[:-1]]
     assert groups[0].first == 0
@@ -45,7 +45,7 @@ EVALUATES = PARTS.add("""
 """)
 
 
-def test_an_evaluation_after_a_batch_does_not_spoil_the_losses(told: Told) -> None:
+def test_an_evaluation_after_a_batch_does_not_spoil_the_losses(told: WatchedProgram) -> None:
     """It sets Keras's metrics back, so that the mean of the epoch begins anew."""
     groups = told.during(EVALUATES).of(StepsEnded)
     losses = [group.loss for group in groups if group.phase == "train" and group.loss is not None]
@@ -60,7 +60,7 @@ EAGER = PARTS.add("""
 """)
 
 
-def test_an_eager_step_is_profiled(told: Told) -> None:
+def test_an_eager_step_is_profiled(told: WatchedProgram) -> None:
     profile = facts(told.during(EAGER), "eager")[-1]
     assert (profile["why"], profile["where"]) == ("run_eagerly", told.line("EAGER"))
     assert profile["operations"] > 50
@@ -82,7 +82,7 @@ ENDLESS = PARTS.add("""
 """)
 
 
-def test_validation_data_without_end_and_a_generator_known_by_its_source(told: Told) -> None:
+def test_validation_data_without_end_and_a_generator_known_by_its_source(told: WatchedProgram) -> None:
     inputs = told.during(ENDLESS).of(InputDescribed)
     (described,) = [event for event in inputs if event.role == "validate"]
     assert described.batches == -1
@@ -104,14 +104,14 @@ MADE_AHEAD = """
 
     model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(8), Slow(), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
-    model.fit(tf.data.Dataset.range(60).map(batch)AHEAD, epochs=1, verbose=0)
+    model.fit(tf.data.Dataset.range(120).map(batch)AHEAD, epochs=1, verbose=0)
 """
 BY_THE_PROGRAM = PARTS.add(MADE_AHEAD.replace("AHEAD", ".prefetch(4)"))
 BY_TENSORFLOW = PARTS.add(MADE_AHEAD.replace("AHEAD", ""))
 
 
 @pytest.mark.parametrize("part", [BY_THE_PROGRAM, BY_TENSORFLOW], ids=["by_the_program", "by_tensorflow"])
-def test_a_batch_that_is_made_ahead_is_not_waited_for(part: int, told: Told) -> None:
+def test_a_batch_that_is_made_ahead_is_not_waited_for(part: int, told: WatchedProgram) -> None:
     """Making a batch takes some 60 % of a step. Fetched ahead, by the program or by TensorFlow itself, it costs no wait."""
     groups = [group for group in told.during(part).of(StepsEnded) if group.first >= 8 and group.wait_s is not None]
     each = sum(group.wait_s or 0.0 for group in groups) / sum(group.waited_steps for group in groups)
@@ -178,7 +178,7 @@ CALLBACKS = PARTS.add("""
 """)
 
 
-def test_a_slow_callback_is_timed_by_itself_and_nothing_else_changes(told: Told) -> None:
+def test_a_slow_callback_is_timed_by_itself_and_nothing_else_changes(told: WatchedProgram) -> None:
     """Without what is told apart, and without the program noticing."""
     journal = told.during(CALLBACKS)
     quick, slow, last, after = journal.of(FitBegan)  # a fit inside another is none of its own
@@ -208,7 +208,7 @@ AFTERWARDS = PARTS.add("""
 """)
 
 
-def test_an_evaluation_after_a_fit_is_no_training(told: Told) -> None:
+def test_an_evaluation_after_a_fit_is_no_training(told: WatchedProgram) -> None:
     """The same lines of Keras make the function that trains and the one that evaluates."""
     journal = told.during(AFTERWARDS)
     assert [fit.api for fit in journal.of(FitBegan)] == ["keras"]
@@ -225,7 +225,7 @@ AFTER_A_LOOP = PARTS.add("""
 """)
 
 
-def test_the_input_of_a_fit_after_a_loop_of_ones_own_is_that_of_a_training(told: Told) -> None:
+def test_the_input_of_a_fit_after_a_loop_of_ones_own_is_that_of_a_training(told: WatchedProgram) -> None:
     journal = told.during(AFTER_A_LOOP)
     assert [fit.api for fit in journal.of(FitBegan)] == ["own_loop", "keras"]
     assert [(described.kind, described.role) for described in journal.of(InputDescribed)] == [("tf.data", "train")]
@@ -250,7 +250,7 @@ INTERRUPTED = PARTS.add("""
 """)
 
 
-def test_a_fit_that_is_left_by_an_interrupt_is_told_and_the_next_one_is_a_fit_of_its_own(told: Told) -> None:
+def test_a_fit_that_is_left_by_an_interrupt_is_told_and_the_next_one_is_a_fit_of_its_own(told: WatchedProgram) -> None:
     """As in a notebook, whose process lives on."""
     journal = told.during(INTERRUPTED)
     (left,) = journal.of(ErrorRaised)
@@ -260,5 +260,5 @@ def test_a_fit_that_is_left_by_an_interrupt_is_told_and_the_next_one_is_a_fit_of
     assert [ended.steps for ended in journal.of(FitEnded)] == [20]
 
 
-def test_a_fit_that_ends_in_order_was_left_by_nobody(told: Told) -> None:
+def test_a_fit_that_ends_in_order_was_left_by_nobody(told: WatchedProgram) -> None:
     assert not told.during(SHORT_STEPS).of(ErrorRaised)

@@ -16,10 +16,10 @@ import pytest
 from unstall.journal.events import Event, HoldingsCounted
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core.probe import Probe
-from unstall.probe.host import container_growth as module
+from unstall.probe.host import container_growth
 from unstall.probe.host.container_growth import ContainerGrowth
 from unstall.probe.host.container_writes import feeder
-from unstall.probe.host.containers import Place, containers, newest
+from unstall.probe.host.containers import Place, find_containers, newest
 
 HERE = __file__
 KEPT_GLOBALLY: dict[int, bytes] = {}
@@ -48,7 +48,7 @@ class Counted:
         probe = Probe(RunFolder(folder))
         monkeypatch.setattr(probe, "emit", self.events.append)
         self.memory = 0
-        monkeypatch.setattr(module, "own_bytes", lambda: self.memory)
+        monkeypatch.setattr(container_growth, "own_bytes", lambda: self.memory)
         self.holdings = ContainerGrowth(probe)
         assert self.look() is None, "the first look notes how large the program is, and counts nothing"
 
@@ -189,14 +189,16 @@ def test_generators_at_rest_are_looked_into() -> None:
 
     resting = batches()
     next(resting)
-    assert any(place.name == "kept" for place, _ in containers())
+    assert any(place.name == "kept" for place, _ in find_containers())
 
 
 def test_no_look_at_frames_under_a_debugger(monkeypatch: pytest.MonkeyPatch) -> None:
     local_list = [1]
     monkeypatch.setattr(sys, "gettrace", lambda: print)
     gc.collect()
-    assert not any(value is local_list for place, value in containers() if place.scope == "local" and place.name == "local_list")
+    assert not any(
+        value is local_list for place, value in find_containers() if place.scope == "local" and place.name == "local_list"
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from unstall.probe.host.modules import loaded
+from unstall.probe.host.modules import list_modules
 
 SITE = "/opt/env/lib/python3.11/site-packages"
 
@@ -28,7 +28,7 @@ def test_own_files_and_installed_packages_are_told_apart() -> None:
         "lib.model": module("lib.model", "/home/me/lib/model.py"),
         "compiled": module("compiled", "/home/me/compiled.so"),
     }
-    files, packages = loaded(modules)
+    files, packages = list_modules(modules)
     assert files == ["/home/me/train.py", "/home/me/lib/__init__.py", "/home/me/lib/model.py"]
     assert packages == {"numpy": SITE}
 
@@ -39,7 +39,7 @@ def test_of_a_folder_that_packages_share_its_parts_are_told() -> None:
         "google.protobuf": module("google.protobuf", f"{SITE}/google/protobuf/__init__.py"),
         "google.protobuf.message": module("google.protobuf.message", f"{SITE}/google/protobuf/message.py"),
     }
-    assert loaded(modules) == ([], {"google.protobuf": SITE})
+    assert list_modules(modules) == ([], {"google.protobuf": SITE})
 
 
 def test_a_module_that_loads_much_when_it_is_asked_is_not_asked() -> None:
@@ -47,4 +47,4 @@ def test_a_module_that_loads_much_when_it_is_asked_is_not_asked() -> None:
         def __getattr__(self, name: str) -> object:
             raise AssertionError(f"asked for {name}")
 
-    assert loaded({"lazy": Lazy("lazy"), "none": None, "odd": 3}) == ([], {})
+    assert list_modules({"lazy": Lazy("lazy"), "none": None, "odd": 3}) == ([], {})

@@ -10,7 +10,7 @@ import pytest
 from unstall.journal.events import BatchesCounted
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
-from unstall.probe.core import probe as probing
+from unstall.probe.core import probe as probe_module
 from unstall.probe.core.probe import Probe
 from unstall.probe.input import batch_shapes
 from unstall.probe.input.batch_shapes import LISTED, MAX_SHAPES, BatchShapes
@@ -23,7 +23,7 @@ def shapes(tmp_path: Path) -> BatchShapes:
 
 @pytest.fixture(autouse=True)
 def no_other_probe(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probing, "_current", None)
+    monkeypatch.setattr(probe_module, "_current", None)
 
 
 def told(folder: Path) -> list[BatchesCounted]:

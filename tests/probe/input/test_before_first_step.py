@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.probe.watched_programs import Parts, Told, facts
+from tests.probe.watched_programs import Parts, WatchedProgram, facts
 from unstall.journal.events import FunctionTraced, PipelineMeasured
 
 pytestmark = pytest.mark.tensorflow
@@ -10,7 +10,7 @@ PARTS = Parts()
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+def told(tmp_path_factory: pytest.TempPathFactory) -> WatchedProgram:
     return PARTS.watched(tmp_path_factory.mktemp("before"))
 
 
@@ -24,7 +24,7 @@ BATCHES = PARTS.add("""
 """)
 
 
-def test_batches_that_are_always_the_first_and_batches_that_differ(told: Told) -> None:
+def test_batches_that_are_always_the_first_and_batches_that_differ(told: WatchedProgram) -> None:
     last = facts(told.during(BATCHES), "batches")
     same = [seen for seen in last if seen["same"]][-1]
     assert same["where"] == told.line("AGAIN")
@@ -47,7 +47,7 @@ STAGES = PARTS.add("""
 """)
 
 
-def test_the_stages_of_a_pipeline_and_what_they_cost(told: Told) -> None:
+def test_the_stages_of_a_pipeline_and_what_they_cost(told: WatchedProgram) -> None:
     measured = told.during(STAGES).of(PipelineMeasured)
     assert measured, "the loop runs for longer than the first measurement takes to come"
     stages = {stage["stage"]: stage for stage in measured[0].stages if "stage" in stage}
@@ -82,7 +82,7 @@ TRACES = PARTS.add("""
 """)
 
 
-def test_traces_are_counted_with_their_reason(told: Told) -> None:
+def test_traces_are_counted_with_their_reason(told: WatchedProgram) -> None:
     last = {event.function: event for event in told.during(TRACES).of(FunctionTraced)}
     # The first three traces are told one by one, later ones once a second.
     assert last["by_value"].count == 3

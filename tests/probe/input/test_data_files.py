@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from unstall.probe.input.data_files import paths_in, summed_up
+from unstall.probe.input.data_files import paths_in, summarize_paths
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,6 @@ def test_paths_in_an_array_are_found_too() -> None:
 
 
 def test_few_files_are_told_themselves_and_many_by_patterns() -> None:
-    assert summed_up(["/d/a.png", "/d/b.png"]) == ["/d/a.png", "/d/b.png"]
-    assert summed_up([f"/d/[{number % 2}]/{number}.png" for number in range(100)]) == ["/d/[[]0]/*.png", "/d/[[]1]/*.png"]
-    assert summed_up([f"/d/e/{number}/x.png" for number in range(100)]) == ["/d/e/**/*.png"]
+    assert summarize_paths(["/d/a.png", "/d/b.png"]) == ["/d/a.png", "/d/b.png"]
+    assert summarize_paths([f"/d/[{number % 2}]/{number}.png" for number in range(100)]) == ["/d/[[]0]/*.png", "/d/[[]1]/*.png"]
+    assert summarize_paths([f"/d/e/{number}/x.png" for number in range(100)]) == ["/d/e/**/*.png"]

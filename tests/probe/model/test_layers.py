@@ -23,4 +23,4 @@ def test_the_entry_tells_operations_between_layers_too() -> None:
     ]  # fmt: skip
     assert layers.entry(model(lambda inputs: keras.ops.cast(inputs, "float16"))) == ["Cast", "Conv2D"]
     assert layers.entry(model(lambda inputs: inputs)) == ["Conv2D"]
-    assert [layer["class"] for layer in layers.weighted(inner)] == ["Conv2D"]
+    assert [layer["class"] for layer in layers.weighted_layers(inner)] == ["Conv2D"]

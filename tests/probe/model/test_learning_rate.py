@@ -12,7 +12,7 @@ COMPARE = """
 import os
 os.environ["KERAS_BACKEND"] = "jax"
 import keras
-from unstall.probe.model import learning_rate as rates
+from unstall.probe.model import learning_rate
 S = keras.optimizers.schedules
 schedules = [
     S.ExponentialDecay(1e-2, 10, 0.9), S.ExponentialDecay(1e-2, 10, 0.9, staircase=True), S.InverseTimeDecay(1e-2, 10, 0.5),
@@ -23,7 +23,7 @@ schedules = [
 for schedule in schedules:
     optimizer = keras.optimizers.SGD(schedule)
     for step in (1, 7, 10, 11, 25, 31, 60):
-        ours, theirs = rates.current(optimizer, step, float), float(schedule(step))
+        ours, theirs = learning_rate.current(optimizer, step, float), float(schedule(step))
         assert ours is not None and abs(ours - theirs) <= 1e-6 + 1e-4 * abs(theirs), (type(schedule).__name__, step, ours, theirs)
 print("agree")
 """

@@ -101,7 +101,7 @@ SAY_WHEN = "print(time.time(), flush=True)\n"
 
 
 @dataclass(frozen=True)
-class Told:
+class WatchedProgram:
     """What was told during each of the trainings of a program, by its source."""
 
     program: Path
@@ -109,7 +109,7 @@ class Told:
 
 
 @cache
-def told(folder: Path, backend: str, *sources: str) -> Told:
+def told(folder: Path, backend: str, *sources: str) -> WatchedProgram:
     """The folder is that of the session: a program runs once, however many tests look at it."""
     (own := folder / f"{backend}-{len(sources)}").mkdir()
     program = write(own, BEGIN.format(backend=backend) + "".join(SAY_WHEN + source for source in sources))
@@ -123,18 +123,18 @@ def told(folder: Path, backend: str, *sources: str) -> Told:
     assert journal.of(ProbeFailed) == []
     begins = [*map(float, done.stdout.split()), float("inf")]
     parts = (Journal([event for event in journal.all() if begin <= event.at < end]) for begin, end in pairwise(begins))
-    return Told(program, dict(zip(sources, parts, strict=True)))
+    return WatchedProgram(program, dict(zip(sources, parts, strict=True)))
 
 
 @pytest.fixture
-def trained(tmp_path_factory: pytest.TempPathFactory, backend: str) -> Told:
+def trained(tmp_path_factory: pytest.TempPathFactory, backend: str) -> WatchedProgram:
     """The loss that broke comes last, as nothing is healthy after it. JAX gives a loss no values to look at."""
     sources = (FIT, TF_DATA, WEIGHTED, BROKEN) if backend == "jax" else (FIT, TF_DATA, WEIGHTED, OWN_MODEL, BROKEN)
     return told(tmp_path_factory.getbasetemp(), backend, *sources)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_fit_on_arrays(trained: Told) -> None:
+def test_a_fit_on_arrays(trained: WatchedProgram) -> None:
     journal = trained.journals[FIT]
     described = journal.of(ModelDescribed)[-1].facts
     assert described["compiled_at"].endswith(f":{line_of(trained, 'loss=loss')}")
@@ -157,7 +157,7 @@ def test_a_fit_on_arrays(trained: Told) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_the_step_that_broke_the_loss_and_the_row_that_did_it(trained: Told) -> None:
+def test_the_step_that_broke_the_loss_and_the_row_that_did_it(trained: WatchedProgram) -> None:
     journal = trained.journals[BROKEN]
     broke = next(event.facts for event in journal.of(LoopSeen) if event.facts["kind"] == "not_finite")
     assert (broke["step"], broke["exact"], broke["value"], broke["last_step"]) == (17, True, "nan", 16)
@@ -168,7 +168,7 @@ def test_the_step_that_broke_the_loss_and_the_row_that_did_it(trained: Told) -> 
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_batches_of_tf_data(trained: Told) -> None:
+def test_batches_of_tf_data(trained: WatchedProgram) -> None:
     """On TensorFlow they never pass through Python."""
     journal = trained.journals[TF_DATA]
     inputs = [facts for event in journal.of(BatchSampled) for facts in event.facts["arrays"] if facts["role"] == "x"]
@@ -177,7 +177,7 @@ def test_batches_of_tf_data(trained: Told) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_the_level_of_guessing_is_that_of_this_fit(trained: Told) -> None:
+def test_the_level_of_guessing_is_that_of_this_fit(trained: WatchedProgram) -> None:
     """Not by the labels of an evaluation before it, and none where weights decide what guessing gives."""
     levels = {source: _levels(journal) for source, journal in trained.journals.items()}
     assert levels[FIT] == [pytest.approx(math.log(4), abs=0.01)]
@@ -190,7 +190,7 @@ def _levels(journal: Journal) -> list[float]:
 
 
 @pytest.mark.parametrize("backend", [BACKENDS[0], BACKENDS[2], BACKENDS[3]])
-def test_what_a_loss_is_given_by_a_model_class_of_ones_own(trained: Told) -> None:
+def test_what_a_loss_is_given_by_a_model_class_of_ones_own(trained: WatchedProgram) -> None:
     journal = trained.journals[OWN_MODEL]
     called = next(event.facts for event in journal.of(LoopSeen) if event.facts["kind"] == "loss_called")
     assert (called["name"], called["from_logits"], called["shape"][-1]) == ("sparsecategoricalcrossentropy", False, 4)
@@ -211,5 +211,5 @@ def test_ones_own_loop(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert journal.of(WeightsSampled)
 
 
-def line_of(told: Told, text: str) -> int:
+def line_of(told: WatchedProgram, text: str) -> int:
     return next(number for number, line in enumerate(told.program.read_text().splitlines(), 1) if text in line)

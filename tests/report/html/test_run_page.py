@@ -34,9 +34,9 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal, read_folder
 from unstall.journal.run_folder import RunFolder
-from unstall.report.html.page import embedded, render_run, write_run
+from unstall.report.html.page import embed_json, render_run, write_run
 from unstall.report.story.report import tell_whole
-from unstall.report.terminal import story as text
+from unstall.report.terminal import story as story_text
 from unstall.report.timeline import of_journal
 from unstall.training.loop import artifacts
 
@@ -88,15 +88,15 @@ def test_the_page_of_a_real_run_says_what_the_terminal_says(name: str) -> None:
         said = [verdict["cause"], verdict["certainty"], verdict["summary"], *(each["claim"] for each in verdict["evidence"])]
         said += [remedy["action"] for remedy in verdict["remedies"]]
         assert [words for words in said if words.replace("`", "") not in shown.replace("`", "")] == []
-    assert text.headline(story) in shown
-    for label, line in text.summary_lines(story):
+    assert story_text.headline(story) in shown
+    for label, line in story_text.summary_lines(story):
         assert label in shown and line in shown
 
 
 def test_steps_of_a_training_that_went_on_are_counted_from_where_it_did() -> None:
     began = TrainingBegan(at=T0, from_step=1_156)
     story = whole(Journal([started(), began, steps(0, 4043, at=9), ProcessEnded(at=T0 + 10, exit_code=0)]))
-    assert text.headline(story).endswith("4,044 steps since step 1,156")
+    assert story_text.headline(story).endswith("4,044 steps since step 1,156")
 
 
 def test_no_verdict_is_said_in_the_words_of_the_terminal() -> None:
@@ -195,7 +195,7 @@ def test_codes_that_colour_a_terminal_are_left_out() -> None:
 
 def test_embedded_data_is_the_same_data_and_holds_nothing_that_ends_a_script() -> None:
     data = {"name": HOSTILE, "loss": float("nan")}
-    written = embedded(data)
+    written = embed_json(data)
     assert json.loads(written) == {"name": HOSTILE, "loss": None}
     assert not re.search("[<>&\u2028\u2029]", written)
 

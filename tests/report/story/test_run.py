@@ -97,8 +97,8 @@ def test_the_step_since_which_the_loss_is_not_finite_is_the_closest_that_was_see
     told = tell(journal(*broken), diagnose(journal(*broken)))
     assert told["numerics"]["not_finite_since_step"] == 25
     assert ("numbers", "loss 2, not finite since step 25") in summary_lines(told)
-    mended = [*broken, replace(steps(1040, 1050, at=30, loss=1.5), loss_is_finite=True)]
-    told = tell(journal(*mended), diagnose(journal(*mended)))
+    corrected = [*broken, replace(steps(1040, 1050, at=30, loss=1.5), loss_is_finite=True)]
+    told = tell(journal(*corrected), diagnose(journal(*corrected)))
     assert ("numbers", "loss 2 → 1.5, not finite in step 25") in summary_lines(told)
 
 

@@ -1,4 +1,4 @@
-"""The story as text and as JSON: what a person reads, what a script parses."""
+"""The story as story_text and as JSON: what a person reads, what a script parses."""
 
 import io
 import json
@@ -17,7 +17,7 @@ from unstall.diagnosis.findings import diagnose
 from unstall.report.json import refuse_unwritable, write
 from unstall.report.story.outcome import UNEXPLAINED, outcome_of
 from unstall.report.story.run import tell
-from unstall.report.terminal import story as text
+from unstall.report.terminal import story as story_text
 
 NO_FIX = {"missing": "batches that pass through Python", "fix": "", "causes": "batch_constant"}
 FIX = {"missing": "the permission to read stacks", "fix": "run it with sudo", "causes": "generator_blocked"}
@@ -40,7 +40,7 @@ def story(**changed: Any) -> dict[str, Any]:
 
 def shown(told: dict[str, Any], summary: bool = False) -> str:
     out = io.StringIO()
-    text.show(told, Console(file=out, width=100), summary=summary)
+    story_text.show(told, Console(file=out, width=100), summary=summary)
     return out.getvalue()
 
 
@@ -142,7 +142,7 @@ def test_codes_in_what_a_program_printed_do_not_reach_the_terminal(capsys: pytes
         "evidence": [{"claim": claim}],
         "remedies": [{"action": claim}],
     }
-    text.show(story(state="failed", verdicts=[hostile], run="\x1b[1ma-run"), console(), summary=True)
+    story_text.show(story(state="failed", verdicts=[hostile], run="\x1b[1ma-run"), console(), summary=True)
     printed = capsys.readouterr().out
     assert printed.count("it said shapes red end\n") == 3 and "a.py:1" in printed and "a-run" in printed
     assert [character for character in printed if not character.isprintable() and character != "\n"] == []

@@ -80,7 +80,7 @@ def test_what_is_not_finite_is_left_out() -> None:
 
 
 def test_names_beyond_the_most_are_left_out_and_so_is_what_is_no_number() -> None:
-    named = NamedSeries(most=10, most_names=2)
+    named = NamedSeries(most=10, max_names=2)
     for name, value in (("a", 1), ("b", 2.0), ("c", 3), ("a", "hot"), ("a", True)):
         named.add(name, 1.0, value)
     assert {name: series.plain()["mean"] for name, series in named.series.items()} == {"a": [1.0], "b": [2.0]}

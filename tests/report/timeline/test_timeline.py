@@ -126,7 +126,7 @@ def test_losses_of_steps_and_epochs_and_the_figures_have_their_plots() -> None:
     events = [started(), steps(1, 9, at=4, loss=2.0), epoch]
     assert lines("loss", *events) == {"of the steps": [2.0], "mean of an epoch": [1.5], "validation": [1.8]}
     assert lines("figures", *events) == {"accuracy": [0.4]}
-    assert lines("rate", *events) == {"learning rate": [0.01]}
+    assert lines("learning_rate", *events) == {"learning rate": [0.01]}
 
 
 def test_what_the_own_trainer_tells_of_an_epoch_stands_where_it_belongs() -> None:
@@ -144,7 +144,7 @@ def test_what_the_own_trainer_tells_of_an_epoch_stands_where_it_belongs() -> Non
     assert lines("loss", *events) == {"mean of an epoch": [3.0], "box_loss": [1.0], "class_loss": [2.0]}
     assert lines("gradient_norm", *events) == {"of all weights": [7.0]}
     assert lines("figures", *events) == {"AP": [0.3]}
-    assert lines("rate", *events) == {"learning rate": [0.02]}
+    assert lines("learning_rate", *events) == {"learning rate": [0.02]}
 
 
 def test_a_loss_over_many_decades_has_a_scale_of_decades() -> None:
@@ -165,7 +165,7 @@ def test_gradients_are_norms_by_layer() -> None:
     events = [started(), weights(1, conv=0.5, head=3.0)]
     assert lines("gradients", *events) == {"conv": [1.0], "head": [6.0]}  # rms · √4
     assert lines("updates", *events) == {"conv": [0.01], "head": [0.01]}
-    assert lines("rate", *events) == {"learning rate": [0.1]}
+    assert lines("learning_rate", *events) == {"learning rate": [0.1]}
 
 
 def test_layers_of_a_deep_model_are_put_together_with_their_neighbours() -> None:

@@ -15,5 +15,5 @@ def test_what_it_tells_of_updates_is_shown_instead_of_the_epochs_means_and_is_no
     events = [started(), *updates, EpochEnded(at=T0 + 9, logs={"rate": 0.2, "gradient_norm": 7.5})]
     assert lines("gradient_norm", *events) == {"of all weights": [5.0, 10.0]}
     assert lines("gradients", *events) == {"backbone": [3.0, 6.0], "head": [4.0, 8.0]}
-    assert lines("rate", *events) == {"learning rate": [0.1, 0.2]}
+    assert lines("learning_rate", *events) == {"learning rate": [0.1, 0.2]}
     assert told(*events)["marks"]["shown"] == []

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.programs import UNSTALL, run_bare, run_watched, write
-from unstall.diagnosis.confirmation import confirmed
+from unstall.diagnosis.confirmation import confirm_verdict
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found
 from unstall.journal import run_folder
 from unstall.journal.events import CircumstancesSeen, ExperimentEnded, RunStarted, StepsEnded
@@ -228,7 +228,7 @@ def test_a_confirmed_verdict_is_certain_and_a_refuted_one_is_withdrawn() -> None
     likely = Found(Certainty.LIKELY, "it waits for input", (Evidence("waits", 1, None, (steps,)),), ("prefetch",))
 
     def after(step_s: float) -> object:
-        return confirmed(
+        return confirm_verdict(
             "input_starved",
             likely,
             Journal([steps, ExperimentEnded(at=2.0, experiment="replay_batch", facts={"step_s": step_s})]),
@@ -239,4 +239,4 @@ def test_a_confirmed_verdict_is_certain_and_a_refuted_one_is_withdrawn() -> None
     assert fast.certainty is Certainty.CERTAIN
     assert "replay_batch" in fast.evidence[-1].claim
     assert isinstance(same, Clear)
-    assert confirmed("input_starved", likely, Journal([steps])) is likely
+    assert confirm_verdict("input_starved", likely, Journal([steps])) is likely

@@ -18,16 +18,16 @@ from unstall.base.private_files import write_whole
 from unstall.base.processes import end_with_parent
 from unstall.journal.events import CheckpointCompleted, OthersMissed, TrainingBegan, TrainingEnded, WorkerJoined
 from unstall.journal.run_folder import RunFolder
-from unstall.probe.core import step_counter as counting
+from unstall.probe.core import step_counter
 from unstall.probe.startup import begin
-from unstall.training.distributed import collectives as waiting
+from unstall.training.distributed import collectives as collectives_module
 from unstall.training.distributed import process_env
 from unstall.training.distributed.collectives import Collectives, OthersLeft
 
 STEP_S = 0.02
 PATIENCE_S = 2.0
-waiting.LAST_LOOK_S = 0.02  # steps are short here
-counting.EVERY_S = 0.25  # and so is their history
+collectives_module.LAST_LOOK_S = 0.02  # steps are short here
+step_counter.EVERY_S = 0.25  # and so is their history
 
 
 class Files:

@@ -23,7 +23,7 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.remedies.plan import Fault, Kind, Plan
-from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, made_in_vain, stuck, treat
+from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, find_ineffective_plan, stuck_fault, treat
 
 NOTHING = diagnose(Journal())
 
@@ -111,7 +111,7 @@ def test_whoever_lost_the_others_says_which_as_far_as_it_is_known(told: list[Eve
 @pytest.mark.parametrize(("phase", "what"), [("train", "steps"), ("save", "saves"), ("validate", "steps of validation")])
 def test_a_stall_is_compared_with_what_took_its_time_before(phase: str, what: str) -> None:
     stall = StallBegan(at=T0, phase=phase, step=7, since=T0 - 30, usual_s=0.5)
-    fault = stuck(WorkerState(Settings(), Journal()), stall, 7, 30.0, None)
+    fault = stuck_fault(WorkerState(Settings(), Journal()), stall, 7, 30.0, None)
     assert fault.happened == f"The training stood still for 30 s in step 7, where {what} took 0.5 s."
 
 
@@ -184,9 +184,9 @@ def test_only_what_did_not_help_is_undone() -> None:
     met = fault(Kind.NOT_FINITE, plans=(skip,))
     lower = treat(met)
     assert isinstance(lower, Plan) and lower.remedy == "lower_learning_rate"
-    assert made_in_vain(met, lower, frozenset()) == skip
-    assert made_in_vain(met, lower, frozenset({1})) is None
+    assert find_ineffective_plan(met, lower, frozenset()) == skip
+    assert find_ineffective_plan(met, lower, frozenset({1})) is None
     smaller = made("shrink_micro_batch", Kind.DEVICE_MEMORY, attempt=1, micro_batch_size=1)
     again = fault(Kind.DEVICE_MEMORY, plans=(smaller,), micro_batch_size=1)
     remat = treat(again)
-    assert isinstance(remat, Plan) and made_in_vain(again, remat, frozenset()) is None
+    assert isinstance(remat, Plan) and find_ineffective_plan(again, remat, frozenset()) is None

@@ -12,7 +12,7 @@ from unstall.journal.events import CheckpointCompleted, DeviceSampled, EpochScor
 from unstall.journal.reader import Journal
 from unstall.remedies.plan import Kind
 from unstall.supervisor.train.fault import WorkerState
-from unstall.supervisor.train.restart_triggers import epoch_has_ended_since, is_hung, memory_near_its_limit, starving
+from unstall.supervisor.train.restart_triggers import epoch_has_ended_since, find_starvation, is_hung, memory_near_its_limit
 
 # --- a stall ---
 
@@ -87,11 +87,11 @@ def starved(certainty: Certainty = Certainty.LIKELY) -> Diagnosis:
 def test_starved_input_is_worth_a_restart_while_enough_is_left_to_gain() -> None:
     """A step takes a second, half of it waiting; a start took 60 s."""
     started, looks = RunStarted(at=T0), (steps(0.5), measured(10, 10), host())
-    assert starving(worker_state(started, began(epochs=10), *looks), starved()) is not None
-    assert starving(worker_state(started, began(epochs=3), *looks), starved()) is None  # 240 s are left
-    assert starving(worker_state(started, began(epochs=4), steps(0.2), host()), starved()) is None  # 68 s to be gained
-    assert starving(worker_state(started, began(epochs=10), *looks), starved(Certainty.POSSIBLE)) is None
-    assert starving(worker_state(started, began(epochs=10), *looks), diagnose(Journal())) is None
+    assert find_starvation(worker_state(started, began(epochs=10), *looks), starved()) is not None
+    assert find_starvation(worker_state(started, began(epochs=3), *looks), starved()) is None  # 240 s are left
+    assert find_starvation(worker_state(started, began(epochs=4), steps(0.2), host()), starved()) is None  # 68 s to be gained
+    assert find_starvation(worker_state(started, began(epochs=10), *looks), starved(Certainty.POSSIBLE)) is None
+    assert find_starvation(worker_state(started, began(epochs=10), *looks), diagnose(Journal())) is None
 
 
 def test_such_a_restart_waits_for_the_end_of_an_epoch() -> None:

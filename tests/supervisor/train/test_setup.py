@@ -13,7 +13,7 @@ from unstall.config.settings import Settings, as_plain, changed, from_plain
 from unstall.journal.events import PlanMade
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
-from unstall.supervisor.train.setup import REMEDIES, begin, begin_as_guest, going_on_with, planned_changes, sources_of
+from unstall.supervisor.train.setup import REMEDIES, begin, join_run, load_resumed, read_planned_changes, sources_of
 
 WANTED = Settings(batch_size=16)
 
@@ -44,13 +44,13 @@ def test_every_change_of_a_plan_has_its_remedy() -> None:
 
 
 def test_only_a_plan_that_warns_changes_anything() -> None:
-    assert planned_changes(preflight("warning", remat=True)) == {"remat": True}
-    assert planned_changes(preflight("ok")) == {} == planned_changes({"checks": []})
+    assert read_planned_changes(preflight("warning", remat=True)) == {"remat": True}
+    assert read_planned_changes(preflight("ok")) == {} == read_planned_changes({"checks": []})
 
 
 def test_a_run_that_goes_on_keeps_what_it_was_given(tmp_path: Path) -> None:
     launched = begin(WANTED, None, str(tmp_path / "run"), {"micro_batch_size": 4})
-    run, settings = going_on_with(str(tmp_path / "run"), {"epochs": 99})
+    run, settings = load_resumed(str(tmp_path / "run"), {"epochs": 99})
     assert (run.path, settings.epochs, settings.micro_batch_size) == (launched.path, 99, 4)
     begin(settings, run, None, {"remat": True})
     assert from_plain(run.read_settings()) == settings and from_plain(run.read_settings(are_given=True)) == WANTED
@@ -59,7 +59,7 @@ def test_a_run_that_goes_on_keeps_what_it_was_given(tmp_path: Path) -> None:
 def test_the_last_run_is_the_last_that_was_trained(own_home: Path) -> None:
     trained = begin(WANTED, None, None, {})
     (own_home / "9999-watched").mkdir()
-    assert going_on_with("last", {})[0].path == trained.path
+    assert load_resumed("last", {})[0].path == trained.path
 
 
 def test_a_folder_that_holds_other_things_is_refused(tmp_path: Path) -> None:
@@ -75,13 +75,13 @@ def test_a_folder_that_holds_other_things_is_refused(tmp_path: Path) -> None:
 
 def test_a_guest_begins_nothing_and_leaves_what_is_there_alone(tmp_path: Path) -> None:
     run = begin(WANTED, None, str(tmp_path / "run"), {"micro_batch_size": 4})
-    guest = begin_as_guest(Settings(batch_size=16), str(tmp_path / "run"), worker=1)
-    assert guest == run.of_worker(1) == guest.of_worker(1) and from_plain(guest.read_settings()) == WANTED
+    own_folder = join_run(Settings(batch_size=16), str(tmp_path / "run"), worker=1)
+    assert own_folder == run.of_worker(1) == own_folder.of_worker(1) and from_plain(own_folder.read_settings()) == WANTED
     assert from_plain(run.read_settings()) == changed(WANTED, {"micro_batch_size": 4})
 
 
 def test_a_guest_that_comes_first_is_not_in_the_way_of_the_run(tmp_path: Path) -> None:
-    begin_as_guest(WANTED, str(tmp_path / "run"), worker=2)
+    join_run(WANTED, str(tmp_path / "run"), worker=2)
     assert begin(WANTED, None, str(tmp_path / "run"), {}).settings_path.exists()
     (tmp_path / "other" / "workers").mkdir(parents=True)
     (tmp_path / "other" / "thesis.tex").touch()
@@ -90,15 +90,15 @@ def test_a_guest_that_comes_first_is_not_in_the_way_of_the_run(tmp_path: Path) -
 
 
 def test_a_guest_with_several_workers_has_those_in_its_folder(tmp_path: Path) -> None:
-    guest = begin_as_guest(WANTED, str(tmp_path / "run"), worker=2)
-    assert guest.of_worker(3).path == tmp_path / "run" / "workers" / "2" / "workers" / "3"
+    own_folder = join_run(WANTED, str(tmp_path / "run"), worker=2)
+    assert own_folder.of_worker(3).path == tmp_path / "run" / "workers" / "2" / "workers" / "3"
 
 
 def test_a_guest_of_a_run_in_a_bucket_keeps_its_own_folder_there_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    assert begin_as_guest(WANTED, "gs://runs/photos", worker=2).bucket == "gs://runs/photos/workers/2"
+    assert join_run(WANTED, "gs://runs/photos", worker=2).bucket == "gs://runs/photos/workers/2"
 
 
 def test_settings_of_a_run_that_goes_on_say_whether_they_are_of_its_beginning_or_of_a_repair(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def is_alive(pid: int) -> bool:
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
-def has_begun(run: RunFolder) -> Callable[[], bool]:
+def has_started(run: RunFolder) -> Callable[[], bool]:
     return lambda: all(whole(run.of_worker(worker)).of(TrainingBegan) for worker in (0, 1))
 
 
@@ -157,7 +157,7 @@ def test_a_worker_that_slows_is_named_with_why_and_its_stack_and_nothing_is_said
     """Its process is stopped for most of the time, but never for long."""
     run = a_run(of_0=[{"steps": 10_000}], of_1=[{"steps": 10_000}])
     with supervisor(run) as process:
-        wait_until(has_begun(run))
+        wait_until(has_started(run))
         wait_until(lambda: len(whole(run).of(StepsEnded)) > 8 + 2 * MIN_GROUPS)  # the first eight are told one by one
         assert not whole(run).of(WorkerFaltered), "all is well"
         slowed_at = time.time()
@@ -207,7 +207,7 @@ def stopped_for_most_of_the_time(pid: int) -> Iterator[None]:
 def test_whoever_is_asked_to_end_all_save_and_end(asked: str) -> None:
     run = a_run()
     with supervisor(run) as process:
-        wait_until(has_begun(run))
+        wait_until(has_started(run))
         before = pids(run)
         os.kill(process.pid if asked == "the supervisor" else before[int(asked[-1])], signal.SIGTERM)
         wait_until(lambda: not any(is_alive(pid) for pid in before))
@@ -226,7 +226,7 @@ def test_no_worker_is_left_behind_when_the_supervisor_is_killed(stopped: bool) -
     """Not even one that was stopped, which hears of no other signal than the one by which it goes on."""
     run = a_run(of_0=[{"at": 39, "sleeps": 30}])
     with supervisor(run) as process:
-        wait_until(has_begun(run))
+        wait_until(has_started(run))
         before = pids(run)
         if stopped:
             os.kill(before[1], signal.SIGSTOP)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.data.pipeline.pictures import some_data
 from unstall.base.errors import InvalidInputError
-from unstall.training.checkpoint.resume import DATA, classes_at_start, other_classes, refuse_other_classes, told
+from unstall.training.checkpoint.resume import DATA, classes_at_start, describe_data, other_classes, refuse_other_classes
 from unstall.training.loop.datasets import TrainValData
 
 
@@ -24,19 +24,19 @@ def with_classes(learned: TrainValData, *classes: str) -> TrainValData:
 
 
 def test_the_same_data_is_nothing_to_speak_of(learned: TrainValData) -> None:
-    assert refuse_other_classes({DATA: told(learned)}, learned) == ""
+    assert refuse_other_classes({DATA: describe_data(learned)}, learned) == ""
     assert refuse_other_classes({}, learned) == ""  # of a version that did not keep it
 
 
 @pytest.mark.parametrize("classes", [("b", "a", "c"), ("a", "b"), ("a", "b", "c", "new"), ("dog", "cat", "bird")])
 def test_other_classes_are_refused_by_their_names(learned: TrainValData, classes: tuple[str, ...]) -> None:
     with pytest.raises(InvalidInputError) as refused:
-        refuse_other_classes({DATA: told(learned)}, with_classes(learned, *classes))
+        refuse_other_classes({DATA: describe_data(learned)}, with_classes(learned, *classes))
     assert "3 classes (a, b, c)" in str(refused.value) and f"({', '.join(classes)})" in str(refused.value)
 
 
 def test_other_images_are_said(learned: TrainValData) -> None:
-    before = {DATA: {**told(learned), "examples": 7}}
+    before = {DATA: {**describe_data(learned), "examples": 7}}
     assert refuse_other_classes(before, learned) == "The data has changed: 4 images to learn from, where there were 7 before."
 
 

@@ -133,4 +133,4 @@ def test_the_first_does_not_wait_for_one_that_does_not_end() -> None:
 
 
 def test_one_that_is_lost_is_not_waited_for_without_end() -> None:
-    Collectives(ProcessEnv(1, 2, "here:1"), Table()).part(most_s=0.1)
+    Collectives(ProcessEnv(1, 2, "here:1"), Table()).part(max_s=0.1)

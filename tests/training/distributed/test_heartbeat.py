@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from unstall.training.distributed import heartbeat as module
+from unstall.training.distributed import heartbeat
 from unstall.training.distributed.heartbeat import Heartbeat, LostWorkers, unanswered_s
 
 SILENT_S = 1.2
@@ -17,9 +17,9 @@ SILENT_S = 1.2
 
 @pytest.fixture(autouse=True)
 def times(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SAY_EVERY_S", 0.05)
-    monkeypatch.setattr(module, "SILENT_S", SILENT_S)
-    monkeypatch.setattr(module, "UNREACHED_S", SILENT_S)
+    monkeypatch.setattr(heartbeat, "SAY_EVERY_S", 0.05)
+    monkeypatch.setattr(heartbeat, "SILENT_S", SILENT_S)
+    monkeypatch.setattr(heartbeat, "UNREACHED_S", SILENT_S)
 
 
 class HeartbeatGroup:
@@ -106,7 +106,7 @@ def test_more_time_is_given_before_the_first_steps_unless_the_machine_does_not_a
     all_of_them = worker_group(mute=(2,), steps=lambda: 0)
     time.sleep(2 * SILENT_S)
     assert not all_of_them.told[0]
-    monkeypatch.setattr(module, "unanswered_s", lambda connection: 2 * SILENT_S)
+    monkeypatch.setattr(heartbeat, "unanswered_s", lambda connection: 2 * SILENT_S)
     wait_until(lambda: bool(all_of_them.told[0] and all_of_them.told[1]))
     assert all_of_them.told[0][0].silent == all_of_them.told[0][0].unreached == (2,)
     assert all_of_them.told[1][0].unreached == (2,), "the others are told"
@@ -126,7 +126,7 @@ def test_what_a_machine_has_acknowledged_is_known_by_its_kernel() -> None:
 def test_whoever_was_kept_from_running_itself_says_nothing_of_others(
     worker_group: Callable[..., HeartbeatGroup], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "OWN_PAUSE_S", 0.01)  # each round is a pause
+    monkeypatch.setattr(heartbeat, "OWN_PAUSE_S", 0.01)  # each round is a pause
     all_of_them = worker_group(mute=(2,))
     time.sleep(2 * SILENT_S)
     assert not all_of_them.told[0]

@@ -14,7 +14,7 @@ import pytest
 from unstall.base.errors import InvalidInputError
 from unstall.training.distributed.engines.local import free_port
 from unstall.training.distributed.process_env import ProcessEnv
-from unstall.training.distributed.rendezvous import AddressTaken, PeersLost, RendezvousResult, WaitStatus, differing, meet
+from unstall.training.distributed.rendezvous import AddressTaken, PeersLost, RendezvousResult, WaitStatus, find_difference, meet
 
 CARD: dict[str, Any] = {"same": {"version of jax": "0.10.2"}, "wishes": 8}
 
@@ -24,11 +24,11 @@ def least(cards: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 class Worker(threading.Thread):
-    def __init__(self, worker: int, of: int, port: int, card: dict[str, Any] | None = None, most_wait_s: float = 10.0) -> None:
+    def __init__(self, worker: int, of: int, port: int, card: dict[str, Any] | None = None, max_wait_s: float = 10.0) -> None:
         super().__init__(daemon=True)
         self.who = ProcessEnv(worker, of, f"127.0.0.1:{port}")
         self.card = card or CARD
-        self.most_wait_s = most_wait_s
+        self.max_wait_s = max_wait_s
         self.awaited: list[WaitStatus] = []
         self.met: RendezvousResult | None = None
         self.error: Exception | None = None
@@ -36,7 +36,7 @@ class Worker(threading.Thread):
 
     def run(self) -> None:
         try:
-            self.met = meet(self.who, self.card, least, self.awaited.append, self.most_wait_s)
+            self.met = meet(self.who, self.card, least, self.awaited.append, self.max_wait_s)
         except (InvalidInputError, AddressTaken, PeersLost) as error:
             self.error = error
 
@@ -62,14 +62,14 @@ def test_all_meet_whoever_comes_first(port: int, order: tuple[int, ...]) -> None
 
 
 def test_worker_0_knows_who_is_missing_and_says_so_at_the_end(port: int) -> None:
-    first, second = Worker(0, 4, port, most_wait_s=0.6), Worker(2, 4, port, most_wait_s=1.5)
+    first, second = Worker(0, 4, port, max_wait_s=0.6), Worker(2, 4, port, max_wait_s=1.5)
     assert first.ended().awaited[-1].missing == (1, 3)
     assert isinstance(first.error, PeersLost) and "workers 1, 3 of 4" in str(first.error)
     assert isinstance(second.ended().error, PeersLost)
 
 
 def test_one_who_cannot_reach_worker_0_says_why(port: int) -> None:
-    lonely = Worker(1, 2, port, most_wait_s=0.5).ended()
+    lonely = Worker(1, 2, port, max_wait_s=0.5).ended()
     assert isinstance(lonely.error, PeersLost) and "Connection refused" in str(lonely.error)
     assert lonely.awaited[-1].missing == (0,)
 
@@ -108,7 +108,7 @@ def test_all_agree_on_what_the_first_makes_of_all_wishes(port: int) -> None:
 def test_the_next_life_of_a_worker_takes_the_place_of_one_whose_end_was_lost_with_the_line(port: int) -> None:
     """Both were started by the same supervisor, so that the first must be dead."""
     first = Worker(0, 3, port)
-    held = said_by_hand(port, 1, started_by=os.getppid())
+    held = send_hello(port, 1, started_by=os.getppid())
     time.sleep(0.2)
     second = Worker(1, 3, port)
     assert held.recv(1) == b"", "it is let go"
@@ -119,7 +119,7 @@ def test_the_next_life_of_a_worker_takes_the_place_of_one_whose_end_was_lost_wit
 
 def test_two_of_one_number_that_somebody_else_has_started_are_refused(port: int) -> None:
     first = Worker(0, 3, port)
-    held = said_by_hand(port, 1, started_by=1)
+    held = send_hello(port, 1, started_by=1)
     time.sleep(0.2)
     second = Worker(1, 3, port)
     assert isinstance(first.ended().error, InvalidInputError) and isinstance(second.ended().error, InvalidInputError)
@@ -127,7 +127,7 @@ def test_two_of_one_number_that_somebody_else_has_started_are_refused(port: int)
     held.close()
 
 
-def said_by_hand(port: int, worker: int, **more: Any) -> socket.socket:
+def send_hello(port: int, worker: int, **more: Any) -> socket.socket:
     """A worker that has come, and of which nothing is heard any more."""
     for _ in range(100):
         try:
@@ -185,4 +185,4 @@ def test_a_port_is_free_again_for_the_next_life(port: int) -> None:
 
 
 def test_nothing_differs_between_equals() -> None:
-    assert differing(CARD["same"], dict(CARD["same"])) == ""
+    assert find_difference(CARD["same"], dict(CARD["same"])) == ""

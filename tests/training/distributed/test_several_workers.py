@@ -68,8 +68,8 @@ def test_two_workers_make_the_update_of_one_whole_or_in_parts(tmp_path: Path) ->
         assert together["told"] == pytest.approx(alone["told"], rel=1e-5), case
         for kind, most in (("weights/", 1e-5), ("average/", 1e-5), ("momentum/", 1e-4)):
             assert furthest(together, alone, kind) < most, (case, kind)
-        apart = [name for name, value in together.items() if second[case][name].tobytes() != value.tobytes()]
-        assert not apart, "both workers have the same, to the bit"
+        differing = [name for name, value in together.items() if second[case][name].tobytes() != value.tobytes()]
+        assert not differing, "both workers have the same, to the bit"
     assert furthest(_before(one["ssd_tiny"]), one["ssd_tiny"], "weights/") > 1e-4, "nothing was learned, so nothing is shown"
 
 

@@ -19,7 +19,7 @@ from unstall.data.synthetic.shapes import Shapes
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights.store import build_from
 from unstall.training.evaluate.evaluation import answer_of, class_map, evaluate, truth_of
-from unstall.training.evaluate.inference import InferenceModel, detections, found_at, pipeline_for, predict
+from unstall.training.evaluate.inference import InferenceModel, detections, detections_at, pipeline_for, predict
 
 BATCH = 4  # for all: a batch of another size is compiled anew
 
@@ -51,7 +51,7 @@ def test_boxes_come_back_to_the_pixels_of_the_stored_image(size: tuple[int, int]
     (batch,) = pipeline_for(detector, stored, 3).batches()
     outputs = {"boxes": batch.boxes, "scores": batch.mask.astype(np.float32), "classes": batch.classes}
     for place in range(3):
-        found = found_at(batch, place, outputs)
+        found = detections_at(batch, place, outputs)
         np.testing.assert_allclose(found.boxes, boxes, atol=1e-3 * max(size))
         assert found.classes.tolist() == [0, 1]
 
@@ -62,7 +62,7 @@ def test_what_reaches_into_the_padding_is_cut_at_the_image(detector: Detector, t
     height, width = detector.settings.image_px
     boxes = np.array([[[0, 0, width, height], [5, height - 4, 9, height]]], np.float32)
     outputs = {"boxes": boxes, "scores": np.ones((1, 2), np.float32), "classes": np.zeros((1, 2), np.int32)}
-    assert found_at(batch, 0, outputs).boxes.tolist() == [[0, 0, 80, 40]]  # the second lies beside the image altogether
+    assert detections_at(batch, 0, outputs).boxes.tolist() == [[0, 0, 80, 40]]  # the second lies beside the image altogether
 
 
 def test_every_image_comes_once_and_one_that_cannot_be_read_is_named(model: InferenceModel, tmp_path: Path) -> None:

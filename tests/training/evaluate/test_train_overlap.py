@@ -15,11 +15,11 @@ from unstall.data import formats
 from unstall.data.example import DataSet
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
-from unstall.detectors.weights.description import Description, described
+from unstall.detectors.weights.description import Description, read_description
 from unstall.detectors.weights.formats import safetensors_files
 from unstall.journal.run_folder import RunFolder
 from unstall.training.evaluate import train_overlap
-from unstall.training.evaluate.train_overlap import chosen
+from unstall.training.evaluate.train_overlap import choose_images
 from unstall.training.loop.datasets import TrainValData, load_datasets
 
 
@@ -37,7 +37,9 @@ def learned(folder: Path) -> TrainValData:
 
 def stored(learned: TrainValData, **settings: object) -> dict[str, object]:
     """As a weights file has it: through JSON."""
-    plain: dict[str, object] = json.loads(json.dumps(train_overlap.told(Settings(**settings), learned).as_plain()))  # type: ignore[arg-type]
+    plain: dict[str, object] = json.loads(
+        json.dumps(train_overlap.describe_training_images(Settings(**settings), learned).as_plain())
+    )  # type: ignore[arg-type]
     return plain
 
 
@@ -47,14 +49,14 @@ def names(data: DataSet | None) -> set[str]:
 
 
 def test_of_the_data_that_was_trained_on_the_held_out_images_are_scored(folder: Path, learned: TrainValData) -> None:
-    data, scored = chosen(formats.read(folder), stored(learned), is_all=False)
+    data, scored = choose_images(formats.read(folder), stored(learned), is_all=False)
     assert names(data) == names(learned.validation) and len(data.examples) == scored.count == 6
     assert scored.note == "Scoring 6 held-out images of 20; 14 were trained on. --all-images scores all of them."
     assert scored.as_plain() == {"images": "held_out", "count": 6, "total": 20, "trained_on": 14, "note": scored.note}
 
 
 def test_all_of_them_are_scored_with_a_warning_where_that_was_asked(folder: Path, learned: TrainValData) -> None:
-    data, scored = chosen(formats.read(folder), stored(learned), is_all=True)
+    data, scored = choose_images(formats.read(folder), stored(learned), is_all=True)
     assert len(data.examples) == 20 and (scored.images, scored.trained_on) == ("all", 14)
     assert scored.note.startswith("Warning: the weights were trained on 14 of the 20 images that are scored.")
 
@@ -65,12 +67,12 @@ def test_copies_under_other_names_and_in_another_format_are_recognised(learned: 
         (tmp_path / f"other{number}.txt").write_text("0 0.5 0.5 0.2 0.2\n")
         shutil.copy(example.image.path, tmp_path / f"other{number}.jpg")
     (tmp_path / "classes.txt").write_text("thing\n")
-    data, scored = chosen(formats.read(tmp_path, "yolo"), stored(learned), is_all=False)
+    data, scored = choose_images(formats.read(tmp_path, "yolo"), stored(learned), is_all=False)
     assert (len(data.examples), scored.total, scored.trained_on) == (1, 4, 3)
 
 
 def test_where_all_were_trained_on_they_are_scored_with_a_warning(learned: TrainValData) -> None:
-    data, scored = chosen(learned.train, stored(learned), is_all=False)
+    data, scored = choose_images(learned.train, stored(learned), is_all=False)
     assert len(data.examples) == 14 and scored.note.startswith("Warning: the weights were trained on 14 of the 14 images")
 
 
@@ -79,36 +81,36 @@ def test_other_images_of_the_same_names_are_no_overlap(learned: TrainValData, tm
     write_shapes(tmp_path / "set", Shapes(20, 64, 48, seed=7), "coco", {}, [], None)
     other = formats.read(tmp_path / "set")
     assert names(other) >= names(learned.train)
-    data, scored = chosen(other, stored(learned), is_all=False)
+    data, scored = choose_images(other, stored(learned), is_all=False)
     assert len(data.examples) == 20 and (scored.trained_on, scored.note) == (0, "")
 
 
 def test_images_whose_content_is_not_known_go_by_their_names(learned: TrainValData) -> None:
     unseen = replace(learned.train, examples=[replace(example, image=None) for example in learned.train.examples])
-    assert chosen(unseen, stored(learned), is_all=False)[1].trained_on == 14
+    assert choose_images(unseen, stored(learned), is_all=False)[1].trained_on == 14
 
 
 @pytest.mark.parametrize("said", [{}, {"train": "no base64!", "held_out": ""}, {"train": 3}])
 def test_of_weights_that_do_not_say_it_is_not_known(said: dict[str, object], learned: TrainValData) -> None:
-    data, scored = chosen(learned.train, said, is_all=False)
+    data, scored = choose_images(learned.train, said, is_all=False)
     assert len(data.examples) == 14 and scored.trained_on is None and "is not known" in scored.note
 
 
 def test_weights_that_a_run_began_with_count_too(learned: TrainValData, tmp_path: Path) -> None:
     """A detector that is trained further on other images has learned from those before, too."""
     first, path = stored(learned), tmp_path / "first.safetensors"
-    tensors = {name: tensor.read() for name, tensor in described(tiny_weights(path))[0].tensors.items()}
+    tensors = {name: tensor.read() for name, tensor in read_description(tiny_weights(path))[0].tensors.items()}
     safetensors_files.write(path, tensors, Description("retinanet_tiny", trained_on=first).as_metadata())
     write_shapes(tmp_path / "set", Shapes(8, 64, 48, seed=7), "coco", {}, [], None)
     other = formats.read(tmp_path / "set")
     second = stored(TrainValData(other, None, ""), weights=str(path))
-    assert chosen(learned.train, second, is_all=False)[1].trained_on == 14
-    assert chosen(other, second, is_all=False)[1].trained_on == 8
+    assert choose_images(learned.train, second, is_all=False)[1].trained_on == 14
+    assert choose_images(other, second, is_all=False)[1].trained_on == 8
 
 
 def test_the_run_says_it_by_names(learned: TrainValData, tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
-    train_overlap.keep(run, train_overlap.told(Settings(), learned), learned)
+    train_overlap.keep(run, train_overlap.describe_training_images(Settings(), learned), learned)
     told = json.loads(run.split_path.read_text())
     assert set(told["train"]) == names(learned.train) and set(told["held_out"]) == names(learned.validation)
     assert (told["train_images"], told["held_out_images"]) == (14, 6)

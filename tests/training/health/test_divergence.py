@@ -20,20 +20,20 @@ def after(*applied: bool) -> SkippedUpdates:
 
 
 def test_five_in_a_row_are_too_many() -> None:
-    assert not after(*[False] * (MAX_IN_A_ROW - 1)).is_hopeless
-    assert after(*[False] * MAX_IN_A_ROW).is_hopeless
+    assert not after(*[False] * (MAX_IN_A_ROW - 1)).has_failed
+    assert after(*[False] * MAX_IN_A_ROW).has_failed
 
 
 def test_one_that_is_applied_begins_the_count_anew() -> None:
     updates = after(*[False] * 4, True, *[False] * 4)
-    assert updates.in_a_row == 4 and not updates.is_hopeless
+    assert updates.in_a_row == 4 and not updates.has_failed
 
 
 def test_more_than_a_tenth_of_the_last_200_are_too_many() -> None:
     every_tenth = [step % 10 != 0 for step in range(400)]
     every_eighth = [step % 8 != 0 for step in range(400)]
-    assert not after(*every_tenth).is_hopeless
-    assert after(*every_eighth).is_hopeless
+    assert not after(*every_tenth).has_failed
+    assert after(*every_eighth).has_failed
 
 
 # --- a loss that rises for good ---

@@ -20,7 +20,7 @@ from unstall.training.loop.position import Position
 
 
 @dataclass(frozen=True)
-class Told:
+class ReadOutput:
     """As a step tells it."""
 
     loss: float
@@ -37,11 +37,11 @@ class Told:
     def losses(self) -> dict[str, float]:
         return {"class": self.loss / 2, "box": self.loss / 2}
 
-    def read(self) -> Told:
+    def read(self) -> ReadOutput:
         return self
 
 
-NOTHING = Told(float("nan"), is_applied=False)
+NOTHING = ReadOutput(float("nan"), is_applied=False)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ class Harness:
         self.loss_monitor = LossMonitor(run, some_data(folder), 0, self.at, self.said.append)
         self._batch, self._step = batch, 0
 
-    def see(self, *told: Told) -> None:
+    def see(self, *told: ReadOutput) -> None:
         for each in told:
             self._step += 1
             self.loss_monitor.see(self._step, each, self._batch)  # type: ignore[arg-type]
@@ -80,14 +80,14 @@ def harness(run: RunFolder, batch: Batch, tmp_path: Path) -> Harness:
 
 
 def test_the_last_steps_are_not_read_until_somebody_waits_for_them(harness: Harness) -> None:
-    harness.see(*[Told(float(step)) for step in range(1, 11)])
+    harness.see(*[ReadOutput(float(step)) for step in range(1, 11)])
     assert harness.at.now.applied == 10 - UNREAD_STEPS and harness.loss_monitor.last_loss == 10 - UNREAD_STEPS
     harness.loss_monitor.read_all()
     assert harness.at.now.applied == 10 and harness.at.now.means() == {"class": 2.75, "box": 2.75}
 
 
 def test_updates_that_are_never_finite_end_it_with_the_batches_for_a_look(harness: Harness, run: RunFolder, batch: Batch) -> None:
-    harness.see(Told(1.0), NOTHING, Told(1.0))
+    harness.see(ReadOutput(1.0), NOTHING, ReadOutput(1.0))
     with pytest.raises(TrainingStopped) as stopped:
         harness.see(*[NOTHING] * 10)
     assert stopped.value.exit_code is NOT_FINITE
@@ -100,28 +100,28 @@ def test_updates_that_are_never_finite_end_it_with_the_batches_for_a_look(harnes
 
 
 def test_a_gradient_that_is_not_finite_is_called_so(harness: Harness, run: RunFolder) -> None:
-    harness.see(Told(1.0, float("inf"), is_applied=False))
+    harness.see(ReadOutput(1.0, float("inf"), is_applied=False))
     harness.loss_monitor.read_all()
     assert [event.what for event in read_folder(run.path).of(UpdateSkipped)] == ["gradient"]
 
 
 def test_a_scale_that_was_too_high_for_float16_is_nothing_to_tell(harness: Harness, run: RunFolder) -> None:
-    harness.see(*[Told(1.0, float("inf"), is_applied=False, is_overflow=True)] * 20, Told(1.0))
+    harness.see(*[ReadOutput(1.0, float("inf"), is_applied=False, is_overflow=True)] * 20, ReadOutput(1.0))
     harness.loss_monitor.read_all()
     assert harness.at.now.skipped == 20 and not harness.said and not read_folder(run.path).of(UpdateSkipped)
 
 
 def test_a_loss_that_rises_for_good_ends_it_and_says_since_when(harness: Harness, run: RunFolder) -> None:
-    harness.see(*[Told(1.0)] * 300)
+    harness.see(*[ReadOutput(1.0)] * 300)
     with pytest.raises(TrainingStopped) as stopped:
-        harness.see(*[Told(50.0)] * 200)
+        harness.see(*[ReadOutput(50.0)] * 200)
     assert stopped.value.exit_code is DIVERGED and 300 <= stopped.value.since_step <= 302
     (event,) = read_folder(run.path).of(LossDiverged)
     assert (event.loss, event.usual_loss, event.since_step) == (50.0, 1.0, stopped.value.since_step)
 
 
 def test_while_the_loss_is_high_nothing_should_be_kept(harness: Harness) -> None:
-    harness.see(*[Told(1.0)] * 300, *[Told(50.0)] * 30)
+    harness.see(*[ReadOutput(1.0)] * 300, *[ReadOutput(50.0)] * 30)
     assert harness.loss_monitor.is_suspicious
-    harness.see(*[Told(1.0)] * 30)
+    harness.see(*[ReadOutput(1.0)] * 30)
     assert not harness.loss_monitor.is_suspicious

@@ -13,7 +13,7 @@ from unstall.base.exit_codes import INTERRUPTED
 
 BEGIN = """
     import ctypes, sys, threading, time
-    from unstall.training.loop import interruption as module
+    from unstall.training.loop import interruption as interruption_module
     from unstall.training.loop.interruption import Interrupted, Interruption
 
     def native():
@@ -84,7 +84,7 @@ def test_a_compilation_is_left_where_nothing_is_unsaved() -> None:
 
 def test_a_step_that_does_not_end_is_left_when_the_time_is_up() -> None:
     started = program("""
-        module.PATIENCE_S = 1.0
+        interruption_module.PATIENCE_S = 1.0
         print("ready", flush=True)
         native()
     """)

@@ -4,42 +4,42 @@ from __future__ import annotations
 
 import pytest
 
-from unstall.training.loop.progress_line import LOOK_BACK_S, Pace, TrainingLine
+from unstall.training.loop.progress_line import LOOK_BACK_S, StepRate, TrainingLine
 
 
 def test_rates_are_those_of_the_last_seconds_and_the_first_step_is_left_out_of_the_time_left() -> None:
-    pace = Pace(0.0)
+    step_rate = StepRate(0.0)
     now = 60.0  # of compiling
-    pace.step(now, 0.0)
+    step_rate.step(now, 0.0)
     for _ in range(200):
         now += 0.5
-        pace.step(now, 0.1)
-    assert pace.steps_each_s == pytest.approx(2.0, rel=0.05)
-    assert pace.wait_share == pytest.approx(0.2, rel=0.05)
-    assert pace.left_s(now, steps_left=100) == pytest.approx(50.0)
+        step_rate.step(now, 0.1)
+    assert step_rate.steps_each_s == pytest.approx(2.0, rel=0.05)
+    assert step_rate.wait_share == pytest.approx(0.2, rel=0.05)
+    assert step_rate.left_s(now, steps_left=100) == pytest.approx(50.0)
     for _ in range(int(LOOK_BACK_S / 4) + 2):
         now += 4.0
-        pace.step(now, 0.0)
-    assert pace.steps_each_s == pytest.approx(0.25, rel=0.1) and pace.wait_share == 0.0
+        step_rate.step(now, 0.0)
+    assert step_rate.steps_each_s == pytest.approx(0.25, rel=0.1) and step_rate.wait_share == 0.0
 
 
 def test_what_lies_between_epochs_does_not_make_steps_slow_but_counts_in_the_time_left() -> None:
-    pace = Pace(0.0)
+    step_rate = StepRate(0.0)
     for step in range(11):
-        pace.step(float(step), 0.0)
-    pace.rest(100.0)
-    assert pace.steps_each_s is None
+        step_rate.step(float(step), 0.0)
+    step_rate.rest(100.0)
+    assert step_rate.steps_each_s is None
     for step in range(10):
-        pace.step(101.0 + step, 0.0)
-    assert pace.steps_each_s == pytest.approx(1.0)
-    assert pace.left_s(110.0, 20) == pytest.approx(110.0)
+        step_rate.step(101.0 + step, 0.0)
+    assert step_rate.steps_each_s == pytest.approx(1.0)
+    assert step_rate.left_s(110.0, 20) == pytest.approx(110.0)
 
 
 def test_before_the_second_step_no_time_is_told() -> None:
-    pace = Pace(0.0)
-    assert pace.left_s(1.0, 10) is None and pace.steps_each_s is None
-    pace.step(1.0, 0.0)
-    assert pace.left_s(1.0, 10) is None
+    step_rate = StepRate(0.0)
+    assert step_rate.left_s(1.0, 10) is None and step_rate.steps_each_s is None
+    step_rate.step(1.0, 0.0)
+    assert step_rate.left_s(1.0, 10) is None
 
 
 def test_the_line_has_all_of_it() -> None:

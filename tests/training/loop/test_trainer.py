@@ -15,7 +15,7 @@ from benchmarks.resume import TINY, differences, live, new_run
 
 from unstall.base.exit_codes import DONE, INTERRUPTED
 from unstall.config.settings import changed
-from unstall.detectors.weights.description import described
+from unstall.detectors.weights.description import read_description
 from unstall.journal.events import (
     CheckpointCompleted,
     EpochEnded,
@@ -74,7 +74,7 @@ def rows(run: RunFolder) -> list[dict[str, str]]:
 
 def test_it_leaves_weights_score_history_and_pictures(done: RunFolder) -> None:
     for path in (done.best_weights_path, done.last_weights_path):
-        _, description = described(path)
+        _, description = read_description(path)
         assert description.variant == "ssd_tiny" and len(description.class_names) == 6 and description.holds == "detector"
     assert [row["epoch"] for row in rows(done)] == ["1", "2", "3"]
     losses = [float(row["loss"]) for row in rows(done)]

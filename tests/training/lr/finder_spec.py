@@ -12,7 +12,7 @@ from unstall.config.sources import resolve
 from unstall.planning.preflight.checks import learning_rate
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckUnknown
-from unstall.training.lr.finder import Trial, range_test, rising
+from unstall.training.lr.finder import Trial, range_test, spaced_rates
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,7 +50,7 @@ def test_the_rate_is_the_one_that_is_asked_for(trial: Trial) -> None:
 
 
 def test_a_range_test_stops_where_the_loss_diverges(trial: Trial) -> None:
-    told = range_test(trial, rising(1e-2, 1e4, 20))
+    told = range_test(trial, spaced_rates(1e-2, 1e4, 20))
     assert len(told["learning_rates"]) == len(told["losses"]) == len(told["smoothed"]) < 20
     assert not math.isfinite(told["losses"][-1]) or told["losses"][-1] > told["losses"][0]
 
@@ -60,11 +60,11 @@ def test_the_check_of_the_rate_tells_a_good_one_from_one_that_is_far_too_high(
 ) -> None:
     monkeypatch.setattr(learning_rate, "MAX_S", math.inf)  # whatever the machine's load
     context = Context(trial.settings, tmp_path)
-    assert isinstance(learning_rate.tried(trial, 2e-3, context), CheckOk) and (context.measured_images_per_s or 0) > 0
+    assert isinstance(learning_rate.try_rate(trial, 2e-3, context), CheckOk) and (context.measured_images_per_s or 0) > 0
     trial.begin_again()
-    assert isinstance(learning_rate.tried(trial, 100.0, context), CheckError)
+    assert isinstance(learning_rate.try_rate(trial, 100.0, context), CheckError)
 
 
 def test_steps_that_would_take_too_long_are_not_made(trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning_rate, "MAX_S", 0.0)
-    assert isinstance(learning_rate.tried(trial, 1e-3, Context(trial.settings, tmp_path)), CheckUnknown)
+    assert isinstance(learning_rate.try_rate(trial, 1e-3, Context(trial.settings, tmp_path)), CheckUnknown)

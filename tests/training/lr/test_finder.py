@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unstall.training.lr.finder import has_diverged, rising, smoothed, suggest
+from unstall.training.lr.finder import has_diverged, smooth, spaced_rates, suggest
 
-RATES = rising(1e-6, 10.0, 100)
+RATES = spaced_rates(1e-6, 10.0, 100)
 
 
 def learning(best: float, diverges: float) -> list[float]:
@@ -71,6 +71,6 @@ def test_divergence_is_for_good_or_not_a_number() -> None:
 @hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])  # a busy machine is no fault
 @given(st.lists(st.floats(0.1, 100), min_size=1, max_size=40))
 def test_smoothing_stays_within_what_it_smooths_and_keeps_the_ends(losses: list[float]) -> None:
-    curve = smoothed(losses)
+    curve = smooth(losses)
     assert len(curve) == len(losses) and (curve[0], curve[-1]) == (losses[0], losses[-1])
     assert all(min(losses) - 1e-9 <= loss <= max(losses) + 1e-9 for loss in curve)

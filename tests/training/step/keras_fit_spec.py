@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from unstall.data.pipeline import Batch, Pipeline, Settings
-from unstall.data.synthetic.files import as_data_set, drafted
+from unstall.data.synthetic.files import as_data_set, create_draft
 from unstall.data.synthetic.shapes import Shapes
 from unstall.detectors import build
-from unstall.training.step.keras_fit import Fitting, fed, feed
+from unstall.training.step.keras_fit import Fitting, feed, select_inputs
 
 PX = 64
 EPOCHS = 2
@@ -21,7 +21,7 @@ EPOCHS = 2
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     folder = tmp_path_factory.mktemp("shapes")
-    data = as_data_set(drafted(Shapes(16, PX, PX, seed=1, empty_share=0.3), folder, {}), folder, "coco")
+    data = as_data_set(create_draft(Shapes(16, PX, PX, seed=1, empty_share=0.3), folder, {}), folder, "coco")
     return Pipeline(data, Settings(batch_size=4, height_px=PX, width_px=PX, max_boxes_per_image=9, num_input_workers=1))
 
 
@@ -75,7 +75,7 @@ def test_crowds_are_not_learned(pipeline: Pipeline) -> None:
         batch: Batch = next(batches)
     crowd = batch.mask.copy()
     crowd[:, 1:] = False
-    given = fed(replace(batch, crowd=crowd))
+    given = select_inputs(replace(batch, crowd=crowd))
     assert not given["mask"][:, 0].any() and (given["mask"][:, 1:] == batch.mask[:, 1:]).all()
     assert set(given) == {"images", "boxes", "classes", "mask"}
 

@@ -10,7 +10,7 @@ import torch
 from keras import ops
 
 from unstall.config.settings import Settings
-from unstall.training.step.optimizer import FIRST_SCALE, GROWS_AFTER, MAX_SCALE, Rules, State, first_state, updated
+from unstall.training.step.optimizer import FIRST_SCALE, GROWS_AFTER, MAX_SCALE, Rules, State, first_state, update_state
 
 STEPS = 4
 SHAPES = {"kernel": (3, 3, 2, 4), "matrix": (5, 4), "bias": (4,), "gamma": (4,)}
@@ -37,7 +37,7 @@ def tensors(values: dict[str, np.ndarray]) -> dict[str, Any]:
 
 
 def after(own: Rules, state: State, gradients: dict[str, np.ndarray], rate: float = 0.1, loss: float = 1.0) -> tuple[State, Any]:
-    state, _, is_applied = updated(state, tensors(gradients), {}, ops.convert_to_tensor(loss), rate, own)
+    state, _, is_applied = update_state(state, tensors(gradients), {}, ops.convert_to_tensor(loss), rate, own)
     return state, bool(is_applied)
 
 
@@ -75,7 +75,7 @@ def test_what_is_not_finite_changes_nothing(optimizer: str, where: str) -> None:
         bad["bias"][1] = np.inf
     statistics = {"matrix": ops.convert_to_tensor(np.full(SHAPES["matrix"], np.nan, np.float32))}
     loss = ops.convert_to_tensor(np.float32(np.nan if where == "loss" else 1.0))
-    same, _, is_applied = updated(state, tensors(bad), statistics, loss, 0.1, own)
+    same, _, is_applied = update_state(state, tensors(bad), statistics, loss, 0.1, own)
     assert not is_applied
     assert all(np.array_equal(same[name].numpy(), state[name].numpy()) for name in state)
     assert set(same) == set(state)

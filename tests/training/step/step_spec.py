@@ -121,8 +121,8 @@ def test_parts_give_the_update_of_the_whole_batch(variant: str) -> None:
 @pytest.mark.skipif(keras.backend.backend() != "jax" or not IS_EVERY, reason="JAX alone has two ways, and compiles both")
 def test_parts_in_a_loop_as_on_an_accelerator_give_what_they_give_one_by_one() -> None:
     loop, pieces = made(settings=IN_PARTS), made(settings=IN_PARTS)
-    assert loop.stepping.is_in_pieces and pieces.stepping.is_in_pieces, "this test is for a CPU"
-    loop.stepping.is_in_pieces = False
+    assert loop.train_step.is_in_pieces and pieces.train_step.is_in_pieces, "this test is for a CPU"
+    loop.train_step.is_in_pieces = False
     (one,), (other,) = taken(loop, 1), taken(pieces, 1)
     assert one.losses == pytest.approx(other.losses, rel=1e-5)
     assert furthest(loop.arrays(), pieces.arrays()) < 1e-5  # norms learn part after part, and their statistics are among these
@@ -285,7 +285,7 @@ def test_the_old_state_is_gone_before_the_new_one_comes(monkeypatch: pytest.Monk
 
     step = made()
     arrays = step.arrays()
-    held = {id(array): array.nbytes for array in step.stepping.state.values()}
+    held = {id(array): array.nbytes for array in step.train_step.state.values()}
     left: list[int] = []
     put = jax.device_put
 
@@ -306,11 +306,11 @@ def test_what_would_be_recorded_of_a_step_gives_its_bits(variant: str) -> None:
     """Also with other weights than those it was traced with, and in stretches with what waits for a card between them."""
     import torch
 
-    from unstall.training.step.cuda_graphs import in_stretches, traced
+    from unstall.training.step.cuda_graphs import in_stretches, trace_operations
 
     step = made(variant)
-    part, given_tensors = step.stepping._one_part, _tensors_of(step)  # type: ignore[attr-defined]
-    recorded = in_stretches(traced(part, given_tensors))
+    part, given_tensors = step.train_step._one_part, _tensors_of(step)  # type: ignore[attr-defined]
+    recorded = in_stretches(trace_operations(part, given_tensors))
     taken(step, 1)
     with torch.no_grad():
         told = recorded(*given_tensors)

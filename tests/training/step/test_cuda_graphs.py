@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import numpy as np, torch
-from unstall.training.step.cuda_graphs import WAITING, GraphReplay, agree, in_stretches, same_bits, traced
+from unstall.training.step.cuda_graphs import WAITING, GraphReplay, agree, in_stretches, same_bits, trace_operations
 
 # 'meta' is a device, and not where NumPy's arrays are.
 def shifted(x):
@@ -17,7 +17,7 @@ def shifted(x):
     made += 1
     return [x * made + torch.tensor(3.0).to(x.device) + torch.arange(2, device="cpu").to(x.device)]
 
-graph = traced(shifted, [torch.ones(2, device="meta")])
+graph = trace_operations(shifted, [torch.ones(2, device="meta")])
 places = {str(getattr(graph, node.target).device) for node in graph.graph.nodes if node.op == "get_attr"}
 assert places == {"meta"}, places
 assert not any(node.target is torch.ops.aten._to_copy.default for node in graph.graph.nodes)
@@ -31,7 +31,7 @@ def summed_twice(x):
     return [second - first, x + 1]
 
 x = torch.tensor([3.0, -1.0, 2.0])
-stretches = in_stretches(traced(summed_twice, [x]))
+stretches = in_stretches(trace_operations(summed_twice, [x]))
 kinds = [node.op for node in stretches.graph.nodes if node.op == "call_module" or node.target in WAITING]
 assert kinds == ["call_module", "call_function", "call_module", "call_function", "call_module"], kinds
 assert all(torch.equal(these, those) for these, those in zip(stretches(x), summed_twice(x)))

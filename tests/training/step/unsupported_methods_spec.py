@@ -13,7 +13,7 @@ import pytest
 
 from unstall.base.errors import InvalidInputError
 from unstall.data.pipeline import Pipeline, Settings
-from unstall.data.synthetic.files import as_data_set, drafted
+from unstall.data.synthetic.files import as_data_set, create_draft
 from unstall.data.synthetic.shapes import Shapes
 from unstall.detectors import build
 from unstall.detectors.detector import Detector
@@ -40,7 +40,7 @@ def detector() -> Detector:
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     folder = tmp_path_factory.mktemp("shapes")
-    data = as_data_set(drafted(Shapes(4, PX, PX, seed=1), folder, {}), folder, "coco")
+    data = as_data_set(create_draft(Shapes(4, PX, PX, seed=1), folder, {}), folder, "coco")
     return Pipeline(data, Settings(batch_size=2, height_px=PX, width_px=PX, max_boxes_per_image=9, num_input_workers=1))
 
 

@@ -16,7 +16,7 @@ WAITING: set[Any] = set()  # operations that wait for the card
 Tensor = Any
 
 
-def settled(counts: Tensor, overlaps: Tensor) -> Tensor:
+def find_fixed_point(counts: Tensor, overlaps: Tensor) -> Tensor:
     """Of what counts (batch, n), what stays: whatever is overlapped (batch, n, by n) by nothing that stays."""
     if is_of_torch(overlaps):
         return _operation()(counts, overlaps)

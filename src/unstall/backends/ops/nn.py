@@ -35,14 +35,14 @@ def channels_last(x: Tensor) -> Tensor:
 # out.
 
 
-def convolved(x: Tensor, kernel: Tensor, stride: int, around: int, dilation: int = 1) -> Tensor | None:
+def convolve(x: Tensor, kernel: Tensor, stride: int, around: int, dilation: int = 1) -> Tensor | None:
     """(batch, height, width, channels) by (down, across, channels, filters), with so many zeros on each side."""
     if not is_of_torch(x):
         return None
     return _as_maps(_convolved, x, kernel.permute(3, 2, 0, 1), stride, around, dilation, 1)
 
 
-def convolved_by_channel(x: Tensor, kernel: Tensor, stride: int, around: int, dilation: int = 1) -> Tensor | None:
+def convolve_depthwise(x: Tensor, kernel: Tensor, stride: int, around: int, dilation: int = 1) -> Tensor | None:
     """Each channel by its own: (down, across, channels, 1)."""
     if not is_of_torch(x):
         return None

@@ -9,7 +9,7 @@ from unstall.backends import running_backend
 Tensor = Any
 
 
-def apart(x: Tensor) -> Tensor:
+def add_optimization_barrier(x: Tensor) -> Tensor:
     """The same, of which nothing is known: what is computed of it is computed by itself, and not shared with what is computed of
     `x` elsewhere. XLA shares by keeping, and keeps what would sooner be computed twice. (TensorFlow has no word for it.)"""
     if running_backend() != "jax":

@@ -10,7 +10,7 @@ from unstall.backends.ops.nn import is_of_torch
 Tensor = Any
 
 
-def weighed_rows(tables: Tensor, place: Tensor, weight: Tensor) -> Tensor | None:
+def gather_weighted_rows(tables: Tensor, place: Tensor, weight: Tensor) -> Tensor | None:
     """Of each table (batch, rows, channels), at (batch, sums, terms): (batch, sums, channels). None: write it out."""
     if not is_of_torch(tables):
         return None

@@ -53,10 +53,10 @@ _RANDOM_WHOLE = 32  # with the signs of base64 between them
 _CHANGES = 0.25  # of a random text's places are followed by another kind (capital, small, digit); words and numbers change seldom
 
 
-def recorded_variables(variables: Mapping[str, str]) -> dict[str, str]:
+def select_variables(variables: Mapping[str, str]) -> dict[str, str]:
     """Those that can change a training, without any that could be secret."""
     kept = [name for name in sorted(variables) if is_recorded(name)][:MAX_VARIABLES]
-    return {name: masked(variables[name])[:LONGEST_VALUE] for name in kept}
+    return {name: redact_value(variables[name])[:LONGEST_VALUE] for name in kept}
 
 
 def is_recorded(name: str) -> bool:
@@ -64,7 +64,7 @@ def is_recorded(name: str) -> bool:
     return is_listed and not _SECRET_PART.search(name)
 
 
-def masked_command(arguments: Iterable[str]) -> list[str]:
+def redact_command(arguments: Iterable[str]) -> list[str]:
     """A command line as it was typed, but for secrets: `--password •••`, `token=•••`."""
     told: list[str] = []
     value_is_secret = False
@@ -77,12 +77,12 @@ def masked_command(arguments: Iterable[str]) -> list[str]:
             told.append(f"{name}={MASK}")
             value_is_secret = False
         else:
-            told.append(masked(argument))
+            told.append(redact_value(argument))
             value_is_secret = argument.startswith("-") and not sign and speaks_of_secret(name)
     return told
 
 
-def masked(text: str) -> str:
+def redact_value(text: str) -> str:
     """The text without what looks like a secret."""
     text = _KNOWN_FORMS.sub(MASK, redact_text(text))
     text = _NAMED.sub(_without_value, text)
@@ -94,7 +94,7 @@ def _without_value(found: re.Match[str]) -> str:
     return f"{found['name']}{found['between']}{MASK}" if is_secret else found[0]
 
 
-def masked_source(text: str) -> str:
+def redact_source(text: str) -> str:
     """The text of a program, with secrets that stand in it as texts masked; line for line."""
     lines = [_masked_line(line) if "'" in line or '"' in line else line for line in redact_text(text).split("\n")]
     return "\n".join(lines)
@@ -110,7 +110,7 @@ def _masked_line(line: str) -> str:
         given = _GIVEN.search(line[: found.start()])
         if given is not None and len(inside) >= 4 and speaks_of_secret(given["name"]):
             return f"{quote}{MASK}{quote}"
-        return f"{quote}{masked(inside)}{quote}"
+        return f"{quote}{redact_value(inside)}{quote}"
 
     return _QUOTED.sub(without_secret, line)
 

@@ -21,14 +21,14 @@ from unstall.config.command import Command
 @json_option("what was found")
 def command(bucket: str | None, read_only: bool, json_target: str | None) -> None:
     from unstall.base.errors import InvalidInputError
-    from unstall.cloud.check import checked
+    from unstall.cloud.check import check_machine
     from unstall.cloud.terminal import show_check
     from unstall.report import json
 
     json.refuse_unwritable(json_target)
     if read_only and not bucket:
         raise InvalidInputError("--read-only: expected together with --bucket, which it is about.")
-    plain = checked(bucket, read_only)
+    plain = check_machine(bucket, read_only)
     answer(plain, json_target, show_check)
     if not plain["works"]:
         sys.exit(1)

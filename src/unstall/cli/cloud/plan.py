@@ -47,9 +47,9 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.cloud import machines
-    from unstall.cloud import plan as planning
+    from unstall.cloud import plan as machine_plan
     from unstall.cloud.terminal import show_plan
     from unstall.config.options import config_used, given
     from unstall.config.sources import resolve
@@ -58,15 +58,15 @@ def command(
     json.refuse_unwritable(json_target)
     table = machines.table(prices, device_table)
     resolved = resolve(given(settings), config_used(config, no_config)).settings
-    with shown_progress() as progress:
+    with show_progress() as progress:
         wanted, classes = _wanted(resolved, num_classes, progress, spot, images_per_s)
-        offers = planning.planned(wanted, table, _plan(wanted, classes, progress), device_table, looks_at_all)
-    best = planning.chosen(offers)
+        offers = machine_plan.plan_machines(wanted, table, _plan(wanted, classes, progress), device_table, looks_at_all)
+    best = machine_plan.choose_machine(offers)
     plain = {
         "model": resolved.model, "classes": classes, "batch_size": resolved.batch_size, "workers": wanted.workers,
         "is_spot": spot, "images_per_s": images_per_s, "table": table.said(), "input": wanted.input.as_plain(),
         "offers": [each.as_plain() for each in offers], "chosen": best.as_plain() if best else None,
-        "cost": planning.cost(wanted, best) if best else None,
+        "cost": machine_plan.cost(wanted, best) if best else None,
     }  # fmt: skip
     answer(plain, json_target, show_plan)
     if best is None:
@@ -76,8 +76,7 @@ def command(
 def _wanted(
     settings: Settings, classes: int | None, progress: Progress | None, is_spot: bool, images_per_s: float | None
 ) -> tuple[TrainingRequest, int | None]:
-    from unstall.cloud import plan as feeding
-    from unstall.cloud import plan as planning
+    from unstall.cloud import plan as machine_plan
     from unstall.detectors.weights import shapes
 
     data = None
@@ -87,12 +86,12 @@ def _wanted(
         data = read(str(settings.data), settings.format, progress, settings.label_map)
         classes = classes or len(data.classes)
     pixels = [(each.width or 0) * (each.height or 0) for each in data.examples] if data is not None else []
-    wanted = planning.TrainingRequest(
+    wanted = machine_plan.TrainingRequest(
         settings=settings,
         parameters=shapes.parameters(settings.model),
         images=len(data.examples) if data is not None else settings.synthetic_images,
         largest_pixels=max(pixels, default=0) or None,
-        input=feeding.measured(data, settings),
+        input=machine_plan.measure_input(data, settings),
         is_spot=is_spot,
         images_per_s=images_per_s,
     )
@@ -101,11 +100,11 @@ def _wanted(
 
 def _plan(wanted: TrainingRequest, classes: int | None, progress: Progress | None) -> Plan:
     from unstall.planning import memory
-    from unstall.planning.memory.client import told_before
+    from unstall.planning.memory.client import announce_questions
     from unstall.planning.memory.devices import Device
 
     def plan(device: Device) -> memory.MemoryPlan:
-        pixels, before = wanted.largest_pixels, told_before(progress)
+        pixels, before = wanted.largest_pixels, announce_questions(progress)
         return memory.plan(
             wanted.settings, device, classes, largest_pixels=pixels, finds_largest=False, is_quick=True, before=before
         )

@@ -63,18 +63,17 @@ def command(
     json_target: str | None, config: str | None, no_config: bool, engine: str, dry_run: bool, target: str | None, **given: Any
 ) -> None:
     from unstall.cloud import submission
-    from unstall.cloud import submission as writing
     from unstall.cloud.terminal import show_job
     from unstall.config.options import config_used
     from unstall.report import json
 
     json.refuse_unwritable(json_target)
     if target is not None:
-        writing.refuse_unwritable(target)
+        submission.refuse_unwritable(target)
     job = submission.create_job(engine, given, config_used(config, no_config))
     request = _request(engine, job, given)
     if target is not None:
-        writing.write(request, target)
+        submission.write(request, target)
     plain: dict[str, Any] = {"engine": engine, "is_sent": False, "request": request, "written_to": target, "job": None}
     if engine == "vertex" and not dry_run:
         plain |= {"is_sent": True, **_sent(job, given["endpoint"])}
@@ -95,7 +94,7 @@ def _request(engine: str, job: Job, given: dict[str, Any]) -> dict[str, Any]:
 def _sent(job: Job, endpoint: str | None) -> dict[str, Any]:
     from unstall.cloud import vertex
 
-    found = vertex.sent(job, vertex.custom_job(job), endpoint)
+    found = vertex.send_job(job, vertex.custom_job(job), endpoint)
     return {**found, "page": vertex.console_page(job, found["job"])}
 
 

@@ -41,20 +41,20 @@ def command(
     json_target: str | None,
 ) -> None:
     from unstall.base.console import console
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.data.check.corrected_copy import refuse_unsafe
     from unstall.data.check.runner import as_plain, check
     from unstall.data.formats import read
     from unstall.report import json
     from unstall.report.terminal.data import show_check
-    from unstall.storage import located, run_lookup
+    from unstall.storage import resolve_path, run_lookup
 
     json.refuse_unwritable(json_target)
     json.refuse_unwritable(html_target)
     if copy is not None:
-        refuse_unsafe(located(path), located(copy))
+        refuse_unsafe(resolve_path(path), resolve_path(copy))
     run = run_lookup.find(run_name) if run_name else None
-    with shown_progress() as progress:
+    with show_progress() as progress:
         report = check(read(path, format_name, progress, label_map), not no_images, progress)
     plain = as_plain(report)
     if json_target != "-":
@@ -62,11 +62,11 @@ def command(
     if html_target:
         from unstall.report.html.data import write_check
 
-        write_check(report, located(html_target))
+        write_check(report, resolve_path(html_target))
     if run is not None:
         _keep_with(run, report)
     if copy is not None:
-        plain["fixed"] = _write_copy(report, located(copy), quiet=json_target == "-")
+        plain["fixed"] = _write_copy(report, resolve_path(copy), quiet=json_target == "-")
     if json_target:
         json.write(plain, json_target)
     if report.has_errors:
@@ -81,18 +81,18 @@ def _keep_with(run: RunFolder, report: Report) -> None:
 
     try:
         with TemporaryDirectory() as folder:
-            defects.keep(run, defects.told(report, Path(folder) / "pictures"))
+            defects.keep(run, defects.describe_defects(report, Path(folder) / "pictures"))
     except OSError as error:
         raise AccessDeniedError(f"Cannot write to the run '{run.path}': {error.strerror}.") from None
 
 
 def _write_copy(report: Report, copy: Path, quiet: bool) -> dict[str, object]:
     from unstall.base.console import console
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.data.check.corrected_copy import write_copy
     from unstall.report.terminal.data import show_fixed
 
-    with shown_progress() as progress:
+    with show_progress() as progress:
         told = write_copy(report, copy, progress)
     if not quiet:
         show_fixed(told, console())

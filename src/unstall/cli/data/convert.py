@@ -23,16 +23,16 @@ from unstall.config.command import Command
 def command(
     source: str, target: str, to: str, format_name: str | None, label_map: str | None, link: bool, json_target: str | None
 ) -> None:
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.data.tools.convert import convert
     from unstall.report import json
     from unstall.report.terminal import data
-    from unstall.storage import located
+    from unstall.storage import resolve_path
 
     json.refuse_unwritable(json_target)
-    with shown_progress() as progress:
-        label_file = located(label_map) if label_map else None
-        done = convert(located(source), located(target), to, format_name, label_file, link, progress)
+    with show_progress() as progress:
+        label_file = resolve_path(label_map) if label_map else None
+        done = convert(resolve_path(source), resolve_path(target), to, format_name, label_file, link, progress)
     if json_target:
         json.write(done.as_plain(), json_target)
     if json_target != "-":

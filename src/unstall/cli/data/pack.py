@@ -24,16 +24,16 @@ MIB = 2**20
 def command(
     source: str, target: str, format_name: str | None, label_map: str | None, shard_mib: int, json_target: str | None
 ) -> None:
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.data.tools.pack import pack
     from unstall.report import json
     from unstall.report.terminal import data
-    from unstall.storage import located
+    from unstall.storage import resolve_path
 
     json.refuse_unwritable(json_target)
-    with shown_progress() as progress:
-        label_file = located(label_map) if label_map else None
-        done = pack(located(source), located(target), shard_mib * MIB, format_name, label_file, progress)
+    with show_progress() as progress:
+        label_file = resolve_path(label_map) if label_map else None
+        done = pack(resolve_path(source), resolve_path(target), shard_mib * MIB, format_name, label_file, progress)
     plain = done.as_plain()
     if json_target:
         json.write(plain, json_target)

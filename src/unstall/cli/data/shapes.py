@@ -37,20 +37,20 @@ def command(
     defects: tuple[str, ...],
     json_target: str | None,
 ) -> None:
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.data.synthetic.files import write_shapes
     from unstall.data.synthetic.shapes import Shapes
     from unstall.data.tools.convert import refuse_taken
     from unstall.report import json
-    from unstall.storage import is_bucket, located
+    from unstall.storage import is_bucket, resolve_path
     from unstall.storage.transfer import whole_at
 
     json.refuse_unwritable(json_target)
     width, height = _size(image_size)
     shapes = Shapes(num_images, width, height, seed, max_shapes, empty_fraction)
     if is_bucket(out):
-        refuse_taken(located(out))
-    with shown_progress() as progress, whole_at(located(out)) as local:
+        refuse_taken(resolve_path(out))
+    with show_progress() as progress, whole_at(resolve_path(out)) as local:
         given = write_shapes(local, shapes, format_name, _splits(splits), list(dict.fromkeys(defects)), progress)
     told = {
         "path": out,

@@ -34,23 +34,23 @@ def command(
     split: str | None,
     json_target: str | None,
 ) -> None:
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.data.formats import read
-    from unstall.data.tools.visualization import chosen, save, sheet, with_boxes
+    from unstall.data.tools.visualization import choose_rows, save, sheet, with_boxes
     from unstall.report import json
-    from unstall.storage import located
+    from unstall.storage import resolve_path
 
     json.refuse_unwritable(json_target)
-    with shown_progress() as progress:
+    with show_progress() as progress:
         data = read(path, format_name, progress, label_map)
-        rows = chosen(data, num_images, seed, class_name, split)
+        rows = choose_rows(data, num_images, seed, class_name, split)
         pictures = []
         for number, row in enumerate(rows):
             example = data.examples[row]
             pictures.append((example.name, with_boxes(example, data.classes, tile_size)))
             if progress is not None:
                 progress("drawing", number + 1, len(rows))
-        save(sheet(pictures, min(columns, len(rows)), tile_size), located(out))
+        save(sheet(pictures, min(columns, len(rows)), tile_size), resolve_path(out))
     if json_target:
         shown = [{"example": data.examples[row].name, "boxes": data.examples[row].count} for row in rows]
         json.write({"path": path, "picture": out, "examples": shown}, json_target)

@@ -37,22 +37,22 @@ def command(
     link: bool,
     json_target: str | None,
 ) -> None:
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.data import formats
     from unstall.data.tools.convert import refuse_taken, write_aside
-    from unstall.data.tools.split import checked_shares, divide
+    from unstall.data.tools.split import check_shares, divide
     from unstall.report import json
-    from unstall.report.terminal import data as written
-    from unstall.storage import located
+    from unstall.report.terminal import data as terminal_data
+    from unstall.storage import resolve_path
 
     json.refuse_unwritable(json_target)
     shares = {"train": train, "val": val, "test": test}
-    checked_shares(shares)
-    refuse_taken(located(out))
-    with shown_progress() as progress:
+    check_shares(shares)
+    refuse_taken(resolve_path(out))
+    with show_progress() as progress:
         data = divide(formats.read(path, format_name, progress, label_map), shares, abs(seed))
-        done = write_aside(data, located(out), to or data.format, link, progress)
+        done = write_aside(data, resolve_path(out), to or data.format, link, progress)
     if json_target:
         json.write(done.as_plain(), json_target)
     if json_target != "-":
-        written.show(done.as_plain())
+        terminal_data.show(done.as_plain())

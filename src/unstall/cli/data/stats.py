@@ -27,19 +27,19 @@ def command(
     json_target: str | None,
 ) -> None:
     from unstall.base.console import console
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.data.formats import read
     from unstall.data.tools.anchor_fit import anchors_of
     from unstall.data.tools.stats import stats
     from unstall.report import json
     from unstall.report.terminal.data import show_stats
-    from unstall.storage import located
+    from unstall.storage import resolve_path
 
     for target in (json_target, html_target, png_target):
         json.refuse_unwritable(target)
     for detector in detectors:
         anchors_of(detector)
-    with shown_progress() as progress:
+    with show_progress() as progress:
         data = read(path, format_name, progress, label_map)
     told = stats(data, detectors or None)
     if json_target:
@@ -47,10 +47,10 @@ def command(
     if png_target:
         from unstall.report.html.data import write_plots
 
-        write_plots(data, told, located(png_target))
+        write_plots(data, told, resolve_path(png_target))
     if html_target:
         from unstall.report.html.data import write_stats
 
-        write_stats(data, told, located(html_target))
+        write_stats(data, told, resolve_path(html_target))
     if json_target != "-":
         show_stats(told, console())

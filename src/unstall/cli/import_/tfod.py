@@ -23,7 +23,7 @@ from unstall.config.command import Command
 def command(
     config: str, out: str, data: str | None, label_map: str | None, val_data: str | None, json_target: str | None
 ) -> None:
-    from unstall.base.progress import shown_progress
+    from unstall.base.progress import show_progress
     from unstall.report import json
     from unstall.report.terminal.tfod_import import show_imported
     from unstall.tfod.conversion import convert, refuse_existing, write
@@ -31,7 +31,7 @@ def command(
 
     json.refuse_unwritable(json_target)
     refuse_existing(out)
-    with shown_progress() as progress:
+    with show_progress() as progress:
         converted = convert(config, PathOverrides(data, label_map, val_data, out), progress)
     files = write(converted, out)
     answer({**converted.as_plain(), **files}, json_target, show_imported)

@@ -27,14 +27,14 @@ def command(
     class_names: str | None,
     json_target: str | None,
 ) -> None:
-    from unstall.detectors.weights.importer import import_file, named, write
+    from unstall.detectors.weights.importer import import_file, name_classes, write
     from unstall.report import json
     from unstall.report.terminal.weights import show_imported
 
     json.refuse_unwritable(json_target)
     imported = import_file(file, variant, num_classes, norm_epsilon)
     if class_names is not None:
-        imported = named(imported, class_names)
+        imported = name_classes(imported, class_names)
     target = out or f"{imported.description.variant}.safetensors"
     write(imported, target)
     plain = {**imported.as_plain(), "out": target}

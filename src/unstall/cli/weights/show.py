@@ -13,11 +13,11 @@ from unstall.cli import Learning, json_option
 @json_option("it")
 def command(file: str, lists_tensors: bool, json_target: str | None) -> None:
     from unstall.base.console import console
-    from unstall.detectors.weights.description import seen
+    from unstall.detectors.weights.description import describe_file
     from unstall.report import json
     from unstall.report.terminal.weights import show_seen
 
-    plain = seen(file)
+    plain = describe_file(file)
     if json_target:
         json.write(plain, json_target)
     if json_target != "-":

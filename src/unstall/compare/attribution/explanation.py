@@ -32,7 +32,7 @@ class Explanation:
     @property
     def words(self) -> str:
         """+5.1 GiB; +120 to +160 MiB; +12 ms per step (input); +0.4 in the loss, by this or others (cannot be told apart)."""
-        told = told_range(*self.range) if self.is_range else told_amount(self.amount, self.unit, self.channel, self.part)
+        told = format_range(*self.range) if self.is_range else format_amount(self.amount, self.unit, self.channel, self.part)
         return told + (f", {SHARED}" if self.is_shared else "") + (f" {self.note}" if self.note else "")
 
     @property
@@ -77,7 +77,7 @@ class ChannelExplanation:
         }  # fmt: skip
 
 
-def told_amount(amount: float, unit: str, channel: str = "", part: str = "") -> str:
+def format_amount(amount: float, unit: str, channel: str = "", part: str = "") -> str:
     if math.isnan(amount):
         return "the loss is no number any more"
     sign = "+" if amount >= 0 else "−"
@@ -90,7 +90,7 @@ def told_amount(amount: float, unit: str, channel: str = "", part: str = "") -> 
     return f"{sign}{abs(amount):.3g}" + (" in the loss" if channel == "loss" else "")
 
 
-def told_range(least: float, most: float) -> str:
+def format_range(least: float, most: float) -> str:
     """+120 to +160 MiB."""
     sign = "+" if most >= 0 else "−"
     unit, divisor = ("GiB", 2**30) if abs(most) >= 2**30 else ("MiB", 2**20)

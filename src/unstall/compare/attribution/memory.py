@@ -50,7 +50,7 @@ COPIES = {
 }
 # Of these it is known how much they can do at most: what is beyond that has another reason, even where nothing else differs.
 WELL_KNOWN = frozenset({"batch", "image_size", "filters", "layers", "data_size"})
-CLOSER = 2.0  # the factor that remains plausible where something else may have changed memory, too
+MAX_SCALE_FACTOR = 2.0  # the factor that remains plausible where something else may have changed memory, too
 SHARED_UNSURE = 0.15  # of an amount, where several changes share what was measured: which of them had how much of it
 DIED_UNSURE = 0.25  # of an amount, where the newer run died: it is what the older one showed, carried further
 PLAN_UNSURE = 0.1  # share of what a plan says, on a card
@@ -106,7 +106,7 @@ def free(differences: Sequence[Difference], after: dict[str, Any]) -> ChannelExp
 def _by_plan(touching: list[Difference], planned: Alone, total: float | None) -> ChannelExplanation:
     """A plan is of the step alone; measured is the process. Where both nearly agree, what was measured sets the scale."""
     joint = _joint(planned)
-    scale = total / joint if total and joint and 1 / CLOSER <= total / joint <= CLOSER else 1.0
+    scale = total / joint if total and joint and 1 / MAX_SCALE_FACTOR <= total / joint <= MAX_SCALE_FACTOR else 1.0
     amounts = {each.name: scale * planned.get(each.name, 0.0) for each in touching}
     found = [Explanation(each, MEMORY, amounts[each.name], "B", "planned") for each in touching if amounts[each.name]]
     together = scale * joint - sum(each.amount for each in found)
@@ -120,10 +120,10 @@ def _joint(planned: Alone) -> float:
 
 def _settled(planned: float, measured: float, moved: FigureChange) -> tuple[float, float]:
     share = PLAN_UNSURE if moved.what == ON_A_CARD else HOST_PLAN_UNSURE
-    return settled(planned, measured, moved.unsure or moved.noise, share)
+    return combine_estimates(planned, measured, moved.unsure or moved.noise, share)
 
 
-def settled(planned: float, measured: float, noise: float, plan_unsure: float = PLAN_UNSURE) -> tuple[float, float]:
+def combine_estimates(planned: float, measured: float, noise: float, plan_unsure: float = PLAN_UNSURE) -> tuple[float, float]:
     """Between a plan and a measurement that agree: nearer to what is surer, and surer than both. The peak of a process is another
     one in each run, by as much as a small change adds; a plan is not. Where they do not agree, what was measured stands."""
     unsure = plan_unsure * abs(planned)
@@ -145,7 +145,7 @@ def _by_arithmetic(
     joint = _minus(beside.terms(names), base)
     copies = usual_copies(base, moved.before, floor)
     others = len(touching) > len(changes)
-    held = copies if total is None else fitted(copies, joint, total, CLOSER if others else None)
+    held = copies if total is None else fit_copies(copies, joint, total, MAX_SCALE_FACTOR if others else None)
     alone = {each.name: _bytes(_minus(beside.terms({each.name}), base), held) for each in changes}
     how = "by arithmetic" if len(changes) > 1 or others or total is None else "measured"
     found = [Explanation(each, MEMORY, alone[each.name], "B", how) for each in changes if alone[each.name]]
@@ -166,7 +166,7 @@ def usual_copies(base: Terms, peak: float | None, floor: float | None) -> dict[s
     return copies
 
 
-def fitted(usual: dict[str, float], joint: Terms, total: float, closer: float | None) -> dict[str, float]:
+def fit_copies(usual: dict[str, float], joint: Terms, total: float, max_factor: float | None) -> dict[str, float]:
     """Copies with which the terms add up to what was measured. What is missing goes where most is unsure."""
     expected = _bytes(joint, usual)
     unsure = {name: (COPIES[name].unsure * usual[name] * value) ** 2 for name, value in joint.items() if value}
@@ -174,7 +174,7 @@ def fitted(usual: dict[str, float], joint: Terms, total: float, closer: float | 
     held = dict(usual)
     for name, part in unsure.items():
         shift = (total - expected) * part / whole / joint[name]
-        factor = closer or COPIES[name].most
+        factor = max_factor or COPIES[name].most
         held[name] = min(max(usual[name] + shift, usual[name] / factor), usual[name] * factor)
     return held
 

@@ -195,7 +195,7 @@ def step(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
 
 def _crowded_note(before: dict[str, Any], after: dict[str, Any], by: float, noise: float) -> str:
     """Where a step took longer than such steps usually differ by, and others on the machine can be all of the reason."""
-    crowds = [facts.crowded(record) for record in (before, after)]
+    crowds = [facts.waiting_share(record) for record in (before, after)]
     alone = noise - _by_the_machine(before, after, facts.figure(before, "step_s"), facts.figure(after, "step_s"))
     if not alone < abs(by) <= noise or abs(crowds[1] - crowds[0]) < CROWDED_MORE:
         return ""
@@ -219,7 +219,7 @@ def part(name: str, before: dict[str, Any], after: dict[str, Any]) -> FigureChan
     old, new = _part(before, name), _part(after, name)
     whole, now = facts.figure(before, "step_s"), facts.figure(after, "step_s")
     if name in OF_THE_RUN:
-        crowd = max(facts.crowded(before), facts.crowded(after))
+        crowd = max(facts.waiting_share(before), facts.waiting_share(after))
         least = MIN_COMPILE_S if name == "compile" else MIN_OF_THE_RUN_S
         return FigureChange(name, old, new, max(least, max(0.4, crowd) * max(old or 0.0, new or 0.0)), "s")
     if name == "input" and _is_known_by_itself(before, after):
@@ -234,7 +234,7 @@ def _is_known_by_itself(before: dict[str, Any], after: dict[str, Any]) -> bool:
     """Of both runs it is told how much their waiting for input differs from step to step, and the machine was as full: then the
     noise of what is computed is none of the input's."""
     is_told = all(facts.part_unsure(record, "input") > 0 for record in (before, after))
-    return is_told and abs(facts.crowded(after) - facts.crowded(before)) < CROWDED_MORE
+    return is_told and abs(facts.waiting_share(after) - facts.waiting_share(before)) < CROWDED_MORE
 
 
 def _random_change(name: str, before: dict[str, Any], after: dict[str, Any]) -> float:
@@ -255,7 +255,7 @@ def _time_noise(before: dict[str, Any], after: dict[str, Any], old: float | None
     spreads = [facts.spread(record) for record in (before, after)]
     spread = max((value for value in spreads if value is not None), default=0.0)
     held_up = _held_up(before, after, old, new)
-    crowd = CROWD_SHARE * max(facts.crowded(before) * held_up[0], facts.crowded(after) * held_up[1])
+    crowd = CROWD_SHARE * max(facts.waiting_share(before) * held_up[0], facts.waiting_share(after) * held_up[1])
     noise = max(MIN_STEP_S, TIME_NOISE_SHARE * usual, min(spread, 2.0 * usual), crowd)
     return noise + _by_the_machine(before, after, old, new)
 
@@ -265,7 +265,7 @@ def _held_up(before: dict[str, Any], after: dict[str, Any], old: float | None, n
     that is the run's own slowness, and no reason to allow for more."""
     if not old or not new:
         return old or 0.0, new or 0.0
-    alone = [max(1.0 - facts.crowded(record), MIN_ALONE) for record in (before, after)]
+    alone = [max(1.0 - facts.waiting_share(record), MIN_ALONE) for record in (before, after)]
     stretched = alone[0] / alone[1] if new > old else alone[1] / alone[0]
     most = min(old, new) * max(STRETCHED, stretched**2)  # twice: threads that share a step wait for the last of them
     return min(old, most), min(new, most)
@@ -275,7 +275,7 @@ def _by_the_machine(before: dict[str, Any], after: dict[str, Any], old: float | 
     """Of a step, what others on the machine can have done: the one run waited for a core more than the other, or its steps were
     few and short."""
     cores = [facts.section(record, "machine").get("cores") or 0 for record in (before, after)]
-    more = facts.crowded(after) - facts.crowded(before)
+    more = facts.waiting_share(after) - facts.waiting_share(before)
     more = 0.0 if more * (cores[1] - cores[0]) < 0 else more  # with fewer cores it waits for itself
     slower = _held_up(before, after, old, new)[1 if more > 0 else 0]
     waited = slower * (1.0 - (1.0 - abs(more)) ** 2)  # twice: threads that share a step wait for the last of them

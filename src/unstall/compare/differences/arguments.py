@@ -131,7 +131,7 @@ def _makes_switch(keyword: ast.keyword) -> bool:
 # Files that both command lines name under the same argument: configurations line by line, others by their size and hash.
 
 
-def paired_sources(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def pair_sources(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The sources of both. A configuration that each run has in a file of another name stands under the newer name in both, so
     that its lines are compared, not its path."""
     old, new = dict(section(before, "sources")), dict(section(after, "sources"))

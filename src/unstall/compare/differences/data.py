@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from unstall.compare.differences.difference import Difference, difference, shown
+from unstall.compare.differences.difference import Difference, difference, format_value
 from unstall.compare.record import facts
 
 LARGER = 1.3  # times the widest before: an image that is new in its size
@@ -87,7 +87,7 @@ def _of_labels(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Differ
     old, new = facts.target_range(before), facts.target_range(after)
     if not old or not new or old == new:
         return
-    words = f"labels from {shown(old[0])} to {shown(old[1])} → {shown(new[0])} to {shown(new[1])}"
+    words = f"labels from {format_value(old[0])} to {format_value(old[1])} → {format_value(new[0])} to {format_value(new[1])}"
     if facts.target_form(before) != facts.target_form(after) and facts.losses(before) != facts.losses(after):
         words = f"{words}, in the form that the other loss asks for"
         yield difference("batch", "labels", list(old), list(new), words, touches=frozenset())
@@ -122,7 +122,7 @@ def _of_arguments(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Differen
         elif name in {"max_queue_size", "prefetch_factor", "prefetch"}:
             yield difference("input", "prefetch", was, is_now, detail=name)
         elif name == "threads":
-            yield difference("input", "threads", was, is_now, f"threads {shown(was)} → {shown(is_now)}")
+            yield difference("input", "threads", was, is_now, f"threads {format_value(was)} → {format_value(is_now)}")
 
 
 def _of_stages(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> Iterator[Difference]:
@@ -148,5 +148,5 @@ def _of_one_stage(name: str, was: dict[str, Any], is_now: dict[str, Any]) -> Ite
         if facts.are_equal(old, new) or name.endswith("batch") or argument not in CHOSEN:
             continue
         kind = "prefetch" if name in PREFETCHES else "parallelism" if argument in PARALLEL else "stages"
-        words = f"{name}({argument}) {shown(old)} → {shown(new)}"
+        words = f"{name}({argument}) {format_value(old)} → {format_value(new)}"
         yield difference("input", kind, old, new, words, detail=f"{name}.{argument}")

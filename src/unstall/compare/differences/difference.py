@@ -118,14 +118,14 @@ def difference(
     section: str, name: str, before: Any, after: Any, words: str = "", detail: str = "", touches: frozenset[str] | None = None
 ) -> Difference:
     kind = KINDS[name]
-    was, is_now = (shown(value, absent(name)) for value in (before, after))
+    was, is_now = (format_value(value, absent(name)) for value in (before, after))
     return Difference(
-        section, name, before, after, words or f"{spoken(detail or name)} {was} → {is_now}",
+        section, name, before, after, words or f"{spoken_name(detail or name)} {was} → {is_now}",
         kind.touches if touches is None else touches, kind.weight, detail=detail,
     )  # fmt: skip
 
 
-def spoken(name: str) -> str:
+def spoken_name(name: str) -> str:
     return name.replace("_", " ") if name.islower() else name
 
 
@@ -134,7 +134,7 @@ def absent(name: str) -> str:
     return "not given" if name == "command" else "none"
 
 
-def shown(value: Any, none: str = "none") -> str:
+def format_value(value: Any, none: str = "none") -> str:
     """A value as it stands in a sentence: short, and whole numbers with their thousands."""
     if value is None:
         return none
@@ -146,5 +146,5 @@ def shown(value: Any, none: str = "none") -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.0f}" if value == int(value) and abs(value) < 1e15 and abs(value) >= 1000 else f"{value:.6g}"
-    text = ", ".join(shown(each) for each in value) if isinstance(value, list | tuple) else str(value)
+    text = ", ".join(format_value(each) for each in value) if isinstance(value, list | tuple) else str(value)
     return text if len(text) <= 80 else f"{text[:77]}…"

@@ -44,7 +44,7 @@ def of_surroundings(before: dict[str, Any], after: dict[str, Any]) -> Iterator[D
     yield from _of_settings(facts.settings(before), facts.settings(after))
     yield from _of_command(before, after)
     yield from _of_environment(facts.section(before, "environment"), facts.section(after, "environment"))
-    yield from _of_versions(facts.section(before, "versions"), facts.section(after, "versions"), facts.imported(after))
+    yield from _of_versions(facts.section(before, "versions"), facts.section(after, "versions"), facts.imported_packages(after))
     yield from _of_machine(before, after)
     yield from _of_devices(before, after)
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from unstall.compare.differences import source_diff
-from unstall.compare.differences.arguments import of_named_files, paired_sources
+from unstall.compare.differences.arguments import of_named_files, pair_sources
 from unstall.compare.differences.data import of_data, of_input
 from unstall.compare.differences.difference import (
     COMPUTE,
@@ -25,7 +25,7 @@ from unstall.compare.differences.difference import (
     VALIDATION,
     Difference,
     difference,
-    shown,
+    format_value,
 )
 from unstall.compare.differences.environment import of_surroundings
 from unstall.compare.differences.model import of_model
@@ -76,7 +76,7 @@ def differences(before: dict[str, Any], after: dict[str, Any]) -> list[Differenc
         *of_named_files(before, after),
     ]  # fmt: skip
     found = _each_once(found)
-    changed = source_diff.changes(*paired_sources(before, after))
+    changed = source_diff.changes(*pair_sources(before, after))
     found = _with_their_origins(found, changed)
     return sorted(found, key=lambda each: -each.weight)
 
@@ -118,7 +118,7 @@ def _with_their_origins(found: list[Difference], changed: list[Change]) -> list[
     for origin in origins:
         places = [place for place, each in enumerate(effects) if _argument_makes(origin, each)]
         for place in places:
-            effects[place] = effects[place].made_at(f"{origin.detail} {shown(origin.after, origin.absent)}", ())
+            effects[place] = effects[place].made_at(f"{origin.detail} {format_value(origin.after, origin.absent)}", ())
         if not places:
             left.append(origin)
     return [*(_named_by_its_lines(each) for each in effects), *left, *_of_source(unexplained)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from unstall.compare.differences.difference import Difference, difference, shown
+from unstall.compare.differences.difference import Difference, difference, format_value
 from unstall.compare.differences.layers import Layer, Pair, beside, follows_width, layers_of
 from unstall.compare.record import facts
 
@@ -115,7 +115,7 @@ def _of_optimizer(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Dif
         if name in RATES:
             yield difference("optimizer", "learning_rate", was, is_now, detail=name)
         elif name == "gradient_accumulation_steps":
-            words = f"gradients accumulated over {shown(was or 1)} → {shown(is_now or 1)} steps"
+            words = f"gradients accumulated over {format_value(was or 1)} → {format_value(is_now or 1)} steps"
             yield difference("optimizer", "accumulation", was or 1, is_now or 1, words)
         elif old == new:  # another optimizer has other settings: that is told already
             yield difference("optimizer", "optimizer_setting", was, is_now, detail=name)

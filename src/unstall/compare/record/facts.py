@@ -7,10 +7,9 @@ import re
 from typing import Any
 
 from unstall.compare.record.results import (
-    crowded,
     curve,
     died_of_memory,
-    failed_of,
+    failed_channels,
     figure,
     floor_bytes,
     is_broken,
@@ -21,12 +20,14 @@ from unstall.compare.record.results import (
     section,
     spread,
     usual_memory,
+    waiting_share,
 )
 from unstall.config.aliases import current_names
 
 __all__ = [
-    "boxes_per_image", "crowded", "curve", "died_of_memory", "failed_of", "figure", "floor_bytes", "images_over", "is_broken",
+    "boxes_per_image", "curve", "died_of_memory", "failed_channels", "figure", "floor_bytes", "images_over", "is_broken",
     "largest_area", "largest_side", "numbers", "part", "part_unsure", "score", "section", "spread", "usual_memory",
+    "waiting_share",
 ]  # fmt: skip
 
 SAME = 1e-6  # of a number, as a share: float32 and float64 of the same
@@ -52,7 +53,7 @@ def variable(environment: dict[str, Any], name: str) -> Any:
     return ":".join(part for part in value.split(":") if part and "/cv2/" not in part) or None
 
 
-def imported(record: dict[str, Any]) -> frozenset[str]:
+def imported_packages(record: dict[str, Any]) -> frozenset[str]:
     """The packages that the program's own source imports."""
     texts = [str(entry.get("text") or "") for entry in section(record, "sources").values() if isinstance(entry, dict)]
     return frozenset(name for text in texts for name in _IMPORTED.findall(text))
@@ -230,7 +231,7 @@ def backend(record: dict[str, Any]) -> str | None:
 
 def is_of_torch(record: dict[str, Any]) -> bool:
     """By Keras's backend; of a loop of one's own, by what it imports."""
-    return backend(record) == "torch" or (backend(record) is None and "torch" in imported(record))
+    return backend(record) == "torch" or (backend(record) is None and "torch" in imported_packages(record))
 
 
 # --- how it is fed ---

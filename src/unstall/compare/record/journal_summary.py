@@ -125,8 +125,8 @@ class Mean:
         """The standard error. One step of ten that something held up makes it about as large as it made the mean."""
         if self.value is None or self._groups < 2:
             return None
-        apart = self._squares - 2.0 * self.value * self._weighted + self.value**2 * self._counts_squared
-        return float((max(0.0, apart) * self._groups / (self._groups - 1)) ** 0.5 / self._counts)
+        deviation = self._squares - 2.0 * self.value * self._weighted + self.value**2 * self._counts_squared
+        return float((max(0.0, deviation) * self._groups / (self._groups - 1)) ** 0.5 / self._counts)
 
 
 class StepStatistics:

@@ -17,7 +17,7 @@ def figures(taken: JournalSummary, batch: dict[str, Any], score: dict[str, Any])
     step_stats = taken.step_stats
     step_s = median_step_s(step_stats)
     size = batch.get("size")
-    usual_bytes, unsure_bytes = usual_most(step_stats)
+    usual_bytes, unsure_bytes = usual_max(step_stats)
     return {
         "steps": step_stats.steps,
         "step_s": step_s,
@@ -47,7 +47,7 @@ def figures(taken: JournalSummary, batch: dict[str, Any], score: dict[str, Any])
         "curve": step_stats.losses.pairs or step_stats.epoch_losses.pairs,
         "host_memory_curve": step_stats.host_memory.pairs,
         "device_memory_curve": step_stats.device_memory.pairs,
-        "score": scored(taken, score),
+        "score": collect_scores(taken, score),
     }
 
 
@@ -69,7 +69,7 @@ def step_spread_s(step_stats: StepStatistics) -> float | None:
     return (steps[3 * len(steps) // 4] - steps[len(steps) // 4]) / 2 if len(steps) >= MIN_GROUPS else None
 
 
-def usual_most(step_stats: StepStatistics) -> tuple[float | None, float | None]:
+def usual_max(step_stats: StepStatistics) -> tuple[float | None, float | None]:
     """The most that is held in a step, in the middle of all steps, and by how much steps differ in it.
 
     The one highest moment of a run is chance: what of the step before is still there, and where."""
@@ -77,19 +77,19 @@ def usual_most(step_stats: StepStatistics) -> tuple[float | None, float | None]:
         return None, None
     first, last = step_stats.stepped_at
     needed = STEPS_OF_A_WINDOW * (median_step_s(step_stats) or 0.0)
-    mosts: list[int] = []
+    peaks: list[int] = []
     most, seconds = 0, 0.0
     for began, length, held in step_stats.held:
         if not first <= began <= last:
             continue
         most, seconds = max(most, held), seconds + length
         if seconds >= needed:
-            mosts.append(most)
+            peaks.append(most)
             most, seconds = 0, 0.0
-    if len(mosts) < MIN_WINDOWS:
+    if len(peaks) < MIN_WINDOWS:
         return None, None
-    mosts.sort()
-    return statistics.median(mosts), (mosts[3 * len(mosts) // 4] - mosts[len(mosts) // 4]) / 2
+    peaks.sort()
+    return statistics.median(peaks), (peaks[3 * len(peaks) // 4] - peaks[len(peaks) // 4]) / 2
 
 
 def parts(step_stats: StepStatistics) -> dict[str, float | None]:
@@ -133,7 +133,7 @@ def _least(step_stats: StepStatistics) -> float | None:
     return min((loss for _, loss in step_stats.epoch_losses.pairs), default=None)
 
 
-def scored(taken: JournalSummary, kept: dict[str, Any]) -> dict[str, float | None]:
+def collect_scores(taken: JournalSummary, kept: dict[str, Any]) -> dict[str, float | None]:
     """COCO's figures: `kept` ones of the best weights, else the best that the journal tells."""
     best = next((event for event in reversed(taken.of(EpochScored)) if event.is_best), taken.last(EpochScored))
     known = kept or (dict(best.figures) if best is not None else {})

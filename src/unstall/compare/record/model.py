@@ -149,7 +149,7 @@ def size_bytes(shape: Sequence[int | None], dtype: str) -> int | None:
 
 
 def model(taken: JournalSummary, fed: dict[str, Any]) -> dict[str, Any]:
-    told = recorded(taken)
+    told = find_model_record(taken)
     if told is None:
         return _from_description(taken)
     facts, size = told.facts, fed.get("micro_batch_size") or fed.get("size")
@@ -172,7 +172,7 @@ def model(taken: JournalSummary, fed: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def recorded(taken: JournalSummary) -> ModelRecorded | None:
+def find_model_record(taken: JournalSummary) -> ModelRecorded | None:
     """The model of the last fit. Of one's own loop, which may train several by turns, the largest."""
     events = taken.of(ModelRecorded)
     of_fits = [event for event in events if not event.facts.get("own_loop")]
@@ -222,7 +222,7 @@ def _tensor(told: list[Any], size: int | None) -> dict[str, Any]:
 def optimizer(taken: JournalSummary, settings: dict[str, Any]) -> dict[str, Any]:
     if settings.get("optimizer"):  # of a training of Unstall's own
         return {"class": settings["optimizer"], **{key: settings.get(name) for key, name in OF_SETTINGS.items()}}
-    told, described = recorded(taken), taken.last(ModelDescribed)
+    told, described = find_model_record(taken), taken.last(ModelDescribed)
     facts = dict(told.facts.get("optimizer") or {}) if told else {}
     if not facts and described is not None and described.facts.get("optimizer"):
         names = ("momentum", "weight_decay", "clipped", "schedule")
@@ -235,7 +235,7 @@ def optimizer(taken: JournalSummary, settings: dict[str, Any]) -> dict[str, Any]
 
 def losses(taken: JournalSummary) -> dict[str, Any]:
     """The names of Keras's own; of one's own, the name and the place of the function."""
-    told, described = recorded(taken), taken.last(ModelDescribed)
+    told, described = find_model_record(taken), taken.last(ModelDescribed)
     found = (told.facts.get("losses") if told else None) or (described.facts.get("losses") if described else None) or []
     names = [str(loss.get("own") or loss.get("name", "")) for loss in found if isinstance(loss, dict)]
     if not names:

@@ -52,7 +52,7 @@ def part_unsure(record: dict[str, Any], name: str) -> float:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0
 
 
-def crowded(record: dict[str, Any]) -> float:
+def waiting_share(record: dict[str, Any]) -> float:
     """Of the time that its threads wanted to run, the share that they waited for a core; while it trained, if that is known."""
     share = figure(record, "crowded_share")
     if share is not None:
@@ -92,7 +92,7 @@ def floor_bytes(record: dict[str, Any]) -> float | None:
 # --- how it ended ---
 
 
-def failed_of(record: dict[str, Any]) -> frozenset[str]:
+def failed_channels(record: dict[str, Any]) -> frozenset[str]:
     """The channels: memory and free, loss, time; none where it ended well."""
     run = section(record, "run")
     cause = str(run.get("cause") or "")
@@ -108,7 +108,7 @@ def failed_of(record: dict[str, Any]) -> frozenset[str]:
 
 def died_of_memory(record: dict[str, Any]) -> bool:
     """What was measured is then less than what it needed."""
-    return "memory" in failed_of(record) and section(record, "run").get("outcome") in {"failed", "stuck"}
+    return "memory" in failed_channels(record) and section(record, "run").get("outcome") in {"failed", "stuck"}
 
 
 def is_broken(record: dict[str, Any]) -> bool:

@@ -27,10 +27,9 @@ from collections.abc import Callable
 from typing import Any
 
 from unstall.base.private_files import write_private
-from unstall.base.redact.environment import masked_command
+from unstall.base.redact.environment import redact_command
 from unstall.base.redact.text import redact_json
 from unstall.compare.record import environment, metrics, model, outcome
-from unstall.compare.record import environment as surroundings
 from unstall.compare.record.journal_summary import JournalSummary
 from unstall.config.aliases import current_names
 from unstall.journal.provenance import read_sources, versions_of
@@ -91,21 +90,21 @@ def _made(folder: RunFolder) -> dict[str, Any]:
     batch = _or_empty(lambda: model.batch(taken), {})
     sections: dict[str, Callable[[], Any]] = {
         "run": lambda: outcome.run(folder, taken),
-        "settings": lambda: surroundings.settings(folder, taken),
-        "environment": lambda: surroundings.environment(taken),
+        "settings": lambda: environment.settings(folder, taken),
+        "environment": lambda: environment.environment(taken),
         "versions": lambda: versions_of(taken),
-        "machine": lambda: surroundings.machine(taken),
-        "devices": lambda: surroundings.devices(taken),
+        "machine": lambda: environment.machine(taken),
+        "devices": lambda: environment.devices(taken),
         "data": lambda: environment.data(taken),
         "batch": lambda: batch,
         "model": lambda: model.model(taken, batch),
-        "optimizer": lambda: model.optimizer(taken, surroundings.settings(folder, taken)),
+        "optimizer": lambda: model.optimizer(taken, environment.settings(folder, taken)),
         "loss": lambda: model.losses(taken),
-        "input": lambda: surroundings.inputs(taken),
+        "input": lambda: environment.inputs(taken),
         "figures": lambda: metrics.figures(taken, batch, score_of(folder)),
     }
     record = {name: _or_empty(make, [] if name == "devices" else {}) for name, make in sections.items()}
-    record["run"]["command"] = masked_command(record["run"].get("command") or [])
+    record["run"]["command"] = redact_command(record["run"].get("command") or [])
     return record
 
 

@@ -100,11 +100,11 @@ def on_canvas(boxes: Floats, back: Floats) -> Floats:
     return mirrored
 
 
-def inside(boxes: Floats, areas: Integers, least_kept_share: float) -> tuple[Floats, Flags]:
+def inside(boxes: Floats, areas: Integers, min_kept_share: float) -> tuple[Floats, Flags]:
     """Each box cut off at the edges of its area, and whether it still shows at least that share of itself."""
     cut = np.minimum(np.maximum(boxes, areas[:, [0, 1, 0, 1]]), areas[:, [2, 3, 2, 3]])
     is_seen = surfaces(cut.astype(np.float32)) > 0  # as a batch holds it: the last sliver of a box may have no width there
-    return cut, is_seen & (surfaces(cut) >= least_kept_share * surfaces(boxes))
+    return cut, is_seen & (surfaces(cut) >= min_kept_share * surfaces(boxes))
 
 
 def surfaces(boxes: Floats) -> Floats:

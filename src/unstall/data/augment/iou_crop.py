@@ -19,19 +19,19 @@ MAX_OPTIONS = 20  # drawn for one image; after as many failures it stays whole
 
 @dataclass(frozen=True, slots=True)
 class IoUCrop:
-    least_side: float = 0.3
-    most_aspect: float = 2.0
+    min_side: float = 0.3
+    max_aspect: float = 2.0
     options: tuple[float, ...] = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
     trials: int = 40  # crops tried for each option
 
     def seen(self, view: View, scene: Scene, rng: Rng) -> View:
         boxes = scene.boxes[view.keep]
         for _ in range(MAX_OPTIONS if len(boxes) else 0):
-            least_iou = self.options[rng.index(len(self.options))]
-            if least_iou >= 1:
+            min_iou = self.options[rng.index(len(self.options))]
+            if min_iou >= 1:
                 return view
             crops = self._crops(view.window, rng)
-            fitting = np.flatnonzero(_overlaps(crops, boxes) >= least_iou)
+            fitting = np.flatnonzero(_overlaps(crops, boxes) >= min_iou)
             if len(fitting):
                 crop = crops[fitting[0]]
                 keep = view.keep & centres_inside(crop[None], scene.boxes)[0]
@@ -41,12 +41,12 @@ class IoUCrop:
     def _crops(self, base: Rect, rng: Rng) -> Floats:
         """All trials of one option at once: those of a wrong shape are left out."""
         numbers = rng.numbers(4 * self.trials).reshape(4, self.trials)
-        width = base.width * (self.least_side + (1 - self.least_side) * numbers[0])
-        height = base.height * (self.least_side + (1 - self.least_side) * numbers[1])
+        width = base.width * (self.min_side + (1 - self.min_side) * numbers[0])
+        height = base.height * (self.min_side + (1 - self.min_side) * numbers[1])
         left, top = base.left + (base.width - width) * numbers[2], base.top + (base.height - height) * numbers[3]
         crops: Floats = np.stack([left, top, left + width, top + height], axis=1)
         aspect = width / height
-        shaped: Floats = crops[(aspect <= self.most_aspect) & (aspect >= 1 / self.most_aspect)]
+        shaped: Floats = crops[(aspect <= self.max_aspect) & (aspect >= 1 / self.max_aspect)]
         return shaped
 
 

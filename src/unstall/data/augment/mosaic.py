@@ -16,8 +16,8 @@ from unstall.data.augment.rng import Rng
 @dataclass(frozen=True, slots=True)
 class Mosaic:
     share: float = 1.0
-    least_scale: float = 0.5  # 1: the whole image would just fit into the canvas
-    most_scale: float = 1.5
+    min_scale: float = 0.5  # 1: the whole image would just fit into the canvas
+    max_scale: float = 1.5
     margin: float = 0.25  # the meeting point stays as far from the edges, as a share of the side
 
     def partners(self, rng: Rng, count: int) -> tuple[int, ...]:
@@ -34,7 +34,7 @@ class Mosaic:
     def seen(self, view: View, scene: Scene, rng: Rng, quarter: int, canvas: tuple[int, int]) -> View:
         """The window that lays the image's inner corner on to the meeting point; `view` says whether it is mirrored there."""
         fit = min(canvas[0] / scene.width, canvas[1] / scene.height)
-        scale = fit * rng.between(self.least_scale, self.most_scale)
+        scale = fit * rng.between(self.min_scale, self.max_scale)
         across, down = scene.area_width / scale, scene.area_height / scale
         is_left, is_top = (quarter % 2 == 0) != view.is_flipped, quarter < 2
         left = scene.width - across if is_left else 0.0

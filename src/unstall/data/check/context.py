@@ -136,5 +136,5 @@ def _joined(parts: list[np.ndarray], empty: tuple[int, ...], kind: type) -> np.n
     return np.concatenate(parts) if parts else np.zeros(empty, kind)
 
 
-def shown(box: Floats) -> str:
+def format_box(box: Floats) -> str:
     return "(" + ", ".join(f"{value:.6g}" for value in box) + ")"

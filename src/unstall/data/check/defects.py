@@ -48,7 +48,7 @@ _PICTURE = re.compile(r"[0-9]{1,3}\.jpg")
 # --- by the process of the checks, which may load what it needs ---
 
 
-def told(report: Report, folder: Path) -> dict[str, Any]:
+def describe_defects(report: Report, folder: Path) -> dict[str, Any]:
     """The defects as plain data. Pictures are written to the folder; where it cannot be written, there are none."""
     from unstall.data.check.runner import severity_of
 
@@ -75,7 +75,7 @@ def _draw(report: Report, problems: list[dict[str, Any]], folder: Path) -> None:
 
     count = 0
     for row in problems:
-        for picture in drawn(report, row["name"], min(MAX_PICTURES - count, PICTURES_OF_ONE), SIDE):
+        for picture in draw_defects(report, row["name"], min(MAX_PICTURES - count, PICTURES_OF_ONE), SIDE):
             contents = _as_jpeg(picture.image)
             if contents is None:
                 continue
@@ -204,7 +204,7 @@ def row_of(report: Report, problem: str, listed: int) -> dict[str, Any]:
     }
 
 
-def drawn(report: Report, problem: str, most: int, side: int) -> Iterator[DefectPicture]:
+def draw_defects(report: Report, problem: str, most: int, side: int) -> Iterator[DefectPicture]:
     """The first images that it was found in, each with all the boxes that it was found at."""
     from unstall.data.tools.visualization import with_boxes
 

@@ -39,7 +39,7 @@ def leave_out_without_image(checked: CheckedData, found: Iterable[Finding], why:
     return leave_out_images(checked, [finding for finding in found if finding.example in absent], why)
 
 
-def put_right_by_writing(found: Iterable[Finding], what: str) -> list[Fix]:
+def fix_by_writing(found: Iterable[Finding], what: str) -> list[Fix]:
     """What cannot come back in a copy that is written anew."""
     return [Fix(finding, what, None) for finding in found]
 

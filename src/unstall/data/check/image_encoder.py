@@ -21,7 +21,7 @@ _ON_SIDE = 5  # EXIF orientations from here on change width and height
 
 
 def as_rgb(checked: CheckedData, found: Iterable[Finding], what: str) -> list[Fix]:
-    return [_anew(checked, finding, _opened(checked, finding).convert("RGB"), what) for finding in found]
+    return [_reencode(checked, finding, _opened(checked, finding).convert("RGB"), what) for finding in found]
 
 
 def as_8_bit(checked: CheckedData, found: Iterable[Finding]) -> list[Fix]:
@@ -30,7 +30,7 @@ def as_8_bit(checked: CheckedData, found: Iterable[Finding]) -> list[Fix]:
         image = _opened(checked, finding)
         if image.mode.startswith("I"):  # Pillow reads 16 bits of grey as they are, and has made 8 of colours already
             image = _from_array((np.asarray(image).astype(np.uint32) >> 8).clip(0, 255).astype(np.uint8))
-        result.append(_anew(checked, finding, image, "converted from 16 to 8 bits: the high byte is kept"))
+        result.append(_reencode(checked, finding, image, "converted from 16 to 8 bits: the high byte is kept"))
     return result
 
 
@@ -39,7 +39,7 @@ def upright(checked: CheckedData, finding: Finding, row: int) -> Fix:
     from PIL import ImageOps
 
     image = ImageOps.exif_transpose(_opened(checked, finding))
-    fix = _anew(checked, finding, image, "the image itself is turned, and the note in its EXIF dropped: its boxes fit that")
+    fix = _reencode(checked, finding, image, "the image itself is turned, and the note in its EXIF dropped: its boxes fit that")
     facts = checked.images[row]
     size = (facts.height, facts.width) if facts.orientation >= _ON_SIDE else (facts.width, facts.height)
     return Fix(finding, fix.what, row, image=fix.image, name=fix.name, size=size)
@@ -53,7 +53,7 @@ def without_turn(checked: CheckedData, finding: Finding, row: int) -> Fix | None
     part = exif_of(data)
     if checked.images[row].kind == "jpeg" and part is not None:
         return Fix(finding, what, row, image=data[: part[0]] + data[part[1] :])
-    return _anew(checked, finding, _opened(checked, finding), what)
+    return _reencode(checked, finding, _opened(checked, finding), what)
 
 
 def with_end_mark(checked: CheckedData, found: Iterable[Finding]) -> list[Fix]:
@@ -83,7 +83,7 @@ def _from_array(array: Any) -> Any:
     return Image.fromarray(array)
 
 
-def _anew(checked: CheckedData, finding: Finding, image: Any, what: str) -> Fix:
+def _reencode(checked: CheckedData, finding: Finding, image: Any, what: str) -> Fix:
     row = checked.rows[finding.example]
     out = io.BytesIO()
     stays_png = checked.images[row].kind in {"png", "tiff"}

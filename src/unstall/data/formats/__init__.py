@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from unstall.base.errors import InvalidInputError
 from unstall.base.registry import Registry
 from unstall.data.io import other_formats
-from unstall.storage import is_bucket, located
+from unstall.storage import is_bucket, resolve_path
 
 if TYPE_CHECKING:
     from unstall.base.progress import Progress
@@ -28,7 +28,7 @@ MAX_LISTED = 10_000  # files of a folder that are counted for the message that n
 
 def recognise(path: Path | str) -> str:
     """The name of the one format that fits."""
-    path = located(path)
+    path = resolve_path(path)
     fitting = {name: found for name in FORMATS.names() if (found := FORMATS.module(name).recognise(path))}
     if len(fitting) == 1:
         return next(iter(fitting))
@@ -59,9 +59,9 @@ def read(
     path: Path | str, format: str | None = None, progress: Progress | None = None, labels: Path | str | None = None
 ) -> DataSet:
     """A data set, with what was found wrong while reading it. `labels` is a label map or class list that lies elsewhere."""
-    path = located(path)
+    path = resolve_path(path)
     module = FORMATS.module(format or recognise(path))
-    data: DataSet = module.read(path, progress=progress, labels=located(labels) if labels else None)
+    data: DataSet = module.read(path, progress=progress, labels=resolve_path(labels) if labels else None)
     return data
 
 

@@ -51,7 +51,7 @@ from unstall.data.io.coco_json import MAX_JSON_BYTES, Category, CocoExtras, Deco
 from unstall.data.io.coco_segmentation import NO_BOX
 from unstall.data.io.columns import Columns, with_header_size
 from unstall.data.io.folder import Folder
-from unstall.data.io.reader import SPLITS, Names, Notes, Unparsable, find_in, quoted, read_bytes, split_name
+from unstall.data.io.reader import SPLITS, Names, Notes, Unparsable, find_in, quote, read_bytes, split_name
 from unstall.data.io.writer import DataSetWriter, annotated_size
 
 SIGNS = "a JSON file with images, annotations and categories, in the folder, in annotations/ or in a folder for each split"
@@ -175,7 +175,7 @@ class _Reader:
         for row, image in enumerate(decoded.images):
             if image.id in rows:
                 first = decoded.image_indexes[rows[image.id]]
-                message = f"{quoted(image.id)} is the id of images[{first}] too. Expected one of its own."
+                message = f"{quote(image.id)} is the id of images[{first}] too. Expected one of its own."
                 origin = Origin(file, field=f"images[{decoded.image_indexes[row]}].id")
                 self.notes.add("annotation_unparsable", message, origin, image.file_name)
             else:
@@ -189,7 +189,7 @@ class _Reader:
         earlier = {name: index for index, name in reversed(list(enumerate(self.classes)))}
         for category, number in _numbered(decoded.categories):
             if category.id in indexes:
-                message = f"The id {quoted(category.id)} is given twice; {quoted(category.name)} is passed over."
+                message = f"The id {quote(category.id)} is given twice; {quote(category.name)} is passed over."
                 self.notes.add("label_map_duplicates", message, origin)
                 continue
             index = earlier.get(category.name)
@@ -198,7 +198,7 @@ class _Reader:
                 self.classes.append(category.name)
                 self.numbers.append(number)
             elif self.numbers[index] != number:
-                message = f"{quoted(category.name)} has the id {number} here, and {self.numbers[index]} in another file."
+                message = f"{quote(category.name)} has the id {number} here, and {self.numbers[index]} in another file."
                 self.notes.add("label_map_duplicates", message, origin)
             indexes[category.id] = index
         names = [self.classes[index] for index in indexes.values()]
@@ -217,10 +217,10 @@ class _Reader:
         classes = np.fromiter((class_of.get(entry.category_id, UNKNOWN_CLASS) for entry in annotations), np.int32, count)
         lines = np.array(decoded.annotation_indexes, np.int32)
         for index in np.flatnonzero(row < 0).tolist():
-            message = f"There is no image with the id {quoted(annotations[index].image_id)}; the box is left out."
+            message = f"There is no image with the id {quote(annotations[index].image_id)}; the box is left out."
             self.notes.add("image_missing", message, Origin(file, field=f"annotations[{lines[index]}].image_id"))
         for index in np.flatnonzero((classes < 0) & (row >= 0)).tolist():
-            message = f"There is no category with the id {quoted(annotations[index].category_id)}."
+            message = f"There is no category with the id {quote(annotations[index].category_id)}."
             image = decoded.images[row[index]]
             origin = Origin(file, field=f"annotations[{lines[index]}].category_id")
             self.notes.add("class_unknown", message, origin, image.file_name)
@@ -244,7 +244,7 @@ class _Reader:
             found = [find_in(self.folder, [elsewhere], image.file_name) for image in decoded.images]
             is_without_images = False
         if is_without_images:
-            looked_in, first = ", ".join(base or "." for base in bases), quoted(decoded.images[0].file_name)
+            looked_in, first = ", ".join(base or "." for base in bases), quote(decoded.images[0].file_name)
             message = f"None of the {len(found):,} images is there. Looked in {looked_in}; the first is {first}."
             self.notes.add("image_missing", message, Origin(file, field="images"))
         for row, (image, resolved) in enumerate(zip(decoded.images, found, strict=True)):

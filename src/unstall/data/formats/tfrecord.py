@@ -127,7 +127,7 @@ class _Reader:
     def read_label_map(self, labels: Path | None) -> None:
         if labels is not None:
             try:
-                self._classes = Classes(label_map.checked(label_map.read(labels), str(labels), self.notes), self.notes)
+                self._classes = Classes(label_map.check_items(label_map.read(labels), str(labels), self.notes), self.notes)
             except Unparsable as error:
                 raise InvalidInputError(f"{Origin(str(labels), error.line)}: {error}") from None
             except OSError as error:
@@ -144,7 +144,7 @@ class _Reader:
         except (Unparsable, OSError) as error:
             self.notes.add_unparsable(error, found[0])
         else:
-            self._classes = Classes(label_map.checked(items, found[0], self.notes), self.notes)
+            self._classes = Classes(label_map.check_items(items, found[0], self.notes), self.notes)
 
     def data_set(self, path: Path) -> DataSet:
         self._note_missing_shards()
@@ -281,7 +281,7 @@ def _encoded(
 ) -> bytes:
     classes = example.classes[kept].tolist()
     shares = example.boxes[kept] / np.array(size * 2, np.float64)
-    return tf_example.encoded(
+    return tf_example.encode_example(
         {
             "image/encoded": [image],
             "image/filename": [name.encode()],

@@ -55,17 +55,17 @@ from unstall.data.io.reader import (
     Names,
     Notes,
     Unparsable,
-    asked_of,
     first_bytes,
     lines_of,
-    quoted,
+    quote,
     read_bytes,
     read_text,
     split_name,
+    text_range,
 )
 from unstall.data.io.voc_xml import MAX_XML_BYTES, Element, NamedImages
 from unstall.data.io.writer import DataSetWriter, annotated_size, tidy
-from unstall.storage.prefetch import expecting
+from unstall.storage.prefetch import prefetching
 
 SIGNS = "XML files with <annotation>, in Annotations/, beside the images or in a folder for each split"
 IMAGE_FOLDERS = ("JPEGImages", "Images", "images", "jpegimages")
@@ -192,7 +192,7 @@ class _Reader:
         self._images.note_shared()
 
     def read_part(self, part: _Part) -> None:
-        with expecting(self.folder.root, (asked_of(self.folder.root / file, MAX_XML_BYTES) for file in part.annotations)):
+        with prefetching(self.folder.root, (text_range(self.folder.root / file, MAX_XML_BYTES) for file in part.annotations)):
             self._read_annotations(part)
 
     def _read_annotations(self, part: _Part) -> None:
@@ -216,7 +216,7 @@ class _Reader:
             self._add_example(part, file, key, root, splits.pop(key, ["" if has_lists else part.split or _split_of(key)]), used)
         for key, names in splits.items():
             if key not in used:
-                message = f"{quoted(key)} is listed, and has no annotation."
+                message = f"{quote(key)} is listed, and has no annotation."
                 self.notes.add("annotation_missing", message, Origin(f"{_lists(part)}/{names[0]}.txt"), key)
         self._note_images_left(part, used)
 
@@ -245,7 +245,7 @@ class _Reader:
             for name in self.folder.files(place, IMAGE_SUFFIXES):
                 image = posixpath.join(place, name)
                 if image not in used and name.rpartition(".")[0] not in used:
-                    self.notes.add("annotation_missing", f"The image {quoted(image)} has no annotation.", Origin(image), image)
+                    self.notes.add("annotation_missing", f"The image {quote(image)} has no annotation.", Origin(image), image)
 
     def _add_example(self, part: _Part, file: str, key: str, root: Element, splits: list[str], used: set[str]) -> None:
         resolved, wanted = self._images.of(part.image_folders, file, key, root)
@@ -292,7 +292,7 @@ class _Reader:
         if self._listed is None and item.name:
             return self._indexes.setdefault(item.name, len(self._indexes))
         expected = f"one of the {len(self._indexes)} listed classes" if self._listed else "the name of a class"
-        self.notes.add("class_unknown", f"Expected {expected}. Received: {quoted(item.name)}.", Origin(file, item.line), example)
+        self.notes.add("class_unknown", f"Expected {expected}. Received: {quote(item.name)}.", Origin(file, item.line), example)
         return UNKNOWN_CLASS
 
 
@@ -315,7 +315,7 @@ def _edge(element: Element, edge: str) -> float:
     if found is None or not NUMBER.fullmatch(text):
         line = found.line if found else box.line
         raise Unparsable(
-            f"Expected a number. Received: {quoted(text) if found else 'nothing'}.", line=line, field=f"bndbox.{edge}"
+            f"Expected a number. Received: {quote(text) if found else 'nothing'}.", line=line, field=f"bndbox.{edge}"
         )
     return float(text)
 

@@ -55,7 +55,7 @@ from unstall.data.io.reader import (
     find_in,
     first_bytes,
     lines_of,
-    quoted,
+    quote,
     read_text,
     split_name,
 )
@@ -63,17 +63,17 @@ from unstall.data.io.writer import DataSetWriter, image_size
 from unstall.data.io.yolo_files import (
     Label,
     Settings,
-    asked,
-    found_label_file,
+    find_label_file,
     is_settings,
     label_file,
+    label_ranges,
     labels_text,
     read_labels,
     read_settings,
     settings_text,
 )
 from unstall.data.io.yolo_root import refuse_what_leads_out, where_it_leads
-from unstall.storage.prefetch import expecting
+from unstall.storage.prefetch import prefetching
 
 SIGNS = "a YAML file with names, folders labels/ and images/, or classes.txt with text files beside images"
 CLASS_LISTS = ("classes.txt", "labels/classes.txt", "obj.names", "_darknet.labels", "train/_darknet.labels")
@@ -223,7 +223,7 @@ class _Reader:
             found = [(_name_of(image), _split_of(image), FoundPath(image, "found")) for image in images]
         without: dict[str, list[Example]] = {}  # split to its images without a label file
         counts: dict[str, int] = {}
-        with expecting(self.folder.root, asked(self.folder, [resolved.path for _, _, resolved in found])):
+        with prefetching(self.folder.root, label_ranges(self.folder, [resolved.path for _, _, resolved in found])):
             for name, split, resolved in with_progress(found, "reading labels", self._progress):
                 counts[split] = counts.get(split, 0) + 1
                 if not self._add_example(name, split, resolved):
@@ -242,7 +242,7 @@ class _Reader:
         """The name, split and path of each image that data.yaml leads to."""
         base = self.folder.inside("", settings.base) or ""
         base = base if self.folder.has_folder(base) else ""
-        self._lost_base = f", and neither is 'path', {quoted(settings.base)}" if settings.base and not base else ""
+        self._lost_base = f", and neither is 'path', {quote(settings.base)}" if settings.base and not base else ""
         for key, places in settings.splits.items():
             split = split_name(key) if key != UNDIVIDED else ""
             for place in places:
@@ -256,7 +256,7 @@ class _Reader:
             inside = stripped if stripped and self.folder.has_folder(stripped) else inside
         if (inside is None or ("\\" in place and not self._is_there(inside))) and self.folder.folder_end(place):
             inside = self.folder.folder_end(place)
-            message = f"{quoted(place)} is a path of another machine. {quoted(inside)} is taken for it."
+            message = f"{quote(place)} is a path of another machine. {quote(inside)} is taken for it."
             self.notes.add("path_foreign", message, Origin(self._files[0], field=key))
         if inside is not None and inside.lower().endswith(".txt") and self.folder.find("", inside).how == "found":
             yield from self._listed_images(inside, base, split)
@@ -267,7 +267,7 @@ class _Reader:
             problem, said = (
                 ("path_climbs_out", "leads out of the data set") if inside is None else ("image_missing", "is not there")
             )
-            said = f"{quoted(place)} {said}{self._lost_base}. Expected a folder of images inside it."
+            said = f"{quote(place)} {said}{self._lost_base}. Expected a folder of images inside it."
             self.notes.add(problem, said, Origin(self._files[0], field=key))
 
     def _is_there(self, inside: str | None) -> bool:
@@ -293,7 +293,7 @@ class _Reader:
     def _add_example(self, name: str, split: str, resolved: FoundPath) -> bool:
         """Whether it has a label file."""
         inside = resolved.path or self.folder.inside("", name) or ""
-        file = found_label_file(self.folder, inside) if inside else ""
+        file = find_label_file(self.folder, inside) if inside else ""
         labels: list[Label] = []
         if file:
             self._used.add(file)
@@ -349,7 +349,7 @@ class _Reader:
             for name in self.folder.files(place, [".txt"]):
                 file = posixpath.join(place, name)
                 if file not in self._used and name != "classes.txt":
-                    self.notes.add("image_missing", f"The labels {quoted(file)} have no image.", Origin(file))
+                    self.notes.add("image_missing", f"The labels {quote(file)} have no image.", Origin(file))
 
 
 def _split_of(image: str) -> str:

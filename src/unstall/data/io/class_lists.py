@@ -16,7 +16,7 @@ from unstall.data.io.yolo_files import read_settings
 def read(path: Path, file: str, notes: Notes, first_number: int) -> tuple[list[str], list[int]]:
     """Names and numbers. A list of names counts from `first_number`; a label map has numbers of its own."""
     if path.suffix.lower() == ".pbtxt":
-        items = label_map.checked(label_map.read(path), file, notes)
+        items = label_map.check_items(label_map.read(path), file, notes)
         return [item.shown_name for item in items], [item.number for item in items]
     if path.suffix.lower() in {".yaml", ".yml"}:
         named = sorted(read_settings(path).names.items())

@@ -10,7 +10,7 @@ import numpy as np
 from unstall.base.errors import InvalidInputError
 from unstall.data.example import DataSet, Example, ImageSource, Origin, no_boxes
 from unstall.data.io.reader import IMAGE_SUFFIXES
-from unstall.storage import located
+from unstall.storage import resolve_path
 from unstall.storage.bucket_path import is_in_bucket
 
 MAX_IMAGES = 1_000_000
@@ -18,10 +18,10 @@ MAX_IMAGES = 1_000_000
 
 def data_set_of(paths: Sequence[str | Path]) -> DataSet:
     """An example without boxes for each. What is in a folder is told by the endings of its files."""
-    examples = [_example(path) for each in paths for path in _images(located(each))]
+    examples = [_example(path) for each in paths for path in _images(resolve_path(each))]
     if len(examples) > MAX_IMAGES:
         raise InvalidInputError(f"{len(examples):,} images; at most {MAX_IMAGES:,} are taken at once.")
-    return DataSet(located(paths[0]), "images", (), (), examples)
+    return DataSet(resolve_path(paths[0]), "images", (), (), examples)
 
 
 def _images(path: Path) -> Iterator[Path]:

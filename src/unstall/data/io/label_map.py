@@ -13,7 +13,7 @@ from pathlib import Path
 from unstall.data.example import Origin
 from unstall.data.io import prototext
 from unstall.data.io.prototext import Block, Scalar
-from unstall.data.io.reader import MAX_TEXT_BYTES, Notes, Unparsable, quoted, read_text
+from unstall.data.io.reader import MAX_TEXT_BYTES, Notes, Unparsable, quote, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +43,27 @@ def _item(block: Scalar | Block, line: int) -> Item:
     if number is None:
         raise Unparsable("This item has no id. Expected `id: 1`.", line=line)
     if not re.fullmatch(r"-?\d{1,9}", number.text):
-        raise Unparsable(f"Expected a whole number as id. Received: {quoted(number.text)}.", line=number.line)
+        raise Unparsable(f"Expected a whole number as id. Received: {quote(number.text)}.", line=number.line)
     names = {key: values[key].text for key in ("name", "display_name") if key in values}
     return Item(int(number.text), names.get("name", ""), names.get("display_name", ""), line)
 
 
-def checked(items: Sequence[Item], file: str, notes: Notes) -> list[Item]:
+def check_items(items: Sequence[Item], file: str, notes: Notes) -> list[Item]:
     """The items in the order of their numbers, each number once; what is wrong with them is noted."""
     by_number: dict[int, Item] = {}
     names: dict[str, int] = {}
     for item in items:
         origin = Origin(file, item.line)
         if item.number in by_number:
-            other = quoted(by_number[item.number].shown_name)
-            message = f"The id {item.number} is given to {other} and to {quoted(item.shown_name)}, which is passed over."
+            other = quote(by_number[item.number].shown_name)
+            message = f"The id {item.number} is given to {other} and to {quote(item.shown_name)}, which is passed over."
             notes.add("label_map_duplicates", message, origin)
             continue
         if item.shown_name and item.shown_name in names:
-            message = f"The name {quoted(item.shown_name)} has the ids {names[item.shown_name]} and {item.number}."
+            message = f"The name {quote(item.shown_name)} has the ids {names[item.shown_name]} and {item.number}."
             notes.add("label_map_duplicates", message, origin)
         if item.number < 1:
-            message = f"{quoted(item.shown_name)} has the id {item.number}. Expected ids from 1: 0 is the background."
+            message = f"{quote(item.shown_name)} has the id {item.number}. Expected ids from 1: 0 is the background."
             notes.add("label_map_background", message, origin)
         names.setdefault(item.shown_name, item.number)
         by_number[item.number] = item

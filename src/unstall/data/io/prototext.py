@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from unstall.data.io.reader import Unparsable, quoted
+from unstall.data.io.reader import Unparsable, quote
 
 DEEPEST = 16  # blocks within blocks; real files have ten at most
 CLOSED_BY = {"{": "}", "<": ">"}
@@ -83,11 +83,11 @@ class _Parser:
             self._at += 1
         token = self.next
         if token is None:
-            raise Unparsable(f"The file ends after {quoted(name)}. Expected its value.", line=line, field=name)
+            raise Unparsable(f"The file ends after {quote(name)}. Expected its value.", line=line, field=name)
         if token.kind == "[":
             return [Field(name, value, value.line) for value in self._list(name, line, depth)]
         if token.kind not in CLOSED_BY and not has_colon:
-            said = f"Expected ':' or '{{' after {quoted(name)}. Received: {quoted(token.value)}."
+            said = f"Expected ':' or '{{' after {quote(name)}. Received: {quote(token.value)}."
             raise Unparsable(said, line=token.line, field=name)
         return [Field(name, self._value(name, line, depth), line)]
 
@@ -101,16 +101,16 @@ class _Parser:
             self._at += 3
             return f"[{self._tokens[self._at - 2].value}]", self._tokens[self._at - 2].line
         assert token is not None
-        raise Unparsable(f"Expected the name of a field. Received: {quoted(token.value)}.", line=token.line)
+        raise Unparsable(f"Expected the name of a field. Received: {quote(token.value)}.", line=token.line)
 
     def _value(self, name: str, line: int, depth: int) -> Scalar | Block:
         token = self.next
         if token is None:
-            raise Unparsable(f"The file ends within {quoted(name)}. Expected a value.", line=line, field=name)
+            raise Unparsable(f"The file ends within {quote(name)}. Expected a value.", line=line, field=name)
         if token.kind in CLOSED_BY:
             return self._block(name, line, depth + 1)
         if token.kind not in {"text", "word"}:
-            said = f"Expected a value for {quoted(name)}. Received: {quoted(token.value)}."
+            said = f"Expected a value for {quote(name)}. Received: {quote(token.value)}."
             raise Unparsable(said, line=token.line, field=name)
         self._at += 1
         if token.kind == "text":
@@ -129,7 +129,7 @@ class _Parser:
         self._at += 1
         while self.next is None or self.next.kind != "]":
             if self.next is None:
-                raise Unparsable(f"The list {quoted(name)} is never closed. Expected ']'.", line=line, field=name)
+                raise Unparsable(f"The list {quote(name)} is never closed. Expected ']'.", line=line, field=name)
             yield self._value(name, line, depth)
         self._at += 1
 
@@ -142,7 +142,7 @@ class _Parser:
         fields: list[Field] = []
         while self.next is None or self.next.kind != closed_by:
             if self.next is None:
-                raise Unparsable(f"The block {quoted(name)} is never closed. Expected '{closed_by}'.", line=line, field=name)
+                raise Unparsable(f"The block {quote(name)} is never closed. Expected '{closed_by}'.", line=line, field=name)
             fields += self.field(depth)
         self._at += 1
         return Block(fields, opened.line)
@@ -154,7 +154,7 @@ def _tokens(text: str) -> Iterator[_Token]:
     while at < len(text):
         match = TOKEN.match(text, at)
         if match is None:
-            raise Unparsable(f"Expected a field or a block. Received: {quoted(text[at : at + 20])}.", line=line)
+            raise Unparsable(f"Expected a field or a block. Received: {quote(text[at : at + 20])}.", line=line)
         kind, value = str(match.lastgroup), match[0]
         if kind == "text":
             yield _Token(kind, _unescaped(value[1:-1]), line, follows_separator)

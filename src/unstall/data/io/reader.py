@@ -56,31 +56,31 @@ class Notes:
     def add_background(self, classes: Sequence[str], origin: Origin) -> None:
         """A class list that begins with the background, where classes are numbered from the first real one."""
         if classes and classes[0].lower() in BACKGROUND_NAMES:
-            self.add("label_map_background", f"The first class is {quoted(classes[0])}. Expected real classes only.", origin)
+            self.add("label_map_background", f"The first class is {quote(classes[0])}. Expected real classes only.", origin)
 
     def add_duplicates(self, classes: Sequence[str], origin: Origin) -> None:
         seen: set[str] = set()
         for name in classes:
             if name in seen:
-                self.add("label_map_duplicates", f"The class {quoted(name)} is listed twice.", origin)
+                self.add("label_map_duplicates", f"The class {quote(name)} is listed twice.", origin)
             seen.add(name)
 
     def add_unresolved(self, resolved: FoundPath, text: str, origin: Origin, example: str) -> None:
         """What is wrong with the path of an image, if anything."""
         if resolved.how == "climbs":
-            message = f"{quoted(text)} leads out of the data set. Expected a path inside it; the file was not opened."
+            message = f"{quote(text)} leads out of the data set. Expected a path inside it; the file was not opened."
             self.add("path_climbs_out", message, origin, example)
         elif resolved.how == "case":
-            message = f"{quoted(text)} is there only as {quoted(resolved.path)}: {_how_it_differs(text, resolved.path)}."
+            message = f"{quote(text)} is there only as {quote(resolved.path)}: {_how_it_differs(text, resolved.path)}."
             self.add("path_case_differs", message, origin, example)
         elif resolved.how == "foreign":
             is_encoded = "%" in text and resolved.path.rpartition("/")[2] not in text
             what = "is written as for a web page" if is_encoded else "is a path of another machine"
-            message = f"{quoted(text)} {what}. {quoted(resolved.path)} is taken for it."
+            message = f"{quote(text)} {what}. {quote(resolved.path)} is taken for it."
             self.add("path_foreign", message, origin, example)
         elif resolved.how == "missing":
             hint = " It has backslashes, which are no separators here." if "\\" in text else ""
-            self.add("image_missing", f"There is no image {quoted(text)}.{hint}", origin, example)
+            self.add("image_missing", f"There is no image {quote(text)}.{hint}", origin, example)
 
 
 def _how_it_differs(text: str, path: str) -> str:
@@ -88,7 +88,7 @@ def _how_it_differs(text: str, path: str) -> str:
     return "its accents are stored in another way (NFC, NFD)" if said == there else "upper and lower case differ"
 
 
-def quoted(value: object) -> str:
+def quote(value: object) -> str:
     """A value from a file as it may stand in a message: short, on one line, printable anywhere."""
     if isinstance(value, str):
         shown = value if len(value) <= MAX_SHOWN else f"{value[: MAX_SHOWN - 1]}…"
@@ -113,7 +113,7 @@ def read_bytes_of_plain(path: Path, count: int) -> bytes:
         return file.read(min(count, size))
 
 
-def asked_of(path: Path, most: int = MAX_TEXT_BYTES) -> tuple[Path, int, int]:
+def text_range(path: Path, most: int = MAX_TEXT_BYTES) -> tuple[Path, int, int]:
     """For `expecting`: what `read_bytes` will ask a bucket for."""
     return path, 0, most + 1
 

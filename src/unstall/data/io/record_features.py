@@ -11,7 +11,7 @@ import numpy as np
 
 from unstall.data.example import UNKNOWN_CLASS, Example, Origin
 from unstall.data.io.label_map import Item
-from unstall.data.io.reader import Notes, Unparsable, quoted
+from unstall.data.io.reader import Notes, Unparsable, quote
 from unstall.data.io.tf_example import Values
 
 # In the order of a box: left, top, right, bottom.
@@ -84,7 +84,7 @@ class KeyCounter:
 
     def compare_format(self, index: int, said: str, kind: str) -> None:
         if said and kind and SAME.get(said, said) != kind:
-            self._count("encodings_mixed", f"image/format says {quoted(said)}, and the bytes are {kind}.", index)
+            self._count("encodings_mixed", f"image/format says {quote(said)}, and the bytes are {kind}.", index)
 
     def note(self, notes: Notes) -> None:
         """Says each thing once, with how many records have it."""
@@ -156,7 +156,7 @@ def _text(data: bytes) -> str:
 
 def _shown(features: Mapping[str, object]) -> str:
     names = sorted(features)
-    shown = ", ".join(quoted(name)[1:-1] for name in names[:MAX_KEYS_SHOWN])
+    shown = ", ".join(quote(name)[1:-1] for name in names[:MAX_KEYS_SHOWN])
     return f"{shown} and {len(names) - MAX_KEYS_SHOWN} more" if len(names) > MAX_KEYS_SHOWN else shown or "none"
 
 
@@ -179,12 +179,12 @@ class Classes:
             return self._by_name[text]
         if label in self._by_number and label is not None:
             if text:
-                named = quoted(self._items[self._by_number[label]].shown_name)
-                message = f"The class {quoted(text)} is not in the label map; its label {label} is {named} there, and is taken."
+                named = quote(self._items[self._by_number[label]].shown_name)
+                message = f"The class {quote(text)} is not in the label map; its label {label} is {named} there, and is taken."
                 self._notes.add("class_unknown", message, origin, example)
             return self._by_number[label]
         if label is None:
-            self._notes.add("class_unknown", f"The class {quoted(text)} is not in the label map.", origin, example)
+            self._notes.add("class_unknown", f"The class {quote(text)} is not in the label map.", origin, example)
         else:
             numbers = sorted(self._by_number)
             expected = (
@@ -223,7 +223,7 @@ class Classes:
             if label is None:
                 continue
             if label in names and text and names[label] not in {text, str(label)}:
-                message = f"The label {label} is called {quoted(names[label])} and {quoted(text)}."
+                message = f"The label {label} is called {quote(names[label])} and {quote(text)}."
                 self._notes.add("label_map_duplicates", message, Origin(file, field="image/object/class"))
             elif text or label not in names:
                 names[label] = text or str(label)

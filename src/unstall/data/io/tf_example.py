@@ -67,7 +67,7 @@ def features(data: bytes) -> dict[str, tuple[str, Values]]:
     return found
 
 
-def encoded(values: Mapping[str, Values]) -> bytes:
+def encode_example(values: Mapping[str, Values]) -> bytes:
     """The kind of each feature is that of its values; one of none is of floats where it is a box, else of whole numbers."""
     example = _example_class()()
     for key, items in values.items():

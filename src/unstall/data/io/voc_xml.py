@@ -13,7 +13,7 @@ from xml.parsers import expat
 
 from unstall.data.example import Origin
 from unstall.data.io.folder import Folder, FoundPath
-from unstall.data.io.reader import IMAGE_SUFFIXES, Notes, Unparsable, find_in, quoted
+from unstall.data.io.reader import IMAGE_SUFFIXES, Notes, Unparsable, find_in, quote
 
 MAX_XML_BYTES = 16 << 20  # 100,000 boxes in one image; real annotations have a few kilobytes
 DEEPEST = 32  # elements within elements
@@ -145,7 +145,7 @@ class NamedImages:
             for origin, example in by if len(by) > 1 else ():
                 if _stem(origin.file) != _stem(path):
                     other = next(each.file for each, _ in by if each is not origin)
-                    message = f"{quoted(path)} is the image of {quoted(other)}, too. Expected an image of its own."
+                    message = f"{quote(path)} is the image of {quote(other)}, too. Expected an image of its own."
                     self._notes.add(MISMATCH, message, origin, example)
 
     def _found(self, first: FoundPath, said: str, places: Sequence[str], key: str, origin: Origin) -> tuple[FoundPath, str]:
@@ -155,8 +155,8 @@ class NamedImages:
             self._named_by.setdefault(first.path, []).append((origin, said))
             return first, said
         name = PurePosixPath(own.path).name
-        message = f"<filename> says {quoted(said)}, and the annotation is named like {quoted(own.path)}, which is there, too."
-        self._notes.add(MISMATCH, f"{message} {quoted(name)} is taken for its image.", origin, name)
+        message = f"<filename> says {quote(said)}, and the annotation is named like {quote(own.path)}, which is there, too."
+        self._notes.add(MISMATCH, f"{message} {quote(name)} is taken for its image.", origin, name)
         return own, name
 
     def _named_like(self, key: str, places: Sequence[str]) -> FoundPath | None:

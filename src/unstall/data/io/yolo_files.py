@@ -12,7 +12,7 @@ import yaml
 from unstall.data.example import Example, Flags, ImageSource
 from unstall.data.io.folder import Folder
 from unstall.data.io.image import headers
-from unstall.data.io.reader import Unparsable, asked_of, lines_of, quoted, read_text
+from unstall.data.io.reader import Unparsable, lines_of, quote, read_text, text_range
 from unstall.storage.prefetch import Asked
 
 MAX_YAML_BYTES = 1 << 20  # 10,000 names of classes; the parser is slow
@@ -111,7 +111,7 @@ def _kind(value: object) -> str:
 
 
 def _shown(value: object) -> str:
-    return quoted(value) if isinstance(value, str) else _kind(value)
+    return quote(value) if isinstance(value, str) else _kind(value)
 
 
 def read_labels(text: str, pose_numbers: int = 0) -> tuple[list[Label], list[tuple[int, str]]]:
@@ -144,7 +144,7 @@ def _label(fields: list[str], line: int, pose_numbers: int) -> Label:
 def _expected(fields: list[str]) -> str:
     not_number = next((text for text in fields if "_" in text or not _is_number(text)), None)
     if not_number is not None:
-        return f"Expected numbers: class, centre x, centre y, width, height. Received: {quoted(not_number)}."
+        return f"Expected numbers: class, centre x, centre y, width, height. Received: {quote(not_number)}."
     expected = "5 numbers (class, centre x, centre y, width, height), or a class and at least 3 points"
     return f"Expected {expected}. Received: {len(fields)} numbers."
 
@@ -168,19 +168,19 @@ def label_file(image: str) -> str:
     return "/".join([*parts, f"{name.rpartition('.')[0]}.txt"])
 
 
-def found_label_file(folder: Folder, image: str) -> str:
+def find_label_file(folder: Folder, image: str) -> str:
     """The one that is there, in whatever case its folder is written; empty where there is none."""
     return folder.find("", label_file(image)).path or folder.find("", f"{image.rpartition('.')[0]}.txt").path
 
 
-def asked(folder: Folder, images: Sequence[str]) -> Iterator[Asked]:
+def label_ranges(folder: Folder, images: Sequence[str]) -> Iterator[Asked]:
     """What will be read of each image, where it lies in a bucket: its labels, then its header."""
     for image in images:
         if image:
-            labels = found_label_file(folder, image)
+            labels = find_label_file(folder, image)
             if labels:
-                yield asked_of(folder.root / labels)
-            yield headers.asked_of(ImageSource(folder.root / image))
+                yield text_range(folder.root / labels)
+            yield headers.header_range(ImageSource(folder.root / image))
 
 
 # --- as they are written ---

@@ -47,14 +47,14 @@ class ThreadAutotuner:
         self._idle_periods = 0
         self._tried: tuple[int, float] | None = None  # hands before a trial, and examples a second that they made
         self._way = 1  # up the ladder, or down
-        self._in_vain = 0  # ways that did not help, one after the other
+        self._failed_trials = 0  # ways that did not help, one after the other
         self._pause_s = FIRST_PAUSE_S
         self._paused_until = at
 
     def look(self, seen: ThroughputSample) -> int:
         """How many there should be from now on."""
         if self._is_gap(seen.at - self._looked_at):
-            self._begin_anew(seen)
+            self._restart(seen)
         self._looked_at = seen.at
         last, seconds = self._last, seen.at - self._last.at
         if seconds < PERIOD_S or seen.batches - last.batches < MIN_BATCHES:
@@ -73,7 +73,7 @@ class ThreadAutotuner:
         self._recent_s.append(seconds)
         return seconds > GAP_S and seconds > GAP_TIMES * usual
 
-    def _begin_anew(self, seen: ThroughputSample) -> None:
+    def _restart(self, seen: ThroughputSample) -> None:
         """A period with a gap in it says nothing, and a trial that it was in is not judged."""
         self._last = seen
         if self._tried is not None:
@@ -89,7 +89,7 @@ class ThreadAutotuner:
                 self.count, rate = before, rate_before
                 self._turn(now)
             else:
-                self._in_vain, self._pause_s = 0, FIRST_PAUSE_S
+                self._failed_trials, self._pause_s = 0, FIRST_PAUSE_S
         if now >= self._paused_until:
             self._try(now, rate)
 
@@ -104,9 +104,9 @@ class ThreadAutotuner:
 
     def _turn(self, now: float) -> None:
         """The other way next time; after both in vain, not for a while."""
-        self._way, self._in_vain = -self._way, self._in_vain + 1
-        if self._in_vain >= 2:
-            self._way, self._in_vain = 1, 0
+        self._way, self._failed_trials = -self._way, self._failed_trials + 1
+        if self._failed_trials >= 2:
+            self._way, self._failed_trials = 1, 0
             self._paused_until = now + self._pause_s
             self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
 
@@ -119,7 +119,7 @@ class ThreadAutotuner:
 
     def _rest(self, idle_threads: float) -> None:
         self._tried = None  # it helped, or was not needed: then some will be idle
-        self._way, self._in_vain, self._pause_s = 1, 0, FIRST_PAUSE_S
+        self._way, self._failed_trials, self._pause_s = 1, 0, FIRST_PAUSE_S
         self._idle_periods = self._idle_periods + 1 if idle_threads > IDLE_THREADS else 0
         if self._idle_periods >= IDLE_PERIODS and self.count > 1:
             self.count, self._idle_periods = self.count - 1, 0

@@ -14,9 +14,9 @@ from unstall.probe.core import probe
 SHOWN = 5  # in the error that ends the run
 
 
-def most_bad(of: int, most_share: float) -> float:
+def max_bad(of: int, max_share: float) -> float:
     """How many of so many may be bad. Where some may, one alone is never too many: of a small data set it is a large share."""
-    return max(most_share * of, min(1, of - 1)) if most_share else 0
+    return max(max_share * of, min(1, of - 1)) if max_share else 0
 
 
 class BadExample(Exception):
@@ -26,9 +26,9 @@ class BadExample(Exception):
 class SkippedExamples:
     """Shared by all workers. A row that is in here is not tried again: it would fail, or hang, once in every epoch."""
 
-    def __init__(self, data: DataSet, most_share: float, never: Collection[int] = ()) -> None:
+    def __init__(self, data: DataSet, max_share: float, never: Collection[int] = ()) -> None:
         """Rows of `never` are not used, and are no bad ones."""
-        self._data, self._most_share, self._never = data, most_share, frozenset(never)
+        self._data, self._max_share, self._never = data, max_share, frozenset(never)
         self._why: dict[int, str] = {}
         self._lock = threading.Lock()
 
@@ -59,10 +59,10 @@ class SkippedExamples:
         return len(self._why) / len(self._data.examples)
 
     def stop_if_too_many(self) -> None:
-        if len(self._why) <= most_bad(len(self._data.examples), self._most_share):
+        if len(self._why) <= max_bad(len(self._data.examples), self._max_share):
             return
         first = "".join(f"\n  {name}: {why}" for name, why in list(self.by_name.items())[:SHOWN])
         raise InvalidInputError(
             f"{len(self._why)} of {len(self._data.examples)} examples could not be used, {self.share:.1%}, "
-            f"more than max_bad_fraction={self._most_share:.1%}. The first of them:{first}"
+            f"more than max_bad_fraction={self._max_share:.1%}. The first of them:{first}"
         )

@@ -61,9 +61,9 @@ class Batch:
         shown = [filled[place].tiles[0] for place in firsts]
         batch.sizes[firsts] = [(tile.subject.facts.height, tile.subject.facts.width) for tile in shown]
         batch.back[firsts] = [tile.placement.back for tile in shown]
-        return batch, batch._write_boxes(tiles, places, settings.least_kept_share)
+        return batch, batch._write_boxes(tiles, places, settings.min_kept_share)
 
-    def _write_boxes(self, tiles: Sequence[Tile], places: Sequence[int], least_kept_share: float) -> int:
+    def _write_boxes(self, tiles: Sequence[Tile], places: Sequence[int], min_kept_share: float) -> int:
         """Few calls, and each of them over all boxes: it is done between two steps of a training."""
         subjects = [tile.subject for tile in tiles]
         counts = [len(subject.scene.boxes) for subject in subjects]
@@ -72,7 +72,7 @@ class Batch:
         )
         geometry = np.repeat(geometry, counts, axis=0)
         mapped = on_canvas(np.concatenate([subject.scene.boxes for subject in subjects]), geometry[:, :4])
-        cut, shown = inside(mapped, geometry[:, 4:8], least_kept_share)
+        cut, shown = inside(mapped, geometry[:, 4:8], min_kept_share)
         keeps = [tile.keep for tile in tiles if tile.keep is not None]
         if keeps:  # of every tile, or of none where nothing is augmented
             shown &= np.concatenate(keeps)

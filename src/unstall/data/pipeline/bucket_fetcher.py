@@ -48,7 +48,7 @@ class Fetcher:
     def expect(self, rows: Iterable[int]) -> None:
         """They will be asked for soon."""
         wanted = [source for row in rows if (source := self._source(row)) is not None]
-        for group in joined(wanted):
+        for group in join_ranges(wanted):
             with self._lock:
                 self._ask(group)
 
@@ -98,7 +98,7 @@ def fetcher_for(data: DataSet, cache: Cache) -> Fetcher | None:
     return Fetcher(data, cache) if first is not None and is_in_bucket(first.path) else None
 
 
-def joined(sources: Sequence[ImageSource]) -> list[list[ImageSource]]:
+def join_ranges(sources: Sequence[ImageSource]) -> list[list[ImageSource]]:
     """Those that one request brings: stretches of the same file that lie near to one another."""
     groups: list[list[ImageSource]] = []
     for source in sorted(set(sources), key=lambda each: (str(each.path), each.offset)):

@@ -68,8 +68,8 @@ class NoCache:
 
 
 class MemoryCache:
-    def __init__(self, most_bytes: int) -> None:
-        self._budget = Budget(most_bytes)
+    def __init__(self, max_bytes: int) -> None:
+        self._budget = Budget(max_bytes)
         self._kept: dict[tuple[int, int], Pixels] = {}
 
     @property
@@ -94,10 +94,10 @@ class MemoryCache:
 class DiskCache:
     """One file for each image, named by what it was made from: a changed image is another one. Survives the run."""
 
-    def __init__(self, folder: Path, most_bytes: int) -> None:
+    def __init__(self, folder: Path, max_bytes: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
-        self._budget = Budget(most_bytes)
+        self._budget = Budget(max_bytes)
         self._budget.taken = sum(path.stat().st_size for path in folder.glob(f"*{SUFFIX}"))
         self._is_broken = False
         self._seen: dict[ImageSource, tuple[int, int]] = {}  # size and time of those in a bucket: asked for once in a run
@@ -145,7 +145,7 @@ class DiskCache:
         return self._folder / (hashlib.sha256(repr(made_from).encode()).hexdigest()[:32] + SUFFIX)
 
 
-def open_cache(most_bytes: int, folder: Path | None) -> Cache:
-    if not most_bytes:
+def open_cache(max_bytes: int, folder: Path | None) -> Cache:
+    if not max_bytes:
         return NoCache()
-    return MemoryCache(most_bytes) if folder is None else DiskCache(folder, most_bytes)
+    return MemoryCache(max_bytes) if folder is None else DiskCache(folder, max_bytes)

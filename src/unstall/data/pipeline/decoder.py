@@ -22,7 +22,7 @@ import numpy.typing as npt
 from unstall.base.errors import InvalidInputError
 from unstall.data.example import ImageSource
 from unstall.data.io.image import jpeg
-from unstall.data.io.image.orientation import AS_STORED, Size, seen_turn, turned, turned_size
+from unstall.data.io.image.orientation import AS_STORED, Size, find_turn, turn_image, turn_size
 from unstall.storage.bucket_path import BucketPath
 
 try:
@@ -72,7 +72,7 @@ def read(source: ImageSource, room: Callable[[int], memoryview] = lambda count: 
         os.close(file)
 
 
-def look(encoded: Encoded, most_pixels: int) -> Facts:
+def look(encoded: Encoded, max_pixels: int) -> Facts:
     """Reads the header alone. Refuses an image that would need more memory than anything real."""
     facts = _jpeg_facts(encoded) if encoded[:2] == b"\xff\xd8" else None
     if facts is None:
@@ -80,16 +80,16 @@ def look(encoded: Encoded, most_pixels: int) -> Facts:
             facts = Facts(image.width, image.height, False)
     if facts.width < 1 or facts.height < 1:
         raise ValueError(f"{facts.width}×{facts.height} pixels")
-    if facts.width * facts.height > most_pixels:
-        raise ValueError(f"{facts.width}×{facts.height} pixels, more than the {most_pixels:,} that are allowed")
+    if facts.width * facts.height > max_pixels:
+        raise ValueError(f"{facts.width}×{facts.height} pixels, more than the {max_pixels:,} that are allowed")
     return facts
 
 
-def seen(facts: Facts, encoded: Encoded, said: Size) -> Facts:
+def turn_facts(facts: Facts, encoded: Encoded, said: Size) -> Facts:
     """The same of the image as it is seen: turned, where the size that its annotation `said` is that of the turned one."""
     stored = facts.width, facts.height
-    turn = seen_turn(encoded, stored, said)
-    return facts if turn == AS_STORED else Facts(*turned_size(stored, turn), facts.is_reducible, turn)
+    turn = find_turn(encoded, stored, said)
+    return facts if turn == AS_STORED else Facts(*turn_size(stored, turn), facts.is_reducible, turn)
 
 
 def decoded_shape(facts: Facts, reduction: int) -> tuple[int, int, int]:
@@ -99,8 +99,8 @@ def decoded_shape(facts: Facts, reduction: int) -> tuple[int, int, int]:
 def decode(encoded: Encoded, facts: Facts, reduction: int, into: Pixels | None = None) -> Pixels:
     """(height, width, 3), each side 1/reduction of the stored one, rounded up. `into` may be used, and then holds the result."""
     if facts.turn != AS_STORED:
-        stored = Facts(*turned_size((facts.width, facts.height), facts.turn), facts.is_reducible)
-        return turned(decode(encoded, stored, reduction), facts.turn)
+        stored = Facts(*turn_size((facts.width, facts.height), facts.turn), facts.is_reducible)
+        return turn_image(decode(encoded, stored, reduction), facts.turn)
     shape = decoded_shape(facts, reduction)
     if facts.is_reducible:
         try:

@@ -10,7 +10,7 @@ from unstall.data.example import Example
 from unstall.data.pipeline.bad_examples import BadExample
 from unstall.data.pipeline.bucket_fetcher import Fetcher
 from unstall.data.pipeline.cache import Cache
-from unstall.data.pipeline.decoder import UNREADABLE, Facts, Pixels, decode, decoded_shape, look, read, seen
+from unstall.data.pipeline.decoder import UNREADABLE, Facts, Pixels, decode, decoded_shape, look, read, turn_facts
 from unstall.data.pipeline.sampler import EMPTY
 from unstall.data.pipeline.throughput import Tally
 
@@ -59,9 +59,9 @@ class ImageLoader:
         self._said = example.width, example.height
         self._encoded: memoryview | None = None
 
-    def facts(self, most_pixels: int) -> Facts:
+    def facts(self, max_pixels: int) -> Facts:
         try:
-            return seen(look(self._bytes(), most_pixels), self._bytes(), self._said)
+            return turn_facts(look(self._bytes(), max_pixels), self._bytes(), self._said)
         except UNREADABLE as error:
             raise bad(error) from error
 

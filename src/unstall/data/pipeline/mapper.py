@@ -167,7 +167,7 @@ class ExampleMapper:
     def _facts_of(self, row: int, loaded: ImageLoader) -> Facts:
         facts = self._facts[row]
         if facts is None:
-            said = loaded.facts(self._settings.most_pixels)
+            said = loaded.facts(self._settings.max_pixels)
             facts = self._facts[row] = self._said.setdefault(said, said)
         return facts
 

@@ -32,7 +32,7 @@ class Settings:
     fill_rgb: tuple[int, int, int] = (124, 116, 104)  # ImageNet's mean: zero after the usual normalisation
     max_boxes_per_image: int = 100  # of an image; further ones are left out and counted
     augmentations: tuple[Augmentation, ...] = ()
-    least_kept_share: float = 0.1  # of a box's area; a box of which a crop leaves less is no longer to be learned
+    min_kept_share: float = 0.1  # of a box's area; a box of which a crop leaves less is no longer to be learned
     # Training: shuffled, an incomplete last batch is left out, a bad example's place is taken by another. Otherwise: in the
     # file's order, each example once, and an empty place has the row -1.
     for_training: bool = True
@@ -43,22 +43,22 @@ class Settings:
     prefetch_bytes: int = 256 * MIB  # of batches made ahead of the one in use
     cache_bytes: int = 0  # of decoded images, kept in memory, or on disk where a folder is named
     cache_dir: Path | None = None
-    most_pixels: int = 100_000_000  # of an image; a larger one is refused before it is decoded
+    max_pixels: int = 100_000_000  # of an image; a larger one is refused before it is decoded
     max_bad_fraction: float = 0.05  # of the examples; with more of them unreadable the run stops
-    most_example_s: float = 60.0  # a worker that needs longer for one example is taken for hung
+    max_example_s: float = 60.0  # a worker that needs longer for one example is taken for hung
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "height_px", "width_px", "max_boxes_per_image", "prefetch_bytes", "most_pixels"):
+        for name in ("batch_size", "height_px", "width_px", "max_boxes_per_image", "prefetch_bytes", "max_pixels"):
             if getattr(self, name) < 1:
                 raise InvalidInputError(f"{name}: expected 1 or more. Received: {getattr(self, name)}")
-        for name in ("num_input_workers", "cache_bytes", "most_example_s"):
+        for name in ("num_input_workers", "cache_bytes", "max_example_s"):
             if getattr(self, name) < 0:
                 raise InvalidInputError(f"{name}: expected 0 or more. Received: {getattr(self, name)}")
         if not 0 <= self.worker < self.workers:
             raise InvalidInputError(
                 f"worker: expected 0 to {self.workers - 1}, as workers={self.workers}. Received: {self.worker}"
             )
-        for name in ("least_kept_share", "max_bad_fraction"):
+        for name in ("min_kept_share", "max_bad_fraction"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInputError(f"{name}: expected a share, 0 to 1. Received: {getattr(self, name)}")
         if not 0 <= self.seed < 2**64:

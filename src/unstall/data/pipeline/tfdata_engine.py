@@ -41,7 +41,7 @@ def dataset(settings: Settings, open_batches: Callable[[], Batches], steps: int 
     def unpacked(images: Any, packed: Any) -> dict[str, Any]:
         return {"images": images} | {part.name: array_of(tf, part, packed) for part in layout.parts}
 
-    return ahead(packed_dataset(settings, open_batches, steps).map(unpacked), settings)
+    return ahead(create_dataset(settings, open_batches, steps).map(unpacked), settings)
 
 
 def array_of(tf: Any, part: Part, packed: Any) -> Any:
@@ -51,7 +51,7 @@ def array_of(tf: Any, part: Part, packed: Any) -> Any:
     return tf.reshape(values, part.shape)
 
 
-def packed_dataset(settings: Settings, open_batches: Callable[[], Batches], steps: int | None) -> Any:
+def create_dataset(settings: Settings, open_batches: Callable[[], Batches], steps: int | None) -> Any:
     """Elements are the images and the bytes of everything else; see packing."""
     tf, layout = tensorflow(), Layout(settings)
     shape = (settings.batch_size, settings.height_px, settings.width_px, 3)
@@ -84,7 +84,7 @@ class TensorFlowBatches:
         self._tf = tensorflow()
         self._opened: Batches | None = None
         self._layout = Layout(settings)
-        self._elements = iter(ahead(packed_dataset(settings, lambda: self._open(open_batches), steps), settings))
+        self._elements = iter(ahead(create_dataset(settings, lambda: self._open(open_batches), steps), settings))
 
     def __iter__(self) -> TensorFlowBatches:
         return self

@@ -114,10 +114,10 @@ class Worker(threading.Thread):
 
 
 class InputThreadPool:
-    def __init__(self, count: int, maker: ExampleMapper, data: DataSet, skipped: SkippedExamples, most_example_s: float) -> None:
+    def __init__(self, count: int, maker: ExampleMapper, data: DataSet, skipped: SkippedExamples, max_example_s: float) -> None:
         self.maker = maker
         self.replaced = 0
-        self._data, self._skipped, self._most_example_s = data, skipped, most_example_s
+        self._data, self._skipped, self._max_example_s = data, skipped, max_example_s
         self._pid = os.getpid()
         self._changed = threading.Condition()
         self._jobs: deque[Job] = deque()
@@ -127,7 +127,7 @@ class InputThreadPool:
         self._numbers = iter(range(sys.maxsize))
         self._autotuner = ThreadAutotuner(count, time.monotonic())
         self._made, self._taken, self._waited_s, self._idle_s = 0, 0, 0.0, 0.0
-        self._most_jobs = 0  # that there were at once
+        self._max_jobs = 0  # that there were at once
         self._workers: list[Worker] = []
         self._fill_up(self._autotuner.count)
         _thread_pools.add(self)
@@ -145,12 +145,12 @@ class InputThreadPool:
         jobs = [Job(pending, place, row) for place, row in enumerate(pending.rows.tolist())]
         with self._changed:
             self._jobs.extend(jobs)
-            self._most_jobs = max(self._most_jobs, len(self._jobs))
+            self._max_jobs = max(self._max_jobs, len(self._jobs))
             self._changed.notify_all()
 
     def wait_for(self, pending: PendingBatch) -> None:
         """Until the batch is made, or an error says why it will not be."""
-        pause_s = min(LOOK_EVERY_S, self._most_example_s / 4 + 0.01)
+        pause_s = min(LOOK_EVERY_S, self._max_example_s / 4 + 0.01)
         began = looked = time.monotonic()
         with self._changed:
             self._skipped.stop_if_too_many()
@@ -224,7 +224,7 @@ class InputThreadPool:
     # --- called while the consumer waits, with the lock held ---
 
     def _autotune(self) -> None:
-        behind = len(self._jobs) / self._most_jobs if self._most_jobs else 0.0
+        behind = len(self._jobs) / self._max_jobs if self._max_jobs else 0.0
         seen = ThroughputSample(time.monotonic(), self._taken, self._made, self._waited_s, self._idle_s, behind)
         self._fill_up(self._autotuner.look(seen))
 
@@ -248,8 +248,8 @@ class InputThreadPool:
                 self._replace(index, worker.job, f"died: {type(worker.error).__name__}: {worker.error}")
                 continue
             worker.awaited_s += waited_s
-            if worker.awaited_s > self._most_example_s:
-                self._replace(index, worker.job, f"hung: longer than {self._most_example_s:g} s at one example")
+            if worker.awaited_s > self._max_example_s:
+                self._replace(index, worker.job, f"hung: longer than {self._max_example_s:g} s at one example")
 
     def _replace(self, index: int, job: Job, why: str) -> None:
         worker = self._workers[index]

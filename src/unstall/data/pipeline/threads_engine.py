@@ -47,19 +47,19 @@ class Batches:
         self._pid = os.getpid()
         self.error: UnstallError | None = None  # that ended it
         # One batch is always being made, however large it is.
-        self._most_ahead = max(1, min(MAX_AHEAD, prefetch_bytes // batch_bytes(settings)))
+        self._max_ahead = max(1, min(MAX_AHEAD, prefetch_bytes // batch_bytes(settings)))
         blank = np.empty((settings.height_px, settings.width_px, 3), np.uint8)
         blank[:] = settings.fill_rgb
-        self._canvases = Canvases(blank, settings.batch_size, keep=self._most_ahead + HELD)
+        self._canvases = Canvases(blank, settings.batch_size, keep=self._max_ahead + HELD)
         self._began = time.monotonic()
         self._batches, self._wait_s, self._batch_s, self._transfer_s = 0, 0.0, 0.0, 0.0
         self._boxes_left_out = 0
         self._reporter = ThroughputReporter()
         self._pending: deque[PendingBatch] = deque()
         self._fetcher = maker.fetcher = fetcher_for(data, cache)
-        self._thread_pool = InputThreadPool(settings.thread_count, maker, data, skipped, settings.most_example_s)
+        self._thread_pool = InputThreadPool(settings.thread_count, maker, data, skipped, settings.max_example_s)
         self._let_go = weakref.finalize(self, self._thread_pool.close)
-        for _ in range(self._most_ahead):
+        for _ in range(self._max_ahead):
             self._begin_next()
 
     def __iter__(self) -> Batches:
@@ -133,7 +133,7 @@ class Batches:
             wait_s=self._wait_s,
             read_bytes=tally.read_bytes,
             ready_batches=sum(1 for pending in list(self._pending) if not pending.left),
-            most_ready_batches=self._most_ahead,
+            most_ready_batches=self._max_ahead,
             held_bytes=len(self._pending) * batch_bytes(self._settings),
             cache_bytes=self._cache.bytes,
             cache_hits=tally.cache_hits,

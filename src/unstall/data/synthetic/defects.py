@@ -133,7 +133,7 @@ def _saved(image: Any, kind: str, **how: Any) -> bytes:
 def _to_bytes(change: Callable[[bytes], bytes]) -> Callable[[Draft], str]:
     def give(draft: Draft) -> str:
         row = draft.a_row()
-        draft.encode_anew(row, change(draft.read(row)))
+        draft.reencode(row, change(draft.read(row)))
         return draft.examples[row].name
 
     return give
@@ -142,7 +142,7 @@ def _to_bytes(change: Callable[[bytes], bytes]) -> Callable[[Draft], str]:
 def _to_mode(mode: str) -> Callable[[Draft], str]:
     def give(draft: Draft) -> str:
         row = draft.a_row()
-        draft.encode_anew(row, _saved(_opened(draft, row).convert(mode), "JPEG", quality=92))
+        draft.reencode(row, _saved(_opened(draft, row).convert(mode), "JPEG", quality=92))
         return draft.examples[row].name
 
     return give
@@ -151,7 +151,7 @@ def _to_mode(mode: str) -> Callable[[Draft], str]:
 def _as_png(draft: Draft) -> str:
     """Under the name of a JPEG."""
     row = draft.a_row()
-    draft.encode_anew(row, _saved(_opened(draft, row), "PNG"))
+    draft.reencode(row, _saved(_opened(draft, row), "PNG"))
     return draft.examples[row].name
 
 
@@ -160,7 +160,7 @@ def _image_16_bit(draft: Draft) -> str:
     grey = np.asarray(_opened(draft, row).convert("L")).astype(np.uint16) * 257
     from PIL import Image
 
-    draft.encode_anew(row, _saved(Image.fromarray(grey), "PNG"), ".png")
+    draft.reencode(row, _saved(Image.fromarray(grey), "PNG"), ".png")
     return draft.examples[row].name
 
 
@@ -172,7 +172,7 @@ def _image_rotated(draft: Draft) -> str:
     on_side = _opened(draft, row).transpose(Image.Transpose.ROTATE_90)
     exif = Image.Exif()
     exif[0x0112] = 6
-    draft.encode_anew(row, _saved(on_side, "JPEG", quality=92, exif=exif.tobytes()))
+    draft.reencode(row, _saved(on_side, "JPEG", quality=92, exif=exif.tobytes()))
     return draft.examples[row].name
 
 
@@ -194,7 +194,7 @@ def _images_leak(draft: Draft) -> str:
     if len(splits) < 2:
         raise InvalidInputError("The defect 'images_leak' needs two splits. Ask for them: --splits train=0.8,val=0.2.")
     first, second = draft.a_row(split=splits[0]), draft.a_row(split=splits[1])
-    draft.encode_anew(second, _saved(_opened(draft, first), "JPEG", quality=80))
+    draft.reencode(second, _saved(_opened(draft, first), "JPEG", quality=80))
     source = draft.examples[first]
     fields = ("boxes", "classes", "crowd", "difficult", "truncated")
     draft.change(second, **{name: getattr(source, name) for name in fields})
@@ -206,7 +206,7 @@ def _image_size_outlier(draft: Draft) -> str:
     factor = max(4.0, float(np.sqrt(12e6 / (draft.shapes.width * draft.shapes.height))))
     large = _opened(draft, row)
     large = large.resize((round(large.width * factor), round(large.height * factor)))
-    draft.encode_anew(row, _saved(large, "JPEG", quality=70))
+    draft.reencode(row, _saved(large, "JPEG", quality=70))
     boxes = draft.examples[row].boxes * _sides(large.width / draft.shapes.width, large.height / draft.shapes.height)
     draft.change(row, width=large.width, height=large.height, boxes=boxes)
     return draft.examples[row].name

@@ -115,7 +115,7 @@ def _record(change: Callable[[dict[str, list[Any]]], object]) -> Spoil:
 
         values: dict[str, list[Any]] = {key: list(items) for key, (_, items) in tf_example.features(data).items()}
         change(values)
-        return tf_example.encoded(values)
+        return tf_example.encode_example(values)
 
     return _record_bytes(alter)
 

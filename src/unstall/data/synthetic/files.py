@@ -33,10 +33,10 @@ class Draft:
     random: np.random.Generator
     taken: set[int] = field(default_factory=set)
 
-    def a_row(self, least_boxes: int = 1, split: str | None = None) -> int:
+    def a_row(self, min_boxes: int = 1, split: str | None = None) -> int:
         """One that no other defect has been given."""
         for row, example in enumerate(self.examples):
-            if row not in self.taken and example.count >= least_boxes and split in {None, example.split}:
+            if row not in self.taken and example.count >= min_boxes and split in {None, example.split}:
                 self.taken.add(row)
                 return row
         raise InvalidInputError(
@@ -51,7 +51,7 @@ class Draft:
         assert source is not None, "every example of a draft has its image"
         return source.read()
 
-    def encode_anew(self, row: int, data: bytes, suffix: str = ".jpg") -> None:
+    def reencode(self, row: int, data: bytes, suffix: str = ".jpg") -> None:
         name = Path(self.examples[row].name).with_suffix(suffix).name
         path = self.folder / name
         path.write_bytes(data)
@@ -89,7 +89,7 @@ def write_shapes(
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=".shapes-") as scratch:
-            draft = drafted(shapes, Path(scratch), splits, progress)
+            draft = create_draft(shapes, Path(scratch), splits, progress)
             given = {defect: prepare(defect, draft) for defect in defects}
             module.write(as_data_set(draft, out, format), out, link=True, progress=progress)
     except OSError as error:
@@ -102,7 +102,7 @@ def as_data_set(draft: Draft, path: Path, format: str) -> DataSet:
     return DataSet(path, format, tuple(draft.classes), numbers, draft.examples)
 
 
-def drafted(shapes: Shapes, folder: Path, splits: Mapping[str, float], progress: Progress | None = None) -> Draft:
+def create_draft(shapes: Shapes, folder: Path, splits: Mapping[str, float], progress: Progress | None = None) -> Draft:
     names = splits_of(len(shapes), splits)
 
     def drawn(index: int) -> Example:

@@ -108,7 +108,7 @@ def anchors_of(detector: str) -> AnchorSet:
     return ANCHORS[detector]
 
 
-def resized(boxes: Floats, sizes: Floats, anchors: AnchorSet) -> tuple[Floats, Floats]:
+def resize_boxes(boxes: Floats, sizes: Floats, anchors: AnchorSet) -> tuple[Floats, Floats]:
     """Boxes and image sizes (width, height of each box's image) as the detector sees them."""
     if anchors.fixed is not None:
         scale = np.array(anchors.fixed) / sizes
@@ -125,9 +125,9 @@ def best_iou(boxes: Floats, sizes: Floats, anchors: AnchorSet) -> Floats:
     for level in anchors.levels:
         stride, cells = _grid(level, sizes)
         nearest = np.clip(np.round(centres / stride - level.offset), 0, cells - 1)
-        apart = np.abs(centres - (nearest + level.offset) * stride)
+        distance = np.abs(centres - (nearest + level.offset) * stride)
         for size in level.sizes:
-            shared = np.clip(np.minimum((sides + size) / 2 - apart, np.minimum(sides, size)), 0, None).prod(axis=1)
+            shared = np.clip(np.minimum((sides + size) / 2 - distance, np.minimum(sides, size)), 0, None).prod(axis=1)
             best = np.maximum(best, shared / (sides.prod(axis=1) + size.prod() - shared))
     return best
 
@@ -185,7 +185,7 @@ def fit(boxes: Floats, sizes: Floats, detector: str, seed: int = 0) -> Fit:
     if len(boxes) > MAX_BOXES:
         drawn = np.random.default_rng(seed).choice(len(boxes), MAX_BOXES, replace=False)
         boxes, sizes = boxes[drawn], sizes[drawn]
-    boxes, sizes = resized(boxes, sizes, anchors)
+    boxes, sizes = resize_boxes(boxes, sizes, anchors)
     best = best_iou(boxes, sizes, anchors)
     sides = boxes[:, 2:] - boxes[:, :2]
     own = np.unique(np.concatenate([level.sizes for level in anchors.levels]), axis=0)

@@ -57,7 +57,7 @@ def pack(
     numbers = label_numbers(data)
     writing.lose_changed_numbers(numbers)
     size = 0
-    plan = list(planned(data, shard_bytes))
+    plan = list(plan_shards(data, shard_bytes))
     with _place(target) as place:
         names = {id(example): str(name) for example, name in writing.examples()}
         for shard, examples in plan:
@@ -68,7 +68,7 @@ def pack(
     return PackResult(ConversionResult(data, "tfrecord", target, dict(writing.lost)), len(plan), size)
 
 
-def planned(data: DataSet, shard_bytes: int) -> Iterator[tuple[str, list[Example]]]:
+def plan_shards(data: DataSet, shard_bytes: int) -> Iterator[tuple[str, list[Example]]]:
     """The name of each shard and what it holds. How many there are is in every name, so that a missing one is noticed."""
     for split, rows in data.splits().items():
         examples = [data.examples[row] for row in rows]

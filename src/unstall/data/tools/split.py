@@ -18,7 +18,7 @@ from unstall.data.io.reader import split_name
 
 def divide(data: DataSet, shares: Mapping[str, float], seed: int = 0) -> DataSet:
     """The same examples, each with its new split."""
-    splits = checked_shares(shares)
+    splits = check_shares(shares)
     if len(data.examples) < len(splits):
         raise InvalidInputError(f"Expected at least {len(splits)} images, one for each split. Received: {len(data.examples)}.")
     names = list(splits)
@@ -27,7 +27,7 @@ def divide(data: DataSet, shares: Mapping[str, float], seed: int = 0) -> DataSet
     return replace(data, examples=examples)
 
 
-def checked_shares(shares: Mapping[str, float]) -> dict[str, float]:
+def check_shares(shares: Mapping[str, float]) -> dict[str, float]:
     """Those above 0; together 1."""
     said = ", ".join(f"{name} {share:g}" for name, share in shares.items())
     if any(not 0 <= share <= 1 for share in shares.values()) or abs(sum(shares.values()) - 1) > 1e-6:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from unstall.base.errors import InvalidInputError
 from unstall.data.check.images import BROKEN, LARGEST_BYTES, LARGEST_PIXELS
 from unstall.data.example import DataSet, Example, ImageSource
-from unstall.data.io.image.orientation import AS_STORED, Size, seen_turn, turned, turned_size
+from unstall.data.io.image.orientation import AS_STORED, Size, find_turn, turn_image, turn_size
 from unstall.data.tools.split import rows_of
 from unstall.storage.transfer import whole_at
 
@@ -29,7 +29,7 @@ FONT_SIZE = 10  # pixels
 _MARGIN = 6
 
 
-def decoded(source: ImageSource, side: int, said: Size = (None, None)) -> tuple[Any, float] | None:
+def decode_thumbnail(source: ImageSource, side: int, said: Size = (None, None)) -> tuple[Any, float] | None:
     """RGB as Pillow has it, made small to fit a square, and by how much. What is cut off stays grey. None: not possible.
     Turned as its EXIF says where the size that its annotation `said` is that of the turned image, or it has none."""
     from PIL import Image, ImageFile
@@ -47,10 +47,10 @@ def decoded(source: ImageSource, side: int, said: Size = (None, None)) -> tuple[
         image = _whole_or_part(parser, ImageFile)
     except (*BROKEN, Image.DecompressionBombError):
         return None
-    turn = seen_turn(encoded, (width, height), said)
+    turn = find_turn(encoded, (width, height), said)
     if turn != AS_STORED:
-        image = Image.fromarray(turned(np.asarray(image), turn))
-        width, height = turned_size((width, height), turn)
+        image = Image.fromarray(turn_image(np.asarray(image), turn))
+        width, height = turn_size((width, height), turn)
     scale = min(1.0, side / max(width, height))
     return image.resize((max(1, round(width * scale)), max(1, round(height * scale)))), scale
 
@@ -84,7 +84,7 @@ def with_boxes(example: Example, classes: Sequence[str], side: int, marked: Coll
     """
     from PIL import Image, ImageDraw
 
-    found = decoded(example.image, side, (example.width, example.height)) if example.image is not None else None
+    found = decode_thumbnail(example.image, side, (example.width, example.height)) if example.image is not None else None
     if found is None:
         width, height = example.width or side, example.height or side
         scale = side / max(width, height)
@@ -170,7 +170,7 @@ def save(picture: Any, target: Path) -> None:
 # Which examples a contact sheet shows.
 
 
-def chosen(data: DataSet, count: int, seed: int, class_name: str | None = None, split: str | None = None) -> list[int]:
+def choose_rows(data: DataSet, count: int, seed: int, class_name: str | None = None, split: str | None = None) -> list[int]:
     """Rows drawn at random, in the order of the data set; the same for the same seed."""
     rows = np.arange(len(data.examples))
     if split is not None:

@@ -16,7 +16,6 @@ from keras import ops
 
 from unstall.backends.devices import is_compiled, is_on_processor
 from unstall.backends.ops import nn
-from unstall.backends.ops import nn as norms
 from unstall.config.detectors.defaults import Precision
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.initializers import glorot_uniform
@@ -88,13 +87,13 @@ class Conv(KeyedLayer, keras.layers.Conv2D):  # type: ignore[misc]
 
     def _convolved(self, x: Tensor, kernel: Tensor) -> Tensor:
         kernel, step, dilation = ops.convert_to_tensor(kernel), self.strides[0], self.dilation_rate[0]
-        own = nn.convolved(x, kernel, step, self._around, dilation)
+        own = nn.convolve(x, kernel, step, self._around, dilation)
         if own is not None:
             return own
-        return ops.conv(padded(x, self._outside), kernel, step, self.padding, "channels_last", dilation)
+        return ops.conv(pad_image(x, self._outside), kernel, step, self.padding, "channels_last", dilation)
 
     def compute_output_shape(self, shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
-        result: tuple[int | None, ...] = super().compute_output_shape(grown(shape, self._outside))
+        result: tuple[int | None, ...] = super().compute_output_shape(padded_shape(shape, self._outside))
         return result
 
 
@@ -122,7 +121,7 @@ class StemConv(Conv):
         kernel = ops.pad(self.kernel, ((0, 1), (0, 1), (0, fill), (0, 0)))
         kernel = ops.transpose(ops.reshape(kernel, (4, 2, 4, 2, channels, self.filters)), (0, 2, 1, 3, 4, 5))
         kernel = ops.reshape(kernel, (4, 4, 4 * channels, self.filters))
-        own = nn.convolved(x, kernel, 1, 0)
+        own = nn.convolve(x, kernel, 1, 0)
         return ops.conv(x, kernel, 1, "valid", "channels_last") if own is None else own
 
 
@@ -140,22 +139,22 @@ class DepthwiseConv(KeyedLayer, keras.layers.DepthwiseConv2D):  # type: ignore[m
 
     def call(self, x: Tensor) -> Tensor:
         kernel = ops.convert_to_tensor(self.kernel)
-        own = nn.convolved_by_channel(x, kernel, self.strides[0], self._around, self.dilation_rate[0])
+        own = nn.convolve_depthwise(x, kernel, self.strides[0], self._around, self.dilation_rate[0])
         if own is None:
-            return super().call(padded(x, self._outside))
+            return super().call(pad_image(x, self._outside))
         return own + ops.reshape(self.bias, (1, 1, 1, -1)) if self.use_bias else own
 
     def compute_output_shape(self, shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
-        result: tuple[int | None, ...] = super().compute_output_shape(grown(shape, self._outside))
+        result: tuple[int | None, ...] = super().compute_output_shape(padded_shape(shape, self._outside))
         return result
 
 
-def grown(shape: tuple[int | None, ...], around: int) -> tuple[int | None, ...]:
+def padded_shape(shape: tuple[int | None, ...], around: int) -> tuple[int | None, ...]:
     batch, *sides, channels = shape
     return (batch, *(None if side is None else side + 2 * around for side in sides), channels)
 
 
-def padded(x: Tensor, around: int) -> Tensor:
+def pad_image(x: Tensor, around: int) -> Tensor:
     return ops.pad(x, ((0, 0), (around, around), (around, around), (0, 0))) if around else x
 
 
@@ -170,7 +169,7 @@ def max_pool(x: Tensor, size: int, stride: int, around: int = 0, takes_rest: boo
     own = nn.largest(x, size, stride, around, takes_rest)
     if own is not None:
         return own
-    x = padded(x, around)
+    x = pad_image(x, around)
     if not is_compiled():
         return ops.max_pool(x, size, stride, padding="same" if takes_rest else "valid")
     rest = [-(side - size) % stride if takes_rest else 0 for side in x.shape[1:3]]
@@ -230,8 +229,8 @@ class BatchNorm(KeyedLayer, keras.layers.BatchNormalization):  # type: ignore[mi
         gamma, beta, mean, variance = self._held()
         epsilon = max(self.epsilon, MIN_VARIANCE)
         if not learns:
-            return norms.frozen_norm(x, gamma, beta, mean, variance, epsilon)
-        fused = norms.batch_norm(x, gamma, beta, epsilon)
+            return nn.frozen_norm(x, gamma, beta, mean, variance, epsilon)
+        fused = nn.batch_norm(x, gamma, beta, epsilon)
         if fused is None:
             return None
         y, *moments = fused
@@ -259,7 +258,7 @@ class GroupNorm(KeyedLayer, keras.layers.GroupNormalization):  # type: ignore[mi
 
     def call(self, x: Tensor) -> Tensor:
         gamma, beta = ops.convert_to_tensor(self.gamma), ops.convert_to_tensor(self.beta)
-        fused = norms.group_norm(x, self.groups, gamma, beta, self.epsilon)
+        fused = nn.group_norm(x, self.groups, gamma, beta, self.epsilon)
         if fused is not None:
             return fused
         channels = x.shape[-1]
@@ -307,7 +306,7 @@ class NormStatistics(NamedTuple):
 _told: ContextVar[NormStatistics | None] = ContextVar("statistics of norms", default=None)
 
 
-def computed_again(layer: keras.layers.Layer, x: Tensor, then: Callable[[Tensor], Tensor] = lambda y: y) -> Tensor:
+def rematerialize(layer: keras.layers.Layer, x: Tensor, then: Callable[[Tensor], Tensor] = lambda y: y) -> Tensor:
     """`then(layer(x, training=True))`, of which only `x` is kept until the gradients are computed; then it is computed again.
 
     Statistics leave as outputs, and norms learn them outside: once, and from values that exist there.

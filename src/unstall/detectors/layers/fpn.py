@@ -10,7 +10,7 @@ from keras import ops
 from unstall.config.detectors.defaults import FPN_CHANNELS
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import Conv
-from unstall.detectors.layers.initializers import scaled
+from unstall.detectors.layers.initializers import variance_scaling
 from unstall.detectors.layers.resnet import Norms
 
 
@@ -21,7 +21,7 @@ class Pyramid(keras.layers.Layer):  # type: ignore[misc]
         super().__init__(name=name)
 
         def conv(kind: str, level: int, size: int) -> Conv:
-            key, start = f"{name}.{kind}.{level}.0", scaled(1.0, "in", is_uniform=True)  # He's, for a slope of 1
+            key, start = f"{name}.{kind}.{level}.0", variance_scaling(1.0, "in", is_uniform=True)  # He's, for a slope of 1
             return Conv(channels, size, use_bias=norms is None, kernel_initializer=start, name=key)
 
         self.inner = [conv("inner_blocks", level, 1) for level in range(levels)]
@@ -37,7 +37,7 @@ class Pyramid(keras.layers.Layer):  # type: ignore[misc]
             if self.inner_norms is not None:
                 here = self.inner_norms[level](here, training=training)
             if above is not None:
-                here = here + enlarged(above, here.shape[1], here.shape[2])
+                here = here + enlarge(above, here.shape[1], here.shape[2])
             above = here
             out = self.outer[level](here)
             if self.outer_norms is not None:
@@ -46,7 +46,7 @@ class Pyramid(keras.layers.Layer):  # type: ignore[misc]
         return results
 
 
-def enlarged(x: Tensor, height: int, width: int) -> Tensor:
+def enlarge(x: Tensor, height: int, width: int) -> Tensor:
     """To exactly that size, each pixel repeated: the nearest one, as torchvision takes it."""
     down, across = height // x.shape[1], width // x.shape[2]
     if (down * x.shape[1], across * x.shape[2]) == (height, width):

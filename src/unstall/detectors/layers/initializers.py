@@ -34,7 +34,7 @@ def normal(deviation: float) -> RandomInitializer:
     return RandomInitializer(lambda shape: deviation)
 
 
-def scaled(scale: float, by: Literal["in", "out", "both"], is_uniform: bool = False) -> RandomInitializer:
+def variance_scaling(scale: float, by: Literal["in", "out", "both"], is_uniform: bool = False) -> RandomInitializer:
     """With a variance of `scale` over the number of values that go into an output, that an input goes into, or their mean."""
 
     def spread(shape: Sequence[int]) -> float:
@@ -48,8 +48,8 @@ def scaled(scale: float, by: Literal["in", "out", "both"], is_uniform: bool = Fa
 
 def he_normal() -> RandomInitializer:
     """By the channels that come out, as torchvision begins."""
-    return scaled(2.0, "out")
+    return variance_scaling(2.0, "out")
 
 
 def glorot_uniform() -> RandomInitializer:
-    return scaled(1.0, "both", is_uniform=True)
+    return variance_scaling(1.0, "both", is_uniform=True)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from keras import ops
 
 from unstall.backends.devices import is_compiled_for_card
-from unstall.backends.ops.optimization_barrier import apart
+from unstall.backends.ops.optimization_barrier import add_optimization_barrier
 from unstall.detectors.layers.boxes import Tensor, iou
 
 TIE = 3e-7  # of an overlap: nearer than this they are equal
@@ -33,7 +33,9 @@ class Overlap(NamedTuple):
 
 def overlaps(anchors: Tensor, boxes: Tensor) -> Overlap:
     if is_compiled_for_card():
-        return Overlap(lambda: iou(anchors, apart(boxes)), lambda: iou(apart(boxes), anchors))
+        return Overlap(
+            lambda: iou(anchors, add_optimization_barrier(boxes)), lambda: iou(add_optimization_barrier(boxes), anchors)
+        )
     kept = iou(anchors, boxes)
     return Overlap(lambda: kept, lambda: ops.swapaxes(kept, -1, -2))
 

@@ -14,7 +14,7 @@ from keras import ops
 
 from unstall.config.detectors.defaults import MOBILENET_STAGES
 from unstall.detectors.layers.boxes import Tensor
-from unstall.detectors.layers.conv_norm import BatchNorm, Conv, DepthwiseConv, computed_again
+from unstall.detectors.layers.conv_norm import BatchNorm, Conv, DepthwiseConv, rematerialize
 from unstall.detectors.layers.initializers import RandomInitializer, he_normal
 from unstall.detectors.layers.resnet import Norms
 
@@ -172,7 +172,7 @@ class MobileNetV3(keras.layers.Layer):  # type: ignore[misc]
             if self.splits and number == SPLIT:
                 maps[number], x = feature(x, training=training)
                 continue
-            maps[number] = x = computed_again(feature, x) if self.remat and training else feature(x, training=training)
+            maps[number] = x = rematerialize(feature, x) if self.remat and training else feature(x, training=training)
         return [maps[number] for number in self.outputs_of]
 
     def freeze(self, trainable_stages: int) -> None:

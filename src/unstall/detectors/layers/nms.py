@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from keras import ops
 
-from unstall.backends.ops.fixed_point import settled
+from unstall.backends.ops.fixed_point import find_fixed_point
 from unstall.backends.ops.top_k import top_k
 from unstall.detectors.layers.boxes import Tensor, iou
 
@@ -29,7 +29,7 @@ class Detections(NamedTuple):
         return self.classes >= 0
 
 
-def kept(boxes: Tensor, scores: Tensor, group: Tensor | None, most_iou: float) -> Tensor:
+def find_kept(boxes: Tensor, scores: Tensor, group: Tensor | None, most_iou: float) -> Tensor:
     """Which of the boxes (batch, n, 4), sorted by score, the best first, stay. Boxes of different groups do not touch each other;
     those with a score of 0 or less do not count."""
     counts = scores > 0
@@ -38,15 +38,15 @@ def kept(boxes: Tensor, scores: Tensor, group: Tensor | None, most_iou: float) -
     overlaps = (iou(boxes, boxes) > most_iou) & is_better[None] & counts[:, None, :]
     if group is not None:
         overlaps = overlaps & (group[:, :, None] == group[:, None, :])
-    return settled(counts, overlaps)
+    return find_fixed_point(counts, overlaps)
 
 
-def suppressed(boxes: Tensor, scores: Tensor, classes: Tensor, most_iou: float, most: int) -> Detections:
+def suppress(boxes: Tensor, scores: Tensor, classes: Tensor, most_iou: float, most: int) -> Detections:
     """The `most` best that stay, suppressed class by class. Candidates (batch, n) in any order; a score of 0 or less is none."""
     scores, order = top_k(scores, scores.shape[1])
     boxes = ops.take_along_axis(boxes, order[..., None], axis=1)
     classes = ops.take_along_axis(classes, order, axis=1)
-    scores = ops.where(kept(boxes, scores, classes, most_iou), scores, 0.0)
+    scores = ops.where(find_kept(boxes, scores, classes, most_iou), scores, 0.0)
     return best(boxes, scores, classes, most)
 
 
@@ -80,7 +80,7 @@ def best(boxes: Tensor, scores: Tensor, classes: Tensor, most: int) -> Detection
 FIRST_FACTOR = 5  # times as many candidates as detections are tried first
 
 
-def suppressed_by_class(
+def suppress_by_class(
     boxes: Tensor, scores: Tensor, most_iou: float, most_candidates: int, most: int, first_factor: int = FIRST_FACTOR
 ) -> Detections:
     """(batch, n, 4) boxes and (batch, n, classes) scores, where 0 is none. Of each class `most_candidates` are looked at."""
@@ -91,7 +91,7 @@ def suppressed_by_class(
     counts = flat > 0
     if tried > most_candidates:
         counts = counts & (_rank_in_class(of_class) < most_candidates)
-    stays = kept(among, ops.where(counts, flat, 0.0), of_class, most_iou)
+    stays = find_kept(among, ops.where(counts, flat, 0.0), of_class, most_iou)
     found = best(among, ops.where(stays, flat, 0.0), of_class, most)
     if tried == anchors * classes:
         return found
@@ -121,7 +121,7 @@ def _by_each_class(boxes: Tensor, scores: Tensor, most_iou: float, most_candidat
 
     def of_one(of_class: Tensor) -> tuple[Tensor, Tensor]:
         own, place = ops.top_k(of_class, count)
-        stays = kept(_at(boxes, place), own, ops.zeros_like(place), most_iou)
+        stays = find_kept(_at(boxes, place), own, ops.zeros_like(place), most_iou)
         return ops.where(stays, own, 0.0), ops.cast(place, "int32")
 
     own, place = ops.map(of_one, ops.transpose(scores, (2, 0, 1)))

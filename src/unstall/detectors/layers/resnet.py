@@ -12,7 +12,7 @@ from keras import ops
 from unstall.backends.devices import is_compiled_for_card
 from unstall.config.detectors.defaults import RESNET50, RESNET_STEM_CHANNELS
 from unstall.detectors.layers.boxes import Tensor
-from unstall.detectors.layers.conv_norm import BatchNorm, Conv, StemConv, computed_again, max_pool
+from unstall.detectors.layers.conv_norm import BatchNorm, Conv, StemConv, max_pool, rematerialize
 from unstall.detectors.layers.initializers import he_normal
 
 EXPANSION = 4
@@ -110,7 +110,7 @@ class ResNet(keras.layers.Layer):  # type: ignore[misc]
         return outputs
 
     def _computed(self, part: keras.layers.Layer, x: Tensor, training: bool | None) -> Tensor:
-        return computed_again(part, x) if self.remat and training and part.trainable else part(x, training=training)
+        return rematerialize(part, x) if self.remat and training and part.trainable else part(x, training=training)
 
     def freeze(self, trainable_stages: int) -> None:
         """The last so many of its five stages learn; the stem's norm goes with the stem. Frozen norms stay frozen."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from keras import ops
 
-from unstall.backends.ops.weighted_gather import weighed_rows
+from unstall.backends.ops.weighted_gather import gather_weighted_rows
 from unstall.detectors.layers.boxes import Tensor, area
 from unstall.detectors.layers.sampling import at
 
@@ -50,7 +50,7 @@ def _weighed(pixels: Tensor, place: Tensor, weight: Tensor) -> Tensor:
     """Read row by row of a region, so that what is read in turn lies beside each other (on a card 6 % of a step less than cell by
     cell); where the backend has a sum of rows, cell by cell."""
     _, regions, side, terms, *_ = place.shape
-    summed = weighed_rows(pixels, _by_cell(place), _by_cell(weight))
+    summed = gather_weighted_rows(pixels, _by_cell(place), _by_cell(weight))
     if summed is not None:
         return ops.reshape(summed, (-1, regions, side, side, pixels.shape[-1]))
     read = at(pixels, ops.reshape(place, (-1, math.prod(place.shape[1:]))))

@@ -10,11 +10,11 @@ from keras import ops
 
 from unstall.backends.ops.top_k import top_k
 from unstall.data.anchors import Anchors
-from unstall.detectors.layers import boxes as box
+from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import BatchNorm, Conv, KeyedLayer
-from unstall.detectors.layers.initializers import he_normal, normal, scaled
-from unstall.detectors.layers.nms import kept
+from unstall.detectors.layers.initializers import he_normal, normal, variance_scaling
+from unstall.detectors.layers.nms import find_kept
 from unstall.detectors.layers.resnet import Norms
 from unstall.detectors.layers.sampling import at
 
@@ -52,7 +52,7 @@ class Dense(KeyedLayer, keras.layers.Dense):  # type: ignore[misc]
     channel, row, column; here they come in the order row, column, channel."""
 
     def __init__(self, units: int, name: str, flattened_from: tuple[int, int, int] | None = None) -> None:
-        super().__init__(units, kernel_initializer=scaled(1 / 3, "in", is_uniform=True), name=name)
+        super().__init__(units, kernel_initializer=variance_scaling(1 / 3, "in", is_uniform=True), name=name)
         self.flattened_from = flattened_from
 
 
@@ -134,7 +134,7 @@ def propose(
     rank = ops.stack([_filled(level_logits, longest, NEVER) for _, level_logits in levels], axis=1)
     counts = (rank > NEVER) & (ops.sigmoid(rank) >= least_score)
     together = (-1, longest)
-    stays = kept(ops.reshape(boxes, (*together, 4)), ops.reshape(ops.cast(counts, "float32"), together), None, most_iou)
+    stays = find_kept(ops.reshape(boxes, (*together, 4)), ops.reshape(ops.cast(counts, "float32"), together), None, most_iou)
     total = len(levels) * longest
     rank = ops.where(ops.reshape(stays, (-1, total)), ops.reshape(rank, (-1, total)), NEVER)
     rank, place = top_k(rank, min(most, total))
@@ -146,8 +146,8 @@ def _best_of_level(logits: Tensor, codes: Tensor, anchors: Anchors, extent: tupl
     """By logit, as probabilities near 1 cannot be told apart. A box that is nearly nothing inside the image is none."""
     logits, place = top_k(ops.cast(logits, "float32"), min(most, logits.shape[1]))
     own_anchors = ops.take(ops.convert_to_tensor(anchors), place, axis=0)
-    boxes = box.clip(box.decode(at(codes, place), own_anchors, CODE_WEIGHTS), *extent)
-    return boxes, ops.where(box.has_sides(boxes, MIN_SIDE_PX), logits, NEVER)
+    boxes = box_ops.clip(box_ops.decode(at(codes, place), own_anchors, CODE_WEIGHTS), *extent)
+    return boxes, ops.where(box_ops.has_sides(boxes, MIN_SIDE_PX), logits, NEVER)
 
 
 def _filled(values: Tensor, length: int, filling: float) -> Tensor:

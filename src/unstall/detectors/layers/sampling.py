@@ -25,15 +25,15 @@ def sample(is_object: Tensor, is_background: Tensor, count: int, object_share: f
     compared with another program's.
     """
     candidates = is_object.shape[1]
-    count, most_objects = min(count, candidates), min(int(count * object_share), candidates)
-    object_number, object_place = ops.top_k(ops.where(is_object, random_numbers, -1.0), most_objects)
+    count, max_objects = min(count, candidates), min(int(count * object_share), candidates)
+    object_number, object_place = ops.top_k(ops.where(is_object, random_numbers, -1.0), max_objects)
     background_number, background_place = ops.top_k(ops.where(is_background, random_numbers, -1.0), count)
     objects, backgrounds = (
         ops.sum(ops.cast(found >= 0, "int32"), axis=1, keepdims=True) for found in (object_number, background_number)
     )
     number = ops.arange(count, dtype="int32")[None, :]
     drawn = ops.cast(ops.concatenate([object_place, background_place], axis=1), "int32")
-    place = at(drawn, ops.where(number < objects, number, most_objects + number - objects))
+    place = at(drawn, ops.where(number < objects, number, max_objects + number - objects))
     return Sample(place, number < objects, number < objects + backgrounds)
 
 

@@ -15,7 +15,7 @@ from keras import ops
 from unstall.backends.devices import is_compiled_for_card
 from unstall.config.detectors.defaults import VGG16, VGG_DILATION, VGG_WIDTH
 from unstall.detectors.layers.boxes import Tensor
-from unstall.detectors.layers.conv_norm import Conv, computed_again, max_pool
+from unstall.detectors.layers.conv_norm import Conv, max_pool, rematerialize
 from unstall.detectors.layers.initializers import RandomInitializer, glorot_uniform, he_normal
 from unstall.detectors.layers.resnet import Norms
 
@@ -98,11 +98,11 @@ class Vgg(keras.layers.Layer):  # type: ignore[misc]
     def _first(self, stage: Convs, x: Tensor, training: bool | None) -> Tensor:
         """Its maps are the largest of all, and soon computed: on a card that is dearer in memory than computing them again is."""
         if training and stage.trainable and (self.remat or is_compiled_for_card()):
-            return computed_again(stage, x, then=_halved)
+            return rematerialize(stage, x, then=_halved)
         return _halved(stage(x, training=training))
 
     def _run(self, stage: Convs, x: Tensor, training: bool | None) -> Tensor:
-        return computed_again(stage, x) if self.remat and training else stage(x, training=training)
+        return rematerialize(stage, x) if self.remat and training else stage(x, training=training)
 
     def freeze(self, trainable_stages: int) -> None:
         """The last so many of its five stages learn; the convolutions that SSD has added always do."""

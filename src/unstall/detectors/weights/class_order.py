@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unstall.base.formatting import counted
+from unstall.base.formatting import format_count
 from unstall.detectors.weights.names import CLASS_OUTPUTS
 from unstall.detectors.weights.tensors import Array
 
@@ -26,12 +26,12 @@ def order_of(in_file: Sequence[str], wanted: Sequence[str]) -> list[int | None] 
     return [theirs.index(name) if name in theirs else None for name in ours]
 
 
-def said(order: Sequence[int | None], wanted: Sequence[str]) -> str:
+def describe_order(order: Sequence[int | None], wanted: Sequence[str]) -> str:
     fresh = [name for name, number in zip(wanted, order, strict=True) if number is None]
     if not fresh:
         return "its classes are in another order: each is taken by its name"
     shown = ", ".join(fresh[:3]) + (" …" if len(fresh) > 3 else "")
-    known = counted(len(order) - len(fresh), "class", "classes")
+    known = format_count(len(order) - len(fresh), "class", "classes")
     return f"its classes have other names: {known} taken by name, {len(fresh):,} begin fresh: {shown}"
 
 

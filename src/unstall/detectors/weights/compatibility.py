@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from unstall.detectors.weights.names import BACKBONE_RULES, CLASS_OUTPUTS, COUNTER, RULES, prefixes, renamed
-from unstall.detectors.weights.tensors import Tensors, shown
+from unstall.detectors.weights.names import BACKBONE_RULES, CLASS_OUTPUTS, COUNTER, RULES, prefixes, rename_keys
+from unstall.detectors.weights.tensors import Tensors, format_value
 
 Shape = tuple[int, ...]
 MIN_SHARE = 0.6  # of the tensors that a file could give; with less it is of something else (ResNet-101's give a ResNet-50 half)
@@ -50,7 +50,7 @@ def best_fit(tensors: Tensors, wanted: Mapping[str, Shape]) -> Fit:
 
 def _fit(tensors: Tensors, wanted: Mapping[str, Shape], what: str, prefix: str) -> Fit:
     fit = Fit(what, wanted=len(wanted), prefix=prefix)
-    sources = renamed(tensors, RULES[what], prefix)
+    sources = rename_keys(tensors, RULES[what], prefix)
     for key, shape in wanted.items():
         name = sources.get(key)
         if name is None:
@@ -68,8 +68,8 @@ def _fit(tensors: Tensors, wanted: Mapping[str, Shape], what: str, prefix: str) 
 
 def _why_not(key: str, there: Shape, here: Shape) -> str:
     if CLASS_OUTPUTS.fullmatch(key) and there[1:] == here[1:]:
-        return f"classes differ, the head is new: {shown(there)} in the file, {shown(here)} here"
-    return f"shapes differ: {shown(there)} in the file, {shown(here)} here"
+        return f"classes differ, the head is new: {format_value(there)} in the file, {format_value(here)} here"
+    return f"shapes differ: {format_value(there)} in the file, {format_value(here)} here"
 
 
 def _why_unused(name: str, fit: Fit) -> str:
@@ -82,7 +82,7 @@ def _why_unused(name: str, fit: Fit) -> str:
 
 def classes_in(tensors: Tensors, wanted: Mapping[str, Shape], classes: int, fit: Fit) -> int | None:
     """How many classes a file of this detector has, without background; None where that cannot be told."""
-    sources = renamed(tensors, RULES[fit.what], fit.prefix)
+    sources = rename_keys(tensors, RULES[fit.what], fit.prefix)
     counts = set()
     for key, shape in wanted.items():
         if CLASS_OUTPUTS.fullmatch(key) and key in sources:
@@ -101,7 +101,7 @@ def with_classes(wanted: Mapping[str, Shape], before: int, classes: int) -> dict
     }
 
 
-def grouped(reasons: Mapping[str, str]) -> list[dict[str, Any]]:
+def group_reasons(reasons: Mapping[str, str]) -> list[dict[str, Any]]:
     """Reasons with the names that each concerns, the most frequent first. What differs by shapes alone is one reason."""
     groups: dict[str, list[str]] = {}
     for name, why in reasons.items():

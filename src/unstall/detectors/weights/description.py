@@ -55,7 +55,7 @@ class Description:
         }
 
 
-def described(path: Path | str) -> tuple[Checkpoint, Description]:
+def read_description(path: Path | str) -> tuple[Checkpoint, Description]:
     """An Unstall weights file: its tensors, and what it says of itself."""
     checkpoint = read(path)
     if checkpoint.written_by != "Unstall":
@@ -116,10 +116,10 @@ def _in_tuples(value: Any) -> Any:
 SHOWN = 3  # variants
 
 
-def seen(path: Path | str) -> dict[str, Any]:
+def describe_file(path: Path | str) -> dict[str, Any]:
     checkpoint = read(path)
     tensors = checkpoint.tensors
-    fits = {name: best_fit(tensors, known.shapes) for name, known in shapes.known().items()}
+    fits = {name: best_fit(tensors, known.shapes) for name, known in shapes.known_variants().items()}
     nearest = sorted(fits, key=lambda name: -len(fits[name].taken))[:SHOWN]
     return {
         "file": str(path),

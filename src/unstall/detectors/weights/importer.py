@@ -14,13 +14,13 @@ import numpy as np
 
 from unstall.base.errors import InvalidInputError
 from unstall.detectors.weights import shapes
-from unstall.detectors.weights.compatibility import Fit, best_fit, classes_in, grouped, with_classes
+from unstall.detectors.weights.compatibility import Fit, best_fit, classes_in, group_reasons, with_classes
 from unstall.detectors.weights.description import Description
 from unstall.detectors.weights.formats import safetensors_files
 from unstall.detectors.weights.names import COUNTER
 from unstall.detectors.weights.reader import Checkpoint, read
 from unstall.detectors.weights.tensors import Tensors, Unreadable
-from unstall.storage import located
+from unstall.storage import resolve_path
 from unstall.storage.transfer import whole_at
 
 # Published for COCO by a version whose norms had no epsilon: torchvision sets it to 0 when it loads these two.
@@ -64,8 +64,8 @@ class ImportedWeights:
             "classes": self.classes,
             "numbers_taken": sum(math.prod(row["shape"]) for row in taken),  # type: ignore[arg-type]
             "taken": taken,
-            "left_out": grouped(self.fit.left_out),
-            "new": grouped(self.fit.new),
+            "left_out": group_reasons(self.fit.left_out),
+            "new": group_reasons(self.fit.new),
             "notes": [*self.checkpoint.notes, *([VGG_NOTE] if self.is_pytorchs_vgg else [])],
             "also_fits": list(self.also_fits),
         }
@@ -82,11 +82,11 @@ def import_checkpoint(
     checkpoint: Checkpoint, variant: str | None = None, classes: int | None = None, norm_epsilon: float | None = None
 ) -> ImportedWeights:
     tensors = checkpoint.tensors
-    if variant is not None and variant not in shapes.known():
-        raise InvalidInputError(f"There is no variant '{variant}'. Variants: {', '.join(shapes.known())}.")
-    fits = {name: _held_against(tensors, name) for name in shapes.known()}
+    if variant is not None and variant not in shapes.known_variants():
+        raise InvalidInputError(f"There is no variant '{variant}'. Variants: {', '.join(shapes.known_variants())}.")
+    fits = {name: _held_against(tensors, name) for name in shapes.known_variants()}
     chosen = _chosen(checkpoint, fits, variant)
-    known, there = shapes.known()[chosen], fits[chosen]
+    known, there = shapes.known_variants()[chosen], fits[chosen]
     own_classes = classes_in(tensors, known.shapes, known.classes, there) if not there.is_backbone else None
     count = classes if classes is not None else own_classes if own_classes is not None else known.classes
     fit = best_fit(tensors, with_classes(known.shapes, known.classes, count))
@@ -107,7 +107,7 @@ def import_checkpoint(
 
 def _held_against(tensors: Tensors, variant: str) -> Fit:
     """With as many classes as the file has, so that a detector trained for others is still recognised."""
-    known = shapes.known()[variant]
+    known = shapes.known_variants()[variant]
     fit = best_fit(tensors, known.shapes)
     own = classes_in(tensors, known.shapes, known.classes, fit)
     return fit if own is None else best_fit(tensors, with_classes(known.shapes, known.classes, own))
@@ -156,10 +156,10 @@ def _epsilon(variant: str, tensors: Tensors, fit: Fit, own_classes: int | None) 
     return 0.0 if variant in WITHOUT_EPSILON and is_frozen and is_coco and not fit.is_backbone else None
 
 
-def named(imported: ImportedWeights, names_file: str) -> ImportedWeights:
+def name_classes(imported: ImportedWeights, names_file: str) -> ImportedWeights:
     """With the names of the classes, from a file that has one in each line."""
     try:
-        lines = located(names_file).read_text(encoding="utf-8").splitlines()
+        lines = resolve_path(names_file).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeError) as error:
         raise InvalidInputError(f"'{names_file}' cannot be read: {error}.") from None
     names = tuple(line.strip() for line in lines if line.strip())
@@ -172,7 +172,7 @@ def named(imported: ImportedWeights, names_file: str) -> ImportedWeights:
 
 def write(imported: ImportedWeights, path: Path | str) -> None:
     try:
-        with whole_at(located(path)) as local:
+        with whole_at(resolve_path(path)) as local:
             safetensors_files.write(local, imported.arrays(), imported.description.as_metadata())
     except OSError as error:
         raise InvalidInputError(f"Cannot write the weights to '{path}': {error.strerror or error}.") from None

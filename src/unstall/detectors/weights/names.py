@@ -88,7 +88,7 @@ BACKBONE_RULES: dict[str, Rule] = {
 RULES = DETECTOR_RULES | BACKBONE_RULES
 
 
-def renamed(names: Collection[str], rule: Rule, prefix: str = "") -> dict[str, str]:
+def rename_keys(names: Collection[str], rule: Rule, prefix: str = "") -> dict[str, str]:
     """Ours to that of the file. Where two names of a file become one, the first is meant."""
     result: dict[str, str] = {}
     for name in names:

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from unstall.base.errors import InvalidInputError
 from unstall.detectors.weights.formats import keras_files, numpy_files, safetensors_files, torch_files
-from unstall.detectors.weights.formats import numpy_files as flax_trees
-from unstall.detectors.weights.formats.keras_files import translated
+from unstall.detectors.weights.formats.keras_files import translate_keys
 from unstall.detectors.weights.tensors import Tensors, Unreadable
-from unstall.storage import located
+from unstall.storage import resolve_path
 from unstall.storage.transfer import on_disk
 
 EXPECTED = "PyTorch (.pth), safetensors, Keras (.keras, .h5), or NumPy (.npz, a pickle)"
@@ -28,7 +27,7 @@ class Checkpoint:
 
 
 def read(path: Path | str) -> Checkpoint:
-    path = located(path)
+    path = resolve_path(path)
     try:
         path = on_disk(path)
         if not path.is_file():
@@ -51,7 +50,7 @@ def _read(path: Path) -> Checkpoint:
     with path.open("rb") as file:
         head = file.read(10)
     if head.startswith(HDF5):
-        tensors, notes = translated(keras_files.read_h5(path))
+        tensors, notes = translate_keys(keras_files.read_h5(path))
         return Checkpoint(path, "Keras", tensors, notes=notes)
     if head.startswith(b"PK\x03\x04"):
         return _read_zip(path)
@@ -59,7 +58,7 @@ def _read(path: Path) -> Checkpoint:
     is_pickle = head[:1] == b"\x80" and head[1:2] in {b"\x02", b"\x03", b"\x04", b"\x05"}
     if is_pickle and int.from_bytes(head[:8], "little") > path.stat().st_size:
         found = torch_files.read_legacy(path)
-        return Checkpoint(path, found.written_by, flax_trees.translated(found.tensors), notes=found.notes)
+        return Checkpoint(path, found.written_by, numpy_files.translate_keys(found.tensors), notes=found.notes)
     if head[8:9] == b"{":
         tensors, metadata = safetensors_files.read(path)
         return Checkpoint(path, "Unstall" if "unstall" in metadata else "safetensors", tensors, metadata)
@@ -73,10 +72,10 @@ def _read_zip(path: Path) -> Checkpoint:
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise Unreadable(f"Its zip is damaged or cut off: {error}.") from None
     if keras_files.WEIGHTS in names:
-        tensors, notes = translated(keras_files.read_archive(path))
+        tensors, notes = translate_keys(keras_files.read_archive(path))
         return Checkpoint(path, "Keras", tensors, notes=notes)
     if numpy_files.is_npz(names):
-        return Checkpoint(path, "NumPy", flax_trees.translated(numpy_files.read_npz(path)))
+        return Checkpoint(path, "NumPy", numpy_files.translate_keys(numpy_files.read_npz(path)))
     found = torch_files.read_zip(path)
     return Checkpoint(path, found.written_by, found.tensors, notes=found.notes)
 

@@ -26,7 +26,7 @@ class KnownVariant:
 
 
 @cache
-def known() -> dict[str, KnownVariant]:
+def known_variants() -> dict[str, KnownVariant]:
     stored: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return {
         variant: KnownVariant(entry["classes"], {key: tuple(shape) for key, shape in entry["tensors"].items()})
@@ -36,7 +36,7 @@ def known() -> dict[str, KnownVariant]:
 
 def parameters(variant: str) -> int:
     """Numbers that a variant has as it is published, whatever the data is."""
-    return sum(prod(shape) for shape in known()[variant].shapes.values())
+    return sum(prod(shape) for shape in known_variants()[variant].shapes.values())
 
 
 def of_variant(variant: str) -> dict[str, Any]:

@@ -21,14 +21,14 @@ from unstall import detectors
 from unstall.base.errors import InvalidInputError
 from unstall.config.detectors import families, family_of, settings_of, variants
 from unstall.detectors.detector import Detector
-from unstall.detectors.weights.class_order import in_order, order_of, said
+from unstall.detectors.weights.class_order import describe_order, in_order, order_of
 from unstall.detectors.weights.compatibility import Fit, best_fit
-from unstall.detectors.weights.description import Description, described, description_of
+from unstall.detectors.weights.description import Description, description_of, read_description
 from unstall.detectors.weights.formats import safetensors_files
 from unstall.detectors.weights.layout import slots
 from unstall.detectors.weights.reader import read
 from unstall.detectors.weights.tensors import Unreadable
-from unstall.storage import located
+from unstall.storage import resolve_path
 from unstall.storage.transfer import whole_at
 
 
@@ -61,7 +61,7 @@ def save(
 
 def write(path: Path | str, arrays: dict[str, Any], description: Description) -> None:
     try:
-        with whole_at(located(path)) as local:
+        with whole_at(resolve_path(path)) as local:
             safetensors_files.write(local, arrays, description.as_metadata())
     except OSError as error:
         raise InvalidInputError(f"Cannot write the weights to '{path}': {error.strerror or error}.") from None
@@ -81,7 +81,7 @@ def load(detector: Detector, path: Path | str, class_names: Sequence[str] = ()) 
         )
     theirs = description_of(checkpoint).class_names if class_names and checkpoint.written_by == "Unstall" else ()
     order = order_of(theirs, class_names)
-    fit.note = "" if order is None else said(order, class_names)
+    fit.note = "" if order is None else describe_order(order, class_names)
     try:
         for key, name in fit.taken.items():
             slot, array = places[key], tensors[name].read()
@@ -95,7 +95,7 @@ def load(detector: Detector, path: Path | str, class_names: Sequence[str] = ()) 
 
 def build_from(path: Path | str, may_be_partial: bool = False, **changes: Any) -> Detector:
     """The detector that a weights file of Unstall is of. `changes` to its settings, such as `image_px`, come last."""
-    _, description = described(path)
+    _, description = read_description(path)
     if description.holds != "detector" and not may_be_partial:
         lacking = "heads are" if description.holds == "backbone" else "class outputs are"
         raise InvalidInputError(

@@ -58,11 +58,11 @@ def shape_of(value: object, where: str) -> tuple[int, ...]:
     """A shape as a file gives it, if it is one."""
     is_shape = isinstance(value, list | tuple) and all(type(side) is int and 0 <= side < 2**48 for side in value)
     if not is_shape or len(value) > MAX_DIMENSIONS:  # type: ignore[arg-type]
-        raise Unreadable(f"{where}: expected a shape of at most {MAX_DIMENSIONS} whole numbers. Received: {shown(value)}")
+        raise Unreadable(f"{where}: expected a shape of at most {MAX_DIMENSIONS} whole numbers. Received: {format_value(value)}")
     return tuple(value)  # type: ignore[arg-type]
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """A value from a stranger's file in a message. What is nested is not printed: it may be larger printed than in the file."""
     if isinstance(value, list | tuple) and all(isinstance(each, str | int | float) for each in value[:MAX_DIMENSIONS]):
         return (

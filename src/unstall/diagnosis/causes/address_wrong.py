@@ -34,7 +34,7 @@ from unstall.diagnosis.stalls import current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers import cluster
 from unstall.diagnosis.workers.activity import Activity, Place, places_of
-from unstall.diagnosis.workers.members import Member, RunGroup, named
+from unstall.diagnosis.workers.members import Member, RunGroup, format_members
 from unstall.journal.events import ClusterSeen, Event, MembershipSeen
 from unstall.journal.reader import Journal
 
@@ -70,7 +70,7 @@ def examine(journal: Journal) -> Verdict:
 
 def _waits(journal: Journal) -> bool:
     stall = current_stall(journal)
-    return stall is not None and stall.seconds >= WAIT_S and any(cluster.joining(still.thread) for still in stall.still())
+    return stall is not None and stall.seconds >= WAIT_S and any(cluster.describe_join(still.thread) for still in stall.still())
 
 
 def examine_workers(run_group: RunGroup) -> Verdict:
@@ -182,7 +182,7 @@ def _found(
     odd: list[Member],
     certainty: Certainty = Certainty.CERTAIN,
 ) -> Found:
-    who = f" It is {named(odd)} to look at first." if odd else ""
+    who = f" It is {format_members(odd)} to look at first." if odd else ""
     return Found(
         certainty,
         summary + who,

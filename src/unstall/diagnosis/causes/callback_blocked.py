@@ -25,7 +25,7 @@ hand the message to a thread of its own.
 
 from __future__ import annotations
 
-from unstall.diagnosis.causes.generator_blocked import called, cures, waiting
+from unstall.diagnosis.causes.generator_blocked import actions, describe_caller, describe_wait
 from unstall.diagnosis.stalls import LOOKED_AT, Stall, StuckThread, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
@@ -70,21 +70,21 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, frames: list[Fram
     claim = f"the thread that calls it stands in {frames[0]['function']} at {place} ({count} of {count} samples)"
     return Found(
         certainty=Certainty.CERTAIN if count >= LOOKED_AT else Certainty.LIKELY,
-        summary=f"Your callback has not come back from {frames[-1]['function']}. It {waiting(still)} in "
-        f"{frames[0]['function']} at {place}{called(frames, folder)}.",
+        summary=f"Your callback has not come back from {frames[-1]['function']}. It {describe_wait(still)} in "
+        f"{frames[0]['function']} at {place}{describe_caller(frames, folder)}.",
         evidence=tuple(
             each for each in (Evidence(claim, place, None, still.samples), stall.idleness(), stall.lateness()) if each is not None
         ),
-        actions=_cures(still),
+        actions=_actions(still),
         where=place,
     )
 
 
-def _cures(still: StuckThread) -> tuple[str, ...]:
+def _actions(still: StuckThread) -> tuple[str, ...]:
     if (still.awaits or "").startswith(("/dev/pts/", "/dev/tty")):
         return ("answer it at its terminal", "or leave input() out of a training that nobody sits beside")
     return (
-        *cures(still),
+        *actions(still),
         "give what the callback waits for a timeout, and catch its error",
         "or hand it to a thread of its own, so that the training need not wait",
     )

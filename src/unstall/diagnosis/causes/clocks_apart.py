@@ -57,7 +57,7 @@ def examine_workers(run_group: RunGroup) -> Verdict:
         if all(_is_one_clock(first, other) for other in others):
             return Clear("all workers have one clock")
         return Unknown("steps that workers of several machines have made in lock-step")
-    offsets = [(other, told) for other, told in known if _is_apart(told)]
+    offsets = [(other, told) for other, told in known if _differs(told)]
     if not offsets:
         most = max(abs(told.seconds) for _, told in known)
         return Clear(f"the clocks are within {most:.1f} s of each other")
@@ -74,7 +74,7 @@ def _is_one_clock(one: Member, other: Member) -> bool:
     return abs(first.clock_s - second.clock_s) < SAME_CLOCK_S
 
 
-def _is_apart(told: Offset) -> bool:
+def _differs(told: Offset) -> bool:
     return abs(told.seconds) >= max(MAX_OFFSET_S, TIMES_ERROR * told.error_s)
 
 

@@ -30,13 +30,13 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.fatal_error import telling_line, user_line
+from unstall.diagnosis.fatal_error import find_relevant_line, user_line
 from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers import cluster as clusters
 from unstall.diagnosis.workers.activity import GONE, Activity, Place, places_of
-from unstall.diagnosis.workers.members import Member, RunGroup, named, numbered
+from unstall.diagnosis.workers.members import Member, RunGroup, format_members, format_numbers
 from unstall.journal.events import ErrorRaised, StackSampled, ThreadStack
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder, user_frames, where
@@ -75,7 +75,7 @@ def examine(journal: Journal) -> Verdict:
 
 
 def _from_error(journal: Journal, error: ErrorRaised) -> Found:
-    line = telling_line(error, _ERRORS)
+    line = find_relevant_line(error, _ERRORS)
     return Found(
         Certainty.CERTAIN,
         f"A collective operation waited for other processes until its time was over: {line}",
@@ -116,13 +116,13 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, name: str, absent
             still.samples,
         )
     ]
-    tale = ""
+    account = ""
     for other in absent[:3]:
         at = where(user_frames(other.thread)[0], folder)
         words = waits_for(other.thread, other.call)
         doing = f"waits for {words}" if words else "stands still"
         evidence.append(Evidence(f"process {other.pid} is not in it: it {doing} at {at}", at, None, other.samples))
-        tale = tale or f" Process {other.pid} does not take part: it {doing} at {at}."
+        account = account or f" Process {other.pid} does not take part: it {doing} at {at}."
     cluster = clusters.of(stall, still.pid)
     if cluster is not None and cluster.connections:
         others = ", ".join(clusters.peers(stall, still.pid)[:4])
@@ -134,7 +134,7 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, name: str, absent
     summary = f"The program waits at {place} in an operation of {name} that all processes must take part in, {lacking}."
     return Found(
         Certainty.CERTAIN if absent else Certainty.LIKELY,
-        summary + tale + who,
+        summary + account + who,
         tuple(evidence),
         (*_DO, clusters.TOGETHER) if who and not absent else _DO,
         place,
@@ -163,7 +163,7 @@ def examine_workers(run_group: RunGroup) -> Verdict:
         return Clear("; ".join(f"{member.name} {place.words}, and may come yet" for member, place in busy[:MAX_NAMED]))
     unseen = [member for member, place in placed if place.doing is Activity.UNSEEN]
     if unseen:
-        return Unknown(f"the stacks of {named(unseen)}", "see its own run for what was missing")
+        return Unknown(f"the stacks of {format_members(unseen)}", "see its own run for what was missing")
     absent = [(member, place) for member, place in placed if place.doing in {Activity.STANDS, Activity.ENDED}]
     if absent:
         return _absent_worker(run_group, inside, absent)
@@ -174,11 +174,11 @@ def examine_workers(run_group: RunGroup) -> Verdict:
 
 def _absent_worker(run_group: RunGroup, inside: Placed, absent: Placed) -> Found:
     place = absent[0][1]
-    tale = ", ".join(f"{other.name} {where_.words}" for other, where_ in absent[:MAX_NAMED])
+    account = ", ".join(f"{other.name} {where_.words}" for other, where_ in absent[:MAX_NAMED])
     step = f" of step {inside[0][1].step:,}" if inside[0][1].step is not None else ""
     return Found(
         Certainty.CERTAIN,
-        f"{_waiting(inside)}{step}, which {_all(run_group)} must take part in. {tale[0].upper()}{tale[1:]} instead.",
+        f"{_waiting(inside)}{step}, which {_all(run_group)} must take part in. {account[0].upper()}{account[1:]} instead.",
         (*_shown(absent), *_shown(inside)),
         _DO,
         place.where or inside[0][1].where,
@@ -192,7 +192,7 @@ def _all_inside(run_group: RunGroup, inside: Placed) -> Found:
     if run_group.not_read:
         certainty, why = (
             Certainty.LIKELY,
-            f"None of them is elsewhere; of {numbered(run_group.not_read)} there is no run to look at",
+            f"None of them is elsewhere; of {format_numbers(run_group.not_read)} there is no run to look at",
         )
     elif len(operations := _operations(inside)) > 1:
         certainty, why = Certainty.CERTAIN, f"They wait in different operations ({', '.join(operations)}), so that none can end"
@@ -229,7 +229,7 @@ def _all(run_group: RunGroup) -> str:
 
 
 def _waiting(inside: Placed) -> str:
-    names = named([member for member, _ in inside], MAX_NAMED)
+    names = format_members([member for member, _ in inside], MAX_NAMED)
     verb = "waits" if len(inside) == 1 else "wait"
     return f"{names[0].upper()}{names[1:]} {verb} in a collective operation at {inside[0][1].where}"
 

@@ -28,7 +28,7 @@ import re
 import shlex
 from typing import Any
 
-from unstall.diagnosis.causes.generator_blocked import called, input_frames
+from unstall.diagnosis.causes.generator_blocked import describe_caller, input_frames
 from unstall.diagnosis.fatal_error import fatal_error, first_line, texts, user_line
 from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
@@ -42,7 +42,7 @@ EXPLAINS = ("generator_blocked", "callback_blocked", "lock_deadlock")
 _LOCKED = re.compile(r"sqlite3\.OperationalError.*database (table )?is locked", re.DOTALL)
 _ASKS = re.compile(r"\.(execute|executemany|executescript|commit|fetchone|fetchall|fetchmany|backup)\(|^with ")
 _SLEEP = "a sleep to end"
-_CURES = (
+_ACTIONS = (
     "keep transactions short: compute first, then begin, write and commit",
     "switch to `PRAGMA journal_mode=WAL`, with which readers go on beside a writer",
     "give connect() a timeout of a few seconds, and try again when it says that the database is locked",
@@ -91,7 +91,7 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, seen: DatabasesSe
     folder = program_folder(journal)
     frames = user_frames(still.thread)
     place = where(frames[0], folder) if frames else None
-    at = f" at {place}{called(frames, folder)}" if place else ""
+    at = f" at {place}{describe_caller(frames, folder)}" if place else ""
     database = seen.databases[0] if seen is not None and seen.databases else None
     count = len(still.samples)
     evidence = [Evidence(f"it stands{at} ({count} of {count} samples)", place, None, still.samples)]
@@ -104,7 +104,7 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, seen: DatabasesSe
         certainty=Certainty.CERTAIN if is_inside and database is not None else Certainty.LIKELY,
         summary=_summary(database, still.pid, at),
         evidence=tuple(evidence),
-        actions=(*_first_cure(database, still.pid), *_CURES),
+        actions=(*_first_action(database, still.pid), *_ACTIONS),
         where=place,
     )
 
@@ -127,7 +127,7 @@ def _holder(database: dict[str, Any], pid: int) -> str:
     return f"process {holder} ({command})" if command else f"process {holder}"
 
 
-def _first_cure(database: dict[str, Any] | None, pid: int) -> tuple[str, ...]:
+def _first_action(database: dict[str, Any] | None, pid: int) -> tuple[str, ...]:
     holder = database.get("holder_pid") if database is not None else None
     if holder is None:
         return ("look for what has the file open: `fuser FILE`, and let it commit or end",)
@@ -142,6 +142,6 @@ def _ended(journal: Journal, error: ErrorRaised) -> Found:
         certainty=Certainty.CERTAIN,
         summary="SQLite refused what the program asked for, since the database is locked, and the program ended with that error.",
         evidence=(Evidence(f"the error that ended it: {first_line(said)}", said[:500], None, (error,)),),
-        actions=("find what has the file open (`fuser FILE`), and let it commit or end", *_CURES),
+        actions=("find what has the file open (`fuser FILE`), and let it commit or end", *_ACTIONS),
         where=user_line(error, program_folder(journal)),
     )

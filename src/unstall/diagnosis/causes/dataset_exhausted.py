@@ -95,12 +95,12 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
             "or make the number of steps what the data have: examples divided by the batch size; or loop with"
             " `for batch in dataset:`",
         ),
-        where=_asking_line(error, folder) or user_line(error, folder),
+        where=_requesting_line(error, folder) or user_line(error, folder),
         effect=Effect.STOPS,
     )
 
 
-def _asking_line(error: ErrorRaised, folder: str) -> str | None:
+def _requesting_line(error: ErrorRaised, folder: str) -> str | None:
     """Inside a tf.function: TensorFlow's text tells where the operation was written, the innermost line last."""
     lines = [(file, int(line)) for file, line in _FRAME.findall(error.message) if is_user_file(file)]
     return place(*lines[-1], folder) if lines else None

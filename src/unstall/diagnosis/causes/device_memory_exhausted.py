@@ -25,7 +25,7 @@ blocks. If it worked before, find out what grew.
 
 from __future__ import annotations
 
-from unstall.base.formatting import counted
+from unstall.base.formatting import format_count
 from unstall.diagnosis.causes import device_memory_fragmented, device_memory_held_by_other
 from unstall.diagnosis.device_memory import device_shortage, gib, not_seen
 from unstall.diagnosis.fatal_error import steps_by_then, steps_in_words, user_line
@@ -48,7 +48,7 @@ def examine(journal: Journal) -> Verdict:
     made = steps_by_then(journal, short.told.error)
     evidence = [Evidence(f"the error that ended it: {short.told.text}", short.asked, short.free_on_card, short.events)]
     if made:
-        evidence.append(Evidence(f"{counted(made, 'step')} fitted before it", made, None, (short.told.error,)))
+        evidence.append(Evidence(f"{format_count(made, 'step')} fitted before it", made, None, (short.told.error,)))
     return Found(
         certainty=Certainty.CERTAIN,
         summary=f"The card has too little memory for this program: {asked}{free}.{steps_in_words(made)}",

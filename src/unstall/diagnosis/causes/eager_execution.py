@@ -57,13 +57,13 @@ def examine(journal: Journal) -> Verdict:
     groups = [group for group in train_groups(journal) if group.first > 0]
     step_s = median([group.seconds / (group.last - group.first + 1) for group in groups]) if groups else 0.0
     lost_s = min(shares) * sum(group.seconds for group in groups)
-    small = any(event.facts["operations"] < _least_operations(event) for event in recent)
+    small = any(event.facts["operations"] < _min_operations(event) for event in recent)
     if min(shares) < MIN_SHARE or small or step_s < MIN_STEP_S or lost_s < MIN_LOST_S:
         return Clear("the operations themselves take the time, or it is not worth the word")
     return _found(journal, recent, min(shares), step_s)
 
 
-def _least_operations(event: LoopSeen) -> int:
+def _min_operations(event: LoopSeen) -> int:
     return MIN_OPERATIONS_OWN_LOOP if event.facts["why"] == "own loop" else MIN_OPERATIONS
 
 
@@ -97,7 +97,7 @@ def _found(journal: Journal, profiles: list[LoopSeen], share: float, step_s: flo
         summary=f"The training step runs eagerly: {reason}{at}. At least {percent} of a step is Python between its operations.",
         evidence=(
             Evidence(profiled, share, MIN_SHARE, events),
-            Evidence(size, seen["operations"], _least_operations(profiles[-1]), events),
+            Evidence(size, seen["operations"], _min_operations(profiles[-1]), events),
         ),
         actions=(cure,),
         where=place,

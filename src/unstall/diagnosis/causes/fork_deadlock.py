@@ -54,16 +54,16 @@ def examine(journal: Journal) -> Verdict:
         return stall
     folder = program_folder(journal)
     for still in stall.still():
-        child = forked_child(stall, still)
+        child = find_forked_child(stall, still)
         if child is None:
             continue
-        waits_in = stuck_in(stall, still)
+        waits_in = describe_wait(stall, still)
         if waits_in is not None:
             return _found(stall, still, child, waits_in, folder)
     return Clear("no forked child waits for a thread that it does not have")
 
 
-def forked_child(stall: Stall, still: StuckThread) -> ChildSeen | None:
+def find_forked_child(stall: Stall, still: StuckThread) -> ChildSeen | None:
     """The child of another process of this program that was forked, not started anew."""
     child = next((each for each in stall.relatives if each.pid == still.pid), None)
     if child is None or any("forkserver" in part for frame in still.thread["frames"] for part in [frame["file"]]):
@@ -72,7 +72,7 @@ def forked_child(stall: Stall, still: StuckThread) -> ChildSeen | None:
     return child if child.forked or (child.forked is None and by_stack) else None
 
 
-def stuck_in(stall: Stall, still: StuckThread) -> str | None:
+def describe_wait(stall: Stall, still: StuckThread) -> str | None:
     """What the child waits in, in words: a framework, or a lock. None if it rests or waits for something outside."""
     if still.call is not None and still.call != "futex":
         return None
@@ -107,7 +107,7 @@ def _above_user(python: list[Frame]) -> list[Frame]:
     return above
 
 
-def forked_at(thread: ThreadStack) -> Frame | None:
+def find_fork(thread: ThreadStack) -> Frame | None:
     """The user's line, in the parent's part of the stack, that forked."""
     after_fork = False
     for frame in thread["frames"]:
@@ -133,7 +133,7 @@ def _origin(still: StuckThread, child: ChildSeen) -> Evidence:
 def _found(stall: Stall, still: StuckThread, child: ChildSeen, waits_in: str, folder: str) -> Found:
     users = user_frames(still.thread)
     place = where(users[0], folder) if users else None
-    fork = forked_at(still.thread)
+    fork = find_fork(still.thread)
     fork_place = where(fork, folder) if fork else None
     parent = next(
         (other for other in stall.still() if other.pid == child.parent_pid and other.thread["name"] == "MainThread"), None

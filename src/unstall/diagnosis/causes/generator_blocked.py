@@ -55,7 +55,7 @@ _TRAINING = frozenset({"train", "loop", "first_step", "validate"})
 _NOT_INPUT = ("a sleep to end", "room in a queue", "a connection")  # what a thread may wait for with nothing being wrong
 _OTHERS_WORK = ("a pool of worker processes", "a future", "a queue between processes")
 # What is often behind such a wait, and cures it better than a timeout.
-_CURES = {
+_ACTIONS = {
     "a pool of worker processes": "use concurrent.futures.ProcessPoolExecutor, which raises when a worker dies:"
     " a multiprocessing.Pool waits for ever for the work of a dead one",
     "a queue": "see that what fills the queue is still alive: a thread that died of an error leaves it empty",
@@ -153,10 +153,11 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, frames: list[Fram
     evidence += beside(journal, stall, still, folder)
     return Found(
         certainty=Certainty.CERTAIN if count >= LOOKED_AT or not still.is_main else Certainty.LIKELY,
-        summary=f"{what}{since}. It {waiting(still)} in {frames[0]['function']} at {place}{called(frames, folder)}.",
+        summary=f"{what}{since}. It {describe_wait(still)} in {frames[0]['function']} at "
+        f"{place}{describe_caller(frames, folder)}.",
         evidence=tuple(evidence),
         actions=(
-            *cures(still),
+            *actions(still),
             "give what it waits for a timeout and a retry, so that silence becomes an error",
             "or take the source out of the training: download or cache the files first",
         ),
@@ -164,12 +165,12 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, frames: list[Fram
     )
 
 
-def cures(still: StuckThread) -> tuple[str, ...]:
-    cure = _CURES.get(waits_for(still.thread, still.call) or "")
+def actions(still: StuckThread) -> tuple[str, ...]:
+    cure = _ACTIONS.get(waits_for(still.thread, still.call) or "")
     return (cure,) if cure else ()
 
 
-def waiting(still: StuckThread) -> str:
+def describe_wait(still: StuckThread) -> str:
     words = waits_for(still.thread, still.call)
     if still.awaits and words:
         return f"waits for {words} ({still.awaits})"
@@ -178,6 +179,6 @@ def waiting(still: StuckThread) -> str:
     return "stands still"
 
 
-def called(frames: list[Frame], folder: str) -> str:
+def describe_caller(frames: list[Frame], folder: str) -> str:
     """Where the user's code called it, if that is another line of the user's."""
     return f", called at {where(frames[1], folder)}" if len(frames) > 1 else ""

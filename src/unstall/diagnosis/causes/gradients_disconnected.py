@@ -25,8 +25,8 @@ inside the framework and inside the tape. Set `trainable = False` for what is no
 
 from __future__ import annotations
 
-from unstall.diagnosis.fatal_error import said, user_line
-from unstall.diagnosis.probe_facts import facts, listed, not_inside, short
+from unstall.diagnosis.fatal_error import error_text, user_line
+from unstall.diagnosis.probe_facts import facts, format_list, not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, GradientsMissed, LoopSeen
 from unstall.journal.reader import Journal
@@ -69,7 +69,7 @@ def _judge(journal: Journal, event: GradientsMissed) -> Found | None:
     if sample is None or not unchanged or sample.facts["step"] < MIN_STEPS:
         return None
     still = Evidence(
-        f"{listed(unchanged)}: not one bit has changed in {sample.facts['step']:,} steps",
+        f"{format_list(unchanged)}: not one bit has changed in {sample.facts['step']:,} steps",
         sample.facts["step"],
         MIN_STEPS,
         (sample,),
@@ -90,7 +90,7 @@ def _sampled(journal: Journal, event: GradientsMissed) -> tuple[list[str], list[
 
 
 def _found_by_error(journal: Journal, error: ErrorRaised, event: GradientsMissed | None) -> Found:
-    told = Evidence(f"the program ended with: {said(error).line}", None, None, (error,))
+    told = Evidence(f"the program ended with: {error_text(error).line}", None, None, (error,))
     if event is not None:
         return _found(journal, event, Certainty.CERTAIN, told, are_still=False)
     read = [seen for seen in facts(journal, "trainable") if seen.facts.get("loss_cut_at")]
@@ -103,7 +103,7 @@ def _found_by_error(journal: Journal, error: ErrorRaised, event: GradientsMissed
         certainty=Certainty.CERTAIN,
         summary=f"The loss has no gradient: it does not depend on any weight in a way that can be differentiated.{by}",
         evidence=tuple(evidence),
-        actions=_cure(read[-1].facts["loss_cut_by"] if read else ""),
+        actions=_action(read[-1].facts["loss_cut_by"] if read else ""),
         where=place or user_line(error, program_folder(journal)),
         effect=Effect.STOPS,
     )
@@ -115,7 +115,7 @@ def _found(journal: Journal, event: GradientsMissed, certainty: Certainty, more:
     who = (
         f"None of the {event.total} weights has a gradient."
         if nothing
-        else f"{listed(names)} {'has' if len(names) == 1 else 'have'} no gradient."
+        else f"{format_list(names)} {'has' if len(names) == 1 else 'have'} no gradient."
     )
     place = short(journal, event.cut_at)
     asked = short(journal, event.where)
@@ -134,7 +134,7 @@ def _found(journal: Journal, event: GradientsMissed, certainty: Certainty, more:
         certainty=certainty,
         summary=f"{who}{cut}{never}",
         evidence=(*evidence, more),
-        actions=_cure(event.cut_by),
+        actions=_action(event.cut_by),
         where=place or asked,
         effect=Effect.STOPS if nothing else Effect.SPOILS,
     )
@@ -146,7 +146,7 @@ def _cut_words(by: str, place: str) -> str:
     return f" The gradient is lost at {place}: {by} has none." if by else f" The gradient is lost at {place}."
 
 
-def _cure(by: str) -> tuple[str, ...]:
+def _action(by: str) -> tuple[str, ...]:
     lowered = by.lower()
     if by == "computed outside the tape":
         return ("compute the loss inside the `with tf.GradientTape()` block",)

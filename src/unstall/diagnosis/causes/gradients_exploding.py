@@ -31,11 +31,11 @@ from unstall.diagnosis.learning_curve import (
     LARGEST_USUAL,
     Leap,
     LearningCurve,
-    Trouble,
+    LossProblem,
+    find_loss_problem,
+    format_number,
     long_step,
     short_name,
-    told,
-    trouble,
     watched_curve,
 )
 from unstall.diagnosis.probe_facts import short
@@ -61,7 +61,7 @@ def examine(journal: Journal) -> Verdict:
         return run
     if not run.samples:
         return Unknown("samples of the weights", "")
-    bad = trouble(run)
+    bad = find_loss_problem(run)
     if bad is None:
         return Clear("the loss does not show it")
     blamed = long_step(run)
@@ -79,26 +79,28 @@ def _grown_forward(run: LearningCurve) -> float | None:
     return first if known and first is not None and level is not None and first > ASTRONOMIC * level else None
 
 
-def _found(run: LearningCurve, bad: Trouble, leap: Leap | None, grown: float | None) -> Found:
+def _found(run: LearningCurve, bad: LossProblem, leap: Leap | None, grown: float | None) -> Found:
     evidence = [Evidence(in_words(bad), bad.loss, bad.reference, bad.events)]
     said = ""
     if leap is not None:
-        said = f"step {leap.sample.step - 1:,} changed {short_name(leap.weight)} by {told(leap.ratio)} times its own size"
-        said += f", at a {'usual ' if _is_usual(run, leap) else ''}learning rate of {told(leap.rate)}"
+        said = (
+            f"step {leap.sample.step - 1:,} changed {short_name(leap.weight)} by {format_number(leap.ratio)} times its own size"
+        )
+        said += f", at a {'usual ' if _is_usual(run, leap) else ''}learning rate of {format_number(leap.rate)}"
         evidence.insert(0, Evidence(said, leap.ratio, LEAP, (leap.sample,)))
     if grown is not None and run.level_event is not None:
-        claim = f"the first loss, before any update, is {told(grown)}; guessing would give {told(run.level)}"
+        claim = f"the first loss, before any update, is {format_number(grown)}; guessing would give {format_number(run.level)}"
         evidence.append(Evidence(claim, grown, ASTRONOMIC * (run.level or 0.0), (run.readings[0], run.level_event)))
         said = said or claim
     clipped = run.model.get("clipped")
     large = _large_targets(run)
     if large is not None:
-        claim = f"the targets are as large as {told(large.most)}, {told(large.rms)} in the root mean square"
+        claim = f"the targets are as large as {format_number(large.most)}, {format_number(large.rms)} in the root mean square"
         evidence.append(Evidence(claim, large.rms, LARGE_TARGETS, tuple(large.events[:1])))
     return Found(
         certainty=Certainty.CERTAIN if leap is not None and leap.ratio >= 10 * LEAP else Certainty.LIKELY,
         summary=f"The gradients explode: {said}, and {in_words(bad)}."
-        + (f" The targets reach {told(large.most)}." if large is not None else ""),
+        + (f" The targets reach {format_number(large.most)}." if large is not None else ""),
         evidence=tuple(evidence),
         actions=(
             *(("scale the targets: divide them by their largest value, or by their standard deviation",) if large else ()),

@@ -28,7 +28,14 @@ import math
 from typing import Any
 
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.learning_curve import LearningCurve, Trouble, short_name, told, trouble, watched_curve
+from unstall.diagnosis.learning_curve import (
+    LearningCurve,
+    LossProblem,
+    find_loss_problem,
+    format_number,
+    short_name,
+    watched_curve,
+)
 from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
@@ -50,7 +57,7 @@ def examine(journal: Journal) -> Verdict:
         return Unknown("samples of the weights", "")
     if len(run.kernels(run.samples[-1])) < MIN_LAYERS:
         return Clear("too few layers for that")
-    bad = trouble(run)
+    bad = find_loss_problem(run)
     if bad is None or bad.kind != "stuck":
         return Clear("the loss does not show it")
     later = [sample for sample in run.samples if sample.step > 1]
@@ -92,18 +99,18 @@ def _is_dead(run: LearningCurve, sample: WeightsSampled) -> bool:
     return activation in _DYING and (first.get("gradient", first.get("step")) or 0.0) == 0.0
 
 
-def _found(run: LearningCurve, bad: Trouble, sample: WeightsSampled, sizes: list[tuple[dict[str, Any], float]]) -> Found:
+def _found(run: LearningCurve, bad: LossProblem, sample: WeightsSampled, sizes: list[tuple[dict[str, Any], float]]) -> Found:
     (first, weak), (last, strong) = sizes[0], max(sizes[-2:], key=lambda pair: pair[1])
-    said = f"the gradient of {short_name(first)} is {told(weak)}, that of {short_name(last)} {told(strong)}"
+    said = f"the gradient of {short_name(first)} is {format_number(weak)}, that of {short_name(last)} {format_number(strong)}"
     if weak > 0:
-        times = told(10 ** round(math.log10(strong / weak)))
+        times = format_number(10 ** round(math.log10(strong / weak)))
         said = f"the gradient of {short_name(first)} is {times} times weaker than that of {short_name(last)}"
     return Found(
         certainty=Certainty.CERTAIN if weak < WEAKER / 100 * strong else Certainty.LIKELY,
         summary=f"The gradients vanish on their way back: {said}, and {in_words(bad)}.",
         evidence=(
             Evidence(
-                f"gradient of {short_name(first)}: {told(weak)} at most; of {short_name(last)}: {told(strong)}",
+                f"gradient of {short_name(first)}: {format_number(weak)} at most; of {short_name(last)}: {format_number(strong)}",
                 weak,
                 WEAKER * strong,
                 (sample,),

@@ -90,7 +90,7 @@ def _refused(journal: Journal, short: Shortage) -> Found:
         certainty=Certainty.CERTAIN,
         summary=f"The program ran out of host memory: {asked} asked for{at}, and refused.",
         evidence=tuple(evidence),
-        actions=_cures(place),
+        actions=_actions(place),
         where=place,
         details={"asked_bytes": short.asked_bytes},
     )
@@ -129,7 +129,7 @@ def _killed(journal: Journal, kill: MemoryKill) -> Found:
         certainty=Certainty.CERTAIN if kill.certain else Certainty.LIKELY,
         summary=f"The kernel killed the program for want of memory{about}.{at}",
         evidence=_kill_evidence(journal, kill),
-        actions=_cures(None),
+        actions=_actions(None),
         where=place,
         details={"held_bytes": held, "limit_bytes": limit},
     )
@@ -149,7 +149,7 @@ def _worker_killed(journal: Journal, kill: MemoryKill) -> Found:
         certainty=Certainty.CERTAIN if kill.certain else Certainty.LIKELY,
         summary=f"The kernel killed {who} for want of memory.{then}",
         evidence=_kill_evidence(journal, kill),
-        actions=("use fewer workers, or let each keep less: they share one limit", *_cures(None)[1:]),
+        actions=("use fewer workers, or let each keep less: they share one limit", *_actions(None)[1:]),
         where=place,
     )
 
@@ -222,7 +222,7 @@ def _keeps(journal: Journal, frame: Frame) -> bool:
     )
 
 
-def _cures(place: str | None) -> tuple[str, ...]:
+def _actions(place: str | None) -> tuple[str, ...]:
     at = f" at {place}" if place else ""
     return (
         f"keep less at once{at}: read batch by batch, keep uint8 instead of float32, drop what is no longer needed",

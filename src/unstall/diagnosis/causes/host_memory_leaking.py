@@ -41,7 +41,7 @@ MIN_S = 15.0  # of growth over whole passes
 MIN_INSIDE_S = 20.0  # of growth, where what grows is seen but passes are not
 EXPLAINED_SHARE = 0.3  # of the growth that a container must account for to be named
 MIN_LOOKS = 3  # in so many looks in a row it must have grown
-MIN_MADE_ANEW = 20  # functions
+MIN_RECREATED = 20  # functions
 FULL_WITHIN_H = 48.0  # slower growth than this is no danger to a run
 
 _GRAPH = "with its graph"
@@ -61,7 +61,7 @@ def examine(journal: Journal) -> Verdict:
         return _judged(journal, growth, *_from_holder(journal, growth, *holder))
     if _fills_up(journal):
         return Clear("a buffer with a greatest length fills up")
-    traced = _made_anew(journal)
+    traced = _recreated_function(journal)
     if growth is None and traced is not None:
         growth = growth_in_training(journal, _first_step_at(journal), MIN_S)
     if growth is None:
@@ -224,10 +224,10 @@ def _from_cache(
 # --- functions made anew ---
 
 
-def _made_anew(journal: Journal) -> FunctionTraced | None:
+def _recreated_function(journal: Journal) -> FunctionTraced | None:
     """A function that is made anew in the loop: each has its own traces."""
     last = {(event.function, event.where): event for event in journal.of(FunctionTraced)}
-    many = [event for event in last.values() if event.objects >= MIN_MADE_ANEW and event.why == "made anew"]
+    many = [event for event in last.values() if event.objects >= MIN_RECREATED and event.why == "made anew"]
     return max(many, key=lambda event: event.objects, default=None)
 
 
@@ -241,7 +241,7 @@ def _from_functions(journal: Journal, traced: FunctionTraced) -> tuple[str, str 
         place,
         [
             Evidence(
-                f"{traced.objects:,} functions were made from the same lines and traced", traced.objects, MIN_MADE_ANEW, events
+                f"{traced.objects:,} functions were made from the same lines and traced", traced.objects, MIN_RECREATED, events
             )
         ],
         (f"make {name} once, outside the loop, and call it there",),
@@ -250,7 +250,7 @@ def _from_functions(journal: Journal, traced: FunctionTraced) -> tuple[str, str 
 
 
 def _is_retraced(journal: Journal) -> bool:
-    return any(event.count >= MIN_MADE_ANEW and event.count * 3 >= event.calls for event in journal.of(FunctionTraced))
+    return any(event.count >= MIN_RECREATED and event.count * 3 >= event.calls for event in journal.of(FunctionTraced))
 
 
 def _first_step_at(journal: Journal) -> float:

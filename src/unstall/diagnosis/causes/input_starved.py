@@ -25,7 +25,7 @@ every epoch only once: resize pictures beforehand, `cache()` what was decoded. O
 
 from __future__ import annotations
 
-from unstall.diagnosis.input_starvation import STARVED_SHARE, InputStarvation, starved
+from unstall.diagnosis.input_starvation import STARVED_SHARE, InputStarvation, find_starvation
 from unstall.diagnosis.pipelines import StageWork
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import Event, FitBegan, InputDescribed, ProcessEnded, SampleFailed
@@ -37,7 +37,7 @@ HARDEST_SHARE = 0.5  # of the pipeline's work, for a stage to be named alone
 
 
 def examine(journal: Journal) -> Verdict:
-    looked = starved(journal)
+    looked = find_starvation(journal)
     if isinstance(looked, str):
         return Clear(looked) if journal.last(FitBegan) is not None else Unknown("a training: no steps were seen")
     if _is_not_seen_yet(journal, looked):
@@ -45,9 +45,9 @@ def examine(journal: Journal) -> Verdict:
     stage, place, evidence = _stage(journal, looked)
     return Found(
         certainty=Certainty.CERTAIN if looked.share >= CERTAIN_SHARE and looked.wait is not None else Certainty.LIKELY,
-        summary=f"{told(looked)} {stage}",
-        evidence=(waiting(looked), *evidence),
-        actions=_cures(looked),
+        summary=f"{describe_wait(looked)} {stage}",
+        evidence=(wait_evidence(looked), *evidence),
+        actions=_actions(looked),
         where=place,
         effect=Effect.SLOWS,
     )
@@ -59,7 +59,7 @@ def _is_not_seen_yet(journal: Journal, looked: InputStarvation) -> bool:
     return not is_seen and journal.last(SampleFailed) is None and looked.wait is not None and looked.wait.seconds < SEEN_AFTER_S
 
 
-def told(looked: InputStarvation) -> str:
+def describe_wait(looked: InputStarvation) -> str:
     """The wait in one sentence."""
     if looked.wait is None:
         return f"The training is found waiting for its input {looked.share:.0%} of the time."
@@ -67,7 +67,7 @@ def told(looked: InputStarvation) -> str:
     return f"Each step waits {ms(wait.each_s)} of its {ms(wait.step_s)} for its batch ({wait.share:.0%})."
 
 
-def waiting(looked: InputStarvation) -> Evidence:
+def wait_evidence(looked: InputStarvation) -> Evidence:
     if looked.wait is None:
         assert looked.python is not None
         count, of = len(looked.python.samples), looked.python.looked
@@ -116,7 +116,7 @@ def _of_pipeline(looked: InputStarvation, stage: StageWork, share: float) -> tup
     return f"{words} {stage.words}{at}.", stage.where, tuple(evidence)
 
 
-def _cures(looked: InputStarvation) -> tuple[str, ...]:
+def _actions(looked: InputStarvation) -> tuple[str, ...]:
     hardest = looked.hardest
     if hardest is None or hardest[0].is_python:
         return (

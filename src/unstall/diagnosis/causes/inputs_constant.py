@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from unstall.diagnosis.batches import BatchArray, batch_arrays
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.learning_curve import LearningCurve, told, trouble, watched_curve
+from unstall.diagnosis.learning_curve import LearningCurve, find_loss_problem, format_number, watched_curve
 from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
@@ -51,10 +51,10 @@ def examine(journal: Journal) -> Verdict:
         return Unknown("a look at the inputs", "")
     if any(each.least != each.most for each in inputs) or _looked_at(inputs) < MIN_LOOKED_AT:
         return Clear("the inputs differ")
-    bad = trouble(run)
+    bad = find_loss_problem(run)
     if bad is None or bad.kind == "not finite":
         return Clear("the loss does not show it")
-    what, value, count = inputs[0].label, told(inputs[0].least), _looked_at(inputs)
+    what, value, count = inputs[0].label, format_number(inputs[0].least), _looked_at(inputs)
     kind = f" (of the kind {inputs[0].dtype})" if inputs[0].dtype else ""
     return Found(
         certainty=Certainty.CERTAIN if count >= _size(inputs) else Certainty.LIKELY,

@@ -29,7 +29,7 @@ from typing import Any
 
 from unstall.diagnosis.batches import BatchArray, batch_arrays
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.learning_curve import USUAL, LearningCurve, Trouble, told, trouble, watched_curve
+from unstall.diagnosis.learning_curve import USUAL, LearningCurve, LossProblem, find_loss_problem, format_number, watched_curve
 from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
@@ -71,7 +71,7 @@ def examine(journal: Journal) -> Verdict:
         return Clear("the inputs are of a usual size")
     if not _goes_straight_in(run.model.get("entry")):
         return Clear("the model scales its inputs, or it is not known whether it does")
-    bad = trouble(run)
+    bad = find_loss_problem(run)
     rate = run.rates[0] if run.rates else None
     if bad is None or (rate is not None and rate < SMALLEST_RATE * USUAL.get(run.optimizer, 0.0)):
         return Clear("the loss does not show it")
@@ -97,15 +97,15 @@ def _first_output(run: LearningCurve, inputs: BatchArray) -> tuple[dict[str, Any
     return first, float((inputs.rms or 0.0) * first["start"] * many**0.5)
 
 
-def _found(run: LearningCurve, bad: Trouble, inputs: BatchArray, first: dict[str, Any], made: float) -> Found:
-    size = f"from {told(inputs.least)} to {told(inputs.most)} (root mean square {told(inputs.rms)})"
+def _found(run: LearningCurve, bad: LossProblem, inputs: BatchArray, first: dict[str, Any], made: float) -> Found:
+    size = f"from {format_number(inputs.least)} to {format_number(inputs.most)} (root mean square {format_number(inputs.rms)})"
     return Found(
         certainty=Certainty.CERTAIN if bad.kind == "not finite" else Certainty.LIKELY,
         summary=f"The {inputs.label} go {size} straight into the first layer, which is made for about 1, and {in_words(bad)}.",
         evidence=(
             Evidence(f"{inputs.label} {size}", inputs.rms, LARGE, tuple(inputs.events)),
             Evidence(
-                f"by the size of its weights at the start, the first layer makes numbers of about {told(made)} of them",
+                f"by the size of its weights at the start, the first layer makes numbers of about {format_number(made)} of them",
                 made,
                 FIRST_OUTPUT,
                 (run.samples[0],),

@@ -27,9 +27,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.batches import BatchArray, batch_arrays, held, labels_of, refused_numbers
-from unstall.diagnosis.fatal_error import said, user_line
-from unstall.diagnosis.learning_curve import LearningCurve, current_curve, not_finite_now, told
+from unstall.diagnosis.batches import BatchArray, batch_arrays, describe_bad_rows, find_failed_batch, labels_of
+from unstall.diagnosis.fatal_error import error_text, user_line
+from unstall.diagnosis.learning_curve import LearningCurve, current_curve, format_number, not_finite_now
 from unstall.diagnosis.pipelines import last_function
 from unstall.diagnosis.probe_facts import current_fit, not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
@@ -95,16 +95,16 @@ def _crash(journal: Journal) -> Found | None:
 
 def _refused(journal: Journal) -> Found | None:
     """A loss raised, and the labels of the batch that it was given are not finite."""
-    refused = refused_numbers(journal)
+    refused = find_failed_batch(journal)
     bad = refused.bad("y") if refused is not None else []
     if refused is None or not bad:
         return None
-    count = held(bad[0])
+    count = describe_bad_rows(bad[0])
     return Found(
         certainty=Certainty.CERTAIN,
         summary=f"The labels of the batch hold numbers which are not finite ({count}). The step ended with an error.",
         evidence=(
-            Evidence(f"the error that ended it: {said(refused.error).line}", None, None, (refused.error,)),
+            Evidence(f"the error that ended it: {error_text(refused.error).line}", None, None, (refused.error,)),
             Evidence(
                 f"numbers that are not finite in the labels of the batch: {count}", bad[0]["not_finite"], 0, (refused.looked,)
             ),
@@ -196,10 +196,10 @@ def _not_shares(run: LearningCurve, labels: BatchArray, output: dict[str, Any]) 
     return _found(
         run,
         labels,
-        f"The {labels.label} go from {told(least)} to {told(most)}, but this loss needs them between 0 and 1.",
-        Evidence(f"labels from {told(least)} to {told(most)}, needed: 0 to 1", most, 1.0, tuple(labels.events)),
+        f"The {labels.label} go from {format_number(least)} to {format_number(most)}, but this loss needs them between 0 and 1.",
+        Evidence(f"labels from {format_number(least)} to {format_number(most)}, needed: 0 to 1", most, 1.0, tuple(labels.events)),
         (
-            "turn -1 and 1 into 0 and 1: (labels + 1) / 2" if least < 0 else f"divide them by {told(most)}",
+            "turn -1 and 1 into 0 and 1: (labels + 1) / 2" if least < 0 else f"divide them by {format_number(most)}",
             "or use a loss made for them: hinge for -1 and 1, mean squared error for measurements",
         ),
     )

@@ -30,11 +30,11 @@ from unstall.diagnosis.learning_curve import (
     OWN_SIZE,
     Leap,
     LearningCurve,
-    Trouble,
+    LossProblem,
+    find_loss_problem,
+    format_number,
     long_step,
     short_name,
-    told,
-    trouble,
     watched_curve,
 )
 from unstall.diagnosis.probe_facts import short
@@ -58,7 +58,7 @@ def examine(journal: Journal) -> Verdict:
         return run
     if not run.samples:
         return Unknown("samples of the weights", "")
-    bad = trouble(run)
+    bad = find_loss_problem(run)
     if bad is None:
         return Clear("the loss does not show it")
     blamed = long_step(run)
@@ -67,21 +67,22 @@ def examine(journal: Journal) -> Verdict:
     return _found(run, bad, blamed[1])
 
 
-def _found(run: LearningCurve, bad: Trouble, leap: Leap) -> Found:
-    rate = told(leap.rate)
+def _found(run: LearningCurve, bad: LossProblem, leap: Leap) -> Found:
+    rate = format_number(leap.rate)
     usual = LARGEST_USUAL[run.optimizer]
-    moved = f"step {leap.sample.step - 1:,} changed {short_name(leap.weight)} by {told(leap.ratio)} times its own size"
+    moved = f"step {leap.sample.step - 1:,} changed {short_name(leap.weight)} by {format_number(leap.ratio)} times its own size"
     place = run.model.get("optimizer_at") or run.model.get("compiled_at") or run.fit.where
     return Found(
         certainty=Certainty.CERTAIN if leap.ratio >= SURE else Certainty.LIKELY,
         summary=f"The learning rate of {rate} is too high for {run.optimizer}: {moved}, and {in_words(bad)}.",
         evidence=(
             Evidence(moved, leap.ratio, OWN_SIZE, (leap.sample,)),
-            Evidence(f"the learning rate is {rate}; usual is up to {told(usual)}", leap.rate, usual, (leap.sample,)),
+            Evidence(f"the learning rate is {rate}; usual is up to {format_number(usual)}", leap.rate, usual, (leap.sample,)),
             Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
         ),
         actions=(
-            f"try a tenth of the rate, {told((leap.rate or 0.0) / 10)}, then again; usual starts: 0.01 for SGD, 0.001 for Adam",
+            f"try a tenth of the rate, {format_number((leap.rate or 0.0) / 10)}, then again; usual starts: 0.01 "
+            "for SGD, 0.001 for Adam",
             "clip the gradients (clipnorm=1.0), and warm the rate up over the first some hundred steps",
         ),
         where=short(run.journal, place),
@@ -89,11 +90,17 @@ def _found(run: LearningCurve, bad: Trouble, leap: Leap) -> Found:
     )
 
 
-def in_words(bad: Trouble) -> str:
+def in_words(bad: LossProblem) -> str:
     if bad.kind == "not finite":
         return "the loss is no longer a finite number"
     if bad.kind == "far":
-        return f"the loss stands at {told(bad.loss)}, where guessing gives {told(bad.reference)}"
+        return f"the loss stands at {format_number(bad.loss)}, where guessing gives {format_number(bad.reference)}"
     if bad.kind == "risen":
-        return f"the loss stands at {told(bad.loss)}, where it began at {told(bad.reference)} or guessing would put it"
-    return f"the loss stands at {told(bad.loss)}, no better than {told(bad.reference)}, what guessing gives or it began with"
+        return (
+            f"the loss stands at {format_number(bad.loss)}, where it began at {format_number(bad.reference)} "
+            "or guessing would put it"
+        )
+    return (
+        f"the loss stands at {format_number(bad.loss)}, no better than {format_number(bad.reference)}, what "
+        "guessing gives or it began with"
+    )

@@ -25,7 +25,15 @@ Start with 0.001 for Adam or 0.01 for SGD. Give decays in steps, not epochs: `de
 
 from __future__ import annotations
 
-from unstall.diagnosis.learning_curve import MIN_READINGS, MIN_SECONDS, USUAL, LearningCurve, nothing_moves, told, watched_curve
+from unstall.diagnosis.learning_curve import (
+    MIN_READINGS,
+    MIN_SECONDS,
+    USUAL,
+    LearningCurve,
+    format_number,
+    nothing_moves,
+    watched_curve,
+)
 from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
@@ -76,7 +84,7 @@ def _has_sunk(run: LearningCurve, rate: float) -> bool:
 
 def _sunk(run: LearningCurve, rate: float) -> Found:
     newest = run.samples[-1]
-    fell = f"the learning rate has fallen from {told(run.rates[0])} to {told(rate)}"
+    fell = f"the learning rate has fallen from {format_number(run.rates[0])} to {format_number(rate)}"
     still = f"no weight that was looked at has changed by one bit in {newest.facts['window']:,} steps"
     return Found(
         certainty=Certainty.CERTAIN,
@@ -119,15 +127,15 @@ def _moves(run: LearningCurve) -> tuple[WeightsSampled, float, int] | None:
 
 def _found(run: LearningCurve, rate: float, usual: float, sample: WeightsSampled, share: float, planned: int) -> Found:
     fell = run.rates[0] > 10 * rate
-    how = f"has fallen from {told(run.rates[0])} to {told(rate)}" if fell else f"is {told(rate)}"
-    stands = f"the loss stands at {told(run.late_loss)}, and began at {told(run.early_loss)}"
+    how = f"has fallen from {format_number(run.rates[0])} to {format_number(rate)}" if fell else f"is {format_number(rate)}"
+    stands = f"the loss stands at {format_number(run.late_loss)}, and began at {format_number(run.early_loss)}"
     place = run.model.get("optimizer_at") or run.model.get("compiled_at") or run.fit.where
     return Found(
         certainty=Certainty.CERTAIN if rate <= usual * OF_USUAL / 10 else Certainty.LIKELY,
         summary=f"The learning rate {how}, far too low for {run.optimizer}: {stands}.",
         evidence=(
             Evidence(
-                f"the learning rate {how}; {told(usual)} is a usual start for {run.optimizer}",
+                f"the learning rate {how}; {format_number(usual)} is a usual start for {run.optimizer}",
                 rate,
                 OF_USUAL * usual,
                 (run.samples[-1],),
@@ -141,7 +149,7 @@ def _found(run: LearningCurve, rate: float, usual: float, sample: WeightsSampled
             Evidence(stands, run.late_loss, run.early_loss, (run.readings[0], run.late[-1])),
         ),
         actions=(
-            f"start with a rate of {told(usual)}",
+            f"start with a rate of {format_number(usual)}",
             "give the decay in steps, not in epochs: decay_steps=steps_per_epoch"
             if run.model.get("schedule")
             else "look where the rate comes from",

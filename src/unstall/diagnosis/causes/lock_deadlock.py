@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from unstall.diagnosis.causes.generator_blocked import input_frames
 from unstall.diagnosis.dead_threads import dead_threads
-from unstall.diagnosis.locks import HeldLock, Waiter, cycle, holders, taken_twice, waiters
+from unstall.diagnosis.locks import HeldLock, Waiter, cycle, find_double_lock, holders, waiters
 from unstall.diagnosis.stalls import Stall, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
@@ -73,17 +73,17 @@ def _ring(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
     start = ring.index(first)
     ring = ring[start:] + ring[:start]
     held = [_held(waiter, ring[number - 1]) for number, waiter in enumerate(ring)]
-    tales = [
+    accounts = [
         f"{_name(waiter)} holds {held_lock.lock.name} and waits for {_wanted(waiter)} at {where(waiter.frame, folder)}"
         for waiter, held_lock in zip(ring, held, strict=True)
     ]
     evidence = [
-        _evidence(f"{tale}; it stands {_standing(waiter, held_lock, folder)} ({_count(waiter)})", waiter)
-        for tale, waiter, held_lock in zip(tales, ring, held, strict=True)
+        _evidence(f"{account}; it stands {_standing(waiter, held_lock, folder)} ({_count(waiter)})", waiter)
+        for account, waiter, held_lock in zip(accounts, ring, held, strict=True)
     ]
     return Found(
         Certainty.CERTAIN if all(held_lock.is_sure for held_lock in held) else Certainty.LIKELY,
-        f"{len(ring)} threads wait for each other's locks and none can go on. " + "; ".join(tales) + ".",
+        f"{len(ring)} threads wait for each other's locks and none can go on. " + "; ".join(accounts) + ".",
         (*evidence, *_state(stall)),
         ("take these locks in the same order everywhere", "or guard both things with one lock"),
         where(first.frame, folder),
@@ -97,7 +97,7 @@ def _standing(waiter: Waiter, held_lock: HeldLock, folder: str) -> str:
 
 def _twice(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
     for waiter in waiting:
-        held = taken_twice(waiter)
+        held = find_double_lock(waiter)
         if held is None:
             continue
         others = holders(stall, waiter.still.samples[-1], waiter.wants, but=waiter.still.thread["id"])

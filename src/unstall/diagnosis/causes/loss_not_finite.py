@@ -28,11 +28,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.batches import BatchArray, batch_arrays, held, refused_numbers
-from unstall.diagnosis.fatal_error import said, user_line
-from unstall.diagnosis.learning_curve import LearningCurve, current_curve, not_finite_now, ruined_weights, short_name, told
+from unstall.diagnosis.batches import BatchArray, batch_arrays, describe_bad_rows, find_failed_batch
+from unstall.diagnosis.fatal_error import error_text, user_line
+from unstall.diagnosis.learning_curve import (
+    LearningCurve,
+    current_curve,
+    format_number,
+    not_finite_now,
+    ruined_weights,
+    short_name,
+)
 from unstall.diagnosis.pipelines import last_function
-from unstall.diagnosis.probe_facts import listed, not_inside, short
+from unstall.diagnosis.probe_facts import format_list, not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised
 from unstall.journal.reader import Journal
@@ -124,30 +131,39 @@ def _crash(journal: Journal) -> Found | None:
 
 def _refused(journal: Journal) -> Found | None:
     """A loss or an operation raised, since what it was given is not finite; the batch was looked at."""
-    refused = refused_numbers(journal)
+    refused = find_failed_batch(journal)
     if refused is None or refused.bad("y"):
         return None  # what labels hold is a cause of its own
     inputs, variables, given = refused.bad("x"), refused.bad("variable"), refused.bad("argument")
-    told_line = said(refused.error).line
+    told_line = error_text(refused.error).line
     finite = [facts for facts in refused.of("x") if not facts.get("not_finite")]
     evidence = [Evidence(f"the error that ended it: {told_line}", None, None, (refused.error,))]
     evidence += [
         Evidence(
-            f"numbers that are not finite in {_named_array(facts)}: {held(facts)}", facts["not_finite"], 0, (refused.looked,)
+            f"numbers that are not finite in {_named_array(facts)}: {describe_bad_rows(facts)}",
+            facts["not_finite"],
+            0,
+            (refused.looked,),
         )
         for facts in [*inputs, *given, *variables]
     ]
     do = _CLEAN if inputs else _FIND
     if inputs or variables:
         what = "The inputs of the batch hold" if inputs else f"`{variables[0]['name']}` in the line that failed holds"
-        why = f"{what} numbers which are not finite ({held((inputs or variables)[0])}). The step ended with an error."
+        why = (
+            f"{what} numbers which are not finite ({describe_bad_rows((inputs or variables)[0])}). The step ended with an error."
+        )
     elif given and finite:
-        why = f"For finite inputs the loss was given numbers which are not finite ({held(given[0])}), and raised an error."
+        why = (
+            "For finite inputs the loss was given numbers which are not finite "
+            f"({describe_bad_rows(given[0])}), and raised an error."
+        )
         evidence.append(Evidence("all inputs of the batch are finite", 0, 0, (refused.looked,)))
         do = _DIVERGED
     elif given:
         why = (
-            f"`{given[0]['name']}` of the operation that raised the error holds numbers which are not finite ({held(given[0])})."
+            f"`{given[0]['name']}` of the operation that raised the error holds numbers which are not finite "
+            f"({describe_bad_rows(given[0])})."
         )
     else:
         return None
@@ -170,13 +186,13 @@ def _named_array(facts: dict[str, Any]) -> str:
 def _when(run: LearningCurve) -> str:
     ruined = ruined_weights(run)
     if run.broke is None:
-        names = listed([short_name(weight) for weight in ruined])
+        names = format_list([short_name(weight) for weight in ruined])
         since = f"since step {run.samples[-1].step - 1:,} or before"
         return f"The weights of {names} are not finite {since}, and no loss was seen that is not finite"
     seen = run.broke.facts
     what = "NaN" if seen["value"] == "nan" else "infinite"
     since = "since" if seen["exact"] else "at the latest since"
-    before = f", after {told(seen['last_loss'])} in step {seen['last_step']:,}" if seen["last_loss"] is not None else ""
+    before = f", after {format_number(seen['last_loss'])} in step {seen['last_step']:,}" if seen["last_loss"] is not None else ""
     return f"The loss is {what} {since} step {seen['step']:,}{before}"
 
 
@@ -222,7 +238,7 @@ def _evidence(run: LearningCurve, bad_inputs: list[BatchArray], when: str) -> tu
     good = [sample for sample in run.samples if not any(weight.get("not_finite") for weight in sample.facts["weights"])]
     ruined = ruined_weights(run)
     if ruined:
-        names = listed([short_name(weight) for weight in ruined])
+        names = format_list([short_name(weight) for weight in ruined])
         count = f"{len(ruined)} of {len(run.samples[-1].facts['weights'])}"
         evidence.append(
             Evidence(f"{count} weights that were looked at are not finite: {names}", len(ruined), 0, (run.samples[-1],))
@@ -230,7 +246,8 @@ def _evidence(run: LearningCurve, bad_inputs: list[BatchArray], when: str) -> tu
     if good and ruined:
         largest = max((weight for weight in good[-1].facts["weights"]), key=lambda weight: weight.get("rms") or 0.0)
         claim = (
-            f"after step {good[-1].step:,} they were still finite, {short_name(largest)} the largest with {told(largest['rms'])}"
+            f"after step {good[-1].step:,} they were still finite, {short_name(largest)} the largest with "
+            f"{format_number(largest['rms'])}"
         )
         evidence.append(Evidence(claim, largest["rms"], None, (good[-1],)))
     described = run.model_event

@@ -30,8 +30,8 @@ import re
 from typing import Any
 
 from unstall.diagnosis.batches import BatchArray, labels_of
-from unstall.diagnosis.fatal_error import telling_line
-from unstall.diagnosis.learning_curve import LearningCurve, current_curve, told
+from unstall.diagnosis.fatal_error import find_relevant_line
+from unstall.diagnosis.learning_curve import LearningCurve, current_curve, format_number
 from unstall.diagnosis.probe_facts import facts, not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, Event
@@ -122,7 +122,7 @@ def _as_called(run: LearningCurve) -> Found | None:
         output = {"units": seen["shape"][-1] if seen["shape"] else None, "rank": len(seen["shape"]), "axis": -1}
         outside = seen.get("least") is not None and (seen["least"] < -TOLERANCE or seen["most"] > 1 + TOLERANCE)
         activation = "linear" if outside else _MADE_BY.get(seen["made_by"] or "")
-        values = f"values from {told(seen['least'])} to {told(seen['most'])}" if outside else ""
+        values = f"values from {format_number(seen['least'])} to {format_number(seen['most'])}" if outside else ""
         said = _structure(run, {**output, "activation": activation, "values": values}, seen)
         if said is None:
             continue
@@ -268,7 +268,8 @@ def _out_of_reach(output: Facts, loss: Facts, least: float, most: float, size: f
         return None
     return (
         Certainty.CERTAIN,
-        f"The targets go from {told(least)} to {told(most)}, but a {output['activation']} gives {reach[0]:g} to {reach[1]:g}.",
+        f"The targets go from {format_number(least)} to {format_number(most)}, but a {output['activation']} "
+        f"gives {reach[0]:g} to {reach[1]:g}.",
         ("take the activation off the last layer", f"or scale the targets to {reach[0]:g} .. {reach[1]:g}"),
     )
 
@@ -283,7 +284,7 @@ def _found(run: LearningCurve, output: Facts, loss: Facts, labels: BatchArray | 
     evidence = [Evidence(claim, None, None, (described,))]
     if labels is not None and labels.least is not None:
         events: tuple[Event, ...] = tuple(labels.events)
-        claim = f"labels of shape {labels.shape}, from {told(labels.least)} to {told(labels.most)}"
+        claim = f"labels of shape {labels.shape}, from {format_number(labels.least)} to {format_number(labels.most)}"
         evidence.append(Evidence(claim, labels.most, None, events))
     return Found(
         certainty=certainty,
@@ -303,7 +304,7 @@ def _crash(journal: Journal) -> Found | None:
         own = next((frame for frame in error.frames if is_user_file(frame["file"])), None)
         compiled = facts(journal, "compiled")
         line = place(own["file"], own["line"], program_folder(journal)) if own else None
-        said = telling_line(error, _SHAPE_ERRORS)
+        said = find_relevant_line(error, _SHAPE_ERRORS)
         return Found(
             certainty=Certainty.CERTAIN,
             summary="The labels and the outputs do not have the shapes that the loss needs. The program ended with that error.",

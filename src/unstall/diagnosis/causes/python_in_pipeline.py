@@ -23,8 +23,8 @@ training.
 
 from __future__ import annotations
 
-from unstall.diagnosis.causes.input_starved import told, waiting
-from unstall.diagnosis.input_starvation import WORKS_CORES, InputStarvation, PythonInput, starved
+from unstall.diagnosis.causes.input_starved import describe_wait, wait_evidence
+from unstall.diagnosis.input_starvation import WORKS_CORES, InputStarvation, PythonInput, find_starvation
 from unstall.diagnosis.pipelines import StageWork
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import FitBegan, InputDescribed, SampleFailed
@@ -33,7 +33,7 @@ from unstall.journal.reader import Journal
 HOLDS_THE_LOCK = 0.5  # of the samples in which the input is in Python
 
 EXPLAINS = ("input_starved",)
-_CURES = (
+_ACTIONS = (
     "write it with TensorFlow operations, or NumPy on whole arrays, so that it does not run in the interpreter",
     "or give it to processes: use_multiprocessing=True for a PyDataset, num_workers for a DataLoader",
     "or do it once, before the training, and read the result",
@@ -41,7 +41,7 @@ _CURES = (
 
 
 def examine(journal: Journal) -> Verdict:
-    looked = starved(journal)
+    looked = find_starvation(journal)
     if isinstance(looked, str):
         return Clear(looked) if journal.last(FitBegan) is not None else Unknown("a training: no steps were seen")
     python, hardest = looked.python, looked.hardest
@@ -64,7 +64,7 @@ def examine(journal: Journal) -> Verdict:
 def _found(journal: Journal, looked: InputStarvation, python: PythonInput) -> Found:
     count = len(python.samples)
     evidence = [
-        waiting(looked),
+        wait_evidence(looked),
         Evidence(
             f"{count} of {python.looked} samples find the input in {python.function} ({python.place})",
             count,
@@ -82,9 +82,10 @@ def _found(journal: Journal, looked: InputStarvation, python: PythonInput) -> Fo
     certain = looked.wait is not None and python.gil_share is not None
     return Found(
         certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
-        summary=f"{told(looked)} The batches are made by your Python code in {python.function} at {python.place}{workers}.",
+        summary=f"{describe_wait(looked)} The batches are made by your Python code in {python.function} at "
+        f"{python.place}{workers}.",
         evidence=tuple(evidence),
-        actions=_CURES,
+        actions=_ACTIONS,
         where=python.place,
         effect=Effect.SLOWS,
     )
@@ -97,13 +98,13 @@ def _by_the_stage(looked: InputStarvation, stage: StageWork) -> Found:
     claim = f"{stage.words}{at} takes most of the pipeline's work"
     return Found(
         certainty=Certainty.LIKELY,
-        summary=f"{told(looked)} Most of the pipeline's work is {stage.words}{at}.",
+        summary=f"{describe_wait(looked)} Most of the pipeline's work is {stage.words}{at}.",
         evidence=(
-            waiting(looked),
+            wait_evidence(looked),
             Evidence(claim, stage.seconds, None, looked.pipeline.events[-1:]),
             Evidence(f"the program uses {looked.cores or 0.0:.1f} cores", looked.cores, WORKS_CORES, looked.hosts[-5:]),
         ),
-        actions=_CURES,
+        actions=_ACTIONS,
         where=stage.where,
         effect=Effect.SLOWS,
     )

@@ -26,7 +26,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from unstall.base.formatting import counted
+from unstall.base.formatting import format_count
 from unstall.diagnosis.fatal_error import (
     fatal_error,
     line_of,
@@ -132,7 +132,7 @@ def _found(journal: Journal, error: ErrorRaised, text: str, said: re.Match[str],
     if seen is not None and seen.met is not None:
         evidence.append(Evidence(seen.how, seen.path, None, (seen.met,)))
     if made:
-        evidence.append(Evidence(f"{counted(made, 'step')} had ended before it", made, None, (error,)))
+        evidence.append(Evidence(f"{format_count(made, 'step')} had ended before it", made, None, (error,)))
     return Found(
         certainty=Certainty.CERTAIN,
         summary=f"The data {how}{which}: {meaning}{place_in_file}.{steps_in_words(made)}",

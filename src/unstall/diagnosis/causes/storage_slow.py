@@ -24,8 +24,8 @@ files (TFRecord shards of 100 MB rather than single pictures), and fetch ahead.
 
 from __future__ import annotations
 
-from unstall.diagnosis.causes.input_starved import told, waiting
-from unstall.diagnosis.input_starvation import RESTS_CORES, InputStarvation, PythonInput, starved
+from unstall.diagnosis.causes.input_starved import describe_wait, wait_evidence
+from unstall.diagnosis.input_starvation import RESTS_CORES, InputStarvation, PythonInput, find_starvation
 from unstall.diagnosis.pipelines import StageWork
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import FitBegan, SampleFailed
@@ -40,7 +40,7 @@ _READING = ("the network", "a file", "a file or pipe", "a file to open", "a file
 
 
 def examine(journal: Journal) -> Verdict:
-    looked = starved(journal)
+    looked = find_starvation(journal)
     if isinstance(looked, str):
         return Clear(looked) if journal.last(FitBegan) is not None else Unknown("a training: no steps were seen")
     if looked.cores is None:
@@ -85,7 +85,7 @@ def _may_read(stage: StageWork) -> bool:
 
 
 def _found(looked: InputStarvation, python: PythonInput | None, stage: StageWork | None, disk: tuple[Evidence, ...]) -> Found:
-    evidence = [waiting(looked), *disk]
+    evidence = [wait_evidence(looked), *disk]
     if python is not None:
         does = f"waits for {python.awaits}" if python.awaits else "stands"
         reading = f"Your input code {does} in {python.function} at {python.place}"
@@ -105,7 +105,7 @@ def _found(looked: InputStarvation, python: PythonInput | None, stage: StageWork
     evidence.append(Evidence(f"the program uses {looked.cores:.1f} cores meanwhile", looked.cores, IDLE_CORES, looked.hosts[-5:]))
     return Found(
         certainty=Certainty.CERTAIN if disk and looked.wait is not None else Certainty.LIKELY,
-        summary=f"{told(looked)} {reading}.{speed}{idle}",
+        summary=f"{describe_wait(looked)} {reading}.{speed}{idle}",
         evidence=tuple(evidence),
         actions=(
             "copy the data to a local disk before the training",

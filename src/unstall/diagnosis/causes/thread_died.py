@@ -26,7 +26,7 @@ where the batches are taken, or use concurrent.futures, which raises it for you.
 from __future__ import annotations
 
 from unstall.diagnosis.causes.generator_blocked import input_frames
-from unstall.diagnosis.dead_threads import FOR_A_THREAD, DeadThread, dead_threads, waited_for
+from unstall.diagnosis.dead_threads import FOR_A_THREAD, DeadThread, dead_threads, find_awaited_name
 from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
@@ -47,7 +47,7 @@ def examine(journal: Journal) -> Verdict:
     for still in stall.still():
         if not _matters(still) or waits_for(still.thread, still.call) not in FOR_A_THREAD:
             continue
-        name = waited_for(stall, still)
+        name = find_awaited_name(stall, still)
         one = next((each for each in dead if name is not None and name in each.error.names), None)
         if one is not None and name is not None:
             return _found(stall, still, one, name, folder)

@@ -62,11 +62,11 @@ def examine(journal: Journal) -> Verdict:
 
 
 def _tensorflow(stall: Stall, still: list[StuckThread], folder: str) -> Found | None:
-    nested = [each for each in still if nested_call(each.thread)]
+    nested = [each for each in still if is_nested_call(each.thread)]
     if not nested:
         return None
     # Python code called from a graph that waits for anything else is the root, and this is what follows from it.
-    if any(_in_graph(each.thread) and not nested_call(each.thread) for each in still):
+    if any(_in_graph(each.thread) and not is_nested_call(each.thread) for each in still):
         return None
     users = user_frames(_innermost(nested).thread)
     place = where(users[0], folder)
@@ -104,7 +104,7 @@ def _in_graph(thread: ThreadStack) -> bool:
     return bool(user_frames(thread)) and any(_CALLED_FROM_GRAPH in frame["file"] for frame in thread["frames"])
 
 
-def nested_call(thread: ThreadStack) -> bool:
+def is_nested_call(thread: ThreadStack) -> bool:
     """Whether it is Python code called from a graph that itself waits for a tf.function."""
     above: list[Frame] = []
     for frame in thread["frames"]:

@@ -27,8 +27,8 @@ from __future__ import annotations
 from typing import Any
 
 from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.learning_curve import LearningCurve, Trouble, short_name, trouble, watched_curve
-from unstall.diagnosis.probe_facts import listed, short
+from unstall.diagnosis.learning_curve import LearningCurve, LossProblem, find_loss_problem, short_name, watched_curve
+from unstall.diagnosis.probe_facts import format_list, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
 from unstall.journal.reader import Journal
@@ -50,7 +50,7 @@ def examine(journal: Journal) -> Verdict:
         return Unknown("samples of the weights of a model that Keras knows", "")
     if len(windows) < MIN_WINDOWS:
         return Clear("too early to tell")
-    bad = trouble(run)
+    bad = find_loss_problem(run)
     if bad is None or bad.kind == "not finite":
         return Clear("the loss does not show it")
     dead = _dead(run, windows[-MIN_WINDOWS:])
@@ -78,11 +78,11 @@ def _others_move(window: WeightsSampled, dead: list[dict[str, Any]]) -> bool:
     )
 
 
-def _found(run: LearningCurve, bad: Trouble, windows: list[WeightsSampled], dead: list[dict[str, Any]]) -> Found:
+def _found(run: LearningCurve, bad: LossProblem, windows: list[WeightsSampled], dead: list[dict[str, Any]]) -> Found:
     count = sum(weight["still"] for weight in dead)
     units = sum(weight["units"] for weight in dead)
     steps = sum(window.facts["window"] for window in windows[-MIN_WINDOWS:])
-    layers = listed([short_name(weight).split("/")[0] for weight in dead])
+    layers = format_list([short_name(weight).split("/")[0] for weight in dead])
     all_of = "All" if count == units else f"{count} of"
     return Found(
         certainty=Certainty.CERTAIN if count == units else Certainty.LIKELY,

@@ -31,7 +31,7 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePath
 
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.diagnosis.workers.members import Member, RunGroup, listed, named, program_of
+from unstall.diagnosis.workers.members import Member, RunGroup, format_list, format_members, program_of
 from unstall.journal.events import Event, MembershipSeen, ProgramStarted, SourcesCopied, VersionsRead
 from unstall.journal.reader import Journal
 
@@ -111,11 +111,11 @@ def _found(members: list[Member], sources: list[Difference], versions: list[Diff
     parts = []
     if sources:
         parts.append(
-            f"{listed([name for name, _ in sources], 3)} {'is' if len(sources) == 1 else 'are'} not the same file on all"
+            f"{format_list([name for name, _ in sources], 3)} {'is' if len(sources) == 1 else 'are'} not the same file on all"
         )
     parts += [_said(name, values) for name, values in versions[:3]]
     parts += [] if parts else [_said(f"the {name} of the cards", values) for name, values in drivers]
-    who = f" It is {named(odd)} that differ{'s' if len(odd) == 1 else ''} from most." if odd else ""
+    who = f" It is {format_members(odd)} that differ{'s' if len(odd) == 1 else ''} from most." if odd else ""
     return Found(
         Certainty.CERTAIN if sources or versions else Certainty.POSSIBLE,
         f"The workers do not run the same: {'; '.join(parts)}.{who}",
@@ -136,7 +136,7 @@ def _odd(differences: list[Difference]) -> list[Member]:
 
 
 def _said(what: str, values: dict[str, list[Member]], shown: Callable[[str], str] = str) -> str:
-    told = [f"{shown(value)} on {named(members, 3)}" for value, members in values.items()]
+    told = [f"{shown(value)} on {format_members(members, 3)}" for value, members in values.items()]
     return f"{what} is {', '.join(told[:4])}"
 
 

@@ -26,8 +26,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.diagnosis.fatal_error import said, user_line
-from unstall.diagnosis.probe_facts import current_fit, facts, listed, not_inside, short, steps_done, train_groups
+from unstall.diagnosis.fatal_error import error_text, user_line
+from unstall.diagnosis.probe_facts import current_fit, facts, format_list, not_inside, short, steps_done, train_groups
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, FitBegan, LoopSeen
 from unstall.journal.reader import Journal
@@ -79,7 +79,7 @@ def _found_by_error(journal: Journal, error: ErrorRaised) -> Found:
     return Found(
         certainty=Certainty.CERTAIN,
         summary="The optimizer was built for other variables than those it is given, and refuses them.",
-        evidence=(Evidence(f"the program ended with: {said(error).line}", None, None, (error,)),),
+        evidence=(Evidence(f"the program ended with: {error_text(error).line}", None, None, (error,)),),
         actions=("make a new optimizer for these variables, or build it with all variables that it will be given",),
         where=user_line(error, program_folder(journal)),
         effect=Effect.STOPS,
@@ -100,7 +100,7 @@ def _found_nothing(journal: Journal, fit: FitBegan, event: LoopSeen) -> Found:
     seen = event.facts
     place = short(journal, seen["frozen_at"]) or short(journal, fit.where)
     at = f" at {short(journal, seen['frozen_at'])}" if seen["frozen_at"] else ""
-    layers = f" ({listed(seen['frozen_layers'])})" if seen["frozen_layers"] else ""
+    layers = f" ({format_list(seen['frozen_layers'])})" if seen["frozen_layers"] else ""
     frozen = f"all {seen['all_parameters']:,} parameters are frozen{at}"
     return Found(
         certainty=Certainty.CERTAIN,
@@ -151,7 +151,7 @@ def _found(
         certainty=certainty,
         summary=f"No weight that was looked at has changed: {why}.",
         evidence=(
-            Evidence(f"{listed(names)}: not one bit has changed in {steps:,} steps", steps, MIN_STEPS, (last,)),
+            Evidence(f"{format_list(names)}: not one bit has changed in {steps:,} steps", steps, MIN_STEPS, (last,)),
             Evidence(why, last.facts["learning_rate"], None, (last,)),
         ),
         actions=do,

@@ -29,12 +29,12 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.fatal_error import telling_line, user_line
+from unstall.diagnosis.fatal_error import find_relevant_line, user_line
 from unstall.diagnosis.stalls import Stall, StuckThread, sampled_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers import cluster as clusters
 from unstall.diagnosis.workers.activity import GONE, Activity, Place, places_of, silent_s
-from unstall.diagnosis.workers.members import Member, RunGroup, named, numbered
+from unstall.diagnosis.workers.members import Member, RunGroup, format_members, format_numbers
 from unstall.journal.events import ClusterSeen, ErrorRaised, ProcessEnded, RunStarted, SignalSent
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder, user_frames, where
@@ -70,7 +70,9 @@ def examine(journal: Journal) -> Verdict:
     stall = sampled_stall(journal)
     if not isinstance(stall, Stall):
         return stall
-    waiting = [(still, name) for still in stall.still() if (name := clusters.joining(still.thread)) and user_frames(still.thread)]
+    waiting = [
+        (still, name) for still in stall.still() if (name := clusters.describe_join(still.thread)) and user_frames(still.thread)
+    ]
     if not waiting:
         return Clear("no thread waits for other processes to come")
     started = journal.last(RunStarted)
@@ -119,7 +121,7 @@ def _not_connected(cluster: ClusterSeen) -> list[str]:
 def _from_error(journal: Journal, error: ErrorRaised) -> Found:
     folder = program_folder(journal)
     place = user_line(error, folder)
-    line = telling_line(error, _ERRORS)
+    line = find_relevant_line(error, _ERRORS)
     return Found(
         Certainty.CERTAIN,
         f"A process of the cluster did not come, has left, or could not be reached: {line}",
@@ -189,9 +191,11 @@ def _not_come(run_group: RunGroup, placed: list[tuple[Member, Place]]) -> Verdic
         return _found_workers(run_group, [member], f"{_called(member)} has not come: it {place.words}", place, held, sure)
     starting = [member for member, place in placed if place.doing not in {Activity.JOINS, *GONE}]
     if starting:
-        return Clear(f"{named(starting)} is there, and on its way")
+        return Clear(f"{format_members(starting)} is there, and on its way")
     if run_group.not_read:
-        words = f"Of {numbered(run_group.not_read)} there is no run: not started, or without Unstall, or its run lies elsewhere"
+        words = (
+            f"Of {format_numbers(run_group.not_read)} there is no run: not started, or without Unstall, or its run lies elsewhere"
+        )
         return _found_workers(run_group, [], words, held[0][1], held, sure)
     words = f"All {len(held)} are at the call that joins them, and it has not returned"
     return _found_workers(run_group, [], words, held[0][1], held, Certainty.LIKELY)

@@ -42,7 +42,7 @@ from unstall.diagnosis.workers.step_times import StepTimes, UsualTimes, own_of, 
 from unstall.journal.events import Event, MembershipSeen, WorkerFaltered, WorkerRecovered
 from unstall.journal.reader import Journal
 
-SAME_PACE = 0.1  # the steps of workers in lock-step differ in length by no more than this share
+SAME_STEP_TIME = 0.1  # the steps of workers in lock-step differ in length by no more than this share
 MIN_SHARE = 0.2  # of a step, that the slow one must need more than the others: less is how machines differ
 MIN_MORE_S = 0.005  # the same in seconds: what is shorter is not worth a look
 TIMES_OTHERS = 2.0  # so many times the own time of the others
@@ -52,7 +52,7 @@ CORES_FULL = 0.9  # of its cores the slow one uses at least
 CORES_FREE = 0.5  # of theirs the others use at most
 QUEUED_CORES = 1.0  # threads that wait for a core at any time: fewer is no shortage
 SWAPS_BYTES_S = 1e6  # memory that goes out and comes in again
-SAME_PACE_SHORT = 0.3  # in place of SAME_PACE while steps have become longer: there are few to compare yet
+SAME_STEP_TIME_SHORT = 0.3  # in place of SAME_PACE while steps have become longer: there are few to compare yet
 HINDERED = 0.4  # of a thread's time, that the slow one is kept from running more than before
 HINDERED_ALIKE = 0.4  # of that, at most, the others are: else all their machines are crowded
 EXPLAINS_SHARE = 0.6  # of what a step takes longer than before, that a worker's own input must take longer to be the cause alone
@@ -64,7 +64,7 @@ _DO_INPUT = "give this worker the input that the others have: its disk, its thre
 
 @dataclass(frozen=True)
 class _Slowdown:
-    pace: StepTimes
+    step_times: StepTimes
     more_s: float | None  # a step; None: not known how much
     why: str
     evidence: tuple[Evidence, ...]
@@ -99,43 +99,45 @@ def _told(journal: Journal, told: WorkerFaltered) -> Verdict:
 
 
 def examine_workers(run_group: RunGroup) -> Verdict:
-    paces = [pace for member in run_group.members if (pace := step_times_of(member)) is not None]
-    if not paces or len(paces) < len(run_group.members):
+    all_step_times = [step_times for member in run_group.members if (step_times := step_times_of(member)) is not None]
+    if not all_step_times or len(all_step_times) < len(run_group.members):
         return Unknown("enough steps of every worker")
-    if len(paces) == 1:
-        return _examine_one(run_group, paces[0])
-    usual = median(pace.step_s for pace in paces)
-    same = SAME_PACE_SHORT if all(pace.before is not None for pace in paces) else SAME_PACE
-    if any(abs(pace.step_s - usual) > same * usual for pace in paces):
+    if len(all_step_times) == 1:
+        return _examine_one(run_group, all_step_times[0])
+    usual = median(step_times.step_s for step_times in all_step_times)
+    same = SAME_STEP_TIME_SHORT if all(step_times.before is not None for step_times in all_step_times) else SAME_STEP_TIME
+    if any(abs(step_times.step_s - usual) > same * usual for step_times in all_step_times):
         return Clear("the workers do not go in lock-step: none waits for another")
     slow = (
-        _by_hindrance(paces)
-        or _by_input(paces, usual)
-        or _by_between(paces, usual)
-        or _by_stacks(paces)
-        or _by_cores(paces)
-        or _by_memory(paces)
+        _by_hindrance(all_step_times)
+        or _by_input(all_step_times, usual)
+        or _by_between(all_step_times, usual)
+        or _by_stacks(all_step_times)
+        or _by_cores(all_step_times)
+        or _by_memory(all_step_times)
     )
     if slow is None:
         return Clear("no worker needs more time of its own than the others")
     return _found(run_group, slow, usual)
 
 
-def _examine_one(run_group: RunGroup, pace: StepTimes) -> Verdict:
+def _examine_one(run_group: RunGroup, step_times: StepTimes) -> Verdict:
     """The others are on other machines: of this one it can be said whether what has changed for it is why steps are longer."""
-    if pace.before is None:
+    if step_times.before is None:
         return Unknown("the runs of the other workers, to be read together: unstall diagnose RUN RUN…")
-    slow = _by_hindrance([pace]) or _by_longer_input(pace, pace.before)
-    return _found(run_group, slow, pace.step_s) if slow is not None else Clear("nothing of its own has made its steps longer")
+    slow = _by_hindrance([step_times]) or _by_longer_input(step_times, step_times.before)
+    return (
+        _found(run_group, slow, step_times.step_s) if slow is not None else Clear("nothing of its own has made its steps longer")
+    )
 
 
-def _by_hindrance(paces: list[StepTimes]) -> _Slowdown | None:
+def _by_hindrance(all_step_times: list[StepTimes]) -> _Slowdown | None:
     """Since steps became longer it wants to run and is not let, and the others are not kept from it like that."""
-    rises = [(pace, rise) for pace in paces if (rise := _hindered_more(pace)) is not None]
-    if not rises or len(rises) < len(paces):
+    rises = [(step_times, rise) for step_times in all_step_times if (rise := _hindered_more(step_times)) is not None]
+    if not rises or len(rises) < len(all_step_times):
         return None
     slow, most = max(rises, key=lambda each: each[1])
-    if most < HINDERED or any(rise > HINDERED_ALIKE * most for pace, rise in rises if pace is not slow):
+    if most < HINDERED or any(rise > HINDERED_ALIKE * most for step_times, rise in rises if step_times is not slow):
         return None
     before = slow.before
     assert before is not None
@@ -153,50 +155,53 @@ def _by_hindrance(paces: list[StepTimes]) -> _Slowdown | None:
     limits = [Evidence(claim, stopped or queued, HINDERED, (*before.hosts[-1:], *slow.hosts[-3:]))]
     rest = [
         Evidence(
-            f"of {pace.member.name} {max(0.0, rise):.1f} more than before are kept from running", rise, None, pace.hosts[-1:]
+            f"of {step_times.member.name} {max(0.0, rise):.1f} more than before are kept from running",
+            rise,
+            None,
+            step_times.hosts[-1:],
         )
-        for pace, rise in rises
-        if pace is not slow
+        for step_times, rise in rises
+        if step_times is not slow
     ]
     return _Slowdown(slow, None, why, (more, *limits, *rest[:3]), do, before.since)
 
 
-def _hindered_more(pace: StepTimes) -> float | None:
-    if pace.before is None or pace.hindered is None or pace.before.hindered is None:
+def _hindered_more(step_times: StepTimes) -> float | None:
+    if step_times.before is None or step_times.hindered is None or step_times.before.hindered is None:
         return None
-    return pace.hindered - pace.before.hindered
+    return step_times.hindered - step_times.before.hindered
 
 
-def _longer(pace: StepTimes, before: UsualTimes) -> Evidence:
-    claim = f"a step takes {_ms(pace.step_s)}, before it took {_ms(before.step_s)}"
-    return Evidence(claim, pace.step_s, before.step_s, pace.groups[-3:])
+def _longer(step_times: StepTimes, before: UsualTimes) -> Evidence:
+    claim = f"a step takes {_ms(step_times.step_s)}, before it took {_ms(before.step_s)}"
+    return Evidence(claim, step_times.step_s, before.step_s, step_times.groups[-3:])
 
 
-def _by_longer_input(pace: StepTimes, before: UsualTimes) -> _Slowdown | None:
-    if pace.input_s is None or before.input_s is None:
+def _by_longer_input(step_times: StepTimes, before: UsualTimes) -> _Slowdown | None:
+    if step_times.input_s is None or before.input_s is None:
         return None
-    more = pace.input_s - before.input_s
-    if more < max(EXPLAINS_SHARE * (pace.step_s - before.step_s), MIN_MORE_S):
+    more = step_times.input_s - before.input_s
+    if more < max(EXPLAINS_SHARE * (step_times.step_s - before.step_s), MIN_MORE_S):
         return None
-    why = f"its input takes {_ms(pace.input_s)} a step, before {_ms(before.input_s)}"
-    claim = f"{pace.member.name} spends {_ms(pace.input_s)} a step on its input"
-    evidence = (_longer(pace, before), Evidence(claim, pace.input_s, before.input_s, pace.groups[-3:]))
-    return _Slowdown(pace, more, why, evidence, _DO_INPUT, before.since)
+    why = f"its input takes {_ms(step_times.input_s)} a step, before {_ms(before.input_s)}"
+    claim = f"{step_times.member.name} spends {_ms(step_times.input_s)} a step on its input"
+    evidence = (_longer(step_times, before), Evidence(claim, step_times.input_s, before.input_s, step_times.groups[-3:]))
+    return _Slowdown(step_times, more, why, evidence, _DO_INPUT, before.since)
 
 
-def _by_input(paces: list[StepTimes], step_s: float) -> _Slowdown | None:
-    if any(pace.input_s is None for pace in paces):
+def _by_input(all_step_times: list[StepTimes], step_s: float) -> _Slowdown | None:
+    if any(step_times.input_s is None for step_times in all_step_times):
         return None
-    slow, usual = _most(paces, lambda pace: pace.input_s or 0.0)
+    slow, usual = _most(all_step_times, lambda step_times: step_times.input_s or 0.0)
     own = slow.input_s or 0.0
     if not _stands_out(own, usual, step_s):
         return None
-    return _slow_by(paces, slow, own, usual, "its input", _DO_INPUT, lambda pace: pace.input_s or 0.0)
+    return _slow_by(all_step_times, slow, own, usual, "its input", _DO_INPUT, lambda step_times: step_times.input_s or 0.0)
 
 
-def _by_between(paces: list[StepTimes], step_s: float) -> _Slowdown | None:
+def _by_between(all_step_times: list[StepTimes], step_s: float) -> _Slowdown | None:
     """Where stacks show that it does not wait for the others there: an all-reduce in a callback lies between two steps, too."""
-    slow, usual = _most(paces, lambda pace: pace.between_s)
+    slow, usual = _most(all_step_times, lambda step_times: step_times.between_s)
     if (
         not _stands_out(slow.between_s, usual, step_s)
         or slow.collective_share is None
@@ -205,13 +210,13 @@ def _by_between(paces: list[StepTimes], step_s: float) -> _Slowdown | None:
         return None
     do = "let this worker do between its steps what the others do, or do the rest beside the training"
     what = "what it does between the steps"
-    return _slow_by(paces, slow, slow.between_s, usual, what, do, lambda pace: pace.between_s)
+    return _slow_by(all_step_times, slow, slow.between_s, usual, what, do, lambda step_times: step_times.between_s)
 
 
-def _most(paces: list[StepTimes], own: Callable[[StepTimes], float]) -> tuple[StepTimes, float]:
+def _most(all_step_times: list[StepTimes], own: Callable[[StepTimes], float]) -> tuple[StepTimes, float]:
     """The one that needs the most, and what is usual among the others."""
-    slow = max(paces, key=own)
-    return slow, median(own(pace) for pace in paces if pace is not slow)
+    slow = max(all_step_times, key=own)
+    return slow, median(own(step_times) for step_times in all_step_times if step_times is not slow)
 
 
 def _stands_out(own_s: float, usual_s: float, step_s: float) -> bool:
@@ -219,17 +224,28 @@ def _stands_out(own_s: float, usual_s: float, step_s: float) -> bool:
 
 
 def _slow_by(
-    paces: list[StepTimes], slow: StepTimes, own_s: float, usual_s: float, what: str, do: str, own: Callable[[StepTimes], float]
+    all_step_times: list[StepTimes],
+    slow: StepTimes,
+    own_s: float,
+    usual_s: float,
+    what: str,
+    do: str,
+    own: Callable[[StepTimes], float],
 ) -> _Slowdown:
-    others = [pace for pace in paces if pace is not slow]
+    others = [step_times for step_times in all_step_times if step_times is not slow]
     claims = [
-        Evidence(f"{pace.member.name} spends {_ms(own(pace))} a step on {what}", own(pace), usual_s, pace.groups[-3:])
-        for pace in (slow, *others[:5])
+        Evidence(
+            f"{step_times.member.name} spends {_ms(own(step_times))} a step on {what}",
+            own(step_times),
+            usual_s,
+            step_times.groups[-3:],
+        )
+        for step_times in (slow, *others[:5])
     ]
     why = f"{what} takes {_ms(own_s)} a step, that of the others {_ms(usual_s)}"
     more = own_s - usual_s
     since = _since(slow, usual_s + more / 2)
-    waits_are_seen = all((pace.collective_share or 0.0) > MAX_COLLECTIVE_SHARE for pace in others)
+    waits_are_seen = all((step_times.collective_share or 0.0) > MAX_COLLECTIVE_SHARE for step_times in others)
     certainty = Certainty.CERTAIN if waits_are_seen else Certainty.LIKELY
     return _Slowdown(slow, more, why, (*claims, *_machine(slow, others)), do, since, certainty)
 
@@ -244,35 +260,37 @@ def _since(slow: StepTimes, limit_s: float) -> float | None:
     return None
 
 
-def _by_stacks(paces: list[StepTimes]) -> _Slowdown | None:
-    if any(pace.collective_share is None for pace in paces):
+def _by_stacks(all_step_times: list[StepTimes]) -> _Slowdown | None:
+    if any(step_times.collective_share is None for step_times in all_step_times):
         return None
-    shares = [(pace, pace.collective_share or 0.0) for pace in paces]
+    shares = [(step_times, step_times.collective_share or 0.0) for step_times in all_step_times]
     slow, least = min(shares, key=lambda each: each[1])
-    others = [(pace, share) for pace, share in shares if pace is not slow]
+    others = [(step_times, share) for step_times, share in shares if step_times is not slow]
     if least > MAX_COLLECTIVE_SHARE or any(share < MOSTLY for _, share in others):
         return None
     claims = [
         Evidence(
-            f"{pace.member.name} was in a collective operation in {100 * share:.0f} % of {len(pace.samples)} looks",
-            share, MOSTLY, pace.samples[-5:],
+            f"{step_times.member.name} was in a collective operation in {100 * share:.0f} % of {len(step_times.samples)} looks",
+            share, MOSTLY, step_times.samples[-5:],
         )
-        for pace, share in (( slow, least), *others[:5])
+        for step_times, share in (( slow, least), *others[:5])
     ]  # fmt: skip
-    machine = _machine(slow, [pace for pace, _ in others])
+    machine = _machine(slow, [step_times for step_times, _ in others])
     why = "the others wait in collective operations most of the time, and it is the one they wait for"
     do = "see what this worker computes or does that the others do not, and what else its machine does"
     return _Slowdown(slow, None, why, (*claims, *machine), do)
 
 
-def _by_cores(paces: list[StepTimes]) -> _Slowdown | None:
-    if any(pace.cpu_share is None for pace in paces):
+def _by_cores(all_step_times: list[StepTimes]) -> _Slowdown | None:
+    if any(step_times.cpu_share is None for step_times in all_step_times):
         return None
-    slow = max(paces, key=_need_of_cores)
-    others = [pace for pace in paces if pace is not slow]
-    if _need_of_cores(slow) < CORES_FULL or any(_need_of_cores(pace) > CORES_FREE for pace in others):
+    slow = max(all_step_times, key=_need_of_cores)
+    others = [step_times for step_times in all_step_times if step_times is not slow]
+    if _need_of_cores(slow) < CORES_FULL or any(_need_of_cores(step_times) > CORES_FREE for step_times in others):
         return None
-    is_short = (slow.queued_cores or 0.0) >= QUEUED_CORES and all((pace.queued_cores or 0.0) < QUEUED_CORES for pace in others)
+    is_short = (slow.queued_cores or 0.0) >= QUEUED_CORES and all(
+        (step_times.queued_cores or 0.0) < QUEUED_CORES for step_times in others
+    )
     if not is_short or (slow.collective_share or 0.0) > MAX_COLLECTIVE_SHARE:
         return None  # who waits for the others may spin, and uses a core for that
     why = "it uses all the cores that it has and wants more, and the others have some to spare"
@@ -280,11 +298,11 @@ def _by_cores(paces: list[StepTimes]) -> _Slowdown | None:
     return _Slowdown(slow, None, why, tuple(_machine(slow, others)), do)
 
 
-def _by_memory(paces: list[StepTimes]) -> _Slowdown | None:
-    slow = max(paces, key=lambda pace: pace.swap_bytes_s or 0.0)
-    others = [pace for pace in paces if pace is not slow]
+def _by_memory(all_step_times: list[StepTimes]) -> _Slowdown | None:
+    slow = max(all_step_times, key=lambda step_times: step_times.swap_bytes_s or 0.0)
+    others = [step_times for step_times in all_step_times if step_times is not slow]
     swaps = slow.swap_bytes_s or 0.0
-    if swaps < SWAPS_BYTES_S or any((pace.swap_bytes_s or 0.0) > 0.1 * swaps for pace in others):
+    if swaps < SWAPS_BYTES_S or any((step_times.swap_bytes_s or 0.0) > 0.1 * swaps for step_times in others):
         return None
     if (slow.collective_share or 0.0) > MAX_COLLECTIVE_SHARE:
         return None
@@ -293,16 +311,16 @@ def _by_memory(paces: list[StepTimes]) -> _Slowdown | None:
     return _Slowdown(slow, None, why, tuple(_machine(slow, others)), do)
 
 
-def _need_of_cores(pace: StepTimes) -> float:
-    return pace.cpu_share or 0.0
+def _need_of_cores(step_times: StepTimes) -> float:
+    return step_times.cpu_share or 0.0
 
 
 def _machine(slow: StepTimes, others: list[StepTimes]) -> list[Evidence]:
     """What its own machine tells, where that of the others is otherwise."""
     told: list[tuple[str, float, float, tuple[Event, ...]]] = []
-    rest = [pace for pace in others if pace.cpu_share is not None]
+    rest = [step_times for step_times in others if step_times.cpu_share is not None]
     if slow.cpu_share is not None and rest:
-        usual = median(pace.cpu_share or 0.0 for pace in rest)
+        usual = median(step_times.cpu_share or 0.0 for step_times in rest)
         claim = f"it uses {100 * slow.cpu_share:.0f} % of its cores, the others {100 * usual:.0f} %"
         told.append((claim, slow.cpu_share, usual, slow.hosts))
     if slow.queued_cores is not None and slow.queued_cores >= QUEUED_CORES:
@@ -315,13 +333,13 @@ def _machine(slow: StepTimes, others: list[StepTimes]) -> list[Evidence]:
 
 
 def _found(run_group: RunGroup, slow: _Slowdown, step_s: float) -> Found:
-    member = slow.pace.member
+    member = slow.step_times.member
     host = f" ({member.host})" if member.host else ""
     times = ""
     if slow.more_s is not None:
         least = max(step_s - slow.more_s, 0.0)
         times = f" A step takes {_ms(step_s)}; without that it would take about {_ms(least)}."
-    newest = slow.pace.groups[-1].at
+    newest = slow.step_times.groups[-1].at
     since = f" It has been so for {newest - slow.since:.0f} s." if slow.since is not None else ""
     return Found(
         slow.certainty,

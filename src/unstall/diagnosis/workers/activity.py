@@ -124,7 +124,7 @@ def _in_stall(journal: Journal, stall: Stall) -> Place:
     folder = program_folder(journal)
     # Who joins may look again and again whether the others are there: by the lines alone it has not moved.
     for still in [still for still in stall.still(strict=False) if user_frames(still.thread)]:
-        joins = cluster.joining(still.thread)
+        joins = cluster.describe_join(still.thread)
         if joins:
             at = where(user_frames(still.thread)[0], folder)
             return Place(Activity.JOINS, step, began.phase, f"joins {joins} at {at}", began.since, at, still.samples)

@@ -51,7 +51,7 @@ class Suspect:
     why: str  # what tells it apart from the others, in words
 
 
-def stopped(looks: Sequence[Look]) -> Suspect | None:
+def find_stopped(looks: Sequence[Look]) -> Suspect | None:
     """One that a signal has stopped: it shows at once, and nothing but a signal lets it go on."""
     for look in looks:
         if look.state in STOPPED_STATES:
@@ -59,7 +59,7 @@ def stopped(looks: Sequence[Look]) -> Suspect | None:
     return None
 
 
-def held_up_by(looks: Sequence[Look]) -> Suspect | None:
+def find_awaited(looks: Sequence[Look]) -> Suspect | None:
     """The one that the others wait for, of workers that all stand still; None: nothing tells them apart. One that computes, or
     waits for a core, does not stand still: it may be compiling."""
     if len(looks) < 2 or any(look.is_busy for look in looks):
@@ -68,7 +68,7 @@ def held_up_by(looks: Sequence[Look]) -> Suspect | None:
         odd = [look for look in looks if is_odd(look, looks)]
         if len(odd) == 1:
             return Suspect(odd[0].worker, "stands still", why)
-    return stopped(looks)
+    return find_stopped(looks)
 
 
 Sign = Callable[[Look, Sequence[Look]], bool]

@@ -53,7 +53,7 @@ _TF_COLLECTIVE_THREADS = "collective_ops"
 _RPC_THREADS = "grpc"
 
 
-def joining(thread: ThreadStack) -> str | None:
+def describe_join(thread: ThreadStack) -> str | None:
     """What this thread joins and waits for, or None."""
     frames = [frame for frame in thread["frames"] if not is_native(frame)]
     for file, function, name in _JOINING:
@@ -81,7 +81,7 @@ def _is(frame: Frame, file: str, function: str) -> bool:
 
 def in_collective(stall: Stall, still: StuckThread) -> str | None:
     """Whose collective operation this thread waits in, or None."""
-    if joining(still.thread):
+    if describe_join(still.thread):
         return None
     called = calls_collective(still.thread)
     if called is not None:

@@ -93,16 +93,16 @@ class RunGroup:
         return tuple(other for other in self.members if other is not member)
 
 
-def named(members: tuple[Member, ...] | list[Member], most: int = 6) -> str:
+def format_members(members: tuple[Member, ...] | list[Member], most: int = 6) -> str:
     """worker 1, worker 2 and 40 more"""
-    return listed([member.name for member in members], most)
+    return format_list([member.name for member in members], most)
 
 
-def numbered(numbers: tuple[int, ...] | list[int], most: int = 6) -> str:
-    return listed([f"worker {number}" for number in numbers], most)
+def format_numbers(numbers: tuple[int, ...] | list[int], most: int = 6) -> str:
+    return format_list([f"worker {number}" for number in numbers], most)
 
 
-def listed(names: list[str], most: int = 6) -> str:
+def format_list(names: list[str], most: int = 6) -> str:
     if len(names) <= most:
         return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else "".join(names)
     return f"{', '.join(names[:most])} and {len(names) - most:,} more"
@@ -128,7 +128,7 @@ class GroupedRuns:
     ungrouped: tuple[UngroupedRun, ...]
 
 
-def put_together(members: Iterable[Member]) -> GroupedRuns:
+def group_members(members: Iterable[Member]) -> GroupedRuns:
     alone: list[UngroupedRun] = []
     groups: dict[tuple[object, ...], list[list[Member]]] = {}
     for member in sorted(members, key=lambda member: member.began_at):

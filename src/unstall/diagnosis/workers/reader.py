@@ -23,7 +23,7 @@ WATCHER_FILES = "events-watcher-*.jsonl"
 WORKER_FOLDERS = ("workers/*", "workers/*/workers/*")
 
 
-def found_runs(names: Sequence[str]) -> list[RunFolder]:
+def find_runs(names: Sequence[str]) -> list[RunFolder]:
     """Each name is a run, as `runs.find` takes it, or a folder that holds several; on the disk or in a bucket."""
     found: dict[Path, RunFolder] = {}
     for name in names:

@@ -127,7 +127,7 @@ def _started(question: Question, stderr: IO[str]) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def told_before(progress: Progress | None) -> Callable[[Question], None] | None:
+def announce_questions(progress: Progress | None) -> Callable[[Question], None] | None:
     """Says on a terminal what is being asked: a compilation takes a minute or more, and does not say how far it is."""
     if progress is None:
         return None

@@ -92,7 +92,7 @@ def _jax_version() -> str:
 # --- in the process that compiles ---
 
 
-def compiled(detector: Detector, settings: Settings, phase: Phase, card: Mapping[str, Any]) -> Answer:
+def compile_step(detector: Detector, settings: Settings, phase: Phase, card: Mapping[str, Any]) -> Answer:
     """Compiles the whole step, and runs nothing. No card: for this machine's CPU."""
     from unstall.planning.memory.estimate import sizes_of
     from unstall.training.step.activations import layers_of
@@ -111,10 +111,10 @@ def _training(detector: Detector, settings: Settings, place: Any) -> Any:
     from unstall.training.step.step import Step
     from unstall.training.step.train_step_jax import JaxTrainStep
 
-    stepping = Step(detector, settings, total_steps=1).stepping
-    assert isinstance(stepping, JaxTrainStep)
+    train_step = Step(detector, settings, total_steps=1).train_step
+    assert isinstance(train_step, JaxTrainStep)
     batch = _batch(detector, settings.batch_size, settings.max_boxes_per_image, place)
-    return stepping.lowered(batch, place).compile()
+    return train_step.lowered(batch, place).compile()
 
 
 def _evaluation(detector: Detector, settings: Settings, place: Any) -> Any:

@@ -91,7 +91,7 @@ def _refuse_unfit(where: str, card: Any) -> None:
         raise InvalidInputError(f"{where}: clock_ghz: expected a number. Received: {card.get('clock_ghz')!r}")
 
 
-def named(name: str, path: Path | str | None = None) -> Device:
+def find_device(name: str, path: Path | str | None = None) -> Device:
     """A card of the table, alone on its machine; or 'cpu', this machine's own."""
     if name == "cpu":
         return this_cpu()

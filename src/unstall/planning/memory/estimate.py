@@ -35,7 +35,7 @@ READ_ON_CORES = {
 CORNERS, FLOAT_BYTES = 4, 4
 
 
-def estimated(detector: Detector, settings: Settings, phase: Phase, on_cores_by: str = "") -> Answer:
+def estimate_step(detector: Detector, settings: Settings, phase: Phase, on_cores_by: str = "") -> Answer:
     """For a card, or for the cores of this machine on that backend."""
     from unstall.detectors.layers.conv_norm import leaf_layers
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 STEPS = 3  # the optimizer's slots are there after the first, and the compiler is done
 
 
-def measured(detector: Detector, settings: Settings, phase: Phase) -> Answer:
+def measure_step(detector: Detector, settings: Settings, phase: Phase) -> Answer:
     import numpy as np
 
     from unstall.planning.memory.estimate import sizes_of

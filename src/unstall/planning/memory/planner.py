@@ -72,7 +72,7 @@ def plan(
     workers it is what each of them needs.
     """
     settings = settings.of_one_worker()
-    backend = backends.preferred(None if settings.backend == "auto" else settings.backend)
+    backend = backends.preferred_backend(None if settings.backend == "auto" else settings.backend)
     device = device or here(backend)
     with PlannerClient(before) as client:
         best, *others = sources_for(backend, device)
@@ -94,7 +94,7 @@ def plan(
 def step_need(settings: Settings, client: PlannerClient, device: Device | None = None, classes: int | None = None) -> Answer:
     """What a step of just these settings needs, whether or not it fits: for runs that are compared."""
     settings = settings.of_one_worker()
-    backend = backends.preferred(None if settings.backend == "auto" else settings.backend)
+    backend = backends.preferred_backend(None if settings.backend == "auto" else settings.backend)
     device = device or here(backend)
     planner = _Planner(settings, classes, backend, device, source_for(backend, device), client, must_fit=False)
     return planner.answer(planner.wanted)
@@ -126,7 +126,7 @@ def _estimate(note: str) -> Source:
     return Source("estimated", "", ERRORS["estimated", True], note)
 
 
-def recomputed(answer: Answer) -> str:
+def describe_recomputation(answer: Answer) -> str:
     """What it costs that the compiler stays within what it is given."""
     count = answer.said.get(compiler.RECOMPUTED, 0)
     return f"To stay within that, the compiler computes {count:,} results of a step twice, which takes time" if count else ""
@@ -177,7 +177,8 @@ class _Planner:
             device=self.device, backend=self.backend, way=self.source.way, asked_of=self.source.backend or self.backend,
             error=self.source.error, usable_bytes=usable, usable_why=why, wanted=self.wanted, tried=tried,
             batch_size=self.settings.batch_size, training=training, evaluation=evaluation, evaluation_batch=images,
-            largest_micro_batch=found, host=host, note=". ".join(filter(None, [self.source.note, recomputed(training)])),
+            largest_micro_batch=found, host=host,
+            note=". ".join(filter(None, [self.source.note, describe_recomputation(training)])),
         )  # fmt: skip
 
     def need(self, choice: Choice) -> int:

@@ -50,17 +50,17 @@ def _found(question: Question) -> Answer:
     settings = from_plain({**question.settings, "detector": {}})
     detector = detector_of(settings, question.settings["detector"])
     if question.way == "estimated":
-        from unstall.planning.memory.estimate import estimated
+        from unstall.planning.memory.estimate import estimate_step
 
-        return estimated(detector, settings, question.phase, "" if question.card else question.backend)
+        return estimate_step(detector, settings, question.phase, "" if question.card else question.backend)
     if question.way == "measured":
-        from unstall.planning.memory.measurement import measured
+        from unstall.planning.memory.measurement import measure_step
 
-        return measured(detector, settings, question.phase)
-    from unstall.planning.memory.compiler import compiled
+        return measure_step(detector, settings, question.phase)
+    from unstall.planning.memory.compiler import compile_step
 
     elsewhere = question.card if question.way == "compiled" else {}  # else for the device that this process has
-    return compiled(detector, settings, question.phase, elsewhere)
+    return compile_step(detector, settings, question.phase, elsewhere)
 
 
 def detector_of(settings: Settings, changes: dict[str, Any]) -> Detector:

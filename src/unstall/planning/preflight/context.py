@@ -85,7 +85,7 @@ class Context:
         from unstall.detectors.weights import shapes
         from unstall.detectors.weights.compatibility import with_classes
 
-        known = shapes.known()[self.settings.model]
+        known = shapes.known_variants()[self.settings.model]
         return sum(prod(shape) for shape in with_classes(known.shapes, known.classes, self.classes).values())
 
     @property

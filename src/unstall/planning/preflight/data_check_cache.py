@@ -12,7 +12,7 @@ import unstall
 from unstall.base.directories import cache_dir
 from unstall.base.private_files import write_whole
 from unstall.config.settings import Settings
-from unstall.storage import located
+from unstall.storage import resolve_path
 from unstall.storage.bucket_path import BucketPath
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def name_of(data: DataSet, settings: Settings) -> str:
     files = {data.path, *(example.image.path for example in data.examples if example.image is not None)}
     root = data.root or data.path
     files |= {root / example.origin.file for example in data.examples} | {root / file for file in data.files}
-    files |= {located(settings.label_map)} if settings.label_map else set()
+    files |= {resolve_path(settings.label_map)} if settings.label_map else set()
     facts = _in_bucket(data.path) if isinstance(data.path, BucketPath) else [(str(path), *_facts(path)) for path in sorted(files)]
     told = json.dumps([unstall.__version__, LAYOUT, data.format, list(data.classes), len(data.examples), facts])
     return hashlib.sha256(told.encode()).hexdigest()[:32]
@@ -43,7 +43,7 @@ def pictures(name: str) -> Path:
     return folder() / name
 
 
-def found_before(name: str, with_images: bool) -> dict[str, Any] | None:
+def recall_findings(name: str, with_images: bool) -> dict[str, Any] | None:
     """None where nothing is known of the data as it is now, or less than is wanted."""
     try:
         kept: dict[str, Any] = json.loads((folder() / f"{name}.json").read_text(encoding="utf-8"))

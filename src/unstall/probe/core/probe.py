@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Optional
 
-from unstall.base.redact.environment import masked_command
+from unstall.base.redact.environment import redact_command
 from unstall.base.redact.text import register_command
 from unstall.journal.events import (
     CheckpointSaved,
@@ -81,7 +81,7 @@ class Probe:
         if not self._introduced:
             self._introduced = True
             register_command(getattr(sys, "orig_argv", sys.argv))
-            argv = masked_command(getattr(sys, "orig_argv", sys.argv))
+            argv = redact_command(getattr(sys, "orig_argv", sys.argv))
             version = ".".join(str(part) for part in sys.version_info[:3])
             self.writer.write(ProgramStarted(at=self._born, pid=self.pid, python=version, argv=argv))
         self.writer.write(event)

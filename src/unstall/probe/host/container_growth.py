@@ -15,9 +15,9 @@ from typing import Any, Optional
 
 from unstall.journal.events import HoldingsCounted
 from unstall.probe.core.probe import Probe
-from unstall.probe.host import containers as kept_sizes
+from unstall.probe.host import containers
 from unstall.probe.host.container_writes import feeder
-from unstall.probe.host.containers import CacheLength, Place, containers
+from unstall.probe.host.containers import CacheLength, Place, find_containers
 
 LOOK_EVERY_S = 2.0
 FIRST_AFTER_S = 2.0  # after the first step: what is made once has been made
@@ -83,7 +83,7 @@ class ContainerGrowth:
         first_bytes = memory if self._first_bytes is None else self._first_bytes
         seen: dict[int, Holder] = {}
         grown: list[tuple[Holder, Any]] = []
-        for place, container in containers():
+        for place, container in find_containers():
             key, length = _key(container), len(container)
             if key in seen:
                 continue  # it has several names
@@ -115,7 +115,7 @@ def _key(container: Any) -> int:
 
 def _told(holder: Holder, container: Any) -> dict[str, Any]:
     grown = holder.length - holder.first
-    holds, bytes_each = kept_sizes.newest(container, grown)
+    holds, bytes_each = containers.newest(container, grown)
     return {
         "kind": type(container).__name__,
         "length": holder.length,

@@ -119,10 +119,10 @@ def _sheds(scope: ast.AST, name: str, place: Place) -> bool:
             return True
         if isinstance(node, ast.Delete) and any(_text(target) == name for target in node.targets):
             return True
-    return _made_anew(scope, name, place)
+    return _is_recreated(scope, name, place)
 
 
-def _made_anew(scope: ast.AST, name: str, place: Place) -> bool:
+def _is_recreated(scope: ast.AST, name: str, place: Place) -> bool:
     if place.scope == "attribute":
         methods = [node for node in ast.walk(scope) if isinstance(node, _Function) and node.name not in ("__init__", "__new__")]
         return any(_assigns(method, name) for method in methods)

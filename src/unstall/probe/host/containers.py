@@ -52,7 +52,7 @@ class CacheLength:
         return iter(list(stored.values())[-16:])
 
 
-def containers() -> Iterator[tuple[Place, Any]]:
+def find_containers() -> Iterator[tuple[Place, Any]]:
     """Each with where it is named. One that has several names may come several times."""
     yield from _globals()
     if sys.gettrace() is None:  # a debugger uses the frames' copies of their locals

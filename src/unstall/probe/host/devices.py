@@ -23,7 +23,7 @@ VARIABLES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVI
 
 def install(probe: Probe) -> None:
     def list_devices(model: Any) -> None:
-        for event in listed(model):
+        for event in describe_devices(model):
             probe.emit(event)
 
     due = 0.0
@@ -43,7 +43,7 @@ def install(probe: Probe) -> None:
     probe.on_fit_end.append(count_last)
 
 
-def listed(model: Any) -> list[DevicesListed]:
+def describe_devices(model: Any) -> list[DevicesListed]:
     """One for each framework that could hold the model's weights."""
     backend = _backend()
     makers: dict[str, Callable[[], tuple[list[str], Optional[bool]]]] = {

@@ -77,4 +77,4 @@ def _variables(traceback: Optional[TracebackType]) -> Iterator[batch_stats.Part]
         role = "variable" if is_user_code(frame.f_code) else "argument"
         for name, value in list(frame.f_locals.items()):
             if re.search(rf"\b{re.escape(name)}\b", line):
-                yield from batch_stats.named(role, value, name)
+                yield from batch_stats.name_arrays(role, value, name)

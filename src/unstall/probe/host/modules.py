@@ -11,7 +11,7 @@ import time
 from types import ModuleType
 from typing import Any, Optional
 
-from unstall.base.redact.environment import recorded_variables
+from unstall.base.redact.environment import select_variables
 from unstall.journal.events import ModulesLoaded
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import is_user_path
@@ -33,12 +33,12 @@ def tell_once(probe: Probe) -> None:
     if probe.extras.get(_TOLD):
         return
     probe.extras[_TOLD] = True
-    files, packages = loaded(dict(sys.modules))
-    variables = recorded_variables(os.environ)
+    files, packages = list_modules(dict(sys.modules))
+    variables = select_variables(os.environ)
     probe.emit(ModulesLoaded(at=time.time(), pid=probe.pid, files=files, packages=packages, variables=variables))
 
 
-def loaded(modules: dict[str, Any]) -> tuple[list[str], dict[str, str]]:
+def list_modules(modules: dict[str, Any]) -> tuple[list[str], dict[str, str]]:
     """The user's own files, the script first; and the installed packages with the folder of each."""
     own_tops: set[str] = set()
     packages: dict[str, str] = {}
@@ -54,7 +54,7 @@ def loaded(modules: dict[str, Any]) -> tuple[list[str], dict[str, str]]:
         if is_user_path(place):
             own_tops.add(top)
         else:
-            folder = installed_in(place)
+            folder = find_package(place)
             if folder is not None and len(packages) < MAX_PACKAGES:
                 packages[name] = folder
     own = [place_of(module) for name, module in modules.items() if name.partition(".")[0] in own_tops]
@@ -77,7 +77,7 @@ def _is_namespace(module: Any) -> bool:
     )
 
 
-def installed_in(place: str) -> Optional[str]:
+def find_package(place: str) -> Optional[str]:
     for part in ("/site-packages/", "/dist-packages/"):
         before, found, _ = place.rpartition(part)
         if found:

@@ -13,18 +13,18 @@ from typing import Any, Optional
 from urllib.parse import urlsplit
 
 from unstall.journal.events import MembershipSeen
-from unstall.journal.rank import RankInfo, told_by
+from unstall.journal.rank import RankInfo, read_rank
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 
-_TOLD = "membership told"
+_TOLD = "rank told"
 
 
 def install(probe: Probe) -> None:
-    tell(probe, told_by(os.environ))
+    tell(probe, read_rank(os.environ))
 
     def tell_again(model: Any) -> None:
-        tell(probe, told_by(os.environ))
+        tell(probe, read_rank(os.environ))
 
     probe.on_fit.append(tell_again)
 
@@ -77,10 +77,10 @@ def _joining_jax(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., A
         def initialize(self: Any, *args: Any, **kwargs: Any) -> Any:
             if probe.active:
                 given = _given(_JAX_NAMES, args, kwargs)
-                probe.shield.call("membership", _tell_jax, probe, *(given.get(name) for name in _JAX_NAMES))
+                probe.shield.call("rank", _tell_jax, probe, *(given.get(name) for name in _JAX_NAMES))
             result = original(self, *args, **kwargs)
             if probe.active:  # by now it knows what it has found out by itself
-                probe.shield.call("membership", _tell_jax, probe, *(getattr(self, name, None) for name in _JAX_NAMES))
+                probe.shield.call("rank", _tell_jax, probe, *(getattr(self, name, None) for name in _JAX_NAMES))
             return result
 
         return initialize
@@ -98,7 +98,7 @@ def _joining_torch(probe: Probe) -> Callable[[Callable[..., Any]], Callable[...,
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def init_process_group(*args: Any, **kwargs: Any) -> Any:
             if probe.active:
-                probe.shield.call("membership", _tell_torch, probe, _given(_TORCH_NAMES, args, kwargs))
+                probe.shield.call("rank", _tell_torch, probe, _given(_TORCH_NAMES, args, kwargs))
             return original(*args, **kwargs)
 
         return init_process_group
@@ -107,7 +107,7 @@ def _joining_torch(probe: Probe) -> Callable[[Callable[..., Any]], Callable[...,
 
 
 def _tell_torch(probe: Probe, given: dict[str, Any]) -> None:
-    known = told_by(os.environ)
+    known = read_rank(os.environ)
     worker, of = given.get("rank", -1), given.get("world_size", -1)
     worker = worker if isinstance(worker, int) and worker >= 0 else known.worker if known else None
     of = of if isinstance(of, int) and of > 0 else known.of if known else None
@@ -128,7 +128,7 @@ def _reading_tf_config(probe: Probe) -> Callable[[Callable[..., Any]], Callable[
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             if probe.active:
-                probe.shield.call("membership", tell, probe, told_by(os.environ))
+                probe.shield.call("rank", tell, probe, read_rank(os.environ))
             original(self, *args, **kwargs)
 
         return __init__

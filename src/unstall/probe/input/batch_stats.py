@@ -17,21 +17,21 @@ if TYPE_CHECKING:  # Python 3.8 cannot make these when it runs
 def parts(batch: Any) -> list[Part]:
     """The arrays of a batch as fit takes it: (x, y, weight), each an array, a list or a dict."""
     if not isinstance(batch, (tuple, list)) or not batch:
-        return named("x", batch)
+        return name_arrays("x", batch)
     found: list[Part] = []
     for role, value in zip(("x", "y", "weight"), batch):  # noqa: B905 - a batch may be shorter
-        found += named(role, value)
+        found += name_arrays(role, value)
     return found
 
 
-def named(role: str, value: Any, name: str = "") -> list[Part]:
+def name_arrays(role: str, value: Any, name: str = "") -> list[Part]:
     if isinstance(value, dict):
-        pairs = [named(role, part, f"{name}/{key}" if name else str(key)) for key, part in value.items()]
+        pairs = [name_arrays(role, part, f"{name}/{key}" if name else str(key)) for key, part in value.items()]
         return [part for pair in pairs for part in pair][:MAX_ARRAYS]
     if isinstance(value, (list, tuple)):
         if value and all(isinstance(part, (int, float)) for part in value):
             return []
-        pairs = [named(role, part, f"{name}/{index}" if name else str(index)) for index, part in enumerate(value)]
+        pairs = [name_arrays(role, part, f"{name}/{index}" if name else str(index)) for index, part in enumerate(value)]
         return [part for pair in pairs for part in pair][:MAX_ARRAYS]
     return [(role, name[:MAX_NAME], value)] if value is not None else []
 
@@ -50,7 +50,7 @@ def as_array(value: Any) -> Optional[Any]:
     return array if kind in ("f", "i", "u", "b") and array.size else None
 
 
-def thinned(array: Any, most: int = MAX_ELEMENTS) -> Any:
+def thin_rows(array: Any, most: int = MAX_ELEMENTS) -> Any:
     """Some rows, spread over the array."""
     if array.ndim == 0 or array.size <= most:
         return array
@@ -64,7 +64,7 @@ def describe(role: str, name: str, array: Any, most: int = MAX_ELEMENTS) -> dict
     numpy = sys.modules["numpy"]
 
     with numpy.errstate(all="ignore"):
-        return _described(numpy, role, name, array, thinned(array, most))
+        return _described(numpy, role, name, array, thin_rows(array, most))
 
 
 def _described(numpy: Any, role: str, name: str, array: Any, some: Any) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class DataFileWatch:
         if self.is_over:
             return
         self._looks += 1
-        fresh = [path for path in summed_up(paths_in(value)) if path not in self._told]
+        fresh = [path for path in summarize_paths(paths_in(value)) if path not in self._told]
         if fresh:
             self._events += 1
             self._told.update(fresh)
@@ -90,7 +90,7 @@ def as_path(value: Any) -> Optional[str]:
     return text if is_path and not text.endswith(_NOT_DATA) else None
 
 
-def summed_up(paths: list[str]) -> list[str]:
+def summarize_paths(paths: list[str]) -> list[str]:
     """The files themselves where they are few; else patterns, by folder and ending: a folder may hold other things, too."""
     whole = list(dict.fromkeys(os.path.abspath(path) for path in paths))
     if len(whole) <= MAX_LISTED_FILES:

@@ -17,7 +17,7 @@ from unstall.probe.core.probe import Probe
 from unstall.probe.core.tracebacks import unseen
 from unstall.probe.core.user_code import code_place, user_place
 from unstall.probe.loop.custom_training import loop_of
-from unstall.probe.model.baseline_loss import guessing_of
+from unstall.probe.model.baseline_loss import baseline_loss_of
 
 LOOK_EVERY_S = 0.25
 LOOK_EACH_UP_TO = 4
@@ -192,7 +192,7 @@ class LookingIterator:
         self._generator = generator
         self._source = source
         self._probe = probe
-        self._guessing = guessing_of(probe)
+        self._guessing = baseline_loss_of(probe)
 
     def __iter__(self) -> Iterator[Any]:
         return self

@@ -121,7 +121,7 @@ class _Measurer:
             with self._lock:
                 self._followed = [each for each in self._followed if each is not followed]
             return
-        nodes = measured(iterator)
+        nodes = measure_stages(iterator)
         made = sum(node["elements"] + node["buffered"] for node in nodes)
         if made == followed.told:
             return  # nothing has moved since
@@ -144,7 +144,7 @@ class _Measurer:
             self._probe.emit(event)
 
 
-def measured(iterator: Any) -> list[dict[str, Any]]:
+def measure_stages(iterator: Any) -> list[dict[str, Any]]:
     """The stages as TensorFlow runs them, the source first: name, elements, seconds, at_a_time, buffered."""
     __import__(MODEL_OPS)
     model = sys.modules[MODEL_OPS].get_model_proto(iterator)

@@ -43,14 +43,14 @@ class InputStamp:
 
         optimization = dataset.options().experimental_optimization
         if not hasattr(optimization, "inject_prefetch"):  # before TensorFlow 2.9: no prefetch is put behind a pipeline
-            stamped = mapped_inline(dataset, note)
+            stamped = map_inline(dataset, note)
         elif optimization.inject_prefetch:
             return None  # asked for by name: what we would have to take back
         else:
             options = tf.data.Options()
             options.experimental_optimization.inject_prefetch = False
             fetched_ahead = dataset if _ends_in_prefetch(dataset) else dataset.prefetch(tf.data.AUTOTUNE)
-            stamped = mapped_inline(fetched_ahead, note).with_options(options)
+            stamped = map_inline(fetched_ahead, note).with_options(options)
         if stamped.element_spec != dataset.element_spec:
             return None
         setattr(owner, attribute, stamped)
@@ -68,7 +68,7 @@ class InputStamp:
         return max(0.0, stamp - step_began_wall)
 
 
-def mapped_inline(dataset: Any, function: Callable[..., Any]) -> Any:
+def map_inline(dataset: Any, function: Callable[..., Any]) -> Any:
     """A `map` whose operations run in the thread that asks for the batch. Handing them to TensorFlow's pool of threads, as
     `Dataset.map` does, costs ten times as much for so little work (100 µs for each batch, against 10)."""
     tf, stages = sys.modules["tensorflow"], sys.modules.get("tensorflow.python.data.ops.map_op")

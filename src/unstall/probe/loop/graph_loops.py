@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.input.tf_timestamp import mapped_inline, wants_determinism
+from unstall.probe.input.tf_timestamp import map_inline, wants_determinism
 from unstall.probe.loop.custom_training import loop_of
 
 MAX_LOOPS = 20  # that are counted at once; functions may be traced again and again
@@ -35,7 +35,7 @@ class GraphLoop:
 
     def put_on(self, dataset: Any) -> Any:
         tf = self._tf
-        clock = mapped_inline(tf.data.Dataset.counter(), lambda _: tf.timestamp())
+        clock = map_inline(tf.data.Dataset.counter(), lambda _: tf.timestamp())
 
         def note(asked: Any, element: Any) -> Any:
             batches, waited = self._sums
@@ -43,7 +43,7 @@ class GraphLoop:
             tf.raw_ops.AssignAddVariableOp(resource=batches, value=tf.ones([], tf.int64))
             return element
 
-        counted = mapped_inline(tf.data.Dataset.zip((clock, dataset)), note)  # zip asks the clock first
+        counted = map_inline(tf.data.Dataset.zip((clock, dataset)), note)  # zip asks the clock first
         return counted if counted.element_spec == dataset.element_spec else dataset
 
     def take(self) -> tuple[int, float]:

@@ -165,7 +165,7 @@ class BaselineLoss:
             self._probe.emit(LoopSeen(at=time.time(), facts=facts))
 
 
-def guessing_of(probe: Probe) -> BaselineLoss:
+def baseline_loss_of(probe: Probe) -> BaselineLoss:
     guessing: Optional[BaselineLoss] = probe.extras.get("guessing")
     if guessing is None:
         guessing = probe.extras["guessing"] = BaselineLoss(probe)
@@ -195,12 +195,12 @@ def _see_loss(guessing: BaselineLoss, loss: Any) -> None:
 
 def install(module: ModuleType, probe: Probe) -> None:
     """tensorflow.python.eager.backprop"""
-    guessing_of(probe)
+    baseline_loss_of(probe)
 
 
 def install_arrays(module: ModuleType, probe: Probe) -> None:
     """keras.src.trainers.data_adapters.array_data_adapter"""
-    guessing = guessing_of(probe)
+    guessing = baseline_loss_of(probe)
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def __init__(adapter: Any, x: Any, y: Any = None, *args: Any, **kwargs: Any) -> None:

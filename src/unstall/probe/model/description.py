@@ -72,7 +72,7 @@ def describe_fits(probe: Probe) -> None:
         if key not in known:
             known.clear()
             known[key] = describe(model, probe.extras.get(_PLACES, {}).get(id(model)))
-            known[key]["optimizer_at"] = made_at(probe)
+            known[key]["optimizer_at"] = find_optimizer_line(probe)
         probe.emit(ModelDescribed(at=time.time(), facts=known[key]))
 
     if not probe.extras.get("describes models"):
@@ -88,7 +88,7 @@ def describe(model: Any, compiled_at: Optional[str] = None) -> dict[str, Any]:
         "model": type(model).__name__,
         "compiled_at": compiled_at,
         "entry": layers.entry(model),
-        "layers": layers.weighted(model),
+        "layers": layers.weighted_layers(model),
         "normalised": layers.has_normalisation(model),
         "outputs": outputs,
         "losses": losses,
@@ -106,12 +106,12 @@ def describe_loop(probe: Probe, given: Any, asked_at: Optional[str], applied_at:
         "asked_at": asked_at,
         "applied_at": applied_at,
         "risky": unsafe_math.around(asked_at),
-        "optimizer_at": made_at(probe),
+        "optimizer_at": find_optimizer_line(probe),
         **optimizer(given),
     }
 
 
-def made_at(probe: Probe) -> Optional[str]:
+def find_optimizer_line(probe: Probe) -> Optional[str]:
     """The user's line that made the newest optimizer."""
     place: Optional[str] = getattr(probe.extras.get("weights"), "optimizer_made_at", None)
     return place

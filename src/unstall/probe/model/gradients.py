@@ -93,7 +93,7 @@ class TapeWatcher:
             feeding, cut_at, cut_by = walk(target, missing)
         elif frame is not None and eager:
             cut_at, cut_by = gradient_cuts.in_tape_block(frame)
-        where = traced_place() if not eager else None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        where = find_traced_line() if not eager else None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
         self._probe.emit(missing_event(self._probe, missing, variables, where, feeding, cut_at, cut_by))
 
 
@@ -223,7 +223,7 @@ def operation_place(operation: Any) -> Optional[str]:
     return _innermost_of_user(getattr(operation, "traceback", None))
 
 
-def traced_place() -> Optional[str]:
+def find_traced_line() -> Optional[str]:
     """The user's line that is being traced. TensorFlow's own stack knows it even where the code was rewritten."""
     stack = sys.modules.get("tensorflow.python.util.tf_stack")
     return _innermost_of_user(stack.extract_stack()) if stack is not None else None

@@ -78,7 +78,7 @@ def entry(model: Any) -> Optional[list[str]]:
     return passed
 
 
-def weighted(model: Any) -> list[dict[str, Any]]:
+def weighted_layers(model: Any) -> list[dict[str, Any]]:
     """The layers with weights to train, in order: name, class, activation (their own, or that of a layer right after)."""
     layers = flat(model)
     told = []

@@ -53,7 +53,7 @@ class ModelRecord:
         found = leaves_of(model)
         layers = [row(layer) for layer in found[:MAX_LAYERS]]
         left_out = len(found) - len(layers)
-        self._probe.emit(ModelRecorded(at=time.time(), facts=described(model), layers=layers, layers_left_out=left_out))
+        self._probe.emit(ModelRecorded(at=time.time(), facts=describe_model(model), layers=layers, layers_left_out=left_out))
 
     # --- one's own loop ---
 
@@ -124,7 +124,7 @@ def _parts_of(layer: Any) -> list[Any]:
     return list(flatten(include_self=False, recursive=False)) if callable(flatten) else []
 
 
-def described(model: Any) -> dict[str, Any]:
+def describe_model(model: Any) -> dict[str, Any]:
     outputs = model_layers.outputs(model)
     switches = {name: _plain(getattr(model, name, None)) for name in SWITCHES}
     return {

@@ -24,7 +24,7 @@ from unstall.probe.core.tracebacks import unseen
 from unstall.probe.core.user_code import code_place, user_place
 from unstall.probe.loop.custom_training import OwnLoop, loop_of
 from unstall.probe.model import gradient_cuts
-from unstall.probe.model.gradients import is_trainable, name_of, size_of, traced_place
+from unstall.probe.model.gradients import find_traced_line, is_trainable, name_of, size_of
 from unstall.probe.model.gradients_keras import user_losses
 from unstall.probe.model.weight_values import are_readable
 
@@ -118,7 +118,7 @@ class Weights:
         if self.probe.fit_depth > 0 and not self._loop.is_open:
             if not self._asked_in_fit:
                 self._asked_in_fit = True
-                self.asked_at = traced_place() or user_place()
+                self.asked_at = find_traced_line() or user_place()
             if self._is_described and not self._watched and not self._asked_is_told:
                 self._asked_is_told = True
                 self.probe.emit(LoopSeen(at=time.time(), facts={"kind": "asked", "variables": len(variables)}))
@@ -130,7 +130,7 @@ class Weights:
             return
         self._asked_ids.update(id(variable) for variable in variables)
         if self.asked_at is None:
-            self.asked_at = traced_place() or user_place()
+            self.asked_at = find_traced_line() or user_place()
         self._watch([variable for variable in variables if is_trainable(variable)])
 
     def missed(self, variables: list[Any]) -> None:
@@ -144,7 +144,7 @@ class Weights:
             given = variables if variables is not None else getattr(optimizer, "_trainable_variables", ())
             self.applied_to.update(id(variable) for variable in given)
             if self.applied_at is None:
-                self.applied_at = traced_place() or user_place()
+                self.applied_at = find_traced_line() or user_place()
 
     def _watch(self, variables: list[Any]) -> None:
         ordered = sorted(variables, key=lambda variable: size_of(variable) > SMALL)

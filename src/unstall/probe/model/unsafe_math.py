@@ -45,8 +45,8 @@ def around(place: Optional[str]) -> list[Place]:
     if tree is None:
         return []
     functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    holding = [node for node in functions if node.lineno <= int(line) <= last_line(node)]
-    node = max(holding, key=lambda function: function.lineno) if holding else tree
+    container = [node for node in functions if node.lineno <= int(line) <= last_line(node)]
+    node = max(container, key=lambda function: function.lineno) if container else tree
     return _in_node(file, tree, node)
 
 

@@ -21,7 +21,7 @@ from unstall.probe.loop.custom_training import OwnLoop, loop_of
 from unstall.probe.loop.nonfinite_loss import loss_watch_of
 from unstall.probe.model import learning_rate
 from unstall.probe.model.description import describe_fits, describe_loop
-from unstall.probe.model.gradients import traced_place
+from unstall.probe.model.gradients import find_traced_line
 from unstall.probe.model.weight_values import Values, are_readable
 
 EARLY = frozenset({1, 2, 3, 5, 6, 9, 10, 17, 18, 33, 34, 65, 66, 129, 130})
@@ -86,7 +86,7 @@ class Numerics:
         self._values.choose(variables)
         self._window = self._before = self._start = None
         self._baseline()
-        self._asked_at = traced_place() or user_place()
+        self._asked_at = find_traced_line() or user_place()
         self._is_told = False
 
     def applied(self, optimizer: Any, grads: Any, variables: Any) -> None:
@@ -94,7 +94,7 @@ class Numerics:
             self._optimizer = optimizer
         if not self._is_told:
             self._is_told = True
-            facts = describe_loop(self.probe, optimizer, self._asked_at, traced_place() or user_place())
+            facts = describe_loop(self.probe, optimizer, self._asked_at, find_traced_line() or user_place())
             self.probe.emit(ModelDescribed(at=time.time(), facts=facts))
 
     def loss_broke(self) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.redact.text import redact
-from unstall.compare.comparison import moved_words
-from unstall.compare.differences.difference import absent, shown
+from unstall.compare.comparison import describe_change
+from unstall.compare.differences.difference import absent, format_value
 from unstall.report.html import assets
 from unstall.report.html.page import write_page
 
@@ -26,9 +26,9 @@ Point = tuple[float, float]
 def write(plain: dict[str, Any], target: Path) -> None:
     style, policy = assets.of_page()
     plain = redact(plain)
-    metrics = [{**row, "words": moved_words(row)} for row in plain["metrics"]]
+    metrics = [{**row, "words": describe_change(row)} for row in plain["metrics"]]
     differences = [
-        {**row, **{f"{side}_words": shown(row[side], absent(row["name"])) for side in ("before", "after")}}
+        {**row, **{f"{side}_words": format_value(row[side], absent(row["name"])) for side in ("before", "after")}}
         for row in plain["differences"]
     ]
     plots = [
@@ -87,13 +87,13 @@ def ticks(low: float, high: float, unit: str) -> list[float]:
     if wanted <= 0:
         return [low]
     if unit == "B":
-        apart = 2.0 ** math.ceil(math.log2(wanted))
+        tick_distance = 2.0 ** math.ceil(math.log2(wanted))
     else:
         power = 10.0 ** math.floor(math.log10(wanted))
-        apart = next(times * power for times in (1, 2, 5, 10) if times * power >= wanted * (1 - 1e-9))
-    apart = max(1.0, apart) if unit == "step" else apart
-    first = math.ceil(low / apart - 1e-9)
-    return [number * apart for number in range(first, math.floor(high / apart + 1e-9) + 1)] or [low]
+        tick_distance = next(times * power for times in (1, 2, 5, 10) if times * power >= wanted * (1 - 1e-9))
+    tick_distance = max(1.0, tick_distance) if unit == "step" else tick_distance
+    first = math.ceil(low / tick_distance - 1e-9)
+    return [number * tick_distance for number in range(first, math.floor(high / tick_distance + 1e-9) + 1)] or [low]
 
 
 def _ticks_of_a_logarithm(low: float, high: float) -> list[float]:

@@ -43,7 +43,7 @@ def plots(data: DataSet, told: dict[str, Any]) -> bytes:
     counts = np.array([example.count for example in data.examples])
     most = int(counts.max(initial=1))
     axes[1].hist(counts, bins=np.arange(-0.5, min(most, 60) + 1.5) if most <= 60 else 60, color=FILL)
-    named(axes[1], "Boxes in an image", "boxes", "images")
+    name_axis(axes[1], "Boxes in an image", "boxes", "images")
     if len(sides):
         _logarithmic(axes[2], np.sqrt(sides.prod(axis=1)), "Size of the boxes", "square root of the area, pixels")
         for limit in (32, 96):
@@ -53,7 +53,7 @@ def plots(data: DataSet, told: dict[str, Any]) -> bytes:
         axes[4].scatter(shown[:, 0], shown[:, 1], s=3, alpha=0.25, color=FILL, linewidths=0, rasterized=True)
         _logarithmic_axis(axes[4], "x")
         _logarithmic_axis(axes[4], "y")
-        named(axes[4], "Width and height", "width, pixels", "height, pixels")
+        name_axis(axes[4], "Width and height", "width, pixels", "height, pixels")
     _anchors(axes[5], told)
     out = io.BytesIO()
     figure.savefig(out, format="png")
@@ -64,7 +64,7 @@ def _classes(axis: Any, told: dict[str, Any]) -> None:
     rows = told["classes"][:MAX_CLASSES][::-1]
     axis.barh([row["class"].replace("$", r"\$")[:24] for row in rows], [row["boxes"] for row in rows], color=FILL)
     more = len(told["classes"]) - len(rows)
-    named(axis, "Boxes of each class" + (f" ({more} more)" if more > 0 else ""), "boxes", "")
+    name_axis(axis, "Boxes of each class" + (f" ({more} more)" if more > 0 else ""), "boxes", "")
     axis.tick_params(axis="y", labelsize=8 if len(rows) > 12 else 10)
 
 
@@ -74,7 +74,7 @@ def _logarithmic(axis: Any, values: Any, title: str, label: str) -> None:
     low, high = float(values.min()), float(values.max())
     axis.hist(values, bins=np.geomspace(low * 0.99, high * 1.01, 50), color=FILL)
     _logarithmic_axis(axis, "x")
-    named(axis, title, label, "boxes")
+    name_axis(axis, title, label, "boxes")
 
 
 def _logarithmic_axis(axis: Any, which: str) -> None:
@@ -94,10 +94,10 @@ def _anchors(axis: Any, told: dict[str, Any]) -> None:
     axis.barh(names, [row["recall"] for row in fits], color=FILL)
     axis.set_xlim(0, 1)
     axis.tick_params(axis="y", labelsize=8)
-    named(axis, "Boxes with an anchor of IoU 0.5", "share", "")
+    name_axis(axis, "Boxes with an anchor of IoU 0.5", "share", "")
 
 
-def named(axis: Any, title: str, across: str, up: str) -> None:
+def name_axis(axis: Any, title: str, across: str, up: str) -> None:
     axis.set_title(title, fontsize=11, color=INK, loc="left")
     axis.set_xlabel(across, fontsize=9, color=INK)
     axis.set_ylabel(up, fontsize=9, color=INK)
@@ -115,7 +115,7 @@ SIDE = 420  # pixels of a picture
 
 def write_check(report: Report, target: Path) -> None:
     from unstall.data.check.context import Severity
-    from unstall.data.check.defects import drawn, row_of
+    from unstall.data.check.defects import draw_defects, row_of
     from unstall.data.check.runner import as_plain
 
     left = MAX_PICTURES
@@ -123,7 +123,7 @@ def write_check(report: Report, target: Path) -> None:
     for problem in report.found:
         pictures = [
             {"name": picture.name, "source": as_data_url(picture.image)}
-            for picture in drawn(report, problem, min(left, PICTURES_OF_ONE), SIDE)
+            for picture in draw_defects(report, problem, min(left, PICTURES_OF_ONE), SIDE)
         ]
         left -= len(pictures)
         problems.append({**row_of(report, problem, LISTED), "pictures": pictures})

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.report.html.data import INK, named
+from unstall.report.html.data import INK, name_axis
 from unstall.report.html.page import write_page
 from unstall.training.evaluate.summary import FIGURES, mistaken
 
@@ -54,7 +54,7 @@ def _curves(axis: Any, curves: dict[str, Any]) -> None:
     axis.set_ylim(0, 1.02)
     if axis.lines:
         axis.legend(fontsize=8, frameon=False, loc="lower left")
-    named(axis, "Precision against recall (classes at IoU 0.50)", "recall", "precision")
+    name_axis(axis, "Precision against recall (classes at IoU 0.50)", "recall", "precision")
 
 
 def _table(axis: Any, confusion: dict[str, Any]) -> None:
@@ -75,7 +75,7 @@ def _table(axis: Any, confusion: dict[str, Any]) -> None:
     axis.set_xticks(range(len(names)), ticks, rotation=60, ha="right", fontsize=8)
     axis.set_yticks(range(len(names)), ticks, fontsize=8)
     said = f"scores from {confusion['score_threshold']:g}, IoU from {confusion['iou_threshold']:g}"
-    named(axis, f"What is there, and what was said ({said})", "said", "there")
+    name_axis(axis, f"What is there, and what was said ({said})", "said", "there")
 
 
 def _plain(name: str) -> str:

@@ -36,7 +36,7 @@ def plot(plain: dict[str, Any]) -> bytes:
     """PNG."""
     from matplotlib.figure import Figure
 
-    from unstall.report.html.data import INK, named
+    from unstall.report.html.data import INK, name_axis
 
     figure = Figure(figsize=(9, 5), dpi=110, layout="constrained")
     axis = figure.subplots()
@@ -49,7 +49,7 @@ def plot(plain: dict[str, Any]) -> bytes:
     axis.set_xscale("log")
     axis.set_ylim(*_range(curve))
     axis.legend(frameon=False)
-    named(axis, f"{plain['model']}: loss at rising rates", "learning rate", "loss")
+    name_axis(axis, f"{plain['model']}: loss at rising rates", "learning rate", "loss")
     out = io.BytesIO()
     figure.savefig(out, format="png")
     return out.getvalue()
@@ -58,7 +58,7 @@ def plot(plain: dict[str, Any]) -> bytes:
 def show_lr_find(plain: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
-    for line in drawn(plain["learning_rates"], plain["smoothed"], plain["suggestion"]["learning_rate"]):
+    for line in draw_curve(plain["learning_rates"], plain["smoothed"], plain["suggestion"]["learning_rate"]):
         print_line(out, Text(line, style="cyan"))
     found = plain["suggestion"]
     print_line(out, Text(f"{plain['model']}, {plain['optimizer']}, batch {plain['batch_size']}: {found['why']}"))
@@ -66,7 +66,7 @@ def show_lr_find(plain: dict[str, Any], out: Console) -> None:
         print_line(out, Text(f"suggested: --learning-rate {found['learning_rate']:g}", style="bold green"))
 
 
-def drawn(rates: list[float], curve: list[float], suggested: float | None) -> list[str]:
+def draw_curve(rates: list[float], curve: list[float], suggested: float | None) -> list[str]:
     """Loss upwards, the logarithm of the rate to the right; a line marks what is suggested."""
     if len(rates) < 2:
         return []

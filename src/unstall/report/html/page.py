@@ -14,7 +14,7 @@ from unstall.base.redact.text import redact, redact_json
 from unstall.journal.writer import finite
 from unstall.report.atomic_write import write_text
 from unstall.report.html import assets
-from unstall.report.terminal import story as text
+from unstall.report.terminal import story as story_text
 from unstall.training.evaluate.summary import number
 from unstall.training.loop.artifacts import as_data
 
@@ -38,7 +38,7 @@ def write_run(story: dict[str, Any], target: Path, is_private: bool = False) -> 
 
 def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
     story = redact(story)
-    worn = assets.of_run() if board is None else assets.of_run_on_board()
+    page_assets = assets.of_run() if board is None else assets.of_run_on_board()
     shown = {key: story["timeline"][key] for key in ("began", "seconds", "plots", "marks", "steps")}
     return (
         _environment()
@@ -46,19 +46,19 @@ def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
         .render(
             story=story,
             timeline=story["timeline"],
-            headline=text.headline(story),
-            no_verdict=None if story["verdicts"] or (board is not None and board.note) else text.no_verdict(story),
-            outcome=text.outcome(story),
+            headline=story_text.headline(story),
+            no_verdict=None if story["verdicts"] or (board is not None and board.note) else story_text.no_verdict(story),
+            outcome=story_text.outcome(story),
             causes=[verdict["cause"] for verdict in (*story["verdicts"], *story["earlier"])],
-            not_seen=text.not_seen(story),
-            damaged=text.damaged(story),
-            summary=[*text.summary_lines(story), *(line for line in text.places(story) if line[0] != "report")],
+            not_seen=story_text.not_seen(story),
+            damaged=story_text.describe_damage(story),
+            summary=[*story_text.summary_lines(story), *(line for line in story_text.places(story) if line[0] != "report")],
             pictures=[picture for path in story["pictures"] if (picture := as_data(path)) is not None],
             source_of=as_data,
-            dress=worn,
+            assets=page_assets,
             board=board,
             icon=assets.icon(story["state"] == "stuck"),
-            data=embedded(shown),
+            data=embed_json(shown),
         )
     )
 
@@ -72,7 +72,7 @@ def render(template: str, **values: Any) -> str:
     return _environment().get_template(template).render(**values)
 
 
-def embedded(data: Any) -> str:
+def embed_json(data: Any) -> str:
     """JSON that may stand inside a script element: nothing in it can end the element, or a line of JavaScript."""
     plain = redact_json(json.dumps(finite(data), allow_nan=False, separators=(",", ":"), default=str))
     # All of it is ASCII, so U+2028 is escaped, too.

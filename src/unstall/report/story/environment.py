@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.base.redact.environment import masked_command
+from unstall.base.redact.environment import redact_command
 from unstall.diagnosis.pipelines import pipelines, short
 from unstall.journal.events import (
     DeviceSampled,
@@ -33,7 +33,7 @@ def environment(journal: Journal) -> dict[str, Any]:
     listed, seen = journal.last(DevicesListed), journal.last(CircumstancesSeen)
     machine = seen.machine if seen else {}
     return {
-        "command": masked_command(started.command if started else program.argv if program else []),
+        "command": redact_command(started.command if started else program.argv if program else []),
         "folder": program_folder(journal),
         "pid": started.pid if started else program.pid if program else None,
         "watched_by": started.mode if started else None,

@@ -46,12 +46,12 @@ _OWN_LOOP = "write `with unstall.watch() as run: for batch in run.steps(loader):
 
 def outcome_of(story: dict[str, Any], reason: str | None) -> str:
     """`reason`: why it cannot be told, if it cannot."""
-    if story["verdicts"] or known_end(story):
+    if story["verdicts"] or describe_known_end(story):
         return FOUND
     return CLEAR if reason is None else UNKNOWN
 
 
-def known_end(story: dict[str, Any]) -> str:
+def describe_known_end(story: dict[str, Any]) -> str:
     """Of a training of ours that failed: what it had that could not be helped, or why it was refused."""
     repair_failed, failure = story.get("repair_failed"), story.get("failure")
     if story["state"] not in {"failed", "killed"}:
@@ -67,7 +67,7 @@ def worst(outcomes: list[str]) -> str:
     return next((each for each in (FOUND, UNKNOWN) if each in outcomes), CLEAR)
 
 
-def seen(journal: Journal) -> list[str]:
+def list_seen(journal: Journal) -> list[str]:
     """What could be looked at, in words."""
     steps, ended = journal.of(StepsEnded), journal.last(ProcessEnded)
     found = {

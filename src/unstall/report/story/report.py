@@ -50,7 +50,7 @@ def read_whole(run: RunFolder, progress: Progress | None = None) -> dict[str, An
     expected = sum(path.stat().st_size for path in run.path.glob(JOURNAL_FILES)) // BYTES_OF_AN_EVENT
     tail = FolderTail(run.path)
     for events in some_at_once(tail.stream(), AT_ONCE):
-        journal = extended(journal, events)
+        journal = extend_journal(journal, events)
         timeline.extend(events)
         count += len(events)
         if progress is not None:
@@ -59,7 +59,7 @@ def read_whole(run: RunFolder, progress: Progress | None = None) -> dict[str, An
     return tell_whole(run, journal, diagnose(journal), timeline)
 
 
-def extended(journal: Journal, events: list[Event]) -> Journal:
+def extend_journal(journal: Journal, events: list[Event]) -> Journal:
     """The journal with these events, too: as `read_folder` has it, causes look at the newest worker of a training alone."""
     for event in events:
         if isinstance(event, RunStarted) and event.mode == "train" and journal.first(RunStarted) is not None:

@@ -9,10 +9,10 @@ from dataclasses import asdict
 from typing import Any
 
 from unstall.base.exit_codes import INTERRUPTED
-from unstall.base.redact.environment import masked_command
+from unstall.base.redact.environment import redact_command
 from unstall.config.aliases import current_names
 from unstall.diagnosis.dead_threads import DeadThread, dead_threads
-from unstall.diagnosis.fatal_error import fatal_error, said, user_line
+from unstall.diagnosis.fatal_error import error_text, fatal_error, user_line
 from unstall.diagnosis.findings import Diagnosis, Finding
 from unstall.diagnosis.probe_facts import probe_failure
 from unstall.diagnosis.run_summary import memory_use, numerics, time_split
@@ -49,7 +49,7 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
-from unstall.report.story.outcome import missing_rows, outcome_of, seen, why_unknown
+from unstall.report.story.outcome import list_seen, missing_rows, outcome_of, why_unknown
 from unstall.report.story.threads import threads
 from unstall.sensors.stacks import GONE
 
@@ -66,15 +66,15 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "state": told,
         "outcome": "",
         "reason": reason,
-        "verdicts": [told_verdict(finding, folder) for finding in diagnosis.findings],
+        "verdicts": [describe_verdict(finding, folder) for finding in diagnosis.findings],
         "earlier": earlier(journal, diagnosis, folder),
-        "seen": seen(journal),
+        "seen": list_seen(journal),
         "threads": [] if diagnosis.findings else threads(journal),
         "unknown": _unknown(journal, diagnosis, missing_rows(journal, reason)),
         "events": journal.count,
         "unread": [asdict(each) for each in journal.unread],
         "run": run,
-        "command": masked_command(started.command) if started else [],
+        "command": redact_command(started.command) if started else [],
         "pid": started.pid if started else None,
         "distributed": distributed(journal),
         "progress": _progress(journal),
@@ -148,7 +148,7 @@ def _was_left(journal: Journal, ended: ProcessEnded) -> bool:
     return was_asked and not has_failed and not ended.stopped_by_us and current_stall(journal) is None
 
 
-def told_verdict(finding: Finding, folder: str = "") -> dict[str, Any]:
+def describe_verdict(finding: Finding, folder: str = "") -> dict[str, Any]:
     found = finding.found
     return {
         "cause": finding.cause,
@@ -305,7 +305,7 @@ def failure(journal: Journal) -> dict[str, Any] | None:
     error = fatal_error(journal)
     if error is None:
         return None
-    inner = said(error)
+    inner = error_text(error)
     return {
         "kind": inner.kind,
         "message": inner.message,

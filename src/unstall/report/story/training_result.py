@@ -10,13 +10,13 @@ from unstall.config.aliases import current_names
 from unstall.journal.run_folder import RunFolder
 
 
-def told(run: RunFolder, exit_code: int, preflight: dict[str, Any]) -> dict[str, Any]:
-    endings = {ending.value: ending.title for ending in ExitCode}
+def describe_training(run: RunFolder, exit_code: int, preflight: dict[str, Any]) -> dict[str, Any]:
+    titles = {exit_code_kind.value: exit_code_kind.title for exit_code_kind in ExitCode}
     return {
         "run": run.name,
         "folder": str(run.path),
         "exit_code": exit_code,
-        "ending": endings.get(exit_code, "failed"),
+        "ending": titles.get(exit_code, "failed"),
         "score": _stored(run),
         "files": _files(run),
         "settings": current_names(run.read_settings()),

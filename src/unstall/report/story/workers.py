@@ -11,7 +11,7 @@ from unstall.diagnosis.workers.activity import GONE, Activity, Place, places_of
 from unstall.diagnosis.workers.blocker import Blockage, Blocker
 from unstall.diagnosis.workers.members import Member, RunGroup
 from unstall.report.story.outcome import CLEAR, FOUND, UNKNOWN
-from unstall.report.story.run import told_verdict
+from unstall.report.story.run import describe_verdict
 
 OF_THE_WHOLE = frozenset(
     {"collective_stuck", "worker_missing", "worker_slow", "clocks_apart", "versions_differ", "address_wrong"}
@@ -21,7 +21,9 @@ OF_THE_WHOLE = frozenset(
 def tell_workers(run_group: RunGroup, blockage: Blockage | None = None) -> dict[str, Any]:
     """`blockage`: what a few numbers of each have shown already, where they are followed."""
     diagnosis, placed = diagnose_workers(run_group), places_of(run_group)
-    verdicts = [{**told_verdict(finding), "workers": finding.found.details.get("workers", [])} for finding in diagnosis.findings]
+    verdicts = [
+        {**describe_verdict(finding), "workers": finding.found.details.get("workers", [])} for finding in diagnosis.findings
+    ]
     holders = {worker for verdict in verdicts for worker in verdict["workers"] if verdict["effect"] != "spoils"}
     quickly = [] if blockage is None else [_holder(holder) for holder in blockage.holders]
     holders |= {holder["rank"] for holder in quickly}
@@ -67,7 +69,7 @@ def _worker(member: Member, place: Place, is_blocking: bool) -> dict[str, Any]:
 def _own(member: Member) -> dict[str, Any] | None:
     """What is wrong with this worker itself, where that is more than that it waits."""
     findings = [finding for finding in diagnose(member.journal).findings if finding.cause not in OF_THE_WHOLE]
-    return told_verdict(findings[0]) if findings else None
+    return describe_verdict(findings[0]) if findings else None
 
 
 def _state(diagnosis: Diagnosis, placed: list[tuple[Member, Place]]) -> str:

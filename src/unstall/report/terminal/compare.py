@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.base.console import grid, print_clean
 from unstall.base.formatting import duration, without_codes
-from unstall.compare.comparison import moved_words
+from unstall.compare.comparison import describe_change
 from unstall.report.terminal.story import COLOUR
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def _differences(rows: list[dict[str, Any]]) -> Table:
 
 
 def _short(value: Any, kind: str) -> str:
-    from unstall.compare.differences.difference import absent, shown
+    from unstall.compare.differences.difference import absent, format_value
 
-    text = without_codes(shown(value, absent(kind)))
+    text = without_codes(format_value(value, absent(kind)))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
@@ -78,7 +78,7 @@ def _metrics(rows: list[dict[str, Any]]) -> Table:
     for name in ("how they differed", "before", "after", ""):
         table.add_column(name)
     for row in rows:
-        before, after = moved_words(row)
+        before, after = describe_change(row)
         known = row["before"] is not None and row["after"] is not None
         note = "" if row["is_clear"] or not known else "no more than such runs differ by themselves"
         table.add_row(row["name"], before, Text(after, style="bold" if row["is_clear"] else ""), Text(note, style="dim"))

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.console import console, print_clean, print_line, printable
-from unstall.base.formatting import counted, data_set_holds
+from unstall.base.formatting import data_set_holds, format_count
 from unstall.data.check.defects import place
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _examples(problem: dict[str, Any]) -> str:
 def summary(plain: dict[str, Any]) -> str:
     """One line, with rich's marks for colour."""
     counts = {severity: sum(row["count"] for row in plain["problems"] if row["severity"] == severity) for severity in COLOUR}
-    told = [f"[{COLOUR[severity]}]{counted(count, severity)}[/]" for severity, count in counts.items() if count]
+    told = [f"[{COLOUR[severity]}]{format_count(count, severity)}[/]" for severity, count in counts.items() if count]
     found = ", ".join(told) or "[green]nothing wrong was found[/]"
     size = data_set_holds(plain["images"], plain["boxes"], len(plain["classes"]))
     if plain["images"] and not plain["images_looked_at"]:
@@ -65,8 +65,8 @@ def show_fixed(told: dict[str, Any], out: Console) -> None:
 
     left = sum(row["count"] for row in told["left_as_it_was"])
     lost = "".join(f", {count:,} {what} left out" for what, count in told["not_held_by_the_format"].items())
-    changed = f"{counted(len(told['changes']), 'change')}, listed in changes.txt"
-    print_line(out, Text(f"{told['copy']}: {changed}; {counted(left, 'finding')} left as they were{lost}"))
+    changed = f"{format_count(len(told['changes']), 'change')}, listed in changes.txt"
+    print_line(out, Text(f"{told['copy']}: {changed}; {format_count(left, 'finding')} left as they were{lost}"))
 
 
 def show_stats(told: dict[str, Any], out: Console) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.base.console import print_clean, print_line, printable
 from unstall.base.errors import InvalidInputError
-from unstall.base.formatting import counted
+from unstall.base.formatting import format_count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,7 +40,7 @@ def show(plain: dict[str, Any], out: Console) -> None:
         print_line(out, Text(f"not read: {printable(each['image'])}: {printable(each['why'])}"))
     pictures = [image["picture"] for image in plain["images"] if image.get("picture")]
     drawn = f", drawn in {Path(pictures[0]).parent}" if pictures else ""
-    found = f"{counted(len(plain['images']), 'image')}, {counted(len(rows), 'box', 'boxes')}"
+    found = f"{format_count(len(plain['images']), 'image')}, {format_count(len(rows), 'box', 'boxes')}"
     print_line(out, Text(f"{found} of {plain['score_threshold']:g} and more{drawn}"))
 
 
@@ -74,10 +74,10 @@ def _picture(data: DataSet, image: dict[str, Any]) -> Any:
     import numpy as np
     from PIL import ImageDraw
 
-    from unstall.data.tools.visualization import colour_of, decoded, draw_box
+    from unstall.data.tools.visualization import colour_of, decode_thumbnail, draw_box
 
     source = data.examples[image["row"]].image
-    found = decoded(source, MAX_SIDE) if source is not None else None
+    found = decode_thumbnail(source, MAX_SIDE) if source is not None else None
     if found is None:
         return None
     picture, scale = found

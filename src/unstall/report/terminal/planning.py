@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.console import print_clean, print_line, printable
-from unstall.base.formatting import counted, size
+from unstall.base.formatting import format_count, size
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -156,7 +156,7 @@ def summary(plain: dict[str, Any]) -> str:
     """One line, with rich's marks for colour."""
     names = {"error": "errors", "warning": "warnings"}
     told = [
-        f"[{COLOUR[status]}]{counted(count, status, names.get(status, status))}[/]"
+        f"[{COLOUR[status]}]{format_count(count, status, names.get(status, status))}[/]"
         for status, count in plain["counts"].items()
         if count
     ]

@@ -24,12 +24,12 @@ def show_settings(plain: dict[str, Any], out: Console) -> None:
         table.add_row(Text(heading, style="bold"))
         for name in names:
             source = plain["sources"][name]
-            value = Text(printable(shown(plain["settings"][name])), style="dim" if source == "default" else "cyan")
+            value = Text(printable(format_value(plain["settings"][name])), style="dim" if source == "default" else "cyan")
             table.add_row(f"  {name}", value, Text(printable(source), style="dim"))
     print_clean(out, table)
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     return "none" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -59,7 +59,9 @@ def show_suggested(plain: dict[str, Any], out: Console) -> None:
     for name in ("setting", "value", "why"):
         table.add_column(name, no_wrap=name == "setting", overflow="fold")
     for name, value in plain["settings"].items():
-        table.add_row(name, Text(printable(shown(value)), style="cyan"), Text(printable(plain["why"].get(name, "")), style="dim"))
+        table.add_row(
+            name, Text(printable(format_value(value)), style="cyan"), Text(printable(plain["why"].get(name, "")), style="dim")
+        )
     print_clean(out, table)
     named = "" if plain["file"] == CONFIG else f" --config {shlex.quote(plain['file'])}"
     print_line(out, Text(f"{plain['file']} was written. Next: unstall train{named}"))

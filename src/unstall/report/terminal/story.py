@@ -6,9 +6,9 @@ import signal as signals
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.console import grid, print_clean
-from unstall.base.formatting import cleaned, counted, duration, size
+from unstall.base.formatting import clean_text, duration, format_count, size
 from unstall.config.aliases import current_names
-from unstall.report.story.outcome import CLEAR, EVERY_CAUSE, FOUND, QUESTIONS, UNEXPLAINED, UNKNOWN, known_end
+from unstall.report.story.outcome import CLEAR, EVERY_CAUSE, FOUND, QUESTIONS, UNEXPLAINED, UNKNOWN, describe_known_end
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,7 +50,7 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
 
     from unstall.report.story.threads import lines  # which takes its words for times from here
 
-    table, story = grid(), cleaned(story)
+    table, story = grid(), clean_text(story)
     state = story["state"]
     colour = COLOUR.get(state, "bold")
     colour = OUTCOME_COLOUR[UNKNOWN] if colour == OUTCOME_COLOUR[CLEAR] and outcome(story) == UNKNOWN else colour
@@ -61,7 +61,7 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
         table.add_row("verdict", Text(no_verdict(story), style=OUTCOME_COLOUR[outcome(story)]))
     for index, line in enumerate(lines(_threads(story), is_over=bool(story.get("ended")))):
         table.add_row("where" if index == 0 else "", Text(line))
-    for index, line in enumerate(damaged(story)):
+    for index, line in enumerate(describe_damage(story)):
         table.add_row("damaged" if index == 0 else "", Text(line, style="yellow"))
     for index, line in enumerate(since_last_good(story)):
         table.add_row("since" if index == 0 else "", Text(line, style="bold" if index else ""))
@@ -89,12 +89,12 @@ def outcome(story: dict[str, Any]) -> str:
     known = story.get("outcome")
     if known:
         return str(known)
-    return FOUND if story["verdicts"] or known_end(story) else UNKNOWN if story["state"] in UNEXPLAINED else CLEAR
+    return FOUND if story["verdicts"] or describe_known_end(story) else UNKNOWN if story["state"] in UNEXPLAINED else CLEAR
 
 
 def no_verdict(story: dict[str, Any]) -> str:
     """What is said where no cause was found."""
-    if known := known_end(story):
+    if known := describe_known_end(story):
         return known
     seen = ", ".join(story.get("seen") or [])
     if outcome(story) == UNKNOWN:
@@ -121,7 +121,7 @@ def failure_line(failure: dict[str, Any] | None) -> str:
     return f"{words.rstrip('.')}, at {failure['where']}" if failure["where"] else words
 
 
-def damaged(story: dict[str, Any]) -> list[str]:
+def describe_damage(story: dict[str, Any]) -> list[str]:
     """What of its journals could not be read, a line for each file."""
     return [_unread(row) for row in story.get("unread") or []]
 
@@ -130,7 +130,7 @@ def _unread(row: dict[str, Any]) -> str:
     file = f"{row['run']}/{row['file']}" if "run" in row else row["file"]
     if row["why"]:
         return f"{file} could not be read: {row['why']}"
-    lines = counted(row["lines"], "line")
+    lines = format_count(row["lines"], "line")
     return f"{file}: nothing of it could be read, {lines}" if row["is_all"] else f"{file}: {lines} could not be read"
 
 
@@ -176,7 +176,7 @@ def _why_unknown(story: dict[str, Any]) -> str:
 def _describe_end(ended: dict[str, Any], progress: dict[str, Any], is_interrupted: bool) -> str:
     took = f" after {duration(progress['seconds'])}" if progress["seconds"] else ""
     since = f" since step {progress['from_step']:,}" if progress.get("from_step") else ""
-    steps = f", {counted(progress['step'] + 1, 'step')}{since}" if progress["step"] is not None else ""
+    steps = f", {format_count(progress['step'] + 1, 'step')}{since}" if progress["step"] is not None else ""
     if ended["signal"] is not None:
         by = " by Unstall, as asked," if ended["stopped_by_unstall"] else ""
         if is_interrupted and ended["signal"] == signals.SIGINT:
@@ -208,7 +208,9 @@ def not_seen(story: dict[str, Any]) -> list[str]:
     if story["state"] == "unknown":
         return []  # how a run is to be started does not mend its journal
     needed = _needed(story)
-    is_unexplained = not story["verdicts"] and not known_end(story) and story["state"] in {"stuck", "slow", "failed", "killed"}
+    is_unexplained = (
+        not story["verdicts"] and not describe_known_end(story) and story["state"] in {"stuck", "slow", "failed", "killed"}
+    )
     rows = needed or [row for row in story["unknown"] if row["fix"] or is_unexplained]
     return [row["missing"] + (f": {row['fix']}" if row["fix"] else "") for row in rows[:MAX_NOT_SEEN]]
 

@@ -21,7 +21,7 @@ def show_imported(plain: dict[str, Any], out: Console) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("line", "field", "", "as, and why"):
         table.add_column(name, justify="right" if name == "line" else "left", overflow="fold", no_wrap=name in {"line", ""})
-    for (became, told), rows in grouped(plain["fields"]).items():
+    for (became, told), rows in group_fields(plain["fields"]).items():
         names = ", ".join(f"{row['field'].rpartition('.')[2]}: {row['value']}" for row in rows[:NAMES])
         more = f" and {len(rows) - NAMES} more" if len(rows) > NAMES else ""
         table.add_row(
@@ -40,7 +40,7 @@ def show_imported(plain: dict[str, Any], out: Console) -> None:
     print_line(out, Text(f"{first}: unstall train --config {plain['out']}"))
 
 
-def grouped(fields: list[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+def group_fields(fields: list[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Those that are not as they were, by what became of them and why: one reason often holds for many."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in fields:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from unstall.base.console import grid, print_clean
 from unstall.base.formatting import duration
 from unstall.report.story.outcome import CLEAR
-from unstall.report.terminal.story import COLOUR, OUTCOME_COLOUR, add_verdict, damaged
+from unstall.report.terminal.story import COLOUR, OUTCOME_COLOUR, add_verdict, describe_damage
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,7 +38,7 @@ def show(story: dict[str, Any], out: Console) -> None:
         if story["outcome"] == CLEAR:
             words = "nothing wrong among the workers in what could be " + ("read" if story["unread"] else "seen")
         table.add_row("verdict", Text(words, style=OUTCOME_COLOUR[story["outcome"]]))
-    for index, line in enumerate(damaged(story)[:MAX_SHOWN]):
+    for index, line in enumerate(describe_damage(story)[:MAX_SHOWN]):
         table.add_row("damaged" if index == 0 else "", Text(line, style="yellow"))
     for row in story["unknown"][:4] if state in {"stuck", "failed"} and not story["verdicts"] else []:
         table.add_row("not seen", Text(row["missing"], style="dim"))

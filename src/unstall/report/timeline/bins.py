@@ -126,10 +126,10 @@ def _put_together(known: list[float], other: list[float]) -> None:
 
 
 class NamedSeries:
-    """Several series of one plot by name. Beyond `most_names` further names are left out: a plot of fifty lines shows nothing."""
+    """Several series of one plot by name. Beyond `max_names` further names are left out: a plot of fifty lines shows nothing."""
 
-    def __init__(self, most: int, most_names: int) -> None:
-        self._most, self._most_names = most, most_names
+    def __init__(self, most: int, max_names: int) -> None:
+        self._most, self._max_names = most, max_names
         self.series: dict[str, Series] = {}
 
     def add(self, name: str, moment: float, value: Any, greatest: float | None = None) -> None:
@@ -137,7 +137,7 @@ class NamedSeries:
             return
         known = self.series.get(name)
         if known is None:
-            if len(self.series) >= self._most_names:
+            if len(self.series) >= self._max_names:
                 return
             known = self.series[name] = Series(self._most)
         known.add(moment, value, greatest)

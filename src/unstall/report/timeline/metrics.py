@@ -54,5 +54,5 @@ class Numbers:
             line_plot("loss", "Loss", "", self._losses.series, seconds),
             line_plot("figures", "Figures of each epoch", "", self._figures.series, seconds),
             line_plot("gradient_norm", "Gradient norm", "", {"of all weights": self._norm}, seconds),
-            line_plot("rate", "Learning rate", "", {"learning rate": self._rate}, seconds, from_zero=True),
+            line_plot("learning_rate", "Learning rate", "", {"learning rate": self._rate}, seconds, from_zero=True),
         ]

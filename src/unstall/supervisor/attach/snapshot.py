@@ -15,7 +15,7 @@ from typing import Any
 
 import unstall
 from unstall.base.errors import AccessDeniedError, ProcessNotFoundError
-from unstall.base.redact.environment import masked_command
+from unstall.base.redact.environment import redact_command
 from unstall.base.redact.text import register_command, register_variables
 from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.stalls import BUSY_CORES, IDLE_CORES
@@ -141,7 +141,7 @@ def _introduction(pid: int) -> RunStarted:
     register_variables(_variables(pid))  # before anything is told: the secrets of that process are not in our environment
     register_command(command)
     return RunStarted(
-        at=time.time(), mode="attach", command=masked_command(command), folder=folder, pid=pid, version=unstall.__version__
+        at=time.time(), mode="attach", command=redact_command(command), folder=folder, pid=pid, version=unstall.__version__
     )
 
 

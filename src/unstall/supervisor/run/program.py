@@ -14,8 +14,8 @@ from typing import Any
 import unstall
 from unstall.base.console import console
 from unstall.base.errors import UnstallError
-from unstall.base.formatting import cleaned, without_codes
-from unstall.base.redact.environment import masked_command
+from unstall.base.formatting import clean_text, without_codes
+from unstall.base.redact.environment import redact_command
 from unstall.diagnosis.findings import Diagnosis
 from unstall.diagnosis.verdict import Certainty
 from unstall.journal import run_folder
@@ -24,12 +24,12 @@ from unstall.journal.writer import JournalWriter
 from unstall.report import json as json_report
 from unstall.report.story.run import tell
 from unstall.report.terminal import repairs
-from unstall.report.terminal import story as text
+from unstall.report.terminal import story as story_text
 from unstall.supervisor.launch import LaunchedProgram, with_python
 from unstall.supervisor.recorder import Recorder
-from unstall.supervisor.report_writer import keep_record, since_last_good, told_exactly, write_report
+from unstall.supervisor.report_writer import add_exact_sums, keep_record, since_last_good, write_report
 from unstall.supervisor.run.confirm import confirm
-from unstall.supervisor.upload_process import kept_in_bucket
+from unstall.supervisor.upload_process import upload_run
 from unstall.supervisor.watch import TICK_S, Watch
 
 STEADY = 2  # a verdict on a run that moves is told when it has been reached so many times in a row
@@ -57,7 +57,7 @@ def supervise(command: Sequence[str], options: RunOptions) -> int:
         run.remove_if_empty()
         raise
     printer = Printer(run, options)
-    with kept_in_bucket(run, printer.complain):
+    with upload_run(run, printer.complain):
         _watch_to_the_end(launched, watch, printer, run, options)
     return launched.end_as_it_ended()
 
@@ -100,7 +100,7 @@ def start(
     launched = LaunchedProgram(command, run, mask, prints_on_stderr, variables)
     version, folder = unstall.__version__, str(Path.cwd())
     writer.write(
-        RunStarted(at=began, mode=mode, command=masked_command(command), folder=folder, pid=launched.pid, version=version)
+        RunStarted(at=began, mode=mode, command=redact_command(command), folder=folder, pid=launched.pid, version=version)
     )
     recorder = Recorder(run, launched.pid, writer.write, command, folder, os.environ)
     return launched, Watch(run, launched.pid, writer, since=began, recorder=recorder)
@@ -175,7 +175,7 @@ class Printer:
 
     def _final_story(self, watch: Watch, diagnosis: Diagnosis) -> dict[str, Any]:
         """Kept before the page is written, which may fail, and again with the place of the page."""
-        story = told_exactly(watch, tell(watch.journal, diagnosis, self._run.name))
+        story = add_exact_sums(watch, tell(watch.journal, diagnosis, self._run.name))
         self._run.write_story(story)
         self._keep_json(story)
         keep_record(watch)
@@ -193,9 +193,9 @@ class Printer:
             out.print()
             out.rule("[bold]unstall[/bold]", style="dim")
             if repair:
-                repairs.show_newest(cleaned(story), out)
+                repairs.show_newest(clean_text(story), out)
             else:
-                text.show(story, out, summary=summary)
+                story_text.show(story, out, summary=summary)
         except OSError:
             return  # standard error is closed: the story is in the run folder
 

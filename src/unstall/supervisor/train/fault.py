@@ -51,7 +51,7 @@ class WorkerState:
     checkpoints: tuple[int, ...] = ()
     cores: int = 1
     name: str = "The worker"  # in sentences; of several, which
-    is_guest: bool = False  # the first worker is on another machine
+    is_secondary_host: bool = False  # the first worker is on another machine
     helped: frozenset[int] = frozenset()  # attempts of plans after which the run got on
 
     @property
@@ -71,8 +71,8 @@ class WorkerState:
     def has(self, kind: Kind, step: int, happened: str, *evidence: str) -> Fault:
         shown = tuple(evidence[:MAX_EVIDENCE])
         return Fault(
-            kind, step, happened, shown, self.settings, self.journal, self.plans, self.checkpoints, self.cores, self.is_guest,
-            self.helped,
+            kind, step, happened, shown, self.settings, self.journal, self.plans, self.checkpoints, self.cores,
+            self.is_secondary_host, self.helped,
         )  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def fault_of(worker_state: WorkerState, ended: ProcessEnded, step: int, diagnosi
 
 def _killed(worker_state: WorkerState, number: int, step: int, diagnosis: Diagnosis) -> Fault:
     name = _name(number)
-    told = told_by(diagnosis)
+    told = describe_cause(diagnosis)
     if any(finding.cause == Kind.HOST_MEMORY for finding in diagnosis.findings):
         return worker_state.has(
             Kind.HOST_MEMORY,
@@ -200,23 +200,29 @@ def _raised(worker_state: WorkerState, ended: ProcessEnded, step: int, diagnosis
     what = innermost(error.kind, error.message).line if error else f"exit code {ended.exit_code}"
     if any(finding.cause == Kind.HOST_MEMORY for finding in diagnosis.findings):
         return worker_state.has(
-            Kind.HOST_MEMORY, step, f"Host memory ran out{worker_state.beside} in step {step:,}.", what, *told_by(diagnosis)
+            Kind.HOST_MEMORY,
+            step,
+            f"Host memory ran out{worker_state.beside} in step {step:,}.",
+            what,
+            *describe_cause(diagnosis),
         )
     return worker_state.has(
-        Kind.DIED, step, f"{worker_state.name} ended with an error in step {step:,}.", what, *told_by(diagnosis)
+        Kind.DIED, step, f"{worker_state.name} ended with an error in step {step:,}.", what, *describe_cause(diagnosis)
     )
 
 
-def stuck(worker_state: WorkerState, stall: StallBegan | None, step: int, seconds: float, diagnosis: Diagnosis | None) -> Fault:
+def stuck_fault(
+    worker_state: WorkerState, stall: StallBegan | None, step: int, seconds: float, diagnosis: Diagnosis | None
+) -> Fault:
     lasted = LASTED.get(stall.phase, "steps") if stall is not None else ""
     usual = f", where {lasted} took {stall.usual_s:.2g} s" if stall is not None and stall.usual_s else ""
     what = "The training" if worker_state.is_alone else worker_state.name
     return worker_state.has(
-        Kind.STUCK, step, f"{what} stood still for {seconds:.0f} s in step {step:,}{usual}.", *told_by(diagnosis)
+        Kind.STUCK, step, f"{what} stood still for {seconds:.0f} s in step {step:,}{usual}.", *describe_cause(diagnosis)
     )
 
 
-def told_by(diagnosis: Diagnosis | None) -> list[str]:
+def describe_cause(diagnosis: Diagnosis | None) -> list[str]:
     """What the watching half has to say: the cause that stands first, with its evidence."""
     root = diagnosis.root if diagnosis is not None else None
     if root is None:
@@ -272,9 +278,9 @@ def treat(fault: Fault) -> Plan | NoRemedy:
     return NoRemedy(f"no remedy is left{tried}")
 
 
-def made_in_vain(fault: Fault, chosen: Plan, verified: frozenset[int]) -> PlanMade | None:
+def find_ineffective_plan(fault: Fault, chosen: Plan, verified: frozenset[int]) -> PlanMade | None:
     """The newest plan for this kind of fault, if it did not help and its remedy says that it is then to be undone."""
     last = next(iter(reversed(fault.before())), None)
     if last is None or last.remedy == chosen.remedy or last.attempt in verified or not last.change:
         return None
-    return last if remedies.REMEDIES.module(last.remedy).UNDONE_IF_IN_VAIN else None
+    return last if remedies.REMEDIES.module(last.remedy).UNDO_IF_INEFFECTIVE else None

@@ -78,7 +78,7 @@ class PreemptionListener:
         etag, value = "", ""
         while not self._ended.is_set() and self.came is None:
             try:
-                before, (etag, value) = value, asked(address, what, etag)
+                before, (etag, value) = value, ask_server(address, what, etag)
             except (OSError, http.client.HTTPException, ValueError):
                 self._ended.wait(PAUSE_S)
                 continue
@@ -86,7 +86,7 @@ class PreemptionListener:
                 self.came = PreemptionNotice(address, what)
 
 
-def asked(address: str, what: str, etag: str) -> tuple[str, str]:
+def ask_server(address: str, what: str, etag: str) -> tuple[str, str]:
     """The value and its mark; with the mark of the last one it waits until there is another, or its time is up."""
     waiting = f"?wait_for_change=true&last_etag={etag}&timeout_sec={HANGS_S:.0f}" if etag else ""
     connection = http.client.HTTPConnection(address, timeout=HANGS_S + LATE_S)

@@ -21,7 +21,7 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.remedies.plan import Fault, Kind, step_reached, wait_share
-from unstall.supervisor.train.fault import WorkerState, told_by
+from unstall.supervisor.train.fault import WorkerState, describe_cause
 
 # --- a stall ---
 
@@ -77,7 +77,7 @@ TIMES_COST = 3.0  # the time to be gained, against what a restart costs
 RECENT_GROUPS = 60
 
 
-def starving(worker_state: WorkerState, diagnosis: Diagnosis) -> Fault | None:
+def find_starvation(worker_state: WorkerState, diagnosis: Diagnosis) -> Fault | None:
     """Found by the watching half, steady, with enough of the run left for a restart to be worth it."""
     found = next((each.found for each in diagnosis.findings if each.cause == Kind.STARVED), None)
     if found is None or found.certainty < Certainty.LIKELY:
@@ -88,7 +88,7 @@ def starving(worker_state: WorkerState, diagnosis: Diagnosis) -> Fault | None:
         return None
     step = step_reached(worker_state.journal)
     happened = f"Steps wait for their input for {share:.0%} of the time, up to step {step:,}."
-    return worker_state.has(Kind.STARVED, step, happened, f"about {left_s / 60:.0f} min are left", *told_by(diagnosis))
+    return worker_state.has(Kind.STARVED, step, happened, f"about {left_s / 60:.0f} min are left", *describe_cause(diagnosis))
 
 
 def seconds_left(journal: Journal, groups: list[StepsEnded]) -> float | None:

@@ -20,7 +20,7 @@ from unstall.journal.events import PlanMade
 from unstall.journal.run_folder import KEPT_IN, RunFolder
 from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Kind, Verb
-from unstall.storage import is_bucket, located, run_lookup
+from unstall.storage import is_bucket, resolve_path, run_lookup
 
 REMEDIES = {"precision": "use_bfloat16", "remat": "enable_remat", "micro_batch_size": "shrink_micro_batch"}
 
@@ -46,7 +46,7 @@ def sources_of(run: RunFolder, settings: Settings) -> dict[str, str]:
     return {**{name: "the run" for name, value in values.items() if value != usual[name]}, **of_repairs}
 
 
-def going_on_with(name: str, options: Mapping[str, Any]) -> tuple[RunFolder, Settings]:
+def load_resumed(name: str, options: Mapping[str, Any]) -> tuple[RunFolder, Settings]:
     """A run that was begun by `unstall train`, and its settings with what was asked to be other."""
     run = _found(name)
     before = from_stored(run.read_settings(), f"{run.settings_path}: ")
@@ -56,9 +56,9 @@ def going_on_with(name: str, options: Mapping[str, Any]) -> tuple[RunFolder, Set
 def _found(name: str) -> RunFolder:
     """A folder that holds settings is a run, even where its journal was lost. `last` is the last that `unstall train` began."""
     if is_bucket(name):
-        from unstall.storage.download import fetched_run
+        from unstall.storage.download import fetch_run
 
-        return fetched_run(name, with_checkpoint=True)
+        return fetch_run(name, with_checkpoint=True)
     folder = Path(name)
     run_folder.refuse_unreadable(folder)
     if RunFolder(folder).settings_path.is_file():
@@ -71,15 +71,15 @@ def _found(name: str) -> RunFolder:
 
 def _with_checkpoint(run: RunFolder) -> RunFolder:
     """Of a run that is kept in a bucket: another machine may have taken it further, or what is here is a copy to look at."""
-    from unstall.storage.download import fetched_run
+    from unstall.storage.download import fetch_run
 
     try:
-        return fetched_run(run.bucket, with_checkpoint=True)
+        return fetch_run(run.bucket, with_checkpoint=True)
     except RunNotFoundError:
         return run  # nothing of it has come there yet
 
 
-def planned_changes(found: Mapping[str, Any]) -> dict[str, Any]:
+def read_planned_changes(found: Mapping[str, Any]) -> dict[str, Any]:
     """What the preflight's plan of memory changes, so that a step fits."""
     planned = [check for check in found["checks"] if check["check"] == "memory_plan" and check["status"] == "warning"]
     return dict(planned[0]["facts"].get("changes", {})) if planned else {}
@@ -113,7 +113,7 @@ def begin(settings: Settings, run: RunFolder | None, out: str | None, changes: M
     return run
 
 
-def begin_as_guest(settings: Settings, place: str | None, worker: int) -> RunFolder:
+def join_run(settings: Settings, place: str | None, worker: int) -> RunFolder:
     """Of a run whose first worker is on another machine, which begins it or goes on with it there: here is only a place for this
     machine's journal. What all agree on comes from the first worker, and so does the state.
 
@@ -141,7 +141,7 @@ def _reserve(run: RunFolder) -> None:
         return
     from unstall.storage.bucket_path import BucketPath
 
-    path = located(run.bucket) / run.settings_path.name
+    path = resolve_path(run.bucket) / run.settings_path.name
     assert isinstance(path, BucketPath)
     try:
         path.write_new(run.settings_path.read_bytes())
@@ -178,12 +178,12 @@ def _made(out: str) -> RunFolder:
 def holds_run(out: str) -> bool:
     """Whether a run was begun there; in a bucket, by any machine."""
     if is_bucket(out):
-        return (located(out) / RunFolder(Path()).settings_path.name).is_file()
+        return (resolve_path(out) / RunFolder(Path()).settings_path.name).is_file()
     return RunFolder(Path(out)).settings_path.exists()
 
 
 def _refuse_taken(out: str) -> None:
-    folder = located(out)  # refuses what cannot be a path
+    folder = resolve_path(out)  # refuses what cannot be a path
     if holds_run(out):
         raise InvalidInputError(f"'{out}' holds a run already. Go on with it: unstall train --resume {shlex.quote(out)}")
     if folder.exists() and (not folder.is_dir() or any(each.name != run_folder.WORKERS for each in folder.iterdir())):

@@ -23,17 +23,17 @@ from unstall.journal.lock import alone_with
 from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb
-from unstall.remedies.shrink_micro_batch import fitting_divisor
+from unstall.remedies.shrink_micro_batch import find_divisor
 from unstall.report import json as json_report
 from unstall.supervisor.launch import LaunchedProgram
 from unstall.supervisor.run.program import Printer, RunOptions, show_on_board, start
 from unstall.supervisor.train import batch_size_cache, checkpoints
-from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, made_in_vain, treat
+from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, find_ineffective_plan, treat
 from unstall.supervisor.train.preemption import PreemptionListener
 from unstall.supervisor.train.setup import PreservedFolder
 from unstall.supervisor.train.worker_group import WorkerGroup
 from unstall.supervisor.train.worker_monitor import WorkerMonitor
-from unstall.supervisor.upload_process import kept_in_bucket
+from unstall.supervisor.upload_process import upload_run
 from unstall.supervisor.watch import TICK_S
 from unstall.training.distributed import engines
 from unstall.training.distributed.process_env import ProcessEnv
@@ -57,7 +57,7 @@ def train(run: RunFolder, options: RunOptions, worker: Sequence[str] = WORKER) -
         training_run = TrainingRun(run, own, options, settings, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
         training_run.begin_with_what_fits()
         with (
-            kept_in_bucket(run if first.is_first else own, training_run.printer.complain) as kept,
+            upload_run(run if first.is_first else own, training_run.printer.complain) as kept,
             training_run.notice.listened_to(),
         ):
             code = _trained(training_run)
@@ -95,7 +95,7 @@ class TrainingRun:
         self.plans: list[PlanMade] = []  # of this call: whoever resumes a run gives it new chances
         self.pending: list[PendingPlan] = []
         self.verified: set[int] = set()
-        self._is_guest = False
+        self._is_secondary_host = False
         self.printer = Printer(own, options)
         self._writer = JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
         self._mask: set[int] | None = None
@@ -108,7 +108,7 @@ class TrainingRun:
     def start_workers(self) -> WorkerGroup:
         """Those that this machine has of the run; an engine may say others, or another place to meet, each time."""
         who = engines.process_envs(os.environ, self.settings.num_workers)
-        self._is_guest = not who[0].is_first
+        self._is_secondary_host = not who[0].is_first
         self._folder.of_workers = [self.run.of_worker(each.worker).path for each in who]
         return WorkerGroup(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
 
@@ -134,7 +134,7 @@ class TrainingRun:
         saved = tuple(checkpoints.steps(self.run))
         name = monitor.who.words[0].upper() + monitor.who.words[1:]
         journal, helped = monitor.watch.journal, frozenset(self.verified)
-        return WorkerState(self.settings, journal, tuple(self.plans), saved, cores, name, self._is_guest, helped)
+        return WorkerState(self.settings, journal, tuple(self.plans), saved, cores, name, self._is_secondary_host, helped)
 
     # --- treating it ---
 
@@ -147,9 +147,9 @@ class TrainingRun:
         if isinstance(chosen, NoRemedy):
             self._give_up(worker_group.lead, fault, chosen)
             return False
-        vain = made_in_vain(fault, chosen, frozenset(self.verified))
-        if vain is not None:
-            self._undo(vain)
+        ineffective = find_ineffective_plan(fault, chosen, frozenset(self.verified))
+        if ineffective is not None:
+            self._undo(ineffective)
             chosen = _made_again(chosen, self.settings)
         self._carry_out(chosen)
         self._tell(worker_group.lead, fault, chosen)
@@ -240,7 +240,7 @@ class TrainingRun:
         """A size that an earlier run found out at the cost of a crash is not found out again."""
         fits = batch_size_cache.recall(self.settings, self._machine)
         now = self.settings.at_once
-        smaller = fitting_divisor(self.settings.batch_share, fits) if fits else None
+        smaller = find_divisor(self.settings.batch_share, fits) if fits else None
         if smaller is None or smaller >= now or checkpoints.steps(self.run) or self.settings.max_restarts == 0:
             return
         undo = {"micro_batch_size": self.settings.micro_batch_size}

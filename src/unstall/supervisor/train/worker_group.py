@@ -24,7 +24,7 @@ from unstall.journal.stack_frames import main_thread, python_frames
 from unstall.remedies.plan import Fault, Kind
 from unstall.supervisor.launch import wait_for_any
 from unstall.supervisor.train import stragglers
-from unstall.supervisor.train.fault import MAX_EVIDENCE, WorkerState, stuck, without_others
+from unstall.supervisor.train.fault import MAX_EVIDENCE, WorkerState, stuck_fault, without_others
 from unstall.supervisor.train.restart_triggers import MIN_BUSY_STALL_S
 from unstall.supervisor.train.stragglers import SilenceMonitor, SlownessMonitor, SlowWorker
 from unstall.supervisor.train.worker_monitor import HUNG_ENDS_S, WorkerMonitor
@@ -150,12 +150,12 @@ class WorkerGroup:
         if self._named is not None or len(running) < len(self.monitors):
             return
         looks = [_look_at(monitor) for monitor in running]
-        named = blocker.stopped(looks)
+        named = blocker.find_stopped(looks)
         is_sure = self._is_stopped_for_good(named)
         if not is_sure:
             named = None
             if any(monitor.watch.stall is not None and monitor.watch.has_samples for monitor in running):
-                named = blocker.held_up_by(looks)
+                named = blocker.find_awaited(looks)
         if named is None:
             return
         self._named = named
@@ -201,7 +201,7 @@ class WorkerGroup:
         worker_state = self._training_run.worker_state(monitor)
         if self._named is None:
             worker_state = replace(worker_state, name=WorkerState.name)
-        fault = stuck(worker_state, monitor.watch.stall, monitor.step(), silent_s, monitor.watch.diagnosis)
+        fault = stuck_fault(worker_state, monitor.watch.stall, monitor.step(), silent_s, monitor.watch.diagnosis)
         if self._named is not None:
             stood = [f"it stood at {' < '.join(_stack_of(monitor)[:SHOWN_FRAMES])}"] if _stack_of(monitor) else []
             fault = replace(fault, evidence=(self._named.why, *stood, *fault.evidence)[:MAX_EVIDENCE])

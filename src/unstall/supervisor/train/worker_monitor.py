@@ -19,7 +19,7 @@ from unstall.journal.events import (
 from unstall.remedies.plan import Fault, Plan, step_reached
 from unstall.supervisor.launch import LaunchedProgram
 from unstall.supervisor.train import restart_triggers
-from unstall.supervisor.train.fault import stuck, treat
+from unstall.supervisor.train.fault import stuck_fault, treat
 from unstall.supervisor.watch import Watch
 from unstall.training.distributed.process_env import ProcessEnv
 
@@ -133,7 +133,9 @@ class WorkerMonitor:
         seconds = time.time() - stall.since
         if restart_triggers.is_hung(self.watch.journal, stall, seconds) and not self.waits_for_others(self):
             self._diagnosis = self.watch.examine()
-            self._stop(stuck(self._training_run.worker_state(self), stall, self.step(), seconds, self._diagnosis), HUNG_ENDS_S)
+            self._stop(
+                stuck_fault(self._training_run.worker_state(self), stall, self.step(), seconds, self._diagnosis), HUNG_ENDS_S
+            )
 
     def _end_if_it_pays(self, diagnosis: Diagnosis | None) -> None:
         if self.stopped_for is not None or diagnosis is None or self.watch.stall is not None:
@@ -143,7 +145,7 @@ class WorkerMonitor:
         if full is not None and isinstance(treat(full), Plan):
             self._stop(full, RESTART_SAVES_S)
             return
-        starving = restart_triggers.starving(worker_state, diagnosis)
+        starving = restart_triggers.find_starvation(worker_state, diagnosis)
         if starving is None or not isinstance(treat(starving), Plan):
             self._waiting = None
         elif self._waiting is None:

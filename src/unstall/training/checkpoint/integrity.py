@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.formatting import counted
+from unstall.base.formatting import format_count
 from unstall.config.settings import as_plain, from_stored
 from unstall.journal.run_folder import RunFolder
 
@@ -133,7 +133,7 @@ def _kept(run: RunFolder) -> list[str]:
         epochs = len(run.history_path.read_text(encoding="utf-8").splitlines()) - 1
     except (OSError, ValueError):
         return kept
-    return [*kept, f"{run.history_path.name} ({counted(epochs, 'epoch')})"]
+    return [*kept, f"{run.history_path.name} ({format_count(epochs, 'epoch')})"]
 
 
 def _new_run(run: RunFolder, weights: Path | None) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.formatting import counted, some
+from unstall.base.formatting import format_count, some
 from unstall.training.checkpoint.integrity import POSITION
 
 if TYPE_CHECKING:
@@ -18,20 +18,20 @@ DATA = "data"  # of a checkpoint's position
 FIX = "give it the same classes in the same order, or learn the others in a new run (--weights RUN/best.safetensors)"
 
 
-def told(learned: TrainValData) -> dict[str, Any]:
+def describe_data(learned: TrainValData) -> dict[str, Any]:
     return {"classes": list(learned.classes), "examples": len(learned.train.examples)}
 
 
 def refuse_other_classes(position: dict[str, Any], learned: TrainValData) -> str:
     """What was learned under one name must not go on under another. Gives what is to be said of other images; else nothing."""
-    before, now = position.get(DATA), told(learned)
+    before, now = position.get(DATA), describe_data(learned)
     if before is None:  # a checkpoint of an older version
         return ""
     if before["classes"] != now["classes"]:
         raise InvalidInputError(f"data: {other_classes(before['classes'], now['classes'])}. Expected the same. To do: {FIX}.")
     if before["examples"] == now["examples"]:
         return ""
-    images = counted(now["examples"], "image")
+    images = format_count(now["examples"], "image")
     return f"The data has changed: {images} to learn from, where there were {before['examples']:,} before."
 
 
@@ -50,4 +50,4 @@ def classes_at_start(checkpoints: Path) -> list[str] | None:
 
 
 def _named(classes: Sequence[str]) -> str:
-    return f"{counted(len(classes), 'class', 'classes')} ({some(classes)})"
+    return f"{format_count(len(classes), 'class', 'classes')} ({some(classes)})"

@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 from unstall.journal.events import CheckpointCompleted, CheckpointFailed, CheckpointRefused
 from unstall.training.checkpoint import files, integrity
-from unstall.training.checkpoint import integrity as damaged_checkpoints
 from unstall.training.checkpoint.files import Arrays
 from unstall.training.checkpoint.integrity import AllDamaged, Damaged, step_of
 from unstall.training.loop.instrumentation import tell
@@ -64,7 +63,7 @@ class Checkpoints:
 
     def paths(self) -> list[Path]:
         """The complete ones, the newest first; nothing is read."""
-        return damaged_checkpoints.paths(self._folder)
+        return integrity.paths(self._folder)
 
     # --- reading ---
 

@@ -95,12 +95,12 @@ class Collectives:
         except (RuntimeError, ValueError, OSError):
             return  # what carried the messages is gone, and with it whoever would have read this one
 
-    def part(self, most_s: float = PARTS_WITHIN_S) -> None:
+    def part(self, max_s: float = PARTS_WITHIN_S) -> None:
         """When all workers end at the same step: the others wait until worker 0 has saved, too. They do not wait longer than
-        `most_s`, as worker 0 may be lost. Worker 0 itself then leaves by `leave_last`."""
+        `max_s`, as worker 0 may be lost. Worker 0 itself then leaves by `leave_last`."""
         if self._channel is None:
             return
-        until = time.monotonic() + most_s
+        until = time.monotonic() + max_s
         try:
             if self.is_first:
                 self._channel.put(PARTING, b"")
@@ -109,11 +109,11 @@ class Collectives:
         except (RuntimeError, ValueError, OSError):
             return  # what carried the messages is gone
 
-    def leave_last(self, most_s: float = PARTS_WITHIN_S) -> None:
+    def leave_last(self, max_s: float = PARTS_WITHIN_S) -> None:
         """Worker 0 waits until the processes of the others have ended, because it hosts the service that the framework connects
-        them by: a process that loses that connection is aborted by the framework. Returns after `most_s` at the latest."""
+        them by: a process that loses that connection is aborted by the framework. Returns after `max_s` at the latest."""
         if self.heartbeat is not None and self.is_first:
-            self.heartbeat.wait_until_all_are_gone(most_s)
+            self.heartbeat.wait_until_all_are_gone(max_s)
 
     # --- messages ---
 

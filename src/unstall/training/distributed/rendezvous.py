@@ -74,9 +74,9 @@ class Clock:
 Waiting = Callable[[WaitStatus], None]  # called now and then; what it raises ends the waiting
 
 
-def meet(who: ProcessEnv, card: Card, agree: Agree, waiting: Waiting, most_wait_s: float = MAX_WAIT_S) -> RendezvousResult:
-    meeting = _Host(who, card, agree) if who.is_first else _Joiner(who, card)
-    return meeting.meet(waiting, time.monotonic(), most_wait_s)
+def meet(who: ProcessEnv, card: Card, agree: Agree, waiting: Waiting, max_wait_s: float = MAX_WAIT_S) -> RendezvousResult:
+    participant = _Host(who, card, agree) if who.is_first else _Joiner(who, card)
+    return participant.meet(waiting, time.monotonic(), max_wait_s)
 
 
 def is_loopback(address: str) -> bool:
@@ -105,7 +105,7 @@ class _Host:
         self._came: dict[int, _Arrival] = {}  # by file descriptor
         self._selector = selectors.DefaultSelector()
 
-    def meet(self, waiting: Waiting, began: float, most_wait_s: float) -> RendezvousResult:
+    def meet(self, waiting: Waiting, began: float, max_wait_s: float) -> RendezvousResult:
         host, port = port_of(self._who)
         try:
             listener = _listening(host, port)
@@ -119,7 +119,7 @@ class _Host:
             self._selector.register(listener, selectors.EVENT_READ)
             while missing := self.missing():
                 waited = time.monotonic() - began
-                if waited > most_wait_s:
+                if waited > max_wait_s:
                     raise PeersLost(f"after {waited:.0f} s these have not come: {_listed(missing)} of {self._who.workers}")
                 waiting(WaitStatus(waited, missing))
                 self._look(listener)
@@ -169,14 +169,16 @@ class _Host:
         return None
 
     def _why_not(self, number: int, hello: Card) -> str:
-        guest = f"worker {number} (process {hello['pid']} on {hello['host']})"
+        joiner = f"worker {number} (process {hello['pid']} on {hello['host']})"
         if hello["of"] != self._who.workers or not 0 < number < self._who.workers:
-            return f"{guest} is one of {hello['of']}; expected a number from 1 to {self._who.workers - 1} of {self._who.workers}."
+            return (
+                f"{joiner} is one of {hello['of']}; expected a number from 1 to {self._who.workers - 1} of {self._who.workers}."
+            )
         twin = next((came.hello for came in self._came.values() if came.hello.get("worker") == number), None)
         if twin is not None and not _is_next_life(twin, hello):
-            return f"{guest} is there twice: also as process {twin['pid']} on {twin['host']}."
-        difference = differing(self._card["same"], hello["card"]["same"])
-        return f"{guest} differs from worker 0: {difference}." if difference else ""
+            return f"{joiner} is there twice: also as process {twin['pid']} on {twin['host']}."
+        difference = find_difference(self._card["same"], hello["card"]["same"])
+        return f"{joiner} differs from worker 0: {difference}." if difference else ""
 
     def _refuse_all(self, why: str) -> None:
         for came in self._came.values():
@@ -189,17 +191,17 @@ class _Host:
         came.connection.close()
 
     def _go(self, began: float) -> RendezvousResult:
-        guests = sorted((came for came in self._came.values() if came.hello), key=lambda came: int(came.hello["worker"]))
-        hosts = (socket.gethostname(), *(str(came.hello["host"]) for came in guests))
-        address = str(guests[0].connection.getsockname()[0]).removeprefix("::ffff:")
-        agreed = self._agree([self._card, *(came.hello["card"] for came in guests)])
-        for came in guests:
+        joiners = sorted((came for came in self._came.values() if came.hello), key=lambda came: int(came.hello["worker"]))
+        hosts = (socket.gethostname(), *(str(came.hello["host"]) for came in joiners))
+        address = str(joiners[0].connection.getsockname()[0]).removeprefix("::ffff:")
+        agreed = self._agree([self._card, *(came.hello["card"] for came in joiners)])
+        for came in joiners:
             _send(came.connection, {"go": hosts, "agreed": agreed, "clock": [came.heard_at, time.time()]})
         at = time.time()
         for came in self._came.values():
             if not came.hello:
                 came.connection.close()
-        connections = {int(came.hello["worker"]): came.connection for came in guests}
+        connections = {int(came.hello["worker"]): came.connection for came in joiners}
         return RendezvousResult(hosts, address, time.monotonic() - began, at, agreed, connections)
 
 
@@ -228,12 +230,12 @@ class _Joiner:
             "started_by": os.getppid(),
         }  # fmt: skip
 
-    def meet(self, waiting: Waiting, began: float, most_wait_s: float) -> RendezvousResult:
+    def meet(self, waiting: Waiting, began: float, max_wait_s: float) -> RendezvousResult:
         why = ""
-        while (waited := time.monotonic() - began) <= most_wait_s:
+        while (waited := time.monotonic() - began) <= max_wait_s:
             waiting(WaitStatus(waited, (0,) if why else (), why))
             try:
-                met = self._asked(waiting, began, most_wait_s)
+                met = self._asked(waiting, began, max_wait_s)
             except OSError as error:  # not there yet, not to be found by its name, or gone while it was waited for
                 why = error.strerror or str(error)
                 time.sleep(TRY_AGAIN_S)
@@ -243,28 +245,28 @@ class _Joiner:
             why = "it ended while the others were waited for"
             time.sleep(TRY_AGAIN_S)
         reason = f"worker 0 cannot be reached at {self._who.coordinator}: {why}" if why else "not all have come"
-        raise PeersLost(f"after {most_wait_s:.0f} s {reason}")
+        raise PeersLost(f"after {max_wait_s:.0f} s {reason}")
 
-    def _asked(self, waiting: Waiting, began: float, most_wait_s: float) -> RendezvousResult | None:
+    def _asked(self, waiting: Waiting, began: float, max_wait_s: float) -> RendezvousResult | None:
         """None: worker 0 went away."""
         connection = socket.create_connection(port_of(self._who), timeout=5.0)
         met = None
         try:
             if connection.getsockname() != connection.getpeername():  # nobody listens yet, and we were lent the very same port
-                met = self._answered(connection, waiting, began, most_wait_s)
+                met = self._answered(connection, waiting, began, max_wait_s)
         finally:
             if met is None:
                 connection.close()
         return met
 
-    def _answered(self, connection: socket.socket, waiting: Waiting, began: float, most_wait_s: float) -> RendezvousResult | None:
+    def _answered(self, connection: socket.socket, waiting: Waiting, began: float, max_wait_s: float) -> RendezvousResult | None:
         asked_at = time.time()
         _send(connection, self._hello)
         connection.settimeout(LOOK_EVERY_S)
         said = b""
         while b"\n" not in said:
             waited = time.monotonic() - began
-            if waited > most_wait_s:
+            if waited > max_wait_s:
                 raise PeersLost(f"after {waited:.0f} s not all have come")
             waiting(WaitStatus(waited, ()))
             try:
@@ -298,7 +300,7 @@ def _clock(asked_at: float, there: list[float] | None, answered_at: float) -> Cl
 # --- what both do ---
 
 
-def differing(ours: Card, theirs: Card) -> str:
+def find_difference(ours: Card, theirs: Card) -> str:
     """The first thing that is not the same, in words; empty: nothing."""
     for name in {**ours, **theirs}:
         if ours.get(name) != theirs.get(name):

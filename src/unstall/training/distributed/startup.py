@@ -11,7 +11,7 @@ from unstall.base.exit_codes import OTHERS_LOST
 from unstall.base.processes import end_with_parent
 from unstall.config.settings import Settings, as_plain, changed
 from unstall.journal.events import OthersLost, OthersMissed, WorkerJoined, WorkersAwaited
-from unstall.probe import startup as probing
+from unstall.probe import startup as probe_startup
 from unstall.probe.core import probe
 from unstall.training.distributed import backend, rendezvous
 from unstall.training.distributed.collectives import Collectives
@@ -31,13 +31,13 @@ OWN = (
 )  # fmt: skip
 
 
-def joined(who: ProcessEnv, settings: Settings, interruption: Interruption) -> tuple[Collectives, Settings]:
+def join_workers(who: ProcessEnv, settings: Settings, interruption: Interruption) -> tuple[Collectives, Settings]:
     """And the settings that all have agreed on. In the main thread, before the backend starts."""
     if who.is_alone:
         return Collectives(who), settings
     end_with_parent()
     backend.load()
-    met = rendezvous.meet(who, card(settings), agreed, WaitReporter(who))
+    met = rendezvous.meet(who, card(settings), agree_on_settings, WaitReporter(who))
     watched = SilenceReporter(who, met)
     heartbeat = Heartbeat(who.worker, met.connections, watched, instrumentation.steps_done).start()
     channel = backend.join(who, met)
@@ -91,7 +91,7 @@ class SilenceReporter:
         say(f"unstall: [worker {self._who.worker}] {error}")
         current = probe.current()
         if current is not None:
-            probing.ended(current)
+            probe_startup.end(current)
         os._exit(OTHERS_LOST)
 
 
@@ -101,7 +101,7 @@ def card(settings: Settings) -> dict[str, Any]:
     return {"same": versions, "settings": as_plain(settings)}
 
 
-def agreed(cards: list[dict[str, Any]]) -> dict[str, Any]:
+def agree_on_settings(cards: list[dict[str, Any]]) -> dict[str, Any]:
     """The settings for all: those of worker 0, where plans may have changed them, but for what is each machine's own. No worker
     computes more images at once than any other can."""
     settings = {name: value for name, value in cards[0]["settings"].items() if name not in OWN}

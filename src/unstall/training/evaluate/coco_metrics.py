@@ -62,7 +62,7 @@ def score(truths: Sequence[Truth], answers: Sequence[Answer], classes: int, prog
     for place, (truth, answer) in enumerate(zip(truths, answers, strict=True)):
         for number in np.union1d(truth.classes, answer.classes).tolist():
             if 0 <= number < classes:
-                pair = matched(truth, answer, number)
+                pair = match_class(truth, answer, number)
                 if pair is not None:
                     of_class[number].append(pair)
         if progress is not None:
@@ -161,7 +161,7 @@ class MatchResult:
     objects: Integers  # (areas,) that are to be found
 
 
-def matched(truth: Truth, answer: Answer, number: int) -> MatchResult | None:
+def match_class(truth: Truth, answer: Answer, number: int) -> MatchResult | None:
     """None where the class is neither there nor found."""
     here, found = np.flatnonzero(truth.classes == number), np.flatnonzero(answer.classes == number)
     if not len(here) and not len(found):

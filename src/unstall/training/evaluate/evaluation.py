@@ -69,10 +69,10 @@ def evaluate(
 ) -> Evaluation:
     """`class_names` are the detector's; without them its classes are those of the data set, in their order."""
     class_map(model.detector, class_names, data)  # refuses at once what does not fit
-    return judged(model.detector, data, class_names, detected(model, data, batch_size, progress), progress)
+    return evaluate_detections(model.detector, data, class_names, detect_all(model, data, batch_size, progress), progress)
 
 
-def detected(model: InferenceModel, data: DataSet, batch_size: int, progress: Progress | None = None) -> DataSetDetections:
+def detect_all(model: InferenceModel, data: DataSet, batch_size: int, progress: Progress | None = None) -> DataSetDetections:
     """What is found in each of the images."""
     pipeline = pipeline_for(model.detector, data, batch_size)
     by_row: dict[int, ImageDetections] = {}
@@ -83,7 +83,7 @@ def detected(model: InferenceModel, data: DataSet, batch_size: int, progress: Pr
     return DataSetDetections(by_row, pipeline.skipped.by_name)
 
 
-def judged(
+def evaluate_detections(
     detector: Detector, data: DataSet, class_names: Sequence[str], found: DataSetDetections, progress: Progress | None = None
 ) -> Evaluation:
     to_data = class_map(detector, class_names, data)

@@ -52,10 +52,10 @@ def detections(model: InferenceModel, pipeline: Pipeline) -> Iterator[tuple[int,
             outputs = {name: keras.ops.convert_to_numpy(values) for name, values in raw.items()}
             for place, row in enumerate(batch.rows.tolist()):
                 if row >= 0:
-                    yield row, found_at(batch, place, outputs)
+                    yield row, detections_at(batch, place, outputs)
 
 
-def found_at(batch: Batch, place: int, outputs: dict[str, np.ndarray]) -> ImageDetections:
+def detections_at(batch: Batch, place: int, outputs: dict[str, np.ndarray]) -> ImageDetections:
     """Boxes that reach into the padding are cut at the image; what lies beside it altogether is left out."""
     is_used = outputs["classes"][place] >= 0
     boxes = batch.boxes_of_image(place, outputs["boxes"][place][is_used])

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unstall.data.example import DataSet, Example, Floats
-from unstall.data.tools.visualization import GROUND, chosen, colour_of, decoded, draw_box, save
+from unstall.data.tools.visualization import GROUND, choose_rows, colour_of, decode_thumbnail, draw_box, save
 from unstall.training.evaluate.detections import ImageDetections
 from unstall.training.evaluate.inference import InferenceModel, detections, pipeline_for
 
@@ -28,7 +28,7 @@ class Picture(NamedTuple):
 
 def pictures(model: InferenceModel, data: DataSet, class_names: Sequence[str], batch_size: int, most: int = MAX) -> list[Picture]:
     """The same images each time. `class_names` are the detector's; the data set's may be others."""
-    some = replace(data, examples=[data.examples[row] for row in chosen(data, most, seed=0)])
+    some = replace(data, examples=[data.examples[row] for row in choose_rows(data, most, seed=0)])
     found = dict(detections(model, pipeline_for(model.detector, some, batch_size)))
     drawn = (_beside(some.examples[row], data.classes, found[row], class_names) for row in sorted(found))
     return [picture for picture in drawn if picture is not None]
@@ -69,7 +69,7 @@ def _beside(example: Example, classes: Sequence[str], found: ImageDetections, cl
 def _drawn(example: Example, boxes: Floats, numbers: Sequence[int], labels: Sequence[str]) -> Any:
     from PIL import ImageDraw
 
-    opened = decoded(example.image, SIDE, (example.width, example.height)) if example.image is not None else None
+    opened = decode_thumbnail(example.image, SIDE, (example.width, example.height)) if example.image is not None else None
     if opened is None:
         return None
     image, scale = opened

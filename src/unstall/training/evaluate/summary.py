@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.console import print_clean, print_line, printable
-from unstall.base.formatting import counted, short
+from unstall.base.formatting import format_count, short
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,7 +52,7 @@ def show_score(plain: dict[str, Any], out: Console) -> None:
     if plain["classes_unknown_to_the_detector"]:
         unknown = ", ".join(plain["classes_unknown_to_the_detector"])
         print_line(out, Text(printable(f"the detector does not know: {unknown}")))
-    print_line(out, Text(f"{counted(plain['images'], 'image')} of {plain['data']}, on {plain['backend']}"))
+    print_line(out, Text(f"{format_count(plain['images'], 'image')} of {plain['data']}, on {plain['backend']}"))
 
 
 def number(value: float | None) -> str:

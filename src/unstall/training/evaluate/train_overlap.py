@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.formatting import counted
+from unstall.base.formatting import format_count
 from unstall.base.private_files import write_whole
 from unstall.config.settings import Settings
 from unstall.data.example import DataSet, Example, ImageSource
@@ -76,7 +76,7 @@ class Overlap:
     others: list[int]  # that the training knows nothing of
 
 
-def described_by(stored: dict[str, Any] | None) -> TrainingImages | None:
+def read_training_images(stored: dict[str, Any] | None) -> TrainingImages | None:
     """What a weights file says; None: it says nothing of it, or nothing that can be read."""
     if not stored:
         return None
@@ -87,7 +87,7 @@ def described_by(stored: dict[str, Any] | None) -> TrainingImages | None:
     return TrainingImages(train, held_out, {name: value for name, value in stored.items() if name not in {"train", "held_out"}})
 
 
-def told(settings: Settings, learned: TrainValData) -> TrainingImages:
+def describe_training_images(settings: Settings, learned: TrainValData) -> TrainingImages:
     """Of a run. The images' files are looked at: seconds for a hundred thousand of them on a disk."""
     held = learned.validation.examples if learned.validation is not None else ()
     inherited = _inherited(settings.weights)
@@ -150,7 +150,7 @@ def _inherited(weights: str | None) -> list[Mark]:
         return []
     try:
         checkpoint = read(Path(weights) if not is_bucket(weights) else weights)
-        before = described_by(description_of(checkpoint).trained_on if checkpoint.written_by == "Unstall" else None)
+        before = read_training_images(description_of(checkpoint).trained_on if checkpoint.written_by == "Unstall" else None)
     except InvalidInputError:  # a run that goes on needs that file no more
         return []
     return before.train.all if before is not None else []
@@ -182,25 +182,25 @@ class ScoredImages:
             )
         if self.images == HELD_OUT:
             learned = "1 was" if self.trained_on == 1 else f"{self.trained_on:,} were"
-            held_out = counted(self.count, "held-out image")
+            held_out = format_count(self.count, "held-out image")
             return f"Scoring {held_out} of {self.total:,}; {learned} trained on. --all-images scores all of them."
         if not self.trained_on:
             return ""
         return (
-            f"Warning: the weights were trained on {self.trained_on:,} of the {counted(self.total, 'image')} that are scored. "
-            "The figures do not say how well the detector does on new images."
+            f"Warning: the weights were trained on {self.trained_on:,} of the {format_count(self.total, 'image')} that are "
+            "scored. The figures do not say how well the detector does on new images."
         )
 
     def as_plain(self) -> dict[str, Any]:
         return {**asdict(self), "note": self.note}
 
 
-def chosen(data: DataSet, stored: dict[str, Any], is_all: bool) -> tuple[DataSet, ScoredImages]:
+def choose_images(data: DataSet, stored: dict[str, Any], is_all: bool) -> tuple[DataSet, ScoredImages]:
     """`stored` is what the description of the weights says. `is_all`: nothing is to be left out.
 
     Where the data set has images that the training held out, these are scored, as the training has done; where it has others
     beside those that were trained on, these."""
-    known, count = described_by(stored), len(data.examples)
+    known, count = read_training_images(stored), len(data.examples)
     if known is None:
         return data, ScoredImages(UNKNOWN, count, count, None)
     found = overlap(known, data)

@@ -10,7 +10,7 @@ from unstall.config.settings import Settings
 from unstall.data.example import DataSet
 from unstall.training.distributed.collectives import Collectives
 from unstall.training.evaluate.detections import DataSetDetections
-from unstall.training.evaluate.evaluation import detected, judged
+from unstall.training.evaluate.evaluation import detect_all, evaluate_detections
 from unstall.training.evaluate.inference import InferenceModel
 from unstall.training.evaluate.pictures import pictures
 from unstall.training.loop import instrumentation
@@ -63,7 +63,7 @@ class ValidationScorer:
         part = replace(data, examples=data.examples[who.worker :: who.workers])
         self._line.works("detecting", 0, len(part.examples))
         progress = ValidationProgress(self._line, self._interruption, self._batch_size)
-        own = detected(self._detecting, part, self._batch_size, progress) if part.examples else DataSetDetections({}, {})
+        own = detect_all(self._detecting, part, self._batch_size, progress) if part.examples else DataSetDetections({}, {})
         if self._collectives.is_alone:
             return own
         parts = self._collectives.at_first(own.packed())
@@ -73,7 +73,7 @@ class ValidationScorer:
         assert found is not None
         classes = self._datasets.classes
         progress = ValidationProgress(self._line, self._interruption, self._batch_size)
-        evaluation = judged(self._detecting.detector, data, classes, found, progress).as_plain()
+        evaluation = evaluate_detections(self._detecting.detector, data, classes, found, progress).as_plain()
         if self._board is not None:
             for picture in pictures(self._detecting, data, classes, self._batch_size, PICTURES_EACH_EPOCH):
                 self._board.picture(at.step, picture.name, picture.image)
@@ -105,7 +105,7 @@ class ValidationProgress:
             raise Interrupted
         self._line.works(what, done, of)
         if what == "detecting" and (done % self._batch_size == 0 or done == of):
-            instrumentation.validated(self._began)
+            instrumentation.validation_step_ended(self._began)
             self._began = time.monotonic()
         else:
             instrumentation.alive()

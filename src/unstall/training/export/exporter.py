@@ -14,7 +14,7 @@ import numpy as np
 from unstall.backends import running_backend
 from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.detectors.detector import Detector
-from unstall.storage import is_bucket, located
+from unstall.storage import is_bucket, resolve_path
 from unstall.storage.transfer import whole_at
 from unstall.training.evaluate.inference import InferenceModel
 from unstall.training.export.targets import refuse_unloadable
@@ -28,7 +28,7 @@ def export(detector: Detector, target: str, out: Path | str, batch: int = 1) -> 
     """What was written: the shapes that go in and come out. The batch is of fixed size, as everything in a detector is."""
     if detector.settings.precision != "float32":
         raise InvalidInputError(f"precision: expected float32 for an export. Received: {detector.settings.precision}")
-    target_path = located(out)
+    target_path = resolve_path(out)
     if is_bucket(target_path):
         with whole_at(target_path) as local:
             return {**export(detector, target, local, batch), "out": str(target_path)}

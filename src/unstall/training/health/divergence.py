@@ -32,7 +32,7 @@ class SkippedUpdates:
         self.in_a_row = 0 if is_applied else self.in_a_row + 1
 
     @property
-    def is_hopeless(self) -> bool:
+    def has_failed(self) -> bool:
         return self.in_a_row >= MAX_IN_A_ROW or sum(self._last) > MAX_SHARE * OF_THE_LAST
 
     def as_plain(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class Divergence:
             self._first = recent
             return None
         usual, limit = self._usual_and_limit(step)
-        self._compare_with_least(step, usual, limit, rate)
+        self._compare_with_lowest(step, usual, limit, rate)
         is_high = recent > limit
         if not is_high:
             self._usual.append(leaving)
@@ -138,7 +138,7 @@ class Divergence:
     def _is_far(self, recent: float, factor: float) -> bool:
         return bool(self._first) and recent > factor * abs(self._first or 0.0)
 
-    def _compare_with_least(self, step: int, usual: float, limit: float, rate: float) -> None:
+    def _compare_with_lowest(self, step: int, usual: float, limit: float, rate: float) -> None:
         if rate > self._rate:
             self._least, self.is_rising, self._steps_at_rate = None, False, 0
         self._rate, self._steps_at_rate = rate, self._steps_at_rate + 1

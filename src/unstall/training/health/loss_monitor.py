@@ -134,7 +134,7 @@ class LossMonitor:
         if not self._has_said:
             self._has_said = True
             self._say(f"Step {unread.step}: the {what} is not finite, and the update is not applied. The batch lies in {folder}")
-        if self._skipped.is_hopeless:
+        if self._skipped.has_failed:
             self._say(f"Step {unread.step}: too many updates are not finite.")
             raise TrainingStopped(NOT_FINITE)
 

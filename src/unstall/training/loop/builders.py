@@ -16,7 +16,7 @@ from unstall.data.pipeline import Pipeline
 from unstall.data.pipeline import Settings as PipelineSettings
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights import store
-from unstall.detectors.weights.compatibility import grouped
+from unstall.detectors.weights.compatibility import group_reasons
 from unstall.detectors.weights.description import description_of
 from unstall.detectors.weights.reader import read
 
@@ -46,7 +46,7 @@ def image_px(settings: Settings, needed: Needed = None) -> tuple[int, int]:
     return height, width
 
 
-def built(settings: Settings, classes: Sequence[str], say: Callable[[str], None], needed: Needed = None) -> Detector:
+def build_detector(settings: Settings, classes: Sequence[str], say: Callable[[str], None], needed: Needed = None) -> Detector:
     """With its first weights: those of a file, and for the rest those that the seed gives. A run that goes on says what they
     needed, and has its own: the file may be gone by then."""
     # Weights are drawn by Python's own generator (parts/starts.py); Keras's way to seed it would load TensorFlow on any backend.
@@ -65,7 +65,7 @@ def _loaded(detector: Detector, path: str, classes: Sequence[str]) -> list[str]:
     lines += [f"weights: {fit.note}"] if fit.note else []
     new = {key: why for key, why in fit.new.items() if why not in fit.left_out.values()}  # else it is said already
     for kind, reasons in (("left out", fit.left_out), ("new", new)):
-        for group in grouped(reasons):
+        for group in group_reasons(reasons):
             names = group["names"][0] + (" …" if group["count"] > 1 else "")
             lines.append(f"weights: {group['count']} {kind}, {group['why']}: {names}")
     return lines

@@ -12,7 +12,7 @@ from typing import Any
 
 from unstall.base.directories import cache_dir
 from unstall.base.errors import InvalidInputError
-from unstall.base.formatting import counted, some
+from unstall.base.formatting import format_count, some
 from unstall.base.progress import Progress
 from unstall.config.settings import Settings
 from unstall.data import formats
@@ -48,13 +48,13 @@ def load_datasets(settings: Settings, image_px: Sequence[int], aside: Path, prog
         raise InvalidInputError(f"data: there is no example in '{data.path}'.")
     if not data.classes:
         raise InvalidInputError(f"data: '{data.path}' has no class, so there is nothing to learn.")
-    validation_data = kept_apart(data.classes, settings, progress)
+    validation_data = split_validation_data(data.classes, settings, progress)
     if validation_data is not None:
         return TrainValData(_learned(data), validation_data, f"scored on {settings.val_data}")
     return _divided(data, settings)
 
 
-def kept_apart(classes: Sequence[str], settings: Settings, progress: Progress | None = None) -> DataSet | None:
+def split_validation_data(classes: Sequence[str], settings: Settings, progress: Progress | None = None) -> DataSet | None:
     """What is scored on, where it is a data set of its own."""
     if settings.val_data is None:
         return None
@@ -101,7 +101,9 @@ def _divided(data: DataSet, settings: Settings) -> TrainValData:
     shares = {TRAIN: 1 - settings.val_split, VALIDATION: settings.val_split}
     parted = divide(replace(data, examples=[replace(each, split="") for each in data.examples]), shares, settings.seed)
     validation_data = only(parted, VALIDATION)
-    remark = f"scored on {len(validation_data.examples):,} of {counted(len(data.examples), 'image')}, which are not learned from"
+    remark = (
+        f"scored on {len(validation_data.examples):,} of {format_count(len(data.examples), 'image')}, which are not learned from"
+    )
     return TrainValData(only(parted, TRAIN), validation_data, remark)
 
 

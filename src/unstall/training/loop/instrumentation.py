@@ -94,17 +94,17 @@ def steps_paused(loss: float | None) -> None:
         current.shield.call("trainer", current.train.flush, time.monotonic(), loss)
 
 
-def validated(began: float) -> None:
+def validation_step_ended(began: float) -> None:
     """A batch of a validation that began then (monotonic)."""
     _call("other_step", "validate", began)
 
 
-def saved(path: str, seconds: float) -> None:
+def checkpoint_saved(path: str, seconds: float) -> None:
     """The training stood still for so long."""
     _call("saved", path, seconds, None)
 
 
-def failed(error: BaseException) -> None:
+def training_failed(error: BaseException) -> None:
     """An error that ends the training, as the probe tells those that reach the top; and what the devices' memory holds."""
     current = probe.current()
     if current is not None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from unstall.base.console import printable
-from unstall.base.formatting import counted, duration, size
+from unstall.base.formatting import duration, format_count, size
 
 EVERY_S = 30.0  # a line where there is no terminal
 LOOK_BACK_S = 20.0  # over which rates are told
@@ -30,7 +30,7 @@ def say(text: str) -> None:
         return  # it is gone: nobody reads
 
 
-class Pace:
+class StepRate:
     """How fast steps come, over the last seconds and altogether. Times are monotonic."""
 
     def __init__(self, now: float) -> None:
@@ -76,7 +76,7 @@ class TrainingLine:
         self._epoch = self._step = 0
         self._loss: float | None = None
         self._work: tuple[str, int, int] | None = None  # other than steps
-        self._pace = Pace(time.monotonic())
+        self._step_rate = StepRate(time.monotonic())
         self._told_at = time.monotonic()
         self._live: Any = None
 
@@ -100,7 +100,7 @@ class TrainingLine:
     def step(self, epoch: int, step: int, loss: float | None, waited_s: float) -> None:
         now = time.monotonic()
         self._epoch, self._step, self._loss, self._work = epoch, step, loss, None
-        self._pace.step(now, waited_s)
+        self._step_rate.step(now, waited_s)
         if self._live is None and now - self._told_at > EVERY_S:
             self.say(self.text())
 
@@ -109,12 +109,12 @@ class TrainingLine:
         self._work = (what, done, of)
 
     def epoch_ended(self, row: Mapping[str, Any]) -> None:
-        self._pace.rest(time.monotonic())
+        self._step_rate.rest(time.monotonic())
         self._work = None
         figures = [f"{name} {row[name]:.4f}" for name in ("AP", "AP50") if row.get(name) is not None]
         loss = "" if row.get("loss") is None else f"loss {row['loss']:.4f}"
         best = "the best so far" if row.get("is_best") else ""
-        skipped = f"{counted(row['skipped_updates'], 'update')} skipped" if row.get("skipped_updates") else ""
+        skipped = f"{format_count(row['skipped_updates'], 'update')} skipped" if row.get("skipped_updates") else ""
         took = duration(row["train_s"] + row["eval_s"])
         parts = (f"epoch {row['epoch']}/{self._epochs}", loss, *figures, best, skipped, took)
         self.say("   ".join(part for part in parts if part))
@@ -141,11 +141,11 @@ class TrainingLine:
         parts = [head, f"step {self._step}/{self._steps_per_epoch}"]
         if self._loss is not None:
             parts.append(f"loss {self._loss:.4f}")
-        rate, waits = self._pace.steps_each_s, self._pace.wait_share
+        rate, waits = self._step_rate.steps_each_s, self._step_rate.wait_share
         if rate is not None and waits is not None:
             parts += [f"{rate * self._batch_size:.3g} images/s", f"input wait {waits:.0%}"]
         steps_left = (self._epochs - self._epoch) * self._steps_per_epoch - self._step
-        left_s = self._pace.left_s(time.monotonic(), steps_left)
+        left_s = self._step_rate.left_s(time.monotonic(), steps_left)
         if left_s is not None:
             parts.append(f"{duration(left_s)} left")
         memory = self._memory()

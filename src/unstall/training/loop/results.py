@@ -82,7 +82,7 @@ class Results:
     def _trained_on(self) -> dict[str, Any]:
         """When weights are first kept, and not before the first step: the images' files are looked at for it."""
         learned = self._learned
-        found = train_overlap.told(self._settings, learned)
+        found = train_overlap.describe_training_images(self._settings, learned)
         self._keep("the split", lambda: train_overlap.keep(self._run, found, learned))
         return found.as_plain()
 

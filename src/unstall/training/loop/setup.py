@@ -14,8 +14,8 @@ from typing import Any
 import unstall
 from unstall.backends import devices, running_backend
 from unstall.base.errors import InvalidInputError
-from unstall.base.formatting import counted
-from unstall.base.progress import shown_progress
+from unstall.base.formatting import format_count
+from unstall.base.progress import show_progress
 from unstall.config.settings import Settings, as_plain
 from unstall.data.pipeline import Pipeline
 from unstall.journal.events import TrainingBegan
@@ -70,7 +70,7 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, collec
     checkpoints = Checkpoints(run.checkpoints_path, settings.max_checkpoints)
     saved, position = _newest(run, checkpoints, collectives)
     needed = None if position is None else position["needed_by_weights"]
-    with shown_progress() if collectives.is_first else nullcontext() as progress:
+    with show_progress() if collectives.is_first else nullcontext() as progress:
         learned = load_datasets(
             settings, builders.image_px(settings, needed), run.of_worker(collectives.who.worker).path, progress
         )
@@ -79,7 +79,7 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, collec
         changed = resume.refuse_other_classes(position, learned)
         if changed and collectives.is_first:
             say(changed)
-    detector = builders.built(settings, learned.classes, say if collectives.is_first else _nobody, needed)
+    detector = builders.build_detector(settings, learned.classes, say if collectives.is_first else _nobody, needed)
     pipeline = builders.pipeline(settings, detector, learned.train, collectives.who.worker)
     at = Position(steps_per_epoch=pipeline.steps_per_epoch)
     if position is not None:
@@ -130,8 +130,8 @@ def _newest(
 
 def refuse_other_data(collectives: Collectives, learned: TrainValData) -> None:
     """Each worker reads the data by itself: what is not the same would be learned without a word, and mean nothing."""
-    apart = 0 if learned.validation is None else len(learned.validation.examples)
-    own = {"examples": len(learned.train.examples), "to score on": apart, "classes": list(learned.classes)}
+    held_out = 0 if learned.validation is None else len(learned.validation.examples)
+    own = {"examples": len(learned.train.examples), "to score on": held_out, "classes": list(learned.classes)}
     said = collectives.all_say(own)
     for worker, other in enumerate(said):
         for name in own:
@@ -168,7 +168,7 @@ def _say_what_begins(context: TrainingContext, saved: LoadedCheckpoint | None) -
     instrumentation.record(fingerprint_of(learned.train), detector, shapes)
     if not context.collectives.is_first:
         return
-    images = f"{counted(len(learned.train.examples), 'image')} of {counted(len(learned.classes), 'class', 'classes')}"
+    images = f"{format_count(len(learned.train.examples), 'image')} of {format_count(len(learned.classes), 'class', 'classes')}"
     workers = f", {settings.num_workers} workers" if settings.num_workers > 1 else ""
     say(f"{settings.model} on {context.backend}, {where}{workers}: {images}; {learned.remark}.")
     if learned.validation is not None and not any(example.count for example in learned.validation.examples):
@@ -185,10 +185,13 @@ def _say_where_it_goes_on(settings: Settings, at: Position, saved: LoadedCheckpo
         say(f"Goes on {place}, from {saved.path.name}.")
     epochs = saved.position["settings"]["epochs"]
     if done >= settings.epochs:
-        say(f"Of {counted(settings.epochs, 'epoch')} {done} are done: there is nothing left to learn. More: --epochs {done + 1}")
+        say(
+            f"Of {format_count(settings.epochs, 'epoch')} {done} are done: there is nothing left to learn. "
+            f"More: --epochs {done + 1}"
+        )
     elif epochs != settings.epochs:
         now = f"{settings.epochs} now: from here on the rate follows the schedule of these"
-        say(f"It was begun for {counted(epochs, 'epoch')} and has {now}.")
+        say(f"It was begun for {format_count(epochs, 'epoch')} and has {now}.")
 
 
 def versions(backend: str) -> dict[str, str]:

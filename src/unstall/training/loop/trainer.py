@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from unstall.base.exit_codes import DIVERGED, DONE, INTERRUPTED, NOT_KEPT, ExitCode
-from unstall.base.formatting import counted, duration
+from unstall.base.formatting import duration, format_count
 from unstall.config.settings import as_plain
 from unstall.data.pipeline import Batch
 from unstall.journal.events import EpochScored
@@ -25,7 +25,7 @@ from unstall.training.loop import instrumentation
 from unstall.training.loop.interruption import Interrupted
 from unstall.training.loop.position import EpochScore
 from unstall.training.loop.setup import TrainingContext, versions
-from unstall.training.step.keras_fit import fed
+from unstall.training.step.keras_fit import select_inputs
 
 TIMES, SCORES = ("train_s", "input_wait_s", "eval_s"), ("AP", "AR")  # columns of the history, for TensorBoard's groups
 
@@ -101,7 +101,7 @@ class Trainer:
         waited_s = time.monotonic() - began
         instrumentation.step_began()
         with self.compiling() if self.context.doing == "first_step" else nullcontext():
-            told = self.step(fed(batch))
+            told = self.step(select_inputs(batch))
         self.at.step_in_epoch += 1
         self.loss_monitor.see(self.at.step, told, batch)
         instrumentation.step_ended(lambda: self.loss_monitor.last_loss)
@@ -125,7 +125,7 @@ class Trainer:
         most, without = self.settings.patience, self.at.epochs_without_better()
         if not most or without < most:
             return False
-        self.line.say(f"No better score for {counted(without, 'epoch')}: the training ends (patience = {most}).")
+        self.line.say(f"No better score for {format_count(without, 'epoch')}: the training ends (patience = {most}).")
         return True
 
     def draw(self) -> None:
@@ -158,7 +158,7 @@ class Trainer:
             self.loss_monitor.read_all()
             self.interval.began(self.at.step)
             self.checkpoints.save(self.step.arrays(), self.position(), self.kept, began)
-        instrumentation.saved(str(self.context.run.checkpoints_path), time.monotonic() - began)
+        instrumentation.checkpoint_saved(str(self.context.run.checkpoints_path), time.monotonic() - began)
 
     def position(self) -> dict[str, Any]:
         return {
@@ -167,7 +167,7 @@ class Trainer:
             files.IS_RISING: self.loss_monitor.is_rising,
             "needed_by_weights": self.context.needed_by_weights,
             "settings": as_plain(self.settings),
-            resume.DATA: resume.told(self.context.datasets),
+            resume.DATA: resume.describe_data(self.context.datasets),
             "versions": versions(self.context.backend),
         }
 

@@ -17,25 +17,25 @@ from unstall import backends
 from unstall.backends import memory_errors
 from unstall.backends.sharing import backend_for
 from unstall.backends.startup import keep_compiled, start
-from unstall.base.dependencies import missing_packages_named
+from unstall.base.dependencies import name_missing_packages
 from unstall.base.errors import BucketError, InvalidInputError, UnstallError
 from unstall.base.exit_codes import ADDRESS_TAKEN, DONE, INTERRUPTED, NOT_KEPT, OTHERS_LOST, OUT_OF_MEMORY, ExitCode
-from unstall.base.formatting import counted
+from unstall.base.formatting import format_count
 from unstall.base.private_files import make_private_folder
 from unstall.base.processes import end_with_supervisor
 from unstall.config.aliases import current_names
 from unstall.config.settings import Settings, from_plain
 from unstall.journal.events import MemoryExhausted, OthersLost, TrainingEnded
 from unstall.journal.run_folder import RunFolder
-from unstall.probe import startup as probing
+from unstall.probe import startup as probe_startup
 from unstall.probe.core import probe
-from unstall.training.distributed import backend as meeting
+from unstall.training.distributed import backend as distributed_backend
 from unstall.training.distributed import process_env
 from unstall.training.distributed.collectives import Collectives, OthersLeft
 from unstall.training.distributed.heartbeat import LostWorkers
 from unstall.training.distributed.process_env import ProcessEnv
 from unstall.training.distributed.rendezvous import AddressTaken, PeersLost
-from unstall.training.distributed.startup import joined
+from unstall.training.distributed.startup import join_workers
 from unstall.training.loop import instrumentation
 from unstall.training.loop.interruption import Interrupted, Interruption
 from unstall.training.loop.progress_line import say
@@ -55,11 +55,11 @@ def work(run: RunFolder, is_quiet: bool) -> int:
         say(f"unstall: {error}")
         return error.exit_code
     try:
-        with missing_packages_named("unstall train", "data,tensorflow"):
+        with name_missing_packages("unstall train", "data,tensorflow"):
             exit_code = worker.train()
     except UnstallError as error:
         if isinstance(error, BucketError | InvalidInputError):
-            instrumentation.failed(error)  # whoever treats the run, or reads of it, is to know of what it died
+            instrumentation.training_failed(error)  # whoever treats the run, or reads of it, is to know of what it died
         worker.say(f"unstall: {error}")
         if not worker.collectives.is_alone:
             worker.leave(error.exit_code)
@@ -70,20 +70,20 @@ def work(run: RunFolder, is_quiet: bool) -> int:
         worker.show_results()
     if not worker.collectives.is_alone:
         if exit_code in (DONE, NOT_KEPT):
-            meeting.leave()
+            distributed_backend.leave()
         worker.leave(exit_code)
     return exit_code
 
 
 def show_all(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """An error that nobody expected. The probe's own hook would leave out frames of Unstall, which are all there is here."""
-    instrumentation.failed(error)
+    instrumentation.training_failed(error)
     traceback.print_exception(kind, error, trace)
 
 
 def _failures() -> tuple[type[BaseException], ...]:
     """What is looked at more closely; of libraries, those that are loaded by then."""
-    return (*memory_errors.kinds(), *meeting.ERRORS)
+    return (*memory_errors.kinds(), *distributed_backend.ERRORS)
 
 
 class Worker:
@@ -97,7 +97,7 @@ class Worker:
         began = time.monotonic()
         own = self.run.of_worker(self.who.worker)
         make_private_folder(own.path)
-        probing.begin(own)
+        probe_startup.begin(own)
         sys.excepthook = show_all
         self.interruption.listen()
         end_with_supervisor()
@@ -115,7 +115,7 @@ class Worker:
             if memory_errors.is_out_of_memory(error):
                 self._tell_memory(error, settings)
                 exit_code = OUT_OF_MEMORY
-            elif not self.collectives.is_alone and meeting.are_others_lost(error):
+            elif not self.collectives.is_alone and distributed_backend.are_others_lost(error):
                 exit_code = self._without_others(error)
             else:
                 raise
@@ -135,7 +135,7 @@ class Worker:
 
                 make_deterministic(backend)
             keep_compiled(self.run.compiled_path, backend)
-            self.collectives, settings = joined(self.who, settings, self.interruption)
+            self.collectives, settings = join_workers(self.who, settings, self.interruption)
             self.interruption.leave_last = self.collectives.leave_last
             start(backend, takes_card=True)
             self.interruption.listen_again()
@@ -149,7 +149,7 @@ class Worker:
     def _tell_memory(self, error: BaseException, settings: Settings) -> None:
         message = f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
         phase, step = ("build", 0) if self.context is None else (self.context.doing, self.context.at.step)
-        instrumentation.failed(error)
+        instrumentation.training_failed(error)
         instrumentation.tell(
             MemoryExhausted(
                 at=time.time(),
@@ -186,7 +186,7 @@ class Worker:
             self.collectives.leave_last()
         current = probe.current()
         if current is not None:
-            probing.ended(current)
+            probe_startup.end(current)
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 stream.flush()
@@ -209,7 +209,7 @@ class Worker:
         if skipped:
             name, why = next(iter(skipped.items()))
             more = f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
-            text = f"{'not learned':<13} {counted(len(skipped), 'image')} that cannot be used: {name}: {why}{more}"
+            text = f"{'not learned':<13} {format_count(len(skipped), 'image')} that cannot be used: {name}: {why}{more}"
             out.print(text, soft_wrap=True, highlight=False, markup=False)
         for what, why in not_kept.items():
             out.print(f"{'not kept':<13} {what}: {why}", soft_wrap=True, highlight=False, markup=False)

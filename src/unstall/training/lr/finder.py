@@ -17,7 +17,7 @@ from unstall.config.settings import Settings, changed
 def find_learning_rate(
     settings: Settings, min_lr: float, max_lr: float, num_steps: int, aside: Path, progress: Progress | None = None
 ) -> dict[str, Any]:
-    return range_test(Trial(settings, aside, progress), rising(min_lr, max_lr, num_steps), progress)
+    return range_test(Trial(settings, aside, progress), spaced_rates(min_lr, max_lr, num_steps), progress)
 
 
 def range_test(trial: Trial, rates: list[float], progress: Progress | None = None) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def range_test(trial: Trial, rates: list[float], progress: Progress | None = Non
         "learning_rate_now": settings.learning_rate,
         "learning_rates": rates[: len(losses)],
         "losses": losses,
-        "smoothed": smoothed(losses),
+        "smoothed": smooth(losses),
         "suggestion": asdict(suggest(rates, losses)),
     }
 
@@ -67,12 +67,12 @@ class Suggestion:
     diverged_lr: float | None = None
 
 
-def rising(least: float, most: float, steps: int) -> list[float]:
+def spaced_rates(least: float, most: float, steps: int) -> list[float]:
     """So many rates, each the same times the one before."""
     return [least * (most / least) ** (number / (steps - 1)) for number in range(steps)]
 
 
-def smoothed(losses: Sequence[float]) -> list[float]:
+def smooth(losses: Sequence[float]) -> list[float]:
     """The mean over neighbours on both sides, so that nothing is moved to a higher rate. Fewer at the ends."""
     half = WINDOW // 2
     result = []
@@ -88,7 +88,7 @@ def has_diverged(losses: Sequence[float]) -> bool:
     if not losses or not math.isfinite(losses[-1]):
         return bool(losses)
     last = losses[-3:]
-    return len(losses) >= WINDOW and min(last) > DIVERGED * min(smoothed(losses[: -len(last)]) or [math.inf])
+    return len(losses) >= WINDOW and min(last) > DIVERGED * min(smooth(losses[: -len(last)]) or [math.inf])
 
 
 def suggest(rates: Sequence[float], losses: Sequence[float]) -> Suggestion:
@@ -97,7 +97,7 @@ def suggest(rates: Sequence[float], losses: Sequence[float]) -> Suggestion:
     finite = [(rate, loss) for rate, loss in zip(rates, losses, strict=False) if math.isfinite(loss)]
     if len(finite) < 2 * WINDOW:
         return Suggestion(None, f"the loss diverged within {len(losses)} steps: begin with a lower rate (--min-lr)")
-    curve = smoothed([loss for _, loss in finite])
+    curve = smooth([loss for _, loss in finite])
     tried = [rate for rate, _ in finite]
     lowest = min(range(len(curve)), key=curve.__getitem__)
     start = max(curve[: WINDOW // 2 + 1])
@@ -138,13 +138,13 @@ class Trial:
     def __init__(self, settings: Settings, aside: Path, progress: Progress | None = None) -> None:
         """`aside`: where the embedded shapes are drawn if the user's cache cannot be written."""
         self.backend = start(None if settings.backend == "auto" else settings.backend, takes_card=True)
-        from unstall.training.loop.builders import built, image_px, pipeline
+        from unstall.training.loop.builders import build_detector, image_px, pipeline
         from unstall.training.loop.datasets import load_datasets
         from unstall.training.step.step import Step
 
         self.settings = settings = settings.alone()
         data = load_datasets(settings, image_px(settings), aside, progress)
-        detector = built(settings, data.classes, lambda line: None)
+        detector = build_detector(settings, data.classes, lambda line: None)
         # A few batches ahead: a trial takes few, and small ones would be made by the thousand.
         height, width = detector.settings.image_px
         prefetch_bytes = min(settings.prefetch_bytes, BATCHES_AHEAD * settings.batch_size * height * width * 3)
@@ -155,10 +155,10 @@ class Trial:
     @contextmanager
     def batches(self) -> Iterator[Iterator[dict[str, Any]]]:
         """As many as are asked for, over as many epochs."""
-        from unstall.training.step.keras_fit import fed
+        from unstall.training.step.keras_fit import select_inputs
 
         with self.pipeline.batches(epochs=None) as stream:
-            yield (fed(batch) for batch in stream)
+            yield (select_inputs(batch) for batch in stream)
 
     def loss_at(self, rate: float, batch: dict[str, Any]) -> float:
         """The loss before this step's update; infinite where the update was not finite, and so not applied."""

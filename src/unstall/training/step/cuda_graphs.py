@@ -55,7 +55,7 @@ class GraphReplay:
         try:
             expected = [each.clone() for each in self._function(*tensors)]
             if self._traced is None:
-                self._traced = traced(self._function, tensors)
+                self._traced = trace_operations(self._function, tensors)
             recorded = RecordedGraph(self._traced, tensors)
             alike = same_bits if torch.are_deterministic_algorithms_enabled() else agree
             # Twice: what is left behind by one run must not be found by the next.
@@ -80,19 +80,19 @@ def agree(these: Tensors, those: Tensors) -> bool:
         return False
     pairs = [(a.float().nan_to_num(), b.float().nan_to_num()) for a, b in zip(these, those, strict=True)]
     norms = [float(torch.linalg.vector_norm(b)) for _, b in pairs]
-    apart = [float(torch.linalg.vector_norm(a - b)) for a, b in pairs]
+    distances = [float(torch.linalg.vector_norm(a - b)) for a, b in pairs]
     least = NEARLY_NOTHING * max(norms, default=0.0)
-    return all(distance <= MAX_GAP * max(norm, least) for distance, norm in zip(apart, norms, strict=True))
+    return all(distance <= MAX_GAP * max(norm, least) for distance, norm in zip(distances, norms, strict=True))
 
 
-def traced(function: Callable[..., Tensors], tensors: Tensors) -> fx.GraphModule:
+def trace_operations(function: Callable[..., Tensors], tensors: Tensors) -> fx.GraphModule:
     """Its operations, in the order in which they came. Variables are the tensors themselves: what is written to them counts."""
     graph = make_fx(function)(*tensors)
-    bring_over(graph, tensors[0].device)
+    move_constants(graph, tensors[0].device)
     return graph
 
 
-def bring_over(graph: fx.GraphModule, device: torch.device) -> None:
+def move_constants(graph: fx.GraphModule, device: torch.device) -> None:
     """Constants that are made elsewhere and copied to the device each time are brought there once: no such copy can be recorded.
     Then they are copied on the device, as an operation may write to what it was given."""
     elsewhere: dict[fx.Node, torch.Tensor] = {}

@@ -46,9 +46,9 @@ class Fitting(keras.Model):  # type: ignore[misc]
 
 def feed(batches: Iterable[Batch]) -> Iterator[tuple[dict[str, Any]]]:
     """As `fit` takes a generator: each in a tuple, which has no second member, as there is nothing to compare with."""
-    return ((fed(batch),) for batch in batches)
+    return ((select_inputs(batch),) for batch in batches)
 
 
-def fed(batch: Batch) -> dict[str, Any]:
+def select_inputs(batch: Batch) -> dict[str, Any]:
     """What a step needs of a batch. Crowds are no single objects: no detector learns them."""
     return {"images": batch.images, "boxes": batch.boxes, "classes": batch.classes, "mask": batch.mask & ~batch.crowd}

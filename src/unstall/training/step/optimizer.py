@@ -73,7 +73,7 @@ def scale_of(state: State, rules: Rules) -> Tensor | float:
     return state["loss_scale"] if rules.is_scaled else 1.0
 
 
-def updated(
+def update_state(
     state: State, gradients: dict[str, Tensor], statistics: dict[str, Tensor], loss: Tensor, rate: Tensor, rules: Rules
 ) -> tuple[State, Sizes, Tensor]:
     """The state after it, how large the gradients were and whether they were applied. `gradients` are of the scaled loss, by the
@@ -93,7 +93,7 @@ def updated(
         after |= averages(state, after, rules)
     after["updates"] = state["updates"] + 1
     kept = {name: ops.where(is_applied, value, state[name]) for name, value in after.items()}
-    return {**state, **kept, **scaled(state, is_applied, rules)}, sizes, is_applied
+    return {**state, **kept, **update_loss_scale(state, is_applied, rules)}, sizes, is_applied
 
 
 def sgd(state: State, name: str, gradient: Tensor, rate: Tensor, rules: Rules) -> State:
@@ -111,14 +111,14 @@ def adamw(state: State, name: str, gradient: Tensor, rate: Tensor, rules: Rules)
     first, second = BETAS
     mean = first * mean + (1 - first) * gradient
     square = second * square + (1 - second) * gradient * gradient
-    size = ops.sqrt(square / learned_share(second, state)) + EPSILON
+    size = ops.sqrt(square / bias_correction(second, state)) + EPSILON
     if decay := rules.decay_of(weight):
         weight = weight * (1 - rate * decay)
-    weight = weight - rate / learned_share(first, state) * mean / size
+    weight = weight - rate / bias_correction(first, state) * mean / size
     return {f"weights/{name}": weight, f"mean/{name}": mean, f"square/{name}": square}
 
 
-def learned_share(beta: float, state: State) -> Tensor:
+def bias_correction(beta: float, state: State) -> Tensor:
     """Of a moving mean that began with 0: 1 - beta to the power of the updates, without the digits that a difference loses."""
     return -ops.expm1((state["updates"] + 1) * math.log(beta))
 
@@ -136,7 +136,7 @@ def ema_decay(state: State, rules: Rules) -> Tensor:
     return ops.minimum(rules.ema_decay, (1 + count) / (AVERAGE_WARM_UP + count))
 
 
-def scaled(state: State, is_applied: Tensor, rules: Rules) -> State:
+def update_loss_scale(state: State, is_applied: Tensor, rules: Rules) -> State:
     """Halved after an overflow, doubled after many updates without one."""
     if not rules.is_scaled:
         return {}

@@ -10,12 +10,12 @@ import numpy as np
 from keras import ops
 
 from unstall.config.settings import Settings
-from unstall.detectors.detector import Detector, Targets, Term, shared
+from unstall.detectors.detector import Detector, Targets, Term, divide_terms
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import leaf_layers
 from unstall.detectors.layers.rng import Draw
 from unstall.training.health.gradient_norms import layer_groups
-from unstall.training.step.optimizer import Rules, State, first_state, scale_of, updated
+from unstall.training.step.optimizer import Rules, State, first_state, scale_of, update_state
 
 # What losses are shared by: what they are given, or what becomes of a part's own counts; None: those themselves.
 Counts = Tensor | Callable[[Tensor], Tensor] | None
@@ -79,7 +79,7 @@ class Program:
             held = counts(ops.stop_gradient(ops.stack([terms[name].count for name in names])))
         if held is not None:
             terms = {name: Term(terms[name].total, held[number]) for number, name in enumerate(names)}
-        losses = shared(terms)
+        losses = divide_terms(terms)
         learned = {name: scope.get_current_value(variable) for name, variable in self.statistics.items()}
         return sum(losses.values()) * scale, StepResult(ops.stack([losses[name] for name in names]), learned)
 
@@ -88,7 +88,7 @@ class Program:
     ) -> tuple[State, Tensor]:  # fmt: skip
         """The state after the step, and what is told of it."""
         loss = ops.sum(computed.losses)
-        after, sizes, is_applied = updated(state, gradients, computed.statistics, loss, rate, self.rules)
+        after, sizes, is_applied = update_state(state, gradients, computed.statistics, loss, rate, self.rules)
         norms = ops.stack([ops.sqrt(sum(sizes.squares[name] for name in names)) for names in self.groups.values()])
         return after, self.told(computed.losses, norms, sizes.norm, is_applied, scale_of(state, self.rules))
 

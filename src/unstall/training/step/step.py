@@ -82,7 +82,7 @@ class Step:
         self._shared: DistributedTrainStep | None = (
             create_distributed_train_step(self.program, first) if settings.num_workers > 1 else None
         )
-        self.stepping: TrainStep = self._shared or create_train_step(self.program, first)
+        self.train_step: TrainStep = self._shared or create_train_step(self.program, first)
         self._kinds = {name: kind_of(array) for name, array in {**first, ITERATION: self._iteration_array()}.items()}
         self._shows_averages = False
 
@@ -93,18 +93,18 @@ class Step:
         if len(batch["images"]) != self.settings.batch_share:
             raise ValueError(f"expected a batch of {self.settings.batch_share} images. Received: {len(batch['images'])}")
         rate = rate_at(self.iteration, self.settings, self.total_steps) if rate is None else rate
-        told = self.stepping(batch, rate, draw_key(self.settings.seed, self.iteration))
+        told = self.train_step(batch, rate, draw_key(self.settings.seed, self.iteration))
         self.iteration += 1
         return StepOutput(told, self.detector.loss_names, tuple(self.program.groups), rate)
 
     def arrays(self) -> Arrays:
         """Every number that the next step hangs on, beside the settings; copies."""
-        return {**self.stepping.arrays(), ITERATION: self._iteration_array()}
+        return {**self.train_step.arrays(), ITERATION: self._iteration_array()}
 
     def restore(self, arrays: Arrays) -> None:
         """Bit by bit. What does not fit is refused, and nothing is changed then."""
         refuse_others(arrays, self._kinds)
-        self.stepping.restore({name: array for name, array in arrays.items() if name != ITERATION})
+        self.train_step.restore({name: array for name, array in arrays.items() if name != ITERATION})
         self.iteration = int(arrays[ITERATION])
 
     def heard(self, end: bool, save: bool) -> tuple[bool, bool]:
@@ -121,7 +121,7 @@ class Step:
     @contextmanager
     def averaged(self) -> Iterator[None]:
         """The detector holds the averaged weights meanwhile; where there is no average, its own."""
-        with self.stepping.averaged() if self.settings.ema_decay else self.stepping.lent():
+        with self.train_step.averaged() if self.settings.ema_decay else self.train_step.lent():
             self._shows_averages = bool(self.settings.ema_decay)
             try:
                 yield

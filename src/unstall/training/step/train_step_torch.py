@@ -15,7 +15,7 @@ from keras import ops
 
 from unstall.detectors.layers.rng import Draw
 from unstall.training.step.cuda_graphs import GraphReplay
-from unstall.training.step.optimizer import AVERAGE_WARM_UP, BETAS, EPSILON, SLOTS, scale_of, scaled
+from unstall.training.step.optimizer import AVERAGE_WARM_UP, BETAS, EPSILON, SLOTS, scale_of, update_loss_scale
 from unstall.training.step.program import Program, StepResult
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class TorchTrainStep:
         return scale if isinstance(scale, torch.Tensor) else self._one
 
     def _update(self, computed: StepResult, gradients: list[torch.Tensor], rate: float) -> torch.Tensor:
-        """As `unstall.training.step.optimizer.updated` has it, in place."""
+        """As `unstall.training.step.optimizer.update_state` has it, in place."""
         program, rules, state = self.program, self.program.rules, self._state
         scale = self._scale().clone()  # it may be halved below
         norms = torch.stack(torch._foreach_norm(gradients)) / scale
@@ -185,7 +185,7 @@ class TorchTrainStep:
             torch._foreach_mul_(averages, decay)
             torch._foreach_add_(averages, torch._foreach_mul(values, 1 - decay))
         state["updates"].add_(is_applied)
-        for name, value in scaled(state, is_applied, rules).items():
+        for name, value in update_loss_scale(state, is_applied, rules).items():
             state[name].copy_(value)
         of_groups = torch.zeros(len(program.groups), device=norms.device).index_add_(0, self._groups, norms.square()).sqrt()
         return program.told(computed.losses, of_groups, norm, is_applied, scale)

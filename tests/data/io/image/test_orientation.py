@@ -13,10 +13,10 @@ from tests.data.dataset_files import coco_box, coco_image, coco_text, put
 from unstall.data import formats
 from unstall.data.example import DataSet, ImageSource
 from unstall.data.io.image.headers import header_of_bytes
-from unstall.data.io.image.orientation import turned
+from unstall.data.io.image.orientation import turn_image
 from unstall.data.io.image_folder import data_set_of
 from unstall.data.pipeline import Pipeline, Settings
-from unstall.data.tools.visualization import decoded
+from unstall.data.tools.visualization import decode_thumbnail
 
 RED = (255, 0, 0)
 WIDTH, HEIGHT = 64, 32  # as it is stored; a camera held upright took it
@@ -51,7 +51,7 @@ def test_turned_as_pillow_turns_it(orientation: int) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (3, 5, 3), dtype=np.uint8)
     image = Image.fromarray(pixels)
     image.getexif()[0x0112] = orientation
-    np.testing.assert_array_equal(turned(pixels, orientation), np.asarray(ImageOps.exif_transpose(image)))
+    np.testing.assert_array_equal(turn_image(pixels, orientation), np.asarray(ImageOps.exif_transpose(image)))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_an_image_without_annotations_is_seen_as_a_person_sees_it(tmp_path: Path
     put(tmp_path, {"a.jpg": photograph(3)})
     pixels, _, _ = first_batch(data_set_of([tmp_path]), HEIGHT, WIDTH)
     assert share_of_red(pixels, [0, 16, 16, 32]) > 0.9  # on its head: left below
-    opened = decoded(ImageSource(tmp_path / "a.jpg"), 64)
+    opened = decode_thumbnail(ImageSource(tmp_path / "a.jpg"), 64)
     assert opened is not None and share_of_red(np.asarray(opened[0]), [0, 16, 16, 32]) > 0.9
 
 

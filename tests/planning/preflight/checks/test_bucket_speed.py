@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.planning.preflight.contexts import context
-from unstall.planning.preflight.checks.bucket_speed import BucketSpeed, judged, look
+from unstall.planning.preflight.checks.bucket_speed import BucketSpeed, judge, look
 from unstall.planning.preflight.results import CheckOk, CheckUnknown, CheckWarning
 
 
@@ -14,28 +14,28 @@ def measured(images_per_s: float, has_small_files: bool = True) -> BucketSpeed:
 
 
 def test_more_than_the_steps_take_fits() -> None:
-    found = judged(measured(500.0), taken=100.0, decoded=400.0)
+    found = judge(measured(500.0), taken=100.0, decoded=400.0)
     assert isinstance(found, CheckOk)
     assert "500 images/s (50 MB/s) are read, each answer comes after 40 ms; the training steps take 100" in found.reason
 
 
 def test_too_slow_with_small_files_is_to_be_packed() -> None:
-    found = judged(measured(90.0), taken=100.0, decoded=400.0)
+    found = judge(measured(90.0), taken=100.0, decoded=400.0)
     assert isinstance(found, CheckWarning) and "unstall data pack" in found.fix and "100 kB" in found.reason
 
 
 def test_too_slow_with_shards_is_not() -> None:
-    found = judged(measured(90.0, has_small_files=False), taken=100.0, decoded=400.0)
+    found = judge(measured(90.0, has_small_files=False), taken=100.0, decoded=400.0)
     assert isinstance(found, CheckWarning) and "pack" not in found.fix
 
 
 def test_small_files_that_come_quickly_enough_are_no_fault() -> None:
-    assert isinstance(judged(measured(500.0), taken=None, decoded=400.0), CheckOk)
+    assert isinstance(judge(measured(500.0), taken=None, decoded=400.0), CheckOk)
 
 
 def test_what_is_little_is_not_said_to_be_nothing_and_nothing_is_unknown() -> None:
-    assert "3 images/s (0.3 MB/s)" in judged(measured(3.0), taken=1.0, decoded=400.0).reason
-    assert isinstance(judged(measured(0.0), taken=1.0, decoded=400.0), CheckUnknown)
+    assert "3 images/s (0.3 MB/s)" in judge(measured(3.0), taken=1.0, decoded=400.0).reason
+    assert isinstance(judge(measured(0.0), taken=1.0, decoded=400.0), CheckUnknown)
 
 
 def test_data_on_a_disk_is_for_another_check(tmp_path: Path) -> None:

@@ -12,13 +12,13 @@ from unstall.planning.preflight.results import CheckError, CheckOk, CheckWarning
 
 def test_room_for_all_fits_and_less_warns_or_refuses(tmp_path: Path) -> None:
     free = shutil.disk_usage(tmp_path).free
-    assert isinstance(disk_room.judged(tmp_path, free // 100), CheckOk)
-    assert isinstance(disk_room.judged(tmp_path, free * 3 // 4), CheckWarning)
-    assert isinstance(disk_room.judged(tmp_path, free * 2), CheckError)
+    assert isinstance(disk_room.judge(tmp_path, free // 100), CheckOk)
+    assert isinstance(disk_room.judge(tmp_path, free * 3 // 4), CheckWarning)
+    assert isinstance(disk_room.judge(tmp_path, free * 2), CheckError)
 
 
 def test_a_folder_that_cannot_be_written_refuses() -> None:
-    found = disk_room.judged(Path("/proc"), 1)
+    found = disk_room.judge(Path("/proc"), 1)
     assert isinstance(found, CheckError)
 
 
@@ -36,11 +36,11 @@ def test_a_run_that_goes_on_needs_no_room_for_what_it_has_already(tmp_path: Path
     def need() -> int:
         return int(disk_room.look(context(tmp_path)).facts["needed_bytes"])
 
-    anew = need()
+    restarted = need()
     (tmp_path / "checkpoints" / "step-000000020").mkdir(parents=True)
     (tmp_path / "checkpoints" / "step-000000020" / "arrays.bin").write_bytes(bytes(3_000_000))
     (tmp_path / "best.safetensors").write_bytes(bytes(1_000_000))
-    assert need() == anew - 4_000_000
+    assert need() == restarted - 4_000_000
 
 
 def test_a_cache_folder_without_room_refuses(tmp_path: Path) -> None:

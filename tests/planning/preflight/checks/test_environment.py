@@ -8,7 +8,7 @@ import pytest
 
 from tests.planning.preflight.contexts import context
 from unstall.planning.preflight.checks import environment as check
-from unstall.planning.preflight.checks.environment import judged
+from unstall.planning.preflight.checks.environment import judge
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckWarning
 
 
@@ -24,7 +24,7 @@ from unstall.planning.preflight.results import CheckError, CheckOk, CheckWarning
     ],
 )
 def test_what_does_no_harm_fits(environment: dict[str, str]) -> None:
-    assert isinstance(judged(environment, cores=4), CheckOk)
+    assert isinstance(judge(environment, cores=4), CheckOk)
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,12 @@ def test_what_does_no_harm_fits(environment: dict[str, str]) -> None:
     ],
 )
 def test_what_harms_warns(environment: dict[str, str], words: str) -> None:
-    found = judged(environment, cores=4)
+    found = judge(environment, cores=4)
     assert isinstance(found, CheckWarning) and words in found.reason
 
 
 def test_all_that_harms_is_named_at_once(tmp_path: Path) -> None:
-    found = judged({"JAX_ENABLE_X64": "1", "CUDA_VISIBLE_DEVICES": "", "LD_LIBRARY_PATH": str(tmp_path)}, cores=4)
+    found = judge({"JAX_ENABLE_X64": "1", "CUDA_VISIBLE_DEVICES": "", "LD_LIBRARY_PATH": str(tmp_path)}, cores=4)
     assert isinstance(found, CheckWarning)
     assert found.fix == "unset CUDA_VISIBLE_DEVICES; unset JAX_ENABLE_X64"
 

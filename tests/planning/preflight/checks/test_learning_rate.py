@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from unstall.planning.preflight.checks.learning_rate import judged
+from unstall.planning.preflight.checks.learning_rate import judge
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckWarning
 
 FALLS = [8.0, 8.1, 7.9, 7.5, 7.0, 6.8, 6.5, 6.2, 6.0, 5.9, 5.8, 5.7]
@@ -15,7 +15,7 @@ BROKEN = [math.inf] * 12
 
 
 def found(here: list[float], lower: list[float] = STANDS, higher: list[float] = FALLS, at_first: float = 8.0) -> CheckResult:
-    return judged(0.01, at_first, here, lower, higher, 100.0)
+    return judge(0.01, at_first, here, lower, higher, 100.0)
 
 
 def test_a_falling_loss_fits_whatever_the_other_rates_do() -> None:
@@ -47,14 +47,14 @@ def test_a_tenth_is_named_only_where_it_does_not_rise() -> None:
 
 
 def test_a_loss_that_stands_at_a_rate_far_below_that_of_the_recipe_warns() -> None:
-    answer = judged(1e-7, 8.0, STANDS, STANDS, STANDS, 100.0, usual=0.003)
+    answer = judge(1e-7, 8.0, STANDS, STANDS, STANDS, 100.0, usual=0.003)
     assert (
         isinstance(answer, CheckWarning)
         and answer.fix.startswith("--learning-rate 0.003")
         and "recipe has 0.003" in answer.reason
     )
     assert isinstance(
-        judged(0.001, 8.0, STANDS, STANDS, STANDS, 100.0, usual=0.003), CheckOk
+        judge(0.001, 8.0, STANDS, STANDS, STANDS, 100.0, usual=0.003), CheckOk
     )  # fine weights may have nothing to learn
 
 

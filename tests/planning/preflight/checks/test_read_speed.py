@@ -7,24 +7,24 @@ from pathlib import Path
 from tests.planning.preflight.contexts import context
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
-from unstall.planning.preflight.checks.read_speed import judged, look
+from unstall.planning.preflight.checks.read_speed import judge, look
 from unstall.planning.preflight.results import CheckOk, CheckWarning
 
 
 def test_more_than_the_steps_take_fits_and_less_warns() -> None:
-    assert isinstance(judged(read=500.0, taken=100.0, decoded=400.0, bytes_each=1e5), CheckOk)
-    found = judged(read=90.0, taken=100.0, decoded=400.0, bytes_each=1e5)
+    assert isinstance(judge(read=500.0, taken=100.0, decoded=400.0, bytes_each=1e5), CheckOk)
+    found = judge(read=90.0, taken=100.0, decoded=400.0, bytes_each=1e5)
     assert isinstance(found, CheckWarning) and "90 images/s (9 MB/s) are read; the training steps take 100" in found.reason
 
 
 def test_decoding_that_is_slower_than_the_steps_warns() -> None:
-    found = judged(read=5000.0, taken=1000.0, decoded=300.0, bytes_each=1e5)
+    found = judge(read=5000.0, taken=1000.0, decoded=300.0, bytes_each=1e5)
     assert isinstance(found, CheckWarning) and "cache" in found.fix
 
 
 def test_without_measured_steps_what_the_cores_decode_is_the_measure() -> None:
-    assert isinstance(judged(read=500.0, taken=None, decoded=400.0, bytes_each=1e5), CheckOk)
-    assert isinstance(judged(read=300.0, taken=None, decoded=400.0, bytes_each=1e5), CheckWarning)
+    assert isinstance(judge(read=500.0, taken=None, decoded=400.0, bytes_each=1e5), CheckOk)
+    assert isinstance(judge(read=300.0, taken=None, decoded=400.0, bytes_each=1e5), CheckWarning)
 
 
 def test_real_images_are_read_and_decoded(tmp_path: Path) -> None:

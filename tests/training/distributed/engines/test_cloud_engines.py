@@ -28,7 +28,7 @@ def kubeflow(count: str, number: str, address: str = "job-node-0-0.job:6666", **
 @pytest.mark.parametrize(("pool", "index", "worker"), [("workerpool0", 0, 0), ("workerpool1", 0, 1), ("workerpool1", 1, 2)])
 def test_a_replica_is_a_worker_and_the_first_pool_leads(pool: str, index: int, worker: int) -> None:
     environ = vertex(pool, index)
-    assert engines.recognised(environ) == "vertex"
+    assert engines.recognise_engine(environ) == "vertex"
     assert engines.process_envs(environ, 3) == [ProcessEnv(worker, 3, "host-a:2222")]
     assert engines.workers_said(environ) == 3
 
@@ -49,14 +49,14 @@ def test_parameter_servers_and_evaluators_do_not_train() -> None:
 
 def test_a_job_of_one_machine_is_like_any_machine() -> None:
     environ = vertex("workerpool0", 0, {"workerpool0": ["host-a:2222"]})
-    assert engines.recognised(environ) == "local" and len(engines.process_envs(environ, 4)) == 4
+    assert engines.recognise_engine(environ) == "local" and len(engines.process_envs(environ, 4)) == 4
 
 
 def test_tf_config_says_the_same_where_vertex_has_set_it() -> None:
     said = {"cluster": {"chief": ["host-a:2222"], "worker": ["host-b:2222"]}, "task": {"type": "worker", "index": 0}}
     environ = {"TF_CONFIG": json.dumps(said), "CLOUD_ML_JOB_ID": "4711"}
     assert engines.process_envs(environ, 2) == [ProcessEnv(1, 2, "host-a:2222")]
-    assert engines.recognised({"TF_CONFIG": json.dumps(said)}) == "local"  # of somebody else's cluster
+    assert engines.recognise_engine({"TF_CONFIG": json.dumps(said)}) == "local"  # of somebody else's cluster
 
 
 @pytest.mark.parametrize(
@@ -72,14 +72,14 @@ def test_a_cluster_that_cannot_be_read_is_named(text: str) -> None:
 
 def test_a_pod_is_a_worker_at_the_address_of_the_first() -> None:
     environ = kubeflow("4", "3")
-    assert engines.recognised(environ) == "kubeflow"
+    assert engines.recognise_engine(environ) == "kubeflow"
     assert engines.process_envs(environ, 4) == [ProcessEnv(3, 4, "job-node-0-0.job:6666")]
     each = engines.process_envs(kubeflow("2", "1", UNSTALL_WORKERS_EACH="2"), 4)
     assert [member.worker for member in each] == [2, 3]
 
 
 def test_a_job_of_one_pod_is_like_any_machine() -> None:
-    assert engines.recognised(kubeflow("1", "0")) == "local"
+    assert engines.recognise_engine(kubeflow("1", "0")) == "local"
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_an_engine_has_all_that_is_asked_of_it(name: str) -> None:
 
 
 def test_where_no_engine_runs_us_this_machine_starts_all_workers() -> None:
-    assert engines.recognised({}) == "local"
+    assert engines.recognise_engine({}) == "local"
     first, second = engines.process_envs({}, 2)
     assert (first.worker, second.worker, first.workers) == (0, 1, 2)
     assert first.coordinator == second.coordinator and first.coordinator.startswith("127.0.0.1:")
@@ -41,10 +41,10 @@ def test_where_somebody_has_said_who_we_are_that_worker_alone_is_started() -> No
 
 
 def test_the_number_of_workers_is_that_of_whoever_started_us() -> None:
-    assert engines.agreed({}, 3, is_given=False) == 3
-    assert engines.agreed(SECOND, 1, is_given=False) == 2
+    assert engines.agree_on_workers({}, 3, is_given=False) == 3
+    assert engines.agree_on_workers(SECOND, 1, is_given=False) == 2
     with pytest.raises(InvalidInputError, match="num_workers: expected 2"):
-        engines.agreed(SECOND, 4, is_given=True)
+        engines.agree_on_workers(SECOND, 4, is_given=True)
 
 
 # --- cards of this machine ---

@@ -30,7 +30,7 @@ agree.
 from __future__ import annotations
 
 from unstall.data.check.context import CheckedData, Severity
-from unstall.data.check.fixes import Fix, put_right_by_writing
+from unstall.data.check.fixes import Fix, fix_by_writing
 from unstall.data.example import Finding
 
 SEVERITY = Severity.WARNING
@@ -41,4 +41,4 @@ def examine(checked: CheckedData) -> list[Finding]:
 
 
 def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
-    return put_right_by_writing(found, "the copy names the image that was taken for the annotation's own")
+    return fix_by_writing(found, "the copy names the image that was taken for the annotation's own")

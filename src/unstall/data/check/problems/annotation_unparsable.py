@@ -26,7 +26,7 @@ Look at the line that is named. `--fix` writes a copy without what could not be 
 from __future__ import annotations
 
 from unstall.data.check.context import CheckedData, Severity
-from unstall.data.check.fixes import Fix, put_right_by_writing
+from unstall.data.check.fixes import Fix, fix_by_writing
 from unstall.data.example import Finding
 
 SEVERITY = Severity.ERROR
@@ -37,4 +37,4 @@ def examine(checked: CheckedData) -> list[Finding]:
 
 
 def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
-    return put_right_by_writing(found, "what cannot be read is left out")
+    return fix_by_writing(found, "what cannot be read is left out")

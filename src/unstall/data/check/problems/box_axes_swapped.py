@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.context import CheckedData, Severity, format_box
 from unstall.data.check.fixes import Fix, box_of
 from unstall.data.example import Finding
 
@@ -40,7 +40,7 @@ def examine(checked: CheckedData) -> list[Finding]:
         checked.box_finding(
             "box_axes_swapped",
             index,
-            f"Expected a box in an image of {checked.size_of_image(index)}. Received: {shown(table.boxes[index])};"
+            f"Expected a box in an image of {checked.size_of_image(index)}. Received: {format_box(table.boxes[index])};"
             " with x and y swapped, all boxes of this image fit.",
         )
         for index in np.flatnonzero(checked.fits.swapped)

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from unstall.data.check.context import CheckedData, Severity, Table, shown
+from unstall.data.check.context import CheckedData, Severity, Table, format_box
 from unstall.data.check.fixes import Fix, leave_out_boxes
 from unstall.data.example import Finding, Flags, Floats
 
@@ -48,7 +48,7 @@ def examine(checked: CheckedData) -> list[Finding]:
         checked.box_finding(
             "box_duplicate",
             late,
-            f"Expected each object once. Received: {shown(table.boxes[late])}, which covers the same as box"
+            f"Expected each object once. Received: {format_box(table.boxes[late])}, which covers the same as box"
             f" {int(table.box[early]) + 1} of this image to {overlap:.0%}.",
         )
         for late, (early, overlap) in sorted(twice.items())

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.context import CheckedData, Severity, format_box
 from unstall.data.check.fixes import Fix, box_of
 from unstall.data.example import Finding
 
@@ -40,7 +40,7 @@ def examine(checked: CheckedData) -> list[Finding]:
     for index in np.flatnonzero(checked.fits.in_pixels):
         width, height = table.width[index], table.height[index]
         raw = table.boxes[index] / np.array([width, height, width, height])
-        message = f"Expected shares from 0 to 1. Received: {shown(raw)}, which are pixels in {checked.size_of_image(index)}."
+        message = f"Expected shares from 0 to 1. Received: {format_box(raw)}, which are pixels in {checked.size_of_image(index)}."
         found.append(checked.box_finding("box_in_pixels", index, message))
     return found
 

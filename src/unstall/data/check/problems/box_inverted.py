@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.context import CheckedData, Severity, format_box
 from unstall.data.check.fixes import Fix, box_of
 from unstall.data.example import Finding
 
@@ -41,7 +41,7 @@ def examine(checked: CheckedData) -> list[Finding]:
         checked.box_finding(
             "box_inverted",
             index,
-            f"Expected left < right and top < bottom. Received: {shown(boxes[index])} (left, top, right, bottom).",
+            f"Expected left < right and top < bottom. Received: {format_box(boxes[index])} (left, top, right, bottom).",
         )
         for index in np.flatnonzero(wrong)
     ]

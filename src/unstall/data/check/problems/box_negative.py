@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.context import CheckedData, Severity, format_box
 from unstall.data.check.fixes import Fix, clip
 from unstall.data.example import Finding
 
@@ -44,7 +44,7 @@ def examine(checked: CheckedData) -> list[Finding]:
     within = fits.plain & (left < table.width) & (top < table.height) & (right > 0) & (bottom > 0)
     in_order = (right > left) & (bottom > top)
     return [
-        checked.box_finding("box_negative", index, f"Expected left ≥ 0 and top ≥ 0. Received: {shown(table.boxes[index])}.")
+        checked.box_finding("box_negative", index, f"Expected left ≥ 0 and top ≥ 0. Received: {format_box(table.boxes[index])}.")
         for index in np.flatnonzero((within | unsized) & below & in_order & ~table.crowd)
     ]
 

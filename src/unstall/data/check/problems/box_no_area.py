@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.context import CheckedData, Severity, format_box
 from unstall.data.check.fixes import Fix, leave_out_boxes
 from unstall.data.example import Finding
 
@@ -42,7 +42,8 @@ def examine(checked: CheckedData) -> list[Finding]:
     for index in np.flatnonzero(wrong):
         left, top, right, bottom = boxes[index]
         message = (
-            f"Expected a width and a height above 0. Received: {right - left:g}×{bottom - top:g} pixels, {shown(boxes[index])}."
+            f"Expected a width and a height above 0. Received: {right - left:g}×{bottom - top:g} pixels, "
+            f"{format_box(boxes[index])}."
         )
         found.append(checked.box_finding("box_no_area", index, message))
     return found

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.context import CheckedData, Severity, format_box
 from unstall.data.check.fixes import Fix, box_of
 from unstall.data.example import Finding
 
@@ -39,7 +39,7 @@ def examine(checked: CheckedData) -> list[Finding]:
         checked.box_finding(
             "box_normalised",
             index,
-            f"Expected pixels of an image of {checked.size_of_image(index)}. Received: shares, {shown(table.boxes[index])}.",
+            f"Expected pixels of an image of {checked.size_of_image(index)}. Received: shares, {format_box(table.boxes[index])}.",
         )
         for index in np.flatnonzero(checked.fits.normalised)
     ]

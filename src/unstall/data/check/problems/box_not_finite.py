@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.context import CheckedData, Severity, format_box
 from unstall.data.check.fixes import Fix, leave_out_boxes
 from unstall.data.example import Finding
 
@@ -36,7 +36,7 @@ SEVERITY = Severity.ERROR
 def examine(checked: CheckedData) -> list[Finding]:
     boxes = checked.table.boxes
     return [
-        checked.box_finding("box_not_finite", index, f"Expected four numbers. Received: {shown(boxes[index])}.")
+        checked.box_finding("box_not_finite", index, f"Expected four numbers. Received: {format_box(boxes[index])}.")
         for index in np.flatnonzero(~checked.fits.finite)
     ]
 

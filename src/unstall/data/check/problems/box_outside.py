@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.context import CheckedData, Severity, format_box
 from unstall.data.check.fixes import Fix, leave_out_boxes
 from unstall.data.example import Finding
 
@@ -44,7 +44,7 @@ def examine(checked: CheckedData) -> list[Finding]:
         checked.box_finding(
             "box_outside",
             index,
-            f"Expected a box in an image of {checked.size_of_image(index)}. Received: {shown(table.boxes[index])}.",
+            f"Expected a box in an image of {checked.size_of_image(index)}. Received: {format_box(table.boxes[index])}.",
         )
         for index in np.flatnonzero(checked.fits.plain & beyond & has_area)
     ]

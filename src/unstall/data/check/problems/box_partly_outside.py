@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.context import CheckedData, Severity, format_box
 from unstall.data.check.fixes import Fix, clip
 from unstall.data.example import Finding
 
@@ -44,7 +44,7 @@ def examine(checked: CheckedData) -> list[Finding]:
     for index in np.flatnonzero(fits.plain & over & touches & ~table.crowd):
         message = (
             f"Expected right ≤ {table.width[index]:g} and bottom ≤ {table.height[index]:g}, the size of the image."
-            f" Received: {shown(table.boxes[index])}."
+            f" Received: {format_box(table.boxes[index])}."
         )
         found.append(checked.box_finding("box_partly_outside", index, message))
     return found

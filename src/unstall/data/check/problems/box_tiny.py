@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.check.context import CheckedData, Severity, shown
+from unstall.data.check.context import CheckedData, Severity, format_box
 from unstall.data.example import Finding
 
 SEVERITY = Severity.INFO
@@ -44,7 +44,7 @@ def examine(checked: CheckedData) -> list[Finding]:
             "box_tiny",
             index,
             f"Expected sides of {MIN_SIDE:g} pixels or more. Received: {sides[index, 0]:.3g}×{sides[index, 1]:.3g},"
-            f" {shown(table.boxes[index])}.",
+            f" {format_box(table.boxes[index])}.",
         )
         for index in np.flatnonzero(wrong)
     ]

@@ -25,7 +25,7 @@ classification or segmentation.
 
 from __future__ import annotations
 
-from unstall.base.formatting import counted
+from unstall.base.formatting import format_count
 from unstall.data.check.context import CheckedData, Severity
 from unstall.data.example import Finding, Origin
 
@@ -37,5 +37,5 @@ def examine(checked: CheckedData) -> list[Finding]:
     if not data.examples or any(example.count for example in data.examples):
         return []
     origin = Origin(next(iter(data.files), str(data.path)))
-    images = counted(len(data.examples), "image")
+    images = format_count(len(data.examples), "image")
     return [Finding("boxes_missing", f"Expected boxes, found none: {images}, and nothing to learn.", origin)]

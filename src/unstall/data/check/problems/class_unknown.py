@@ -26,7 +26,7 @@ Correct the name, or add the class to the list. `--fix` writes a copy without th
 from __future__ import annotations
 
 from unstall.data.check.context import CheckedData, Severity
-from unstall.data.check.fixes import Fix, leave_out_unknown_classes, put_right_by_writing
+from unstall.data.check.fixes import Fix, fix_by_writing, leave_out_unknown_classes
 from unstall.data.example import Finding
 
 SEVERITY = Severity.ERROR
@@ -40,4 +40,4 @@ def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     left_out = leave_out_unknown_classes(checked, found, "its class is not known")
     rows = {fix.row for fix in left_out}
     by_number = [finding for finding in found if checked.rows.get(finding.example, -1) not in {*rows, -1}]
-    return left_out + put_right_by_writing(by_number, "the name of the class is that of its number")
+    return left_out + fix_by_writing(by_number, "the name of the class is that of its number")

@@ -26,7 +26,7 @@ Copy the images, or correct the paths. `--fix` writes a copy without these annot
 from __future__ import annotations
 
 from unstall.data.check.context import CheckedData, Severity
-from unstall.data.check.fixes import Fix, leave_out_without_image, put_right_by_writing
+from unstall.data.check.fixes import Fix, fix_by_writing, leave_out_without_image
 from unstall.data.example import Finding
 
 SEVERITY = Severity.ERROR
@@ -40,4 +40,4 @@ def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     left_out = leave_out_without_image(checked, found, "it is not there")
     is_whole = all(example.image is not None for example in checked.data.examples)
     never_read = [finding for finding in found if finding.example not in checked.rows and (finding.example or is_whole)]
-    return left_out + put_right_by_writing(never_read, "the annotation is left out: its image is not there")
+    return left_out + fix_by_writing(never_read, "the annotation is left out: its image is not there")

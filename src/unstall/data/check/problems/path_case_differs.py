@@ -25,7 +25,7 @@ Rename the files or the paths. `--fix` writes a copy in which they agree.
 from __future__ import annotations
 
 from unstall.data.check.context import CheckedData, Severity
-from unstall.data.check.fixes import Fix, put_right_by_writing
+from unstall.data.check.fixes import Fix, fix_by_writing
 from unstall.data.example import Finding
 
 SEVERITY = Severity.ERROR
@@ -36,4 +36,4 @@ def examine(checked: CheckedData) -> list[Finding]:
 
 
 def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
-    return put_right_by_writing(found, "the image and its path have the same name in the copy")
+    return fix_by_writing(found, "the image and its path have the same name in the copy")

@@ -26,7 +26,7 @@ images.
 from __future__ import annotations
 
 from unstall.data.check.context import CheckedData, Severity
-from unstall.data.check.fixes import Fix, leave_out_without_image, put_right_by_writing
+from unstall.data.check.fixes import Fix, fix_by_writing, leave_out_without_image
 from unstall.data.example import Finding
 
 SEVERITY = Severity.ERROR
@@ -40,4 +40,4 @@ def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     left_out = leave_out_without_image(checked, found, "its path leads out of the data set")
     done = {fix.finding for fix in left_out}
     others = [finding for finding in found if finding not in done]
-    return left_out + put_right_by_writing(others, "the copy names only what lies inside it")
+    return left_out + fix_by_writing(others, "the copy names only what lies inside it")

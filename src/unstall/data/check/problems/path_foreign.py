@@ -26,7 +26,7 @@ Name the images from the data set's folder. `--fix` writes a copy in which they 
 from __future__ import annotations
 
 from unstall.data.check.context import CheckedData, Severity
-from unstall.data.check.fixes import Fix, put_right_by_writing
+from unstall.data.check.fixes import Fix, fix_by_writing
 from unstall.data.example import Finding
 
 SEVERITY = Severity.ERROR
@@ -37,4 +37,4 @@ def examine(checked: CheckedData) -> list[Finding]:
 
 
 def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
-    return put_right_by_writing(found, "the copy names the image from its own folder")
+    return fix_by_writing(found, "the copy names the image from its own folder")

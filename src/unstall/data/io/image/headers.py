@@ -49,7 +49,7 @@ def header(source: ImageSource) -> Header:
         return Header("")
 
 
-def asked_of(source: ImageSource) -> tuple[Path, int, int]:
+def header_range(source: ImageSource) -> tuple[Path, int, int]:
     """For `expecting`: what `header` will ask a bucket for."""
     return source.path, source.offset, source.offset + min(IN_BUCKET_BYTES, source.length or IN_BUCKET_BYTES)
 
@@ -57,7 +57,7 @@ def asked_of(source: ImageSource) -> tuple[Path, int, int]:
 def _header_in_bucket(source: ImageSource) -> Header:
     """With one request; the whole image is read only where its size stands behind a large thumbnail."""
     assert isinstance(source.path, BucketPath)
-    _, start, end = asked_of(source)
+    _, start, end = header_range(source)
     found = header_of_bytes(source.path.read_range(start, end))
     return header_of_bytes(source.read()) if found.kind and not found.width else found
 

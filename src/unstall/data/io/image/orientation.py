@@ -20,7 +20,7 @@ ON_SIDE = 5  # EXIF orientations from here on exchange width and height
 FIRST_BYTES = 1 << 17  # of a file: the note stands within the first 64 KiB, behind a thumbnail of the maker's at most
 
 
-def seen_turn(encoded: bytes | memoryview, stored: tuple[int, int], said: Size) -> int:
+def find_turn(encoded: bytes | memoryview, stored: tuple[int, int], said: Size) -> int:
     """The EXIF orientation by which the image is turned before anybody looks at its boxes; 1: not at all."""
     if said != (None, None) and (said == stored or said != stored[::-1]):
         return AS_STORED
@@ -28,11 +28,11 @@ def seen_turn(encoded: bytes | memoryview, stored: tuple[int, int], said: Size) 
     return turn if said == (None, None) or turn >= ON_SIDE else AS_STORED
 
 
-def turned_size(stored: tuple[int, int], turn: int) -> tuple[int, int]:
+def turn_size(stored: tuple[int, int], turn: int) -> tuple[int, int]:
     return stored[::-1] if turn >= ON_SIDE else stored
 
 
-def turned(pixels: Pixels, turn: int) -> Pixels:
+def turn_image(pixels: Pixels, turn: int) -> Pixels:
     """As EXIF numbers them: 6 is turned right by 90°, 8 left, 3 stands on its head; 2, 4, 5 and 7 are mirrored, too."""
     if turn >= ON_SIDE:
         pixels = pixels.transpose(1, 0, 2)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from unstall.detectors.weights.tensors import MAX_TENSORS, Array, StoredTensor, Tensors, Unreadable, shown
+from unstall.detectors.weights.tensors import MAX_TENSORS, Array, StoredTensor, Tensors, Unreadable, format_value
 
 WEIGHTS = "model.weights.h5"  # in a .keras file
 MAX_BYTES = 4 * 2**30  # of all arrays of a file
@@ -50,7 +50,7 @@ def _read(source: Any) -> Layers:
             for path, data in _datasets(top, ""):
                 total, count = total + int(data.nbytes), count + 1
                 if data.is_virtual or data.external:
-                    raise Unreadable(f"The array '{shown(path)}' lies in another file, which is not opened.")
+                    raise Unreadable(f"The array '{format_value(path)}' lies in another file, which is not opened.")
                 if total > MAX_BYTES or count > MAX_TENSORS:
                     raise Unreadable(f"Its arrays have more than {MAX_BYTES:,} bytes, or are more than {MAX_TENSORS:,}.")
                 layer, weight = _names(top, path)
@@ -114,7 +114,7 @@ MOBILENET_NOTE = (
 )
 
 
-def translated(layers: Layers) -> tuple[Tensors, tuple[str, ...]]:
+def translate_keys(layers: Layers) -> tuple[Tensors, tuple[str, ...]]:
     """By torchvision's keys of the ImageNet network, and what is to be said of it."""
     notes: tuple[str, ...]
     if "conv2_block1_0_conv" in layers and "conv2_block1_preact_bn" not in layers:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from unstall.detectors.weights.tensors import SIZES, Array, StoredTensor, Unreadable, from_bytes, shape_of, shown
+from unstall.detectors.weights.tensors import SIZES, Array, StoredTensor, Unreadable, format_value, from_bytes, shape_of
 
 CODES = {
     "f8": "float64", "f4": "float32", "f2": "float16", "i8": "int64", "i4": "int32", "i2": "int16", "i1": "int8", "u1": "uint8",
@@ -34,7 +34,7 @@ class Kind:
         code = self.code.decode("latin-1") if isinstance(self.code, bytes) else self.code
         bare = code.lstrip("<>|=") if isinstance(code, str) else ""
         if bare not in CODES:
-            raise Unreadable(f"It has an array of the kind '{shown(code)}'. Expected one of: {', '.join(CODES)}.")
+            raise Unreadable(f"It has an array of the kind '{format_value(code)}'. Expected one of: {', '.join(CODES)}.")
         return CODES[bare]
 
 
@@ -57,7 +57,7 @@ class Plain:
             raise Unreadable("An array is not described as NumPy does: expected its numbers as bytes, of a kind of numbers.")
         expected = math.prod(self.shape) * SIZES[kind.name]
         if len(raw) != expected:
-            raise Unreadable(f"An array of shape {shown(self.shape)} has {len(raw):,} bytes; expected {expected:,}.")
+            raise Unreadable(f"An array of shape {format_value(self.shape)} has {len(raw):,} bytes; expected {expected:,}.")
         self._kind, self._raw, self._is_fortran = kind, bytes(raw), is_fortran
 
     def stored(self) -> StoredTensor:
@@ -68,7 +68,7 @@ class Plain:
         return np.ascontiguousarray(row.reshape(self.shape, order="F" if self._is_fortran else "C"))
 
 
-def reconstructed(*_: Any) -> Plain:
+def reconstruct(*_: Any) -> Plain:
     """Empty: its state comes behind it."""
     return Plain()
 
@@ -80,7 +80,7 @@ def from_buffer(raw: Any = b"", kind: Any = None, shape: Any = (), order: Any = 
     return array
 
 
-def encoded(text: Any = "", coding: Any = "", *_: Any) -> bytes:
+def encode_latin1(text: Any = "", coding: Any = "", *_: Any) -> bytes:
     """Bytes as protocol 2 writes them: as text of the first 256 characters."""
     if not isinstance(text, str) or coding not in {"latin1", "latin-1"}:
         raise Unreadable("It has bytes that are written as no version of Python does.")

@@ -14,7 +14,7 @@ from typing import IO
 
 import numpy as np
 
-from unstall.detectors.weights.tensors import MAX_TENSORS, SIZES, Array, StoredTensor, Tensors, Unreadable, shape_of, shown
+from unstall.detectors.weights.tensors import MAX_TENSORS, SIZES, Array, StoredTensor, Tensors, Unreadable, format_value, shape_of
 
 SUFFIX = ".npy"
 MAX_BYTES = 4 * 2**30  # of all arrays of a file, which may be compressed
@@ -40,13 +40,15 @@ def _described(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> S
     with archive.open(info) as entry:
         shape, _, kind = _header(entry)
         begins = entry.tell()
-    name = shown(info.filename)
+    name = format_value(info.filename)
     if kind.hasobject or kind.name not in SIZES:
-        raise Unreadable(f"The array '{name}' holds '{shown(str(kind))}'. Expected numbers of the kinds {', '.join(SIZES)}.")
+        raise Unreadable(
+            f"The array '{name}' holds '{format_value(str(kind))}'. Expected numbers of the kinds {', '.join(SIZES)}."
+        )
     expected = math.prod(shape_of(shape, f"the shape of '{name}'")) * kind.itemsize
     if info.file_size - begins != expected:
         raise Unreadable(
-            f"The array '{name}' of shape {shown(shape)} has {info.file_size - begins:,} bytes; expected {expected:,}."
+            f"The array '{name}' of shape {format_value(shape)} has {info.file_size - begins:,} bytes; expected {expected:,}."
         )
     return StoredTensor(shape, kind.name, partial(_values, path, info))
 
@@ -65,7 +67,7 @@ def _values(path: Path, info: zipfile.ZipInfo) -> Array:
             row = np.frombuffer(entry.read(), kind).astype(kind.newbyteorder("="))
             return np.ascontiguousarray(row.reshape(shape, order="F" if is_fortran else "C"))
     except DAMAGED as error:
-        raise Unreadable(f"Its zip is damaged: the array '{shown(info.filename)}': {str(error)[:160]}.") from None
+        raise Unreadable(f"Its zip is damaged: the array '{format_value(info.filename)}': {str(error)[:160]}.") from None
 
 
 # Weights of Flax, whose convolutions are numbered as they are made: a VGG-16 in torchvision's names and layout.
@@ -75,7 +77,7 @@ VGG16_LAYERS = (0, 2, 5, 7, 10, 12, 14, 17, 19, 21, 24, 26, 28)  # in torchvisio
 VGG16_CHANNELS = (64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 512)
 
 
-def translated(tensors: Tensors) -> Tensors:
+def translate_keys(tensors: Tensors) -> Tensors:
     """As they are, where no thirteen convolutions in a row are those of a VGG-16."""
     convolutions: dict[str, dict[int, dict[str, str]]] = {}  # by what their names begin with, by number and part
     for name in tensors:

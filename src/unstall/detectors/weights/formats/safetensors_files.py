@@ -21,9 +21,9 @@ from unstall.detectors.weights.tensors import (
     StoredTensor,
     Tensors,
     Unreadable,
+    format_value,
     from_bytes,
     shape_of,
-    shown,
 )
 
 MAX_HEADER_BYTES = 64 * 2**20
@@ -71,21 +71,24 @@ def _parsed(raw: bytes) -> dict[str, Any]:
 
 
 def _stored(path: Path, name: str, entry: Any, begin: int, room: int) -> StoredTensor:
-    where = f"The tensor '{shown(name)}'"
+    where = f"The tensor '{format_value(name)}'"
     code = entry.get("dtype") if isinstance(entry, dict) else None
     if not isinstance(code, str) or code not in KINDS:
-        received = shown(code) if isinstance(entry, dict) else type(entry).__name__
+        received = format_value(code) if isinstance(entry, dict) else type(entry).__name__
         raise Unreadable(f"{where}: expected a dtype of {', '.join(KINDS)}. Received: {received}")
     kind, shape = KINDS[code], shape_of(entry.get("shape"), where)
     offsets = entry.get("data_offsets")
     if not isinstance(offsets, list) or len(offsets) != 2 or not all(type(offset) is int for offset in offsets):
-        raise Unreadable(f"{where}: expected two data_offsets. Received: {shown(offsets)}")
+        raise Unreadable(f"{where}: expected two data_offsets. Received: {format_value(offsets)}")
     first, last = offsets
     if not 0 <= first <= last <= room:
-        raise Unreadable(f"{where} lies at bytes {shown(offsets)}; the file has {room:,} behind its header. It may be cut off.")
+        raise Unreadable(
+            f"{where} lies at bytes {format_value(offsets)}; the file has {room:,} behind its header. It may be cut off."
+        )
     if last - first != math.prod(shape) * SIZES[kind]:
         raise Unreadable(
-            f"{where}: shape {shown(shape)} of {kind} needs {math.prod(shape) * SIZES[kind]:,} bytes, and has {last - first:,}."
+            f"{where}: shape {format_value(shape)} of {kind} needs {math.prod(shape) * SIZES[kind]:,} bytes, "
+            f"and has {last - first:,}."
         )
     return StoredTensor(shape, kind, partial(_values, path, begin + first, last - first, kind, shape))
 

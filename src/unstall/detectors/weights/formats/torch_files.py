@@ -20,7 +20,16 @@ import numpy as np
 from unstall.detectors.weights.formats import unpickler
 from unstall.detectors.weights.formats.numpy_arrays import Plain
 from unstall.detectors.weights.formats.unpickler import Name, Storage, TensorView
-from unstall.detectors.weights.tensors import MAX_TENSORS, SIZES, Array, StoredTensor, Tensors, Unreadable, from_bytes, shown
+from unstall.detectors.weights.tensors import (
+    MAX_TENSORS,
+    SIZES,
+    Array,
+    StoredTensor,
+    Tensors,
+    Unreadable,
+    format_value,
+    from_bytes,
+)
 
 MAX_PICKLE_BYTES = 64 * 2**20  # what describes the tensors; that of a large model has 100 kB
 MAX_NUMPY_BYTES = 4 * 2**30  # of a pickle that holds its numbers itself
@@ -61,12 +70,12 @@ def read_zip(path: Path) -> TorchContents:
         size = storage.length * SIZES[storage.kind]
         if info is None or info.file_size != size:
             there = "nothing" if info is None else f"{info.file_size:,} bytes"
-            raise Unreadable(f"The storage '{shown(storage.key)}' has {there}; the pickle says {size:,} bytes.")
+            raise Unreadable(f"The storage '{format_value(storage.key)}' has {there}; the pickle says {size:,} bytes.")
         try:
             with zipfile.ZipFile(path) as archive:
                 return _entry(archive, info, size)
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError, struct.error) as error:
-            raise Unreadable(f"Its zip is damaged: the storage '{shown(storage.key)}': {error}.") from None
+            raise Unreadable(f"Its zip is damaged: the storage '{format_value(storage.key)}': {error}.") from None
 
     def check(storage: Storage) -> None:
         info = entries.get(f"{prefix}data/{storage.key}")
@@ -79,9 +88,11 @@ def read_zip(path: Path) -> TorchContents:
 def _entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
     """torch.save compresses nothing, so that an entry is never larger than the file that it lies in: no bomb to defuse."""
     if info.compress_type != zipfile.ZIP_STORED:
-        raise Unreadable(f"The entry '{shown(info.filename)}' is compressed. torch.save writes entries as they are.")
+        raise Unreadable(f"The entry '{format_value(info.filename)}' is compressed. torch.save writes entries as they are.")
     if info.file_size > most or info.file_size != info.compress_size:
-        raise Unreadable(f"The entry '{shown(info.filename)}' says it has {info.file_size:,} bytes; expected at most {most:,}.")
+        raise Unreadable(
+            f"The entry '{format_value(info.filename)}' says it has {info.file_size:,} bytes; expected at most {most:,}."
+        )
     return archive.read(info)
 
 
@@ -97,7 +108,7 @@ def read_legacy(path: Path) -> TorchContents:
         bounded = _Head(file, MAX_PICKLE_BYTES)
         if first != MAGIC or unpickler.load(bounded) != LEGACY_VERSION:
             if passed:
-                raise unpickler.refused(passed[0])
+                raise unpickler.refusal_of(passed[0])
             raise Unreadable("It is a pickle, but no checkpoint that torch.save wrote, and no dictionary of NumPy arrays.")
         system = unpickler.load(bounded)
         is_little = not isinstance(system, dict) or system.get("little_endian", True) is True
@@ -107,7 +118,7 @@ def read_legacy(path: Path) -> TorchContents:
 
     def check(storage: Storage) -> None:
         if storage.key not in places:
-            raise Unreadable(f"The storage '{shown(storage.key)}' is not in the file.")
+            raise Unreadable(f"The storage '{format_value(storage.key)}' is not in the file.")
 
     def raw(storage: Storage) -> Array:
         with path.open("rb") as again:
@@ -145,13 +156,13 @@ def _places(file: IO[bytes], keys: Any, storages: dict[str, Storage]) -> dict[st
     for key in keys if isinstance(keys, list) else ():
         storage = storages.get(str(key)) if isinstance(key, str | int) else None
         if storage is None:
-            raise Unreadable(f"It lists the storage '{shown(key)}', which nothing in it uses.")
+            raise Unreadable(f"It lists the storage '{format_value(key)}', which nothing in it uses.")
         head = file.read(8)
         begin = file.tell()
         count = int.from_bytes(head, "little", signed=True) if len(head) == 8 else -1
         end = begin + storage.length * SIZES[storage.kind]
         if count != storage.length or end > size:
-            raise Unreadable(f"It is damaged or cut off at byte {begin:,}, in the storage '{shown(storage.key)}'.")
+            raise Unreadable(f"It is damaged or cut off at byte {begin:,}, in the storage '{format_value(storage.key)}'.")
         places[storage.key] = begin
         file.seek(end)
     return places
@@ -182,7 +193,7 @@ def _tensors(top: Any, passed: list[Name], check: Any, numbers: Any) -> TorchCon
     weights, notes = _weights_in(top)
     placed = _flat(weights)
     if not placed and passed:
-        raise unpickler.refused(passed[0])
+        raise unpickler.refusal_of(passed[0])
     if not placed:
         received = "a single tensor" if isinstance(top, TensorView | Plain) else KINDS.get(type(top), "something else")
         raise Unreadable(f"It holds no dictionary of tensors. Received: {received}.")
@@ -190,7 +201,7 @@ def _tensors(top: Any, passed: list[Name], check: Any, numbers: Any) -> TorchCon
 
 
 def _nowhere(storage: Storage) -> Array:
-    raise Unreadable(f"The storage '{shown(storage.key)}' is not in the file.")
+    raise Unreadable(f"The storage '{format_value(storage.key)}' is not in the file.")
 
 
 def _stored(name: str, tensor: TensorView | Plain, check: Any, numbers: Any) -> StoredTensor:
@@ -209,8 +220,10 @@ def _weights_in(top: Any) -> tuple[Any, tuple[str, ...]]:
     if not found:
         return next((top[key] for key in PREFERRED if isinstance(top.get(key), dict)), top), ()
     chosen = min(found, key=lambda key: PREFERRED.index(key) if key in PREFERRED else len(PREFERRED))
-    others = ", ".join(f"'{shown(key)}'" for key in found if key != chosen)
-    return found[chosen], (f"it holds several sets of weights: '{shown(chosen)}' was taken, not {others}",) if others else ()
+    others = ", ".join(f"'{format_value(key)}'" for key in found if key != chosen)
+    return found[chosen], (
+        f"it holds several sets of weights: '{format_value(chosen)}' was taken, not {others}",
+    ) if others else ()
 
 
 def _dictionaries_of_weights(top: Any) -> dict[str, Any]:
@@ -235,7 +248,7 @@ def _refuse_outside(name: str, tensor: TensorView) -> None:
     last = tensor.offset + sum(max(0, side - 1) * stride for side, stride in zip(tensor.shape, tensor.strides, strict=True))
     if count > tensor.storage.length or (count and last >= tensor.storage.length):
         raise Unreadable(
-            f"The tensor '{shown(name)}' of shape {shown(tensor.shape)} reaches beyond its storage, "
+            f"The tensor '{format_value(name)}' of shape {format_value(tensor.shape)} reaches beyond its storage, "
             f"which has {tensor.storage.length:,} numbers."
         )
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import IO, Any, NamedTuple, Protocol, cast
 
 from unstall.detectors.weights.formats import numpy_arrays
-from unstall.detectors.weights.tensors import MAX_TENSORS, Unreadable, shape_of, shown
+from unstall.detectors.weights.tensors import MAX_TENSORS, Unreadable, format_value, shape_of
 
 MAX_STEPS = 100 * MAX_TENSORS
 STORAGES = {
@@ -87,10 +87,10 @@ CALLS: dict[Name, Callable[..., Any]] = {
     Name("torch", "Size"): lambda sides=(), *_: sides,
     Name("torch", "device"): lambda *_: None,
     Name("numpy", "dtype"): numpy_arrays.Kind,
-    Name("_codecs", "encode"): numpy_arrays.encoded,
+    Name("_codecs", "encode"): numpy_arrays.encode_latin1,
 }
 for core in ("core", "_core"):  # before NumPy 2, and since
-    CALLS[Name(f"numpy.{core}.multiarray", "_reconstruct")] = numpy_arrays.reconstructed
+    CALLS[Name(f"numpy.{core}.multiarray", "_reconstruct")] = numpy_arrays.reconstruct
     CALLS[Name(f"numpy.{core}.numeric", "_frombuffer")] = numpy_arrays.from_buffer
 MENTIONED = {Name("torch", kind) for kind in STORAGES} | {Name("numpy", "ndarray")}  # never called
 MENTIONED |= {Name("torch", kind) for kind in ("float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8", "bool")}
@@ -125,7 +125,7 @@ def load(file: Source, met: dict[str, Storage] | None = None, passed: list[Name]
     return machine.result()
 
 
-def refused(name: Name) -> Unreadable:
+def refusal_of(name: Name) -> Unreadable:
     return Unreadable(
         f"It refers to '{name}', which is no part of a dictionary of tensors. Nothing of it was run. "
         "Save the weights alone: torch.save(model.state_dict(), path)"
@@ -171,7 +171,7 @@ class _Machine:
             raise TypeError("a name that is no text")
         named = Name(module, name)
         if module.partition(".")[0] in HARMFUL_MODULES or named in HARMFUL:
-            raise refused(named)
+            raise refusal_of(named)
         if named not in CALLS and named not in MENTIONED:
             self.passed.append(named)
         self.stack.append(named)
@@ -180,7 +180,7 @@ class _Machine:
         """Also for an object made anew of its class and arguments: neither is done."""
         arguments, called = self.pop(), self.pop()
         if not isinstance(called, Name) or called in MENTIONED or not isinstance(arguments, tuple):
-            raise Unreadable(f"It calls '{shown(called)}', which is nothing that may be called. Nothing of it was run.")
+            raise Unreadable(f"It calls '{format_value(called)}', which is nothing that may be called. Nothing of it was run.")
         self.stack.append(CALLS[called](*arguments) if called in CALLS else OpaqueObject(called))
 
     def reduce_named(self) -> None:
@@ -201,17 +201,17 @@ class _Machine:
             raise Unreadable("It refers to something outside the pickle that is no storage of a tensor.")
         _, kind, key, _, count = described[:5]
         if not isinstance(kind, Name) or kind.name not in STORAGES or not isinstance(key, str | int):
-            said = str(kind) if isinstance(kind, Name) else shown(kind)
+            said = str(kind) if isinstance(kind, Name) else format_value(kind)
             raise Unreadable(f"It has a storage of the kind '{said}'. Expected one of: {', '.join(STORAGES)}.")
         if type(count) is not int or count < 0:
-            raise Unreadable(f"A storage has '{shown(count)}' numbers. Expected a whole number.")
+            raise Unreadable(f"A storage has '{format_value(count)}' numbers. Expected a whole number.")
         if len(described) > 5 and described[5] is not None:
             raise Unreadable(
                 "A storage is a view of another, as files of PyTorch 0.3 have it. Save it again with a later version."
             )
         storage = Storage(STORAGES[kind.name], str(key), count)
         if self.met.setdefault(storage.key, storage) != storage:
-            raise Unreadable(f"The storage '{shown(storage.key)}' is described in two ways.")
+            raise Unreadable(f"The storage '{format_value(storage.key)}' is described in two ways.")
         self.stack.append(storage)
 
     def drop(self) -> None:

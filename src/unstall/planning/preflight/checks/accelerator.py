@@ -43,10 +43,10 @@ def look(context: Context) -> CheckResult:
     if sampler.failure is not None:
         return CheckUnknown(f"cards cannot be looked at: {sampler.failure.missing}", sampler.failure.cure)
     cards = [event for event in sampler.sample({os.getpid()}) if hasattr(event, "total_bytes")]
-    return judged([vars(card) for card in cards], context)
+    return judge([vars(card) for card in cards], context)
 
 
-def judged(cards: list[dict[str, Any]], context: Context) -> CheckResult:
+def judge(cards: list[dict[str, Any]], context: Context) -> CheckResult:
     facts = {"cards": [{key: card[key] for key in ("index", "name", "used_bytes", "total_bytes", "processes")} for card in cards]}
     if not cards:
         return _without(context, facts)

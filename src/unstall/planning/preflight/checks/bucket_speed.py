@@ -87,7 +87,7 @@ def look(context: Context) -> CheckResult:
         return CheckError(str(failed), "see that this machine reaches the bucket and may read it")
     except OSError as error:
         return CheckUnknown(f"an image of the data is gone: {error}")
-    return judged(measured, context.measured_images_per_s, decoded)
+    return judge(measured, context.measured_images_per_s, decoded)
 
 
 def measure(sample: Sequence[ImageSource]) -> BucketSpeed:
@@ -114,7 +114,7 @@ def measure(sample: Sequence[ImageSource]) -> BucketSpeed:
     return BucketSpeed(statistics.median(waits), len(sizes) / seconds, sum(sizes) / seconds, mean, is_small)
 
 
-def judged(measured: BucketSpeed, taken: float | None, decoded: float) -> CheckResult:
+def judge(measured: BucketSpeed, taken: float | None, decoded: float) -> CheckResult:
     facts = measured.as_facts(taken, decoded)
     if not measured.images_per_s:
         return CheckUnknown("none of the images that were tried could be read")

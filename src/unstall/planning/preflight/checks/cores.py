@@ -34,7 +34,7 @@ BUSY_SHARE = 0.75  # of the cores; with more of them in use by others, little is
 
 
 def look(context: Context) -> CheckResult:
-    return judged(
+    return judge(
         os.cpu_count() or 1,
         len(os.sched_getaffinity(0)),
         cgroup.cores(os.getpid()),
@@ -43,7 +43,7 @@ def look(context: Context) -> CheckResult:
     )
 
 
-def judged(machine: int, allowed: int, quota: float | None, load: float, threads: int) -> CheckResult:
+def judge(machine: int, allowed: int, quota: float | None, load: float, threads: int) -> CheckResult:
     usable = min(float(allowed), quota) if quota is not None else float(allowed)
     facts = {"machine": machine, "allowed": allowed, "quota": quota, "load": round(load, 2), "num_input_workers": threads}
     said = f"{usable:g} of {machine} cores, load {load:.1f}"

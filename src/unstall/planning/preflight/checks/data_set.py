@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.formatting import counted, data_set_holds
-from unstall.config.settings import Settings, most_of
+from unstall.base.formatting import data_set_holds, format_count
+from unstall.config.settings import Settings, max_of
 from unstall.journal.run_folder import RunFolder
 from unstall.planning.preflight import data_check_cache
 from unstall.planning.preflight.context import Context
@@ -62,16 +62,16 @@ def look(context: Context) -> CheckResult:
     most = QUICK_IN_BUCKET if is_bucket(data.path) else QUICK_IMAGES
     with_images = not context.is_quick or len(data.examples) <= most
     name = data_check_cache.name_of(data, context.settings)
-    found = data_check_cache.found_before(name, with_images)
+    found = data_check_cache.recall_findings(name, with_images)
     if found is None:
         found = _checked(context, with_images, data_check_cache.pictures(name))
         data_check_cache.remember(name, found)
-    return judged(found, context)
+    return judge(found, context)
 
 
 def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, Any]:
     """What was found, without each single place; with small pictures of the worst, for the page of the run."""
-    from unstall.data.check.defects import place, told
+    from unstall.data.check.defects import describe_defects, place
     from unstall.data.check.runner import as_plain, check
 
     assert context.data is not None
@@ -80,10 +80,10 @@ def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, A
     for problem in plain["problems"]:
         first = problem.pop("findings")[0]
         problem["first"] = f"{place(first)} {first['message']}"
-    return {**plain, "defects": told(report, pictures)}
+    return {**plain, "defects": describe_defects(report, pictures)}
 
 
-def judged(found: dict[str, Any], context: Context) -> CheckResult:
+def judge(found: dict[str, Any], context: Context) -> CheckResult:
     settings, path = context.settings, context.settings.data
     not_seen = "" if found["images_looked_at"] else "; its images were not looked at (`unstall preflight` does)"
     said = data_set_holds(found["images"], found["boxes"], len(found["classes"]))
@@ -91,7 +91,9 @@ def judged(found: dict[str, Any], context: Context) -> CheckResult:
         return CheckError(f"{said}: there is nothing to learn", f"unstall data check {shlex.quote(str(path))}", found)
     train = context.images_to_learn_from
     if train < settings.batch_size:
-        reason = f"{said}: {counted(train, 'image is', 'images are')} learned from, fewer than one batch ({settings.batch_size})"
+        reason = (
+            f"{said}: {format_count(train, 'image is', 'images are')} learned from, fewer than one batch ({settings.batch_size})"
+        )
         return CheckError(reason, "a smaller --batch-size", found)
     try:
         scored_on = _of_validation(context)
@@ -113,31 +115,31 @@ def judged(found: dict[str, Any], context: Context) -> CheckResult:
 def _with_warnings(said: str, warnings: list[tuple[str, str]], found: dict[str, Any], not_seen: str = "") -> CheckResult:
     if not warnings:
         return CheckOk(said + not_seen, found)
-    reasons, cures = zip(*warnings, strict=True)
-    return CheckWarning(f"{said}; {'; '.join(reasons)}{not_seen}", "; ".join(cures), found)
+    reasons, fixes = zip(*warnings, strict=True)
+    return CheckWarning(f"{said}; {'; '.join(reasons)}{not_seen}", "; ".join(fixes), found)
 
 
-def _is_too_much(broken: list[dict[str, Any]], found: dict[str, Any], most_share: float) -> bool:
+def _is_too_much(broken: list[dict[str, Any]], found: dict[str, Any], max_share: float) -> bool:
     """Of images, or of boxes: ten bad boxes are few among ten thousand, however few images these are in."""
-    from unstall.data.pipeline.bad_examples import most_bad
+    from unstall.data.pipeline.bad_examples import max_bad
 
     lost = {"images": 0, "boxes": 0}
     for problem in broken:
         if problem["problem"] not in COPED_WITH:
             lost["boxes" if problem["problem"].startswith(OF_BOXES) else "images"] += problem["count"]
-    return any(count > most_bad(found[what], most_share) for what, count in lost.items())
+    return any(count > max_bad(found[what], max_share) for what, count in lost.items())
 
 
 def _of_validation(context: Context) -> list[tuple[str, str]]:
     """Of its annotations; a path that is wrong is the affair of another check."""
-    from unstall.training.loop.datasets import kept_apart
+    from unstall.training.loop.datasets import split_validation_data
 
     if context.data is None:
         return []
-    apart = kept_apart(context.data.classes, context.settings, context.progress)
-    if apart is None or any(example.count for example in apart.examples):
+    held_out = split_validation_data(context.data.classes, context.settings, context.progress)
+    if held_out is None or any(example.count for example in held_out.examples):
         return []
-    said = f"none of the {counted(len(apart.examples), 'image')} in '{apart.path}' has a box: no epoch could be scored"
+    said = f"none of the {format_count(len(held_out.examples), 'image')} in '{held_out.path}' has a box: no epoch could be scored"
     return [(said, "--val-data with boxes, or without it: then some of the images are kept for it")]
 
 
@@ -146,15 +148,15 @@ def _of_the_settings(context: Context, train: int) -> list[tuple[str, str]]:
     settings, result = context.settings, []
     updates = train // settings.batch_size * settings.epochs
     if settings.warmup_steps > MAX_WARM_UP * updates:
-        reason = f"{counted(updates, 'update')} in all, and a warm-up of {settings.warmup_steps:,}"
+        reason = f"{format_count(updates, 'update')} in all, and a warm-up of {settings.warmup_steps:,}"
         result.append((reason, f"--warmup-steps {updates // 10}, or more --epochs"))
     counts = [] if context.data is None else [example.count for example in context.data.examples]
     room = settings.max_boxes_per_image
     beyond = [count - room for count in counts if count > room]
     if beyond:
-        of = f"{counted(len(beyond), 'image has', 'images have')} more than the {room} that there is room for"
-        reason = f"{counted(sum(beyond), 'box', 'boxes')} would not be learned: {of}"
-        result.append((reason, f"--max-boxes-per-image {min(max(counts), most_of('max_boxes_per_image'))}"))
+        of = f"{format_count(len(beyond), 'image has', 'images have')} more than the {room} that there is room for"
+        reason = f"{format_count(sum(beyond), 'box', 'boxes')} would not be learned: {of}"
+        result.append((reason, f"--max-boxes-per-image {min(max(counts), max_of('max_boxes_per_image'))}"))
     return [*result, *_of_the_rate(settings)]
 
 
@@ -168,10 +170,10 @@ def _of_the_rate(settings: Settings) -> list[tuple[str, str]]:
         return []
     own = sorted({settings.epochs * share // 12 for share in (8, 11)} - {0})  # as the published recipes have it, of 12 epochs
     when = f"it would after epoch {' and '.join(map(str, dict.fromkeys(drops)))}" if drops else "no epoch is named for it"
-    reason = f"the rate would never drop: {when}, and there is no more than {counted(settings.epochs, 'epoch')}"
+    reason = f"the rate would never drop: {when}, and there is no more than {format_count(settings.epochs, 'epoch')}"
     return [(reason, f"--lr-milestones {','.join(map(str, own))}" if own else "--lr-schedule cosine")]
 
 
 def _named(problems: list[dict[str, Any]]) -> str:
     shown = [f"{problem['count']:,} × {problem['problem']} ({problem['first']})" for problem in problems[:SHOWN]]
-    return ", ".join([*shown, *([f"and {counted(len(problems) - SHOWN, 'kind')} more"] if len(problems) > SHOWN else [])])
+    return ", ".join([*shown, *([f"and {format_count(len(problems) - SHOWN, 'kind')} more"] if len(problems) > SHOWN else [])])

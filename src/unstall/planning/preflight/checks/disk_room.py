@@ -42,14 +42,14 @@ def look(context: Context) -> CheckResult:
     )  # beside the newest: the best, and the one being written
     need = checkpoints + 3 * context.weights_bytes + LOGS_BYTES
     least = context.checkpoint_bytes + LOGS_BYTES  # of a run that goes on: it writes before it deletes
-    answer = judged(_there(context.folder), max(least, need - _held(context.folder)))
+    answer = judge(_there(context.folder), max(least, need - _held(context.folder)))
     if isinstance(answer, CheckError) or settings.cache_dir is None or not settings.cache_bytes:
         return answer
-    cache = judged(_there(Path(settings.cache_dir)), settings.cache_bytes)
+    cache = judge(_there(Path(settings.cache_dir)), settings.cache_bytes)
     return cache if isinstance(cache, CheckError) else answer
 
 
-def judged(folder: Path, need: int) -> CheckResult:
+def judge(folder: Path, need: int) -> CheckResult:
     free = shutil.disk_usage(folder).free
     facts = {"folder": str(folder), "needed_bytes": need, "free_bytes": free}
     if not os.access(folder, os.W_OK | os.X_OK):

@@ -55,10 +55,10 @@ def look(context: Context) -> CheckResult:
     if context.backend == "jax" and platforms and "cpu" not in platforms.split(",") and here("jax").kind == "cpu":
         reason = f"JAX_PLATFORMS={platforms}, and there is no such device here: JAX would not start"
         return CheckError(reason, "unset JAX_PLATFORMS", {"JAX_PLATFORMS": platforms})
-    return judged(os.environ, len(os.sched_getaffinity(0)))
+    return judge(os.environ, len(os.sched_getaffinity(0)))
 
 
-def judged(environment: Mapping[str, str], cores: int) -> CheckResult:
+def judge(environment: Mapping[str, str], cores: int) -> CheckResult:
     found = [*_of_cards(environment), *_harmful(environment), *_threads(environment, cores), *_libraries(environment)]
     told = {name: environment[name] for name in (*HARMFUL, *THREADS, *TOLD) if name in environment}
     if found:

@@ -42,7 +42,7 @@ NAMES = {
     "snapshot": "the checkpoint being written",
     "device": "the training step",
 }
-CURES = {  # of a part that can be made smaller
+FIXES = {  # of a part that can be made smaller
     "device": "a smaller --micro-batch-size",
     "cache": "smaller --cache-bytes or a --cache-dir",
     "ahead": "smaller --prefetch-bytes",
@@ -51,10 +51,10 @@ CURES = {  # of a part that can be made smaller
 
 
 def look(context: Context) -> CheckResult:
-    return judged(needed(context))
+    return judge(estimate_need(context))
 
 
-def needed(context: Context) -> HostNeed:
+def estimate_need(context: Context) -> HostNeed:
     """A cache takes no more than there are images."""
     all_images = context.images * max(context.largest_image_bytes, 1)
     whole = changed(context.settings, {"cache_bytes": min(context.settings.cache_bytes, all_images)})
@@ -68,13 +68,13 @@ def needed(context: Context) -> HostNeed:
     return need.of_all(1 if engines.workers_said(os.environ) else whole.num_workers)
 
 
-def judged(need: HostNeed) -> CheckResult:
+def judge(need: HostNeed) -> CheckResult:
     free = max(0, need.limit - need.used)
     parts = {name: getattr(need, name) for name in NAMES}
     most = sorted(parts, key=lambda name: -parts[name])[:2]
     said = f"{size(need.total)} of {size(free)} that are free, of {size(need.limit)}"
     reason = f"needs {said}: {', '.join(f'{NAMES[name]} {size(parts[name])}' for name in most)}"
-    smaller = [CURES[name] for name in sorted(parts, key=lambda name: -parts[name]) if name in CURES and parts[name]]
+    smaller = [FIXES[name] for name in sorted(parts, key=lambda name: -parts[name]) if name in FIXES and parts[name]]
     fix = ", or ".join(smaller) or "end other programs, or take a machine with more memory"
     if need.total > free:
         return CheckError(reason, fix, need.as_plain())

@@ -50,10 +50,10 @@ FAR_BETTER = 5.0  # times the fall, at ten times the rate: the rate is too low
 def look(context: Context) -> CheckResult:
     from unstall.training.lr.finder import Trial
 
-    return tried(Trial(context.settings, context.folder, context.progress), context.settings.learning_rate, context)
+    return try_rate(Trial(context.settings, context.folder, context.progress), context.settings.learning_rate, context)
 
 
-def tried(trial: Trial, rate: float, context: Context) -> CheckResult:
+def try_rate(trial: Trial, rate: float, context: Context) -> CheckResult:
     with trial.batches() as batches:
         some = [next(batches) for _ in range(BATCHES)]
     trial.loss_at(0.0, some[0])  # compiles
@@ -71,7 +71,7 @@ def tried(trial: Trial, rate: float, context: Context) -> CheckResult:
     usual = (
         float(recipe["learning_rate"]) if is_alike else 0.0
     )  # for another optimizer, or weights that have learned, it says nothing
-    return judged(rate, at_first, here, lower, higher, context.measured_images_per_s, usual)
+    return judge(rate, at_first, here, lower, higher, context.measured_images_per_s, usual)
 
 
 def _losses(trial: Trial, rate: float, some: list[dict[str, Any]], context: Context) -> list[float]:
@@ -84,15 +84,15 @@ def _losses(trial: Trial, rate: float, some: list[dict[str, Any]], context: Cont
     return losses
 
 
-def judged(
+def judge(
     rate: float, at_first: float, here: list[float], lower: list[float], higher: list[float], images_per_s: float,
     usual: float = 0.0,
 ) -> CheckResult:  # fmt: skip
     """`at_first` is the mean loss of the batches before any update; what is compared with it is that of their last round. `usual`
     is the rate of the model's recipe."""
     facts = {
-        "rate": rate, "loss_at_first": at_first, "losses": here, "losses_at_a_tenth": lower, "losses_at_ten_times": higher,
-        "images_per_s": images_per_s,
+        "learning_rate": rate, "initial_loss": at_first, "losses": here, "losses_at_a_tenth": lower,
+        "losses_at_ten_times": higher, "images_per_s": images_per_s,
     }  # fmt: skip
     last = _last(here)
     said = f"loss {at_first:.3g} → {last:.3g} in {len(here)} steps at {rate:g}, {images_per_s:.1f} images/s"

@@ -37,21 +37,21 @@ IS_QUICK = True
 
 def look(context: Context) -> CheckResult:
     from unstall.planning import memory
-    from unstall.planning.memory.client import PlannerError, told_before
+    from unstall.planning.memory.client import PlannerError, announce_questions
 
     pixels = context.largest_image_bytes // 3 or None
     try:
         plan = memory.plan(
             context.settings, None, context.classes,
-            largest_pixels=pixels, finds_largest=False, is_quick=True, before=told_before(context.progress),
+            largest_pixels=pixels, finds_largest=False, is_quick=True, before=announce_questions(context.progress),
         )  # fmt: skip
     except PlannerError as failed:
         return CheckUnknown(str(failed), "unstall plan")
     context.planned = plan
-    return judged(plan)
+    return judge(plan)
 
 
-def judged(plan: MemoryPlan) -> CheckResult:
+def judge(plan: MemoryPlan) -> CheckResult:
     facts: dict[str, Any] = plan.as_plain()
     said = f"{size(plan.tried[0].need_bytes)} of {size(plan.limit_bytes)} on {plan.device.description}, {plan.way}"
     if not plan.fits:

@@ -28,7 +28,7 @@ from unstall.base.errors import UnstallError
 from unstall.config.sources import PATHS
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult
-from unstall.storage import is_bucket, located
+from unstall.storage import is_bucket, resolve_path
 
 NEEDS = ()
 IS_QUICK = True
@@ -65,7 +65,7 @@ def _wrong_in_bucket(name: str, value: str) -> CheckError | None:
     if name == "cache_dir":
         return CheckError(f"{name}: '{value}' is a bucket", "a folder on a disk: a cache is to be nearer than the data")
     try:
-        if located(value).exists():
+        if resolve_path(value).exists():
             return None
     except UnstallError as error:
         return CheckError(f"{name}: {error}", "see that this machine reaches the bucket and may read it")

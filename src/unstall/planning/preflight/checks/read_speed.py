@@ -58,10 +58,10 @@ def look(context: Context) -> CheckResult:
     sample = random.Random(0).sample(sources, min(SAMPLE, len(sources)))
     read = rate_of(_read_past_the_cache, sample, context.num_input_workers)
     decoded = rate_of(decode, sample, context.num_input_workers)
-    return judged(read, context.measured_images_per_s, decoded, _bytes_each(sample))
+    return judge(read, context.measured_images_per_s, decoded, _bytes_each(sample))
 
 
-def judged(read: float, taken: float | None, decoded: float, bytes_each: float) -> CheckResult:
+def judge(read: float, taken: float | None, decoded: float, bytes_each: float) -> CheckResult:
     facts = {"read_images_per_s": read, "taken_images_per_s": taken, "decoded_images_per_s": decoded, "image_bytes": bytes_each}
     wanted = taken if taken is not None else decoded
     by = "the training steps take" if taken is not None else "these cores can decode"

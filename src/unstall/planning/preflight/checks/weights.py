@@ -56,16 +56,16 @@ def _none(context: Context) -> CheckResult:
 
 def _of_file(path: str, context: Context) -> CheckResult:
     from unstall.detectors.weights import shapes
-    from unstall.detectors.weights.compatibility import best_fit, grouped, with_classes
+    from unstall.detectors.weights.compatibility import best_fit, group_reasons, with_classes
     from unstall.detectors.weights.reader import read
 
-    known = shapes.known()[context.settings.model]
+    known = shapes.known_variants()[context.settings.model]
     fit = best_fit(read(path).tensors, with_classes(known.shapes, known.classes, context.classes))
     facts = {
         "matched": len(fit.taken),
         "total": fit.wanted,
-        "left_out": grouped(fit.left_out),
-        "new": grouped(fit.new),
+        "left_out": group_reasons(fit.left_out),
+        "new": group_reasons(fit.new),
         "as": fit.what,
     }
     said = f"{len(fit.taken)} of {fit.wanted} tensors are taken from the file"

@@ -24,7 +24,7 @@ ENGINES = Registry(__name__, "engine")
 LOCAL = "local"
 
 
-def recognised(environ: Mapping[str, str]) -> str:
+def recognise_engine(environ: Mapping[str, str]) -> str:
     """The name of the engine that runs us."""
     others = (name for name in ENGINES.names() if name != LOCAL)
     return next((name for name in others if ENGINES.module(name).recognise(environ)), LOCAL)
@@ -35,7 +35,7 @@ def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     if process_env.is_given(environ):
         found = [process_env.of(environ)]
     else:
-        found = ENGINES.module(recognised(environ)).process_envs(environ, workers)
+        found = ENGINES.module(recognise_engine(environ)).process_envs(environ, workers)
     return found
 
 
@@ -43,11 +43,11 @@ def workers_said(environ: Mapping[str, str]) -> int | None:
     """How many workers the run has by the word of whoever started us; None: that is ours to say."""
     if process_env.is_given(environ):
         return process_env.of(environ).workers
-    name = recognised(environ)
+    name = recognise_engine(environ)
     return None if name == LOCAL else int(ENGINES.module(name).process_envs(environ, 1)[0].workers)
 
 
-def guest(environ: Mapping[str, str]) -> int | None:
+def secondary_worker(environ: Mapping[str, str]) -> int | None:
     """The number of this machine's first worker, where worker 0 is on another machine; None: it is ours to begin the run."""
     if workers_said(environ) is None:
         return None
@@ -55,13 +55,13 @@ def guest(environ: Mapping[str, str]) -> int | None:
     return None if first.is_first else first.worker
 
 
-def agreed(environ: Mapping[str, str], workers: int, is_given: bool) -> int:
+def agree_on_workers(environ: Mapping[str, str], workers: int, is_given: bool) -> int:
     """The number of workers, where the engine and a setting may both say one. `is_given`: somebody has asked for this one."""
     said = workers_said(environ)
     if said is None or said == workers:
         return workers
     if is_given:
         raise InvalidInputError(
-            f"num_workers: expected {said}, as {recognised(environ)} has started so many. Received: {workers}"
+            f"num_workers: expected {said}, as {recognise_engine(environ)} has started so many. Received: {workers}"
         )
     return said

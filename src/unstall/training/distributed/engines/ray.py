@@ -40,9 +40,7 @@ def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     return [process_env.of(environ)]
 
 
-def train(
-    arguments: Sequence[str], workers: int, out: str, address: str | None = None, most_restarts: int = MAX_RESTARTS
-) -> None:
+def train(arguments: Sequence[str], workers: int, out: str, address: str | None = None, max_restarts: int = MAX_RESTARTS) -> None:
     """Runs `unstall train --resume auto --out OUT …` on so many workers of a Ray cluster, until all have ended well.
 
     `address` is the cluster's; without it RAY_ADDRESS, or the cluster that this machine is a node of.
@@ -62,7 +60,7 @@ def train(
         in_ray_worker,
         train_loop_config={"arguments": ["--resume", "auto", "--out", out, *arguments]},
         scaling_config=ScalingConfig(num_workers=workers, use_gpu=has_cards, placement_strategy="SPREAD"),
-        run_config=RunConfig(name=name, storage_path=beside, failure_config=FailureConfig(max_failures=most_restarts)),
+        run_config=RunConfig(name=name, storage_path=beside, failure_config=FailureConfig(max_failures=max_restarts)),
     )
     try:
         trainer.fit()

@@ -1,6 +1,6 @@
 """What a training on a card loses by the threads that feed it, and how many of them help.
 
-    python -m benchmarks.hands [--threads 17] [--rounds 3] [--seconds 20] [--out FILE]
+    python -m benchmarks.autotune [--threads 17] [--rounds 3] [--seconds 20] [--out FILE]
 
 The card is a clock here: a step of it takes 24 ms (SSD300 with 32 images on an H200), and is launched by 300 small calls of
 PyTorch, each of which lets go of the interpreter's lock and must have it again before the next. The pipeline is the real one,
@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks import written
 
-OUT = Path("benchmarks/results/hands.json")
+OUT = Path("benchmarks/results/autotune.json")
 STEP_S = 0.024
 CALLS = 300
 BATCH, PX = 32, 300
@@ -55,7 +55,7 @@ def main() -> None:
 def turn(folder: Path, width: int, augmented: str, way: str, threads: int, seconds: float) -> dict[str, Any]:
     asked = json.dumps([str(folder), width, augmented, way, threads, seconds])
     done = subprocess.run(
-        [sys.executable, "-c", f"from benchmarks.hands import inner; inner(*{asked})"],
+        [sys.executable, "-c", f"from benchmarks.autotune import inner; inner(*{asked})"],
         capture_output=True, text=True, check=True, env={**os.environ, "KERAS_BACKEND": "torch"},
     )  # fmt: skip
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

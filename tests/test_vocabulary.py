@@ -1,0 +1,217 @@
+"""The law of names: the words that the field uses, and no private ones. CONTRIBUTING.md, "Names", says which word is for what.
+
+Looked at are names of modules, classes, functions, parameters, variables and attributes, options of commands, and keys of dictionaries,
+which become JSON. A word is a whole part of a name: `few` is found in `FEW_STEPS` and `read_few`, and not in `fewer`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from unstall import cli
+
+ROOT = Path(__file__).parents[1]
+TREES = ("src", "tests", "benchmarks", "docs", "demo", "fuzz")
+# Each word with what to use instead.
+PRIVATE = {
+    "anew": "re… (reencode, restart), or recreated",
+    "apart": "separate, ungrouped, held_out, or offset",
+    "asker": "client",
+    "asking": "client",
+    "bed": "monitor",
+    "beds": "monitors",
+    "bedside": "monitor",
+    "befalls": "fault",
+    "begun": "context, started",
+    "calm": "steady",
+    "chance": "rng, random_numbers, noise, probability",
+    "company": "collectives",
+    "contestant": "competitor",
+    "course": "curve, lr_schedule, training_run",
+    "crew": "run_group, workers, thread_pool",
+    "crews": "run_groups",
+    "cure": "fix",
+    "cures": "actions, fixes",
+    "departure": "exit",
+    "desk": "board_state",
+    "doomed": "to_prune",
+    "door": "access",
+    "dress": "assets",
+    "ending": "exit_code, suffix",
+    "endings": "exit_codes, suffixes",
+    "fate": "outcome, fault",
+    "fates": "outcomes, faults",
+    "few": "a limit: min_…, max_…",
+    "fewest": "min_…",
+    "glance": "status",
+    "guest": "secondary_host, joiner",
+    "guests": "joiners",
+    "hand": "context; by hand: manual",
+    "hands": "threads",
+    "household": "group",
+    "lessons": "datasets",
+    "lifeline": "heartbeat",
+    "meeting": "rendezvous",
+    "membership": "rank, world_size, process_env",
+    "memberships": "process_envs",
+    "mend": "fix, propose_fixes",
+    "mended": "corrected",
+    "mending": "fix",
+    "middleman": "launcher",
+    "patient": "worker_state",
+    "pace": "step_times, step_rate",
+    "paces": "step_times",
+    "probing": "probe",
+    "rhythm": "interval",
+    "roster": "follower",
+    "seldom": "interval",
+    "sighting": "snapshot",
+    "sightings": "snapshots",
+    "stepping": "train_step",
+    "tale": "account",
+    "teller": "printer, reporter",
+    "vain": "ineffective",
+    "ward": "worker_group",
+    "wish": "option, request, setting",
+    "wished": "requested",
+    "wishes": "options, requests, arguments",
+}
+PREFIXES = {"most": "max_…", "least": "min_…"}
+# Names of classes that say that something was done, and not what it is.
+CLASSES = frozenset(
+    {
+        "Told",
+        "Begun",
+        "Kept",
+        "Taken",
+        "Came",
+        "Heard",
+        "Met",
+        "Awaited",
+        "Seen",
+        "Wanted",
+        "Given",
+        "Doomed",
+        "Mended",
+        "Followed",
+    }
+)
+# Words of others, and whole names in which the word is an ordinary one.
+ALLOWED = {
+    "clocks_apart": "a cause: causes are named by the fault, in plain English",
+    "most_common": "of collections.Counter",
+    "MembershipSeen": "an event: journals that were written keep its name",
+    "ending": "a field of the event TrainingEnded, which stands in journals",
+    "cure": "a field of the event SampleFailed, which stands in journals",
+    "least_loss": "a fact of the event ExperimentEnded, which stands in journals",
+    "most_ready_batches": "a field of the event InputMeasured, which stands in journals",
+    "most_rss_bytes": "a field of the event HostSampled, which stands in journals",
+}
+# TEMPORARY: settings of the detectors, which a later change renames. The maintainer empties it when that has landed.
+TEMPORARY = frozenset({
+    "most_iou", "most_candidates", "most_detections", "most_per_level",
+    "most_proposals", "proposal_most_iou", "least_score", "proposal_least_score",
+})  # fmt: skip
+# In the names of tests, which are sentences, ordinary words are ordinary. These are not.
+METAPHORS = frozenset({"bedside", "company", "crew", "crews", "household", "lessons", "lifeline", "sighting", "teller", "ward"})
+# Modules whose keys are the names of earlier versions and of other trainers.
+OLD_NAMES = frozenset({"aliases", "legacy_names"})
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_KEY = re.compile(r"[A-Za-z_]+")
+_OTHERS = ("specimens", "journals", "old_runs", "results")
+
+
+def python_files() -> list[Path]:
+    files = (path for tree in TREES for path in (ROOT / tree).rglob("*.py"))
+    return sorted(path for path in files if not set(_OTHERS) & set(path.relative_to(ROOT).parts) and path != Path(__file__))
+
+
+def instead_of(name: str) -> str | None:
+    """What to use instead of a name, or of the part of it that is a private word; None: the name is good."""
+    if name in ALLOWED or name in TEMPORARY:
+        return None
+    parts = [part.lower() for part in _PART.findall(name)]
+    words = METAPHORS if name.startswith("test_") else PRIVATE
+    if name in CLASSES or name.lstrip("_") in CLASSES:
+        return "a noun that says what it is"
+    if len(parts) > 1 and parts[0] in PREFIXES and not name.startswith("test_"):
+        return f"'{parts[0]}_' is private; use {PREFIXES[parts[0]]}"
+    found = next((part for part in parts if part in words), None)
+    return f"'{found}' is private; use {PRIVATE.get(found, 'another word')}" if found else None
+
+
+def defined(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Names where they are given: what is only used has its name from somewhere else."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.lineno, node.name
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.attr
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            yield node.lineno, node.name
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from ((alias.lineno, alias.asname) for alias in node.names if alias.asname)
+
+
+def keys(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Keys of dictionaries, where they are written."""
+    for node in ast.walk(tree):
+        given = node.keys if isinstance(node, ast.Dict) else []
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            given = [node.slice]
+        for key in given:
+            if isinstance(key, ast.Constant) and isinstance(key.value, str) and _KEY.fullmatch(key.value):
+                yield key.lineno, key.value
+
+
+def private_names(path: Path) -> Iterator[str]:
+    where, tree = path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
+    has_keys = where.parts[0] == "src" and path.stem not in OLD_NAMES
+    names = [(1, path.stem), *defined(tree), *(keys(tree) if has_keys else ())]
+    for line, name in sorted(set(names)):
+        if (instead := instead_of(name)) is not None:
+            yield f"{where}:{line}: {name}: {instead}"
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_names_are_words_of_the_field(tree: str) -> None:
+    files = [path for path in python_files() if path.relative_to(ROOT).parts[0] == tree]
+    assert files
+    wrong = [each for path in files for each in private_names(path)]
+    assert not wrong, 'See "Names" in CONTRIBUTING.md:\n' + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("typed", cli.all_commands())
+def test_options_are_words_of_the_field(typed: str) -> None:
+    options = [
+        option.lstrip("-") for parameter in cli.load(typed).params for option in (*parameter.opts, *parameter.secondary_opts)
+    ]
+    wrong = [f"--{option}: {why}" for option in options if (why := instead_of(option.replace("-", "_"))) is not None]
+    assert not wrong, f"{cli.source_file(typed).relative_to(ROOT)}: {wrong}"
+
+
+def test_what_is_allowed_is_there() -> None:
+    """An exception that nothing needs any more is none."""
+    there = {name for path in python_files() for name in re.findall(r"\w+", path.read_text(encoding="utf-8"))}
+    assert not set(ALLOWED) - there, f"Take these out of ALLOWED: {sorted(set(ALLOWED) - there)}"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_private"),
+    [
+        ("FEW_STEPS", True), ("fewer", False), ("_crew_of", True), ("Roster", True), ("most_bytes", True), ("most", False),
+        ("at_least", False), ("innermost", False), ("Counter.most_common", False), ("TrainingEnded", False), ("pending", False),
+        ("test_a_few_are_told_apart", False), ("test_a_crew", True), ("handle", False), ("forward", False), ("reward", False),
+    ],
+)  # fmt: skip
+def test_a_word_is_a_whole_part_of_a_name(name: str, is_private: bool) -> None:
+    assert (instead_of(name) is not None) == is_private
