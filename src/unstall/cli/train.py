@@ -78,11 +78,9 @@ def command(
     if list_models:
         return _print_models(json_target)
     options = given(settings)
-    said = engines.workers_said(os.environ)
-    if said is not None:
-        options["num_workers"] = engines.agree_on_workers(
-            os.environ, options.get("num_workers", said), is_given="num_workers" in options
-        )
+    if (said := engines.workers_said(os.environ)) is not None:
+        wanted, is_given = options.get("num_workers", said), "num_workers" in options
+        options["num_workers"] = engines.agree_on_workers(os.environ, wanted, is_given=is_given)
     if no_repair:
         options["max_restarts"] = 0
     config = _config(config, no_config, resume, out if is_auto else None)

@@ -15,6 +15,7 @@ from keras import ops
 
 from unstall.config.settings import Settings
 from unstall.detectors.layers.boxes import Tensor
+from unstall.training.step.ema import update_ema
 
 State = dict[str, Any]
 SLOTS = {"sgd": ("momentum",), "adamw": ("mean", "square")}
@@ -23,7 +24,6 @@ EPSILON = 1e-8
 # Of float16, whose gradients vanish below 6e-8: the loss is taken so many times, until something overflows.
 FIRST_SCALE, MIN_SCALE, MAX_SCALE = 2.0**15, 1.0, 2.0**24
 GROWS_AFTER = 2000  # updates without an overflow; then it is doubled
-AVERAGE_WARM_UP = 10  # updates: of the first ones the average holds little, so it follows them faster
 # In float32, which counts to 16 million and stays there, when nothing hangs on it any more: TensorFlow has whole numbers on the
 # host, away from the rest of the state.
 NUMBERS = {"updates": 0.0, "loss_scale": FIRST_SCALE, "updates_at_scale": 0.0}
@@ -90,7 +90,7 @@ def update_state(
     for name, gradient in gradients.items():
         after |= change(state, name, gradient * factor, rate, rules)
     if rules.ema_decay:
-        after |= averages(state, after, rules)
+        after |= update_ema(state, after, rules.ema_decay)
     after["updates"] = state["updates"] + 1
     kept = {name: ops.where(is_applied, value, state[name]) for name, value in after.items()}
     return {**state, **kept, **update_loss_scale(state, is_applied, rules)}, sizes, is_applied
@@ -121,19 +121,6 @@ def adamw(state: State, name: str, gradient: Tensor, rate: Tensor, rules: Rules)
 def bias_correction(beta: float, state: State) -> Tensor:
     """Of a moving mean that began with 0: 1 - beta to the power of the updates, without the digits that a difference loses."""
     return -ops.expm1((state["updates"] + 1) * math.log(beta))
-
-
-def averages(state: State, after: State, rules: Rules) -> State:
-    decay = ema_decay(state, rules)
-    names = [name.removeprefix("weights/") for name in after if name.startswith("weights/")]
-    return {
-        f"average/{name}": decay * state[f"average/{name}"] + (1 - decay) * after[f"weights/{name}"] for name in names
-    }  # fmt: skip
-
-
-def ema_decay(state: State, rules: Rules) -> Tensor:
-    count = state["updates"]
-    return ops.minimum(rules.ema_decay, (1 + count) / (AVERAGE_WARM_UP + count))
 
 
 def update_loss_scale(state: State, is_applied: Tensor, rules: Rules) -> State:

@@ -15,7 +15,8 @@ from keras import ops
 
 from unstall.detectors.layers.rng import Draw
 from unstall.training.step.cuda_graphs import GraphReplay
-from unstall.training.step.optimizer import AVERAGE_WARM_UP, BETAS, EPSILON, SLOTS, scale_of, update_loss_scale
+from unstall.training.step.ema import EMA_WARMUP
+from unstall.training.step.optimizer import BETAS, EPSILON, SLOTS, scale_of, update_loss_scale
 from unstall.training.step.program import Program, StepResult
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class TorchTrainStep:
         self._keep(computed.statistics, is_applied)
         if rules.ema_decay:
             count = state["updates"]
-            decay = torch.clamp((1 + count) / (AVERAGE_WARM_UP + count), max=rules.ema_decay)  # as `update.ema_decay`
+            decay = torch.clamp((1 + count) / (EMA_WARMUP + count), max=rules.ema_decay)  # as `ema.ema_decay`
             decay = torch.where(is_applied, decay, 1.0)
             averages, values = (self._all(kind, program.changing) for kind in ("average", "weights"))
             torch._foreach_mul_(averages, decay)
