@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from unstall.planning.memory.max_batch_size import MAX_LOOKS, largest
@@ -58,6 +58,7 @@ def test_all_of_it_fits() -> None:
 
 
 @given(SLOPE, st.integers(10**6, 10**12), st.floats(1.0, 2.0), FIRST)
+@example(200_592, 10**6, 2.0, 1022)  # the first look is far beyond what fits
 def test_what_a_compiler_can_squeeze_is_found_too(slope: int, limit: int, further: float, first: int) -> None:
     """On a line up to the limit; then below it, up to so many times that size; then beyond it."""
     line = limit // slope

@@ -17,7 +17,7 @@ def largest(need: Callable[[int], int], limit: int, most: int, first: int = 1, i
     Memory is nearly a line over the size of the batch: two looks give the line, a third confirms where it meets the limit. What
     was not looked at is never promised. `is_squeezed`: near the limit the compiler computes some results twice rather than keep
     them, and holds what it needs below it for sizes well beyond the line, until it can no more. From there on no line helps: it
-    goes up by a quarter, and halves what is left.
+    goes up by a quarter, and halves what is left where that is less.
     """
     looked: dict[int, int] = {}
     guess = min(max(first, 1), most)
@@ -30,7 +30,8 @@ def largest(need: Callable[[int], int], limit: int, most: int, first: int = 1, i
         meets = _where_the_line_meets(looked, limit)
         is_at_its_end = bool(low) and len(looked) > 1 and low <= meets <= low + fine
         if is_squeezed and low and (is_at_its_end or looked[low] > SQUEEZED_FROM * limit):
-            guess = min(max(int(low * GROWS), low + 1), most) if high > most else (low + high) // 2
+            further = max(int(low * GROWS), low + 1)
+            guess = min(further, most) if high > most else min(further, (low + high) // 2)
             continue
         if is_at_its_end:
             break
