@@ -112,7 +112,7 @@ ALLOWED = {
     "most_ready_batches": "a field of the event InputMeasured, which stands in journals",
     "most_rss_bytes": "a field of the event HostSampled, which stands in journals",
 }
-# TEMPORARY: settings of the detectors, which a later change renames. The maintainer empties it when that has landed.
+# TEMPORARY: settings of the detectors, which keep their names until all of them are renamed together.
 TEMPORARY = frozenset({
     "most_iou", "most_candidates", "most_detections", "most_per_level",
     "most_proposals", "proposal_most_iou", "least_score", "proposal_least_score",
