@@ -23,7 +23,7 @@ def crowded(seed: int, anchors: int, classes: int, share: float) -> tuple[np.nda
 
 
 @pytest.mark.parametrize(
-    ("anchors", "classes", "share", "most_candidates", "most", "few"),
+    ("anchors", "classes", "share", "most_candidates", "most", "small"),
     [
         pytest.param(40, 3, 0.9, 10, 5, 2, id="the best few decide"),
         pytest.param(120, 4, 0.9, 20, 30, 1, id="the best few do not decide"),
