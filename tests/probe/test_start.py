@@ -200,7 +200,7 @@ def test_an_error_before_anything_is_in_place(tmp_path: Path) -> None:
     said = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=240)
     assert (said.stdout, said.stderr) == ("runs\n", "")
     ((probe, error, disabled),) = failures(tmp_path)
-    assert (probe, disabled) == ("start", True) and error.startswith("ImportError: cannot import name 'early'")
+    assert (probe, disabled) == ("start", True) and error.startswith("ImportError: cannot import name 'trigger'")
 
 
 def test_without_a_folder_to_write_to_nothing_is_said(tmp_path: Path) -> None:
