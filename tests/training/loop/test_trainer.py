@@ -145,8 +145,10 @@ def disturbed(make_run: NewRun) -> RunFolder:
     """The same, killed once and once asked to end."""
     run = make_run("disturbed")
     assert live(run, at_step=14).exit_code == -signal.SIGKILL
+    kept = Checkpoints(run.checkpoints_path, 1).newest()
+    assert kept is not None and kept.step in {9, 12}  # that of step 12 may have been on its way
     asked = live(run, at_step=22, by=signal.SIGTERM)
-    assert asked.exit_code == INTERRUPTED and asked.from_step == 12, output(run)
+    assert asked.exit_code == INTERRUPTED and asked.from_step == kept.step, output(run)
     newest = Checkpoints(run.checkpoints_path, 1).newest()
     assert newest is not None and newest.step >= 22  # what was done until then is kept
     last = live(run)
