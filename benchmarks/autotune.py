@@ -58,8 +58,8 @@ def turn(folder: Path, width: int, augmented: str, way: str, threads: int, secon
         [sys.executable, "-c", f"from benchmarks.autotune import inner; inner(*{asked})"],
         capture_output=True, text=True, check=True, env={**os.environ, "KERAS_BACKEND": "torch"},
     )  # fmt: skip
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return told
+    plain: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return plain
 
 
 def summed(turns: list[dict[str, Any]]) -> dict[str, Any]:
@@ -96,8 +96,8 @@ def inner(folder: str, width: int, augmented: str, way: str, threads: int, secon
     stream: Any = Pipeline(read(Path(folder)), settings).batches(epochs=None)
     ends_at = time.perf_counter() + seconds
     _drive(stream, ends_at - seconds / 2)
-    told = _drive(stream, ends_at)
-    print(json.dumps({**told, "threads": stream.measured().at_work}), flush=True)
+    result = _drive(stream, ends_at)
+    print(json.dumps({**result, "threads": stream.measured().at_work}), flush=True)
     stream.close()
 
 

@@ -118,8 +118,8 @@ def unstall_jax(folder: Path, seeds: list[int], recipe: Settings, say: Callable[
         step.restore({**Program(fresh(seed, classes), recipe).first_state(), ITERATION: before[ITERATION]})
         began = time.monotonic()
         for batch in batches_of(train, seed, recipe):
-            told = step(batch)
-        loss = told.read().loss
+            output = step(batch)
+        loss = output.read().loss
         train_s = time.monotonic() - began
         with step.averaged():
             found = detected(detecting, test, recipe.batch_size)
@@ -129,11 +129,16 @@ def unstall_jax(folder: Path, seeds: list[int], recipe: Settings, say: Callable[
 def fresh(seed: int, classes: int) -> Any:
     import keras
 
-    from unstall.detectors import build
+    from unstall.detectors import create_model
 
     keras.utils.set_random_seed(seed)
-    return build(
-        VARIANT, classes=classes, image_px=IMAGE_PX, trainable_stages=5, frozen_norms=False, precision="mixed_bfloat16"
+    return create_model(
+        VARIANT,
+        num_classes=classes,
+        image_size=IMAGE_PX,
+        trainable_backbone_layers=5,
+        freeze_batch_norm=False,
+        precision="mixed_bfloat16",
     )  # fmt: skip
 
 
@@ -292,15 +297,15 @@ def summary(rows: list[dict[str, Any]], alone_step_s: float, steps: int) -> list
     return result
 
 
-def show(told: list[dict[str, Any]], recipe: Settings) -> None:
+def show(rows: list[dict[str, Any]], recipe: Settings) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    ours, theirs = told
+    ours, theirs = rows
     table = Table(title=f"BCCD, {VARIANT} from random weights, {recipe.epochs} epochs, 72 pictures scored")
     for name in ("way", "AP50", "of each seed", "AP", "to it", "of that compiling", "alone"):
         table.add_column(name, justify="left" if name == "way" else "right")
-    for row in told:
+    for row in rows:
         near = row is theirs or ours["AP50"] >= theirs["AP50"] - WITHIN
         alone = row.get("to_it_alone_s", row["to_it_s"])
         table.add_row(
@@ -332,9 +337,9 @@ def main() -> None:
     for process in [Process("torchvision", [seed], arguments) for seed in seeds]:
         rows += process.rows()
     count = len(part(arguments.data, "train")[0].images)
-    told = summary(rows, alone["step_s"], steps_of(count, recipe))
-    show(told, recipe)
-    written.write(arguments.out, {"recipe": as_plain(recipe), "alone": alone, "summary": told, "rows": rows})
+    output = summary(rows, alone["step_s"], steps_of(count, recipe))
+    show(output, recipe)
+    written.write(arguments.out, {"recipe": as_plain(recipe), "alone": alone, "summary": output, "rows": rows})
 
 
 if __name__ == "__main__":

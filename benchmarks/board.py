@@ -203,16 +203,16 @@ def _interval(ratios: list[float]) -> dict[str, Any]:
     return {"ratio": mean, "median": statistics.median(ratios), "interval": [mean - 2 * spread, mean + 2 * spread]}
 
 
-def show(told: dict[str, Any]) -> None:
-    felt = told["felt"]
-    print(f"{told['runs']} runs and {told['live']} live ones ({', '.join(told['listed']['states'])})\n")
+def show(plain: dict[str, Any]) -> None:
+    felt = plain["felt"]
+    print(f"{plain['runs']} runs and {plain['live']} live ones ({', '.join(plain['listed']['states'])})\n")
     print("| what | median | most |")
     print("| --- | --- | --- |")
-    for what, each in told["asked"].items():
+    for what, each in plain["asked"].items():
         print(f"| {what} | {each['median_ms']:.0f} ms | {each['most_ms']:.0f} ms |")
-    print(f"\nthe first list took {told['listed']['first_cpu_s']:.2f} s of CPU")
-    print(f"server: {told['server_cpu_s_per_minute_looked_at']:.2f} s of CPU in a minute looked at by two tabs, "
-          f"{told['server_cpu_s_per_minute_alone']:.2f} s alone; {told['server_mib']:.0f} MiB")  # fmt: skip
+    print(f"\nthe first list took {plain['listed']['first_cpu_s']:.2f} s of CPU")
+    print(f"server: {plain['server_cpu_s_per_minute_looked_at']:.2f} s of CPU in a minute looked at by two tabs, "
+          f"{plain['server_cpu_s_per_minute_alone']:.2f} s alone; {plain['server_mib']:.0f} MiB")  # fmt: skip
     for way in ("of CPU", "by the clock"):
         low, high = felt[way]["interval"]
         print(f"live runs: the same {felt['step_ms']:.1f} ms of work took {felt[way]['ratio']:.3f} times as long {way} while "
@@ -226,9 +226,9 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=20)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/board.json"))
     arguments = parser.parse_args()
-    told = measure(arguments.runs, arguments.live, arguments.blocks)
-    show(told)
-    written.write(arguments.out, {"load_average": os.getloadavg(), **told})
+    result = measure(arguments.runs, arguments.live, arguments.blocks)
+    show(result)
+    written.write(arguments.out, {"load_average": os.getloadavg(), **result})
 
 
 if __name__ == "__main__":

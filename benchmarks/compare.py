@@ -166,13 +166,13 @@ def _amount(name: str, alone: Variant, pair: Pair, plain: dict[str, Any], runs: 
     if measured is None:
         return None
     truth = measured.bytes
-    amount, told = (said[0]["amount"], said[0]["range"]) if said else (None, None)
+    amount, result = (said[0]["amount"], said[0]["range"]) if said else (None, None)
     error = abs(amount - truth) / abs(truth) if amount is not None and truth else None
     is_near = error <= ERROR if error is not None else abs(truth) <= HOST_NOISE_BYTES  # of noise nothing is to be said
-    is_right = min(told) <= truth <= max(told) if told else is_near
+    is_right = min(result) <= truth <= max(result) if result else is_near
     could_be = is_near or (amount is not None and abs(amount - truth) <= ERROR * abs(truth) + measured.unsure)
     return {
-        "change": name, "said_bytes": amount, "said_range": told, "true_bytes": truth, "true_unsure_bytes": measured.unsure,
+        "change": name, "said_bytes": amount, "said_range": result, "true_bytes": truth, "true_unsure_bytes": measured.unsure,
         "true_runs": measured.runs, "error": error, "is_within_10_percent": is_near, "can_be_within_10_percent": could_be,
         "is_right": is_right,
     }  # fmt: skip

@@ -238,13 +238,13 @@ METADATA = "Metadata-Version: 2.1\nName: picturekit\nVersion: {version}\n"
 
 def write_package(folder: Path, version: str, rounds: int) -> None:
     """Installed as pip would: the package, and beside it what says its version."""
-    package, told = folder / "picturekit", folder / f"picturekit-{version}.dist-info"
+    package, result = folder / "picturekit", folder / f"picturekit-{version}.dist-info"
     package.mkdir(parents=True)
-    told.mkdir()
+    result.mkdir()
     (package / "__init__.py").write_text(PACKAGE.format(rounds=rounds))
-    (told / "METADATA").write_text(METADATA.format(version=version))
-    (told / "RECORD").write_text("picturekit/__init__.py,,\n")
-    (told / "top_level.txt").write_text("picturekit\n")
+    (result / "METADATA").write_text(METADATA.format(version=version))
+    (result / "RECORD").write_text("picturekit/__init__.py,,\n")
+    (result / "top_level.txt").write_text("picturekit\n")
 
 
 def write_arrays(folder: Path, corrupted: bool = False) -> None:

@@ -42,8 +42,8 @@ def run_one(specimen: Specimen, folder: Path) -> dict[str, Any]:
             ended = "by itself"
         except subprocess.TimeoutExpired:
             ended = "stopped"
-    told = _story(story, home)
-    row = _row(specimen, told, None, None, ended, time.time() - began)
+    plain = _story(story, home)
+    row = _row(specimen, plain, None, None, ended, time.time() - began)
     for run in home.glob("*"):
         kept = folder / specimen.name
         shutil.rmtree(kept, ignore_errors=True)

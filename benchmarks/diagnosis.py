@@ -49,8 +49,8 @@ def run_one(specimen: Specimen, keep: Path | None = None) -> dict[str, Any]:
             program = [*UNSTALL, "run", "--quiet", "--on-stall", "stop", "--json", str(story), "--", *program]
         began = time.time()
         ended = _run(program, env, specimen, home)
-        told = _story(story, home)
-        row = _row(specimen, told, _verdict_at(home, told), _onset(onset, began), ended, time.time() - began)
+        plain = _story(story, home)
+        row = _row(specimen, plain, _verdict_at(home, plain), _onset(onset, began), ended, time.time() - began)
         if keep is not None and not row["right"]:
             shutil.copytree(home, keep / specimen.name, dirs_exist_ok=True)
         return row
@@ -60,8 +60,8 @@ def run_workers(specimen: Specimen, keep: Path | None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="unstall-bench-", ignore_cleanup_errors=True) as scratch:
         home, onset = Path(scratch, "home"), Path(scratch, "onset")
         began = time.time()
-        told, ended = diagnosis_workers.run(specimen, home, onset, GRACE_S)
-        row = _row(specimen, told, told.get("told_at"), _onset(onset, began), ended, time.time() - began)
+        result, ended = diagnosis_workers.run(specimen, home, onset, GRACE_S)
+        row = _row(specimen, result, result.get("found_at"), _onset(onset, began), ended, time.time() - began)
         if keep is not None and not row["right"]:
             shutil.copytree(home, keep / specimen.name, dirs_exist_ok=True)
         return row
@@ -117,8 +117,8 @@ def attach_one(specimen: Specimen) -> dict[str, Any]:
         finally:
             process.kill()
             process.wait()
-        told = _story(story, Path(scratch))
-        row = _row(specimen, told, None, None, "attached", took)
+        plain = _story(story, Path(scratch))
+        row = _row(specimen, plain, None, None, "attached", took)
         row["seconds_to_verdict"] = round(took, 2)
         return row
 

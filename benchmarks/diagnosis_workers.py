@@ -40,21 +40,21 @@ def run(specimen: Specimen, home: Path, onset: Path, grace_s: float) -> tuple[di
     """The story of the whole, as of a single run; and how it ended."""
     home.mkdir(parents=True)
     until = time.monotonic() + specimen.seconds + (grace_s if specimen.ends != "hangs" else 20.0)
-    told: dict[str, Any] = {}
-    told_at = None
+    plain: dict[str, Any] = {}
+    found_at = None
     with _started(specimen, home, onset) as processes:
         while any(process.poll() is None for process in processes) and time.monotonic() < until:
             time.sleep(ASK_EVERY_S)
-            told = asked(home) or told
-            if told.get("verdicts"):
-                told_at = told_at or time.time()
+            plain = asked(home) or plain
+            if plain.get("verdicts"):
+                found_at = found_at or time.time()
                 if specimen.ends == "hangs":
                     break  # as a single one is stopped when its stall has been named
         ended = "stopped" if any(process.poll() is None for process in processes) else "by itself"
         if ended == "by itself":
-            told = asked(home) or told
-            told_at = told_at or (time.time() if told.get("verdicts") else None)
-    return {**told, "told_at": told_at if told.get("verdicts") else None}, ended
+            plain = asked(home) or plain
+            found_at = found_at or (time.time() if plain.get("verdicts") else None)
+    return {**plain, "found_at": found_at if plain.get("verdicts") else None}, ended
 
 
 def asked(home: Path) -> dict[str, Any]:

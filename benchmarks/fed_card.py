@@ -80,7 +80,7 @@ def measured(model: str, backend: str, data: Path, folder: Path) -> dict[str, An
     options = {
         "data": data, "model": model, "backend": backend, "batch-size": case.batch, "epochs": case.epochs,
         "precision": "bfloat16", "learning-rate": 1e-5, "warmup-steps": 10, "eval-interval": 0,
-        "val-split": VALIDATION_SHARE, "detector": f"image_px=[{case.px},{case.px}]", "out": run,
+        "val-split": VALIDATION_SHARE, "detector": f"image_size=[{case.px},{case.px}]", "out": run,
     }  # fmt: skip
     command = [sys.executable, "-m", "unstall", "train", "--no-tensorboard", "--force"]
     command += [word for name, value in options.items() for word in (f"--{name}", str(value))]

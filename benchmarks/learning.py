@@ -33,12 +33,12 @@ HELD_OUT_SEED = 1_000_003
 SEED = 0
 
 
-def shapes(count: int, seed: int, image_px: tuple[int, int], folder: Path) -> Any:
+def shapes(count: int, seed: int, image_size: tuple[int, int], folder: Path) -> Any:
     from unstall.data.synthetic.files import as_data_set, create_draft
     from unstall.data.synthetic.shapes import Shapes
 
     folder.mkdir()
-    height, width = image_px
+    height, width = image_size
     return as_data_set(create_draft(Shapes(count, width, height, seed), folder, {}), folder, "coco")
 
 
@@ -46,7 +46,7 @@ def pipeline(data: Any, batch_size: int, detector: Any, for_training: bool) -> A
     from unstall.data.augment.horizontal_flip import Flip
     from unstall.data.pipeline import Pipeline, Settings
 
-    height, width = detector.settings.image_px
+    height, width = detector.settings.image_size
     return Pipeline(
         data,
         Settings(
@@ -63,16 +63,16 @@ def learn(variant: str) -> dict[str, Any]:
     import keras
 
     from unstall.config.sources import resolve
-    from unstall.detectors import build
+    from unstall.detectors import create_model
     from unstall.training.step.step import Step
 
     settings = resolve({"model": variant}).settings
     keras.utils.set_random_seed(SEED)
-    detector = build(variant)
-    image_px = detector.settings.image_px
+    detector = create_model(variant)
+    image_size = detector.settings.image_size
     with tempfile.TemporaryDirectory() as folder:
-        train = shapes(settings.synthetic_images, SEED, image_px, Path(folder) / "train")
-        held_out = shapes(HELD_OUT, HELD_OUT_SEED, image_px, Path(folder) / "held out")
+        train = shapes(settings.synthetic_images, SEED, image_size, Path(folder) / "train")
+        held_out = shapes(HELD_OUT, HELD_OUT_SEED, image_size, Path(folder) / "held out")
         batches = pipeline(train, settings.batch_size, detector, for_training=True)
         step = Step(detector, settings, settings.epochs * batches.steps_per_epoch)
         trained = _train(step, batches, settings)
@@ -80,20 +80,19 @@ def learn(variant: str) -> dict[str, Any]:
         with step.averaged():
             found = _found(detector, pipeline(held_out, settings.batch_size, detector, for_training=False))
         scored = _scores(held_out, found)
-    told = {"variant": variant, "backend": keras.backend.backend(), "settings": as_plain(settings)}
-    return {**told, **trained, **scored, "detect_s": round(time.monotonic() - began, 1)}
+    plain = {"variant": variant, "backend": keras.backend.backend(), "settings": as_plain(settings)}
+    return {**plain, **trained, **scored, "detect_s": round(time.monotonic() - began, 1)}
 
 
 def _train(step: Any, batches: Any, settings: Settings) -> dict[str, Any]:
     """By the step of `unstall train`, with the settings that it takes where nobody says otherwise."""
-    from unstall.training.step.keras_fit import select_inputs
 
     ends: list[float] = []
     losses: list[float] = []
     began, processor_began = time.monotonic(), time.process_time()
     with batches.batches(epochs=settings.epochs) as stream:
         for batch in stream:
-            losses.append(step(select_inputs(batch)).read().loss)
+            losses.append(step(batch.inputs()).read().loss)
             ends.append(time.monotonic())
             if len(ends) % batches.steps_per_epoch == 0:
                 print(f"  epoch {batch.epoch + 1}: loss {_mean(losses, batches):.4f}", file=sys.stderr, flush=True)

@@ -59,7 +59,7 @@ OUT = Path("benchmarks/results/long_run.json")
 
 def settings(backend: str, batch_size: int) -> Settings:
     tiny = Settings(
-        synthetic_images=1000, val_split=0.05, model="ssd_tiny", detector={"image_px": [64, 64]}, epochs=100_000,
+        synthetic_images=1000, val_split=0.05, model="ssd_tiny", detector={"image_size": [64, 64]}, epochs=100_000,
         learning_rate=1e-4,
         warmup_steps=10, checkpoint_interval_s=30.0, eval_interval=5, max_boxes_per_image=10,
     )  # fmt: skip
@@ -78,7 +78,7 @@ class Reading:
 class Leg:
     batch_size: int
     readings: list[Reading]
-    told: list[tuple[float, str, int]]  # of each event: age of the run, kind, bytes
+    written: list[tuple[float, str, int]]  # of each event: age of the run, kind, bytes
     epochs: int
 
     @property
@@ -107,8 +107,8 @@ def run(backend: str, batch_size: int, seconds: float, folder: Path) -> Leg:
         supervised.process.wait(120)
     if supervised.process.returncode == 0 or not readings or not readings[-1].steps:
         raise SystemExit(f"The run ended by itself:\n{(supervised.run.path / 'output.txt').read_text()[-2000:]}")
-    told = journal(supervised.run.path)
-    return Leg(batch_size, readings, told, sum(kind == "EpochEnded" for _, kind, _ in told))
+    result = journal(supervised.run.path)
+    return Leg(batch_size, readings, result, sum(kind == "EpochEnded" for _, kind, _ in result))
 
 
 def journal(folder: Path) -> list[tuple[float, str, int]]:
@@ -132,31 +132,31 @@ def slope(pairs: Sequence[tuple[float, float]]) -> float:
 
 def memory(leg: Leg) -> dict[str, Any]:
     late = [each for each in leg.readings if each.second >= leg.seconds / 2]
-    told: dict[str, Any] = {"readings": len(late), "over_steps": late[-1].steps - late[0].steps}
+    plain: dict[str, Any] = {"readings": len(late), "over_steps": late[-1].steps - late[0].steps}
     for who in ("worker", "supervisor"):
         sizes = [getattr(each, who) / MIB for each in late]
         by_step = slope([(each.steps, size) for each, size in zip(late, sizes, strict=True)])
         by_hour = slope([(each.second / 3600, size) for each, size in zip(late, sizes, strict=True)])
-        told[who] = {
+        plain[who] = {
             "MiB": round(statistics.median(sizes), 1),
             "MiB_least": round(min(sizes), 1),
             "MiB_most": round(max(sizes), 1),
             "grown_MiB_by_steps_of_12_h": round(by_step * REAL_STEPS, 2),
             "grown_MiB_by_time_of_12_h": round(by_hour * REAL_HOURS, 2),
         }
-    return told
+    return plain
 
 
 def volume(slow: Leg, quick: Leg) -> dict[str, Any]:
     """Of the journal, in bytes."""
-    first = sum(size for age, kind, size in quick.told if age < STEADY_AFTER_S and kind not in OF_EPOCHS)
-    late_s = quick.told[-1][0] - STEADY_AFTER_S
+    first = sum(size for age, kind, size in quick.written if age < STEADY_AFTER_S and kind not in OF_EPOCHS)
+    late_s = quick.written[-1][0] - STEADY_AFTER_S
     late = Counter[str]()
-    for age, kind, size in quick.told:
+    for age, kind, size in quick.written:
         if age >= STEADY_AFTER_S and kind not in OF_EPOCHS:
             late[kind] += size
     each_s = late.total() / late_s if late_s > 0 else None
-    of_epochs = sum(size for _, kind, size in quick.told if kind in OF_EPOCHS) / max(1, quick.epochs)
+    of_epochs = sum(size for _, kind, size in quick.written if kind in OF_EPOCHS) / max(1, quick.epochs)
     each_step = max(0.0, by_steps(slow, quick))
     whole = None if each_s is None else first + each_s * (REAL_HOURS * 3600 - STEADY_AFTER_S) + of_epochs * REAL_EPOCHS
     return {
@@ -172,19 +172,19 @@ def volume(slow: Leg, quick: Leg) -> dict[str, Any]:
 
 def by_steps(slow: Leg, quick: Leg) -> float:
     """Bytes that each further step brings: both legs between the same ages."""
-    until = min(slow.told[-1][0], quick.told[-1][0])
+    until = min(slow.written[-1][0], quick.written[-1][0])
     sizes, steps = [], []
     for leg in (slow, quick):
-        sizes.append(sum(size for age, kind, size in leg.told if SETTLED_AFTER_S <= age < until and kind not in OF_EPOCHS))
+        sizes.append(sum(size for age, kind, size in leg.written if SETTLED_AFTER_S <= age < until and kind not in OF_EPOCHS))
         within = [each.steps for each in leg.readings if SETTLED_AFTER_S <= each.second < until]
         steps.append(within[-1] - within[0] if within else 0)
     return (sizes[1] - sizes[0]) / (steps[1] - steps[0]) if steps[1] > steps[0] else 0.0
 
 
-def show(told: dict[str, Any]) -> None:
-    memory_, volume_ = told["memory"], told["journal"]
-    worth = f"{told['hours_worth_of_steps']} hours' worth of half a second each"
-    print(f"{told['steps']:,} steps in {told['seconds'] / 60:.1f} min: {worth}")
+def show(plain: dict[str, Any]) -> None:
+    memory_, volume_ = plain["memory"], plain["journal"]
+    worth = f"{plain['hours_worth_of_steps']} hours' worth of half a second each"
+    print(f"{plain['steps']:,} steps in {plain['seconds'] / 60:.1f} min: {worth}")
     print("| process | MiB (least, most) | grown in 12 h by its steps | by its time |")
     print("| --- | --- | --- | --- |")
     for who in ("worker", "supervisor"):
@@ -208,7 +208,7 @@ def main() -> None:
         seconds = arguments.minutes * 60
         slow = run(arguments.backend, SLOW, seconds * SHORT_SHARE, Path(folder))
         quick = run(arguments.backend, QUICK, seconds * (1 - SHORT_SHARE), Path(folder))
-    told: dict[str, Any] = {
+    plain: dict[str, Any] = {
         "load_average": os.getloadavg(),
         "steps": quick.steps,
         "seconds": round(quick.seconds, 1),
@@ -219,9 +219,9 @@ def main() -> None:
         "journal": volume(slow, quick),
         "readings": [asdict(each) for each in quick.readings[:: max(1, len(quick.readings) // 100)]],
     }
-    show(told)
-    written.write(arguments.out, told)
-    if told["journal"]["MiB_an_hour_of_12"] is not None and told["journal"]["MiB_an_hour_of_12"] > 1:
+    show(plain)
+    written.write(arguments.out, plain)
+    if plain["journal"]["MiB_an_hour_of_12"] is not None and plain["journal"]["MiB_an_hour_of_12"] > 1:
         sys.exit("The journal takes more than 1 MiB an hour.")
 
 

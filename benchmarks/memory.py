@@ -54,10 +54,10 @@ class Results:
 
 
 def predict(results: Results, device_name: str, tasks: list[Case | Search], jobs: int, ends_at: float) -> None:
-    from unstall.planning.memory import plan_cache
+    from unstall.planning.memory import client
     from unstall.planning.memory.client import PlannerClient, PlannerError
 
-    results.plain["predicted_with"] = plan_cache.versions()
+    results.plain["predicted_with"] = client.versions()
     waiting = [task for task in tasks if task.name not in results["predicted"]]
 
     def serve(_: int) -> None:

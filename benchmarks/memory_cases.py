@@ -30,7 +30,7 @@ class Case:
         """By the names of `unstall.config.settings`."""
         own = asdict(self)
         px = own.pop("px")
-        return {**own, "detector": {"image_px": [px, px]}}
+        return {**own, "detector": {"image_size": [px, px]}}
 
 
 def _of(model: str, small: int, large: int, batch: int) -> list[Case]:

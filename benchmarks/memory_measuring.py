@@ -52,12 +52,12 @@ class Machine:
         if "error" in first:
             return first
         promised = int((predicted["need"] + predicted["input"] + predicted["weights"]) * (1 + ERROR))
-        told = self._compile(case)
-        if "need" in told:
-            told["error_share"] = (predicted["need"] - told["need"]) / told["need"]
+        result = self._compile(case)
+        if "need" in result:
+            result["error_share"] = (predicted["need"] - result["need"]) / result["need"]
         capped = self._run(case, promised)
         outcome = {"ran_in_promised": "need" in capped, "in_promised": capped.get("need"), "why": capped.get("words", "")}
-        return {**told, **outcome, "predicted": predicted["need"], "promised": promised, "compile_s": first["seconds"]}
+        return {**result, **outcome, "predicted": predicted["need"], "promised": promised, "compile_s": first["seconds"]}
 
     def searched(self, search: Search, predicted: dict[str, Any], known: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """What was found must be compiled and run in the memory of the search; a ninth more should not run there, else less than
@@ -80,23 +80,23 @@ class Machine:
         """How fast what was found is, and half of it, which the compiler need not squeeze; both with the memory of the search."""
         self._know_the_card()
         half = self._run(search.case(images // 2), int(search.gib * 2**30), TIMED_STEPS)
-        told = {str(images): found, str(images // 2): half}
-        return {batch: {key: row.get(key) for key in ("images_per_s", "need", "error")} for batch, row in told.items()}
+        plain = {str(images): found, str(images // 2): half}
+        return {batch: {key: row.get(key) for key in ("images_per_s", "need", "error")} for batch, row in plain.items()}
 
     def _know_the_card(self) -> None:
         with self._lock:
             if self._memory_bytes is not None:
                 return
             share = 0.1
-            told = _asked([sys.executable, "-c", ASKS_THE_CARD], {**self._environment(), "XLA_CLIENT_MEM_FRACTION": str(share)})
-            self._memory_bytes, self._kind = int(told["limit"] / share), told["device"]
+            result = _asked([sys.executable, "-c", ASKS_THE_CARD], {**self._environment(), "XLA_CLIENT_MEM_FRACTION": str(share)})
+            self._memory_bytes, self._kind = int(result["limit"] / share), result["device"]
 
     def _compile(self, case: Case) -> dict[str, Any]:
-        told = inner(case, {**self._environment(), "XLA_CLIENT_MEM_FRACTION": f"{self.share:.4f}"})
-        if "memory_bytes" in told:
+        result = inner(case, {**self._environment(), "XLA_CLIENT_MEM_FRACTION": f"{self.share:.4f}"})
+        if "memory_bytes" in result:
             with self._lock:
-                self._memory_bytes, self._kind = told["memory_bytes"], told["device"]
-        return told
+                self._memory_bytes, self._kind = result["memory_bytes"], result["device"]
+        return result
 
     def _run(self, case: Case, limit: int, timed_steps: int = 0) -> dict[str, Any]:
         share = limit / self._memory_bytes if self._memory_bytes else 0.5
@@ -126,10 +126,10 @@ def measured_on_torch(case: Case) -> dict[str, Any]:
             predicted = step_need(settings, client, here("torch"), CLASSES).need
         except PlannerError as error:
             return {"error": str(error)}
-    told = inner(case, {"KERAS_BACKEND": "torch"})
-    if "need" not in told:
-        return told
-    return {"predicted": predicted, "need": told["need"], "error_share": (predicted - told["need"]) / told["need"]}
+    result = inner(case, {"KERAS_BACKEND": "torch"})
+    if "need" not in result:
+        return result
+    return {"predicted": predicted, "need": result["need"], "error_share": (predicted - result["need"]) / result["need"]}
 
 
 def inner(case: Case, environment: dict[str, str], timed_steps: int = 0) -> dict[str, Any]:
@@ -147,8 +147,8 @@ def _asked(command: list[str], environment: dict[str, str]) -> dict[str, Any]:
         return {"error": f"took longer than {MAX_S:.0f} s"}
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if lines:
-        told: dict[str, Any] = json.loads(lines[-1])
-        return told
+        plain: dict[str, Any] = json.loads(lines[-1])
+        return plain
     is_short = "RESOURCE_EXHAUSTED" in done.stderr or "out of memory" in done.stderr.lower()
     last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
     words = [line for line in done.stderr.splitlines() if "RESOURCE_EXHAUSTED" in line or "out of memory" in line.lower()]
@@ -184,7 +184,7 @@ def main() -> None:
     if forget_trials():  # as the probes of a plan do
         losses.append(step(batch).read().loss)
     peak = card_peak_bytes()
-    told: dict[str, Any] = {
+    plain: dict[str, Any] = {
         "need": peak if peak is not None else peak_bytes(),
         "losses": losses,
         "seconds": round(time.monotonic() - began, 1),
@@ -192,8 +192,8 @@ def main() -> None:
     if steps := int(sys.argv[2]):
         began = time.monotonic()
         _make(step, batch, steps)
-        told["images_per_s"] = steps * case.batch_size / (time.monotonic() - began)
-    print(json.dumps({**told, **_of_jax(step, batch)}), flush=True)
+        plain["images_per_s"] = steps * case.batch_size / (time.monotonic() - began)
+    print(json.dumps({**plain, **_of_jax(step, batch)}), flush=True)
 
 
 def _make(step: Any, batch: dict[str, Any], steps: int) -> None:

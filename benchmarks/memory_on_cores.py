@@ -69,8 +69,8 @@ def asked(case: Case, backend: str, phase: str) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         return {"error": f"took longer than {MAX_S:.0f} s"}
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    told: dict[str, Any] = json.loads(lines[-1]) if lines else {"error": done.stderr[-500:]}
-    return told
+    plain: dict[str, Any] = json.loads(lines[-1]) if lines else {"error": done.stderr[-500:]}
+    return plain
 
 
 def show(rows: list[dict[str, Any]]) -> None:

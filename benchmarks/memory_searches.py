@@ -93,9 +93,9 @@ def line_through(points: dict[int, float]) -> Callable[[int], float]:
 
 def replayed(points: dict[int, float], limit: float, largest: int) -> dict[str, dict[str, int]]:
     """Of each way: the batch it ends with, its trials, and those of them that ran out of memory."""
-    told = {}
+    plain = {}
     for name, way in WAYS.items():
         trials = Trials(line_through(points), limit, largest)
         batch = way(trials)
-        told[name] = {"batch": batch, "trials": trials.done, "out_of_memory": trials.out_of_memory}
-    return told
+        plain[name] = {"batch": batch, "trials": trials.done, "out_of_memory": trials.out_of_memory}
+    return plain

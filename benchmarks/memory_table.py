@@ -67,9 +67,9 @@ def _show_searches(plain: dict[str, Any], searches: ModuleType) -> None:
         looks = len(plain["predicted"][name]["looked"])
         share = f"{row['images'] / most:.0%} or more" if most else "less than 90 %"
         print(f"| {name} | Unstall | {row['images']} | {share} | {looks} compilations | 0 | {_speeds(plain, name)} |")
-        for way, told in searches.replayed(measured_points(plain, name, row), row["limit"], ran).items():
-            share = f"{told['batch'] / (most or ran):.0%}"
-            print(f"| {name} | {way} | {told['batch']} | {share} | {told['trials']} | {told['out_of_memory']} | |")
+        for way, result in searches.replayed(measured_points(plain, name, row), row["limit"], ran).items():
+            share = f"{result['batch'] / (most or ran):.0%}"
+            print(f"| {name} | {way} | {result['batch']} | {share} | {result['trials']} | {result['out_of_memory']} | |")
 
 
 def bounds(row: dict[str, Any]) -> tuple[int, int]:

@@ -47,9 +47,10 @@ def measure() -> dict[str, Any]:
     import keras
     import numpy as np
 
-    from unstall.detectors import build
+    from unstall.detectors import create_model
 
-    detector: Any = build("retinanet_resnet50_fpn_v2", image_px=(PX, PX), classes=CLASSES, most_candidates=CANDIDATES // 5)
+    changes: dict[str, Any] = {"image_size": (PX, PX), "num_classes": CLASSES, "pre_nms_top_k": CANDIDATES // 5}
+    detector: Any = create_model("retinanet_resnet50_fpn_v2", **changes)
     random = np.random.default_rng(0)
     image = keras.ops.convert_to_tensor(random.integers(0, 256, (1, PX, PX, 3)).astype(np.float32))
     crowded = {

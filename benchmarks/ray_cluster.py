@@ -35,7 +35,7 @@ COMMANDS = {
 }  # of the process that is killed
 FAULTS = ("none", *COMMANDS, "lose_node")
 SETTINGS = (
-    "--model", "ssd_tiny", "--detector", "image_px=64,64", "--synthetic-images", "200", "--batch-size", "8", "--epochs", "20",
+    "--model", "ssd_tiny", "--detector", "image_size=64,64", "--synthetic-images", "200", "--batch-size", "8", "--epochs", "20",
     "--backend", "jax", "--checkpoint-interval-steps", "10", "--eval-interval", "0", "--no-tensorboard",
 )  # fmt: skip
 ENDS_WITHIN_S = 420

@@ -164,10 +164,10 @@ def broken_promises(results: dict[str, Any]) -> list[str]:
 
 
 def _line(run: dict[str, Any], faults: list[dict[str, Any]]) -> str:
-    told = ", ".join(f"{fault['kind']} {fault['recovered_s']} s, {fault['lost_steps']} lost" for fault in faults)
+    text = ", ".join(f"{fault['kind']} {fault['recovered_s']} s, {fault['lost_steps']} lost" for fault in faults)
     exact = {True: "exact", False: "NOT EXACT", None: "exactness not promised"}[run["is_exact"]]
     away = f"weights {run['weights_away']}, AP {run['AP_away']}, loss {run['loss_away']} away"
-    return f"{run['backend']}: exit {run['exit_code']}, {exact}, {away}: {told}"
+    return f"{run['backend']}: exit {run['exit_code']}, {exact}, {away}: {text}"
 
 
 def show(results: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ def settings(backend: str, data: Path, epochs: int) -> Settings:
         {
             "data": str(data),
             "model": "ssd_tiny",
-            "detector": {"image_px": [64, 64]},
+            "detector": {"image_size": [64, 64]},
             "backend": backend,
             "epochs": epochs,
             "batch_size": 8,
@@ -143,9 +143,9 @@ def disturbed(backend: str, epochs: int, data: Path, kinds: list[str], seed: int
             supervised = Supervised(run, _group(until_end) if any(KINDS[kind].needs_group for kind in kinds) else None)
             faults = []
             for kind in kinds:
-                told = _one_fault(supervised, kind, own, rng, until_end)
-                if told is not None:
-                    faults.append({"backend": backend, "seed": seed, "kind": kind, **told})
+                outcome = _one_fault(supervised, kind, own, rng, until_end)
+                if outcome is not None:
+                    faults.append({"backend": backend, "seed": seed, "kind": kind, **outcome})
                 if supervised.process.poll() is not None:
                     break
             code = _end(supervised)
@@ -170,14 +170,14 @@ def wrong_from_the_start(backend: str, epochs: int, data: Path, kind: str) -> tu
         code = _end(supervised)
         supervised.read()
         of = Journal(supervised.events)
-        faults = [_told_by_journal(of, plan, code == 0) for plan in of.of(PlanMade)] or [{"step": 0, "survived": False}]
+        faults = [_fault_in_journal(of, plan, code == 0) for plan in of.of(PlanMade)] or [{"step": 0, "survived": False}]
         ended = {"backend": backend, "seed": 0, "kinds": [kind], "epochs": epochs, "exit_code": code, **result(run, backend)}
         ended["output"] = "" if code == 0 else _output(run)
         blank = {"backend": backend, "seed": 0, "kind": kind, "recovered_s": None, "lost_steps": None}
         return ended, [{**blank, **fault} for fault in faults]
 
 
-def _told_by_journal(of: Journal, plan: PlanMade, survived: bool) -> dict[str, Any]:
+def _fault_in_journal(of: Journal, plan: PlanMade, survived: bool) -> dict[str, Any]:
     ended = max(event.at for event in of.of(ProcessEnded) if event.at <= plan.at)
     stepped = next((event.at for event in of.of(StepsEnded) if event.at > plan.at), None)
     return {
@@ -217,13 +217,13 @@ def _one_fault(
         return {"step": step, "survived": survived, "recovered_s": None, "lost_steps": 0}
     came = _wait(supervised, lambda: supervised.worker_pid() != pid and supervised.step() >= 0)
     done = supervised.process.poll() == 0
-    told: dict[str, Any] = {"step": step, "survived": came is not None or done, "recovered_s": None, "lost_steps": None}
+    plain: dict[str, Any] = {"step": step, "survived": came is not None or done, "recovered_s": None, "lost_steps": None}
     if came is not None:
-        told |= {"recovered_s": round(time.monotonic() - began, 2), "lost_steps": max(0, step - supervised.from_step())}
+        plain |= {"recovered_s": round(time.monotonic() - began, 2), "lost_steps": max(0, step - supervised.from_step())}
     if fault.ends_supervisor:
-        return {**told, "ended_s": ended_s}
+        return {**plain, "ended_s": ended_s}
     plan = next((event for event in reversed(supervised.events) if isinstance(event, PlanMade)), None)
-    return {**told, "found": plan.cause if plan else "", "remedy": plan.remedy if plan else ""}
+    return {**plain, "found": plan.cause if plan else "", "remedy": plan.remedy if plan else ""}
 
 
 def _is_some_steps_on(supervised: Supervised, rng: random.Random) -> bool:

@@ -38,7 +38,7 @@ PLACES = ("processor", "card", "card-as-it-comes")
 TIMES = ("train_s", "input_wait_s", "eval_s")  # columns of the history that no two runs have in common
 MAX_LIFE_S = 600.0
 TINY = Settings(
-    synthetic_images=48, val_split=0.25, detector={"image_px": [64, 64]}, epochs=12, batch_size=4, warmup_steps=20,
+    synthetic_images=48, val_split=0.25, detector={"image_size": [64, 64]}, epochs=12, batch_size=4, warmup_steps=20,
     optimizer="adamw", learning_rate=2e-3, ema_decay=0.9, augmentations=("horizontal_flip", "photometric_distort"),
     eval_interval=5, num_input_workers=1,
     max_boxes_per_image=10, checkpoint_interval_steps=7, tensorboard=False,
@@ -73,7 +73,7 @@ def live(
     command = [sys.executable, "-m", "unstall.training", str(run.path), "--quiet"]
     with (run.path / "output.txt").open("ab") as output:
         worker = subprocess.Popen(command, stdout=output, stderr=output, env={**os.environ, **quiet})
-    journal = Tail(run.journal_path("inside", worker.pid))
+    journal = Tail(run.journal_path("probe", worker.pid))
     while worker.poll() is None and time.monotonic() - began < MAX_LIFE_S:
         if from_step is None:
             from_step = next((event.from_step for event in journal.read() if isinstance(event, TrainingBegan)), None)

@@ -33,15 +33,15 @@ def measure(size: int, kind: str, seconds: float, writers: int, rates: str) -> d
     stops = size // 3
     with tempfile.TemporaryDirectory(prefix="unstall-scale-") as temporary:
         folder = Path(temporary)
-        runs, told = folder / "runs", folder / "told.json"
+        runs, result = folder / "runs", folder / "summary.json"
         runs.mkdir()
         workers = start_workers(folder, size, [str(stops), kind, rates], min(writers, size))
         try:
             wait_for(folder, "ready-*", min(writers, size))
-            command = [sys.executable, "-m", "unstall", "diagnose", f"{runs}/", "--follow", "--json", str(told)]
+            command = [sys.executable, "-m", "unstall", "diagnose", f"{runs}/", "--follow", "--json", str(result)]
             follows = subprocess.Popen(command, stdout=subprocess.DEVNULL)
             try:
-                figures = follow(psutil.Process(follows.pid), folder, told, seconds)
+                figures = follow(psutil.Process(follows.pid), folder, result, seconds)
             finally:
                 follows.terminate()
                 follows.wait(30)
@@ -83,7 +83,7 @@ def wait_for(folder: Path, pattern: str, count: int) -> None:
         time.sleep(0.1)
 
 
-def follow(process: psutil.Process, folder: Path, told: Path, seconds: float) -> dict[str, Any]:
+def follow(process: psutil.Process, folder: Path, result: Path, seconds: float) -> dict[str, Any]:
     time.sleep(SETTLES_S)
     before, began = cpu_s(process), time.monotonic()
     time.sleep(seconds)
@@ -93,12 +93,12 @@ def follow(process: psutil.Process, folder: Path, told: Path, seconds: float) ->
     aside.write_text(repr(stopped_at))
     aside.replace(folder / "stop")
     before = cpu_s(process)
-    while not (told.exists() and told.read_text().endswith("}\n")):
+    while not (result.exists() and result.read_text().endswith("}\n")):
         if time.monotonic() - stopped_at > MAX_TO_NAME_S or not process.is_running():
             return {"cpu_cores": used, "named_after_s": None, "named": [], "rss_mib": process.memory_info().rss / 2**20}
         time.sleep(0.05)
     named_at = time.monotonic()
-    run_group = json.loads(told.read_text())["run_groups"][0]
+    run_group = json.loads(result.read_text())["run_groups"][0]
     verdict = run_group["verdicts"][0] if run_group["verdicts"] else {}
     return {
         "cpu_cores": used,

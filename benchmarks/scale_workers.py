@@ -87,14 +87,14 @@ class Worker:
     def begin(self) -> None:
         run = self.folder / f"2026-01-01-000000-train-worker{self.number}"
         run.mkdir()
-        self.inside = JournalWriter(run / f"events-inside-{1000 + self.number}.jsonl")
+        self.inside = JournalWriter(run / f"events-probe-{1000 + self.number}.jsonl")
         self.watcher = JournalWriter(run / f"events-watcher-{2000 + self.number}.jsonl")
         now, pid = time.time(), 1000 + self.number
         host = f"node-{self.number}"
-        told = MembershipSeen(at=now, pid=pid, told_by="RANK", worker=self.number, of=self.of, coordinator=COORDINATOR)
+        event = MembershipSeen(at=now, pid=pid, told_by="RANK", worker=self.number, of=self.of, coordinator=COORDINATOR)
         self.watcher.write(RunStarted(at=now, mode="run", command=["python", "train.py"], folder="/home/user", pid=pid))
         self.watcher.write(MachineSeen(at=now, hostname=host, boot_id=host, addresses=[f"10.0.{self.number}"]))
-        self.watcher.write(told)
+        self.watcher.write(event)
         self.inside.write(ProgramStarted(at=now, pid=pid, python="3.11.7", argv=["train.py"]))
         self.inside.write(FitBegan(at=now, api="keras", backend="jax", epochs=100, steps_per_epoch=1000))
 
@@ -125,8 +125,8 @@ class Worker:
             yield began + look * STALL_SAMPLE_EVERY_S, looks
         done = began + STALL_SAMPLES * STALL_SAMPLE_EVERY_S
         cause, where = BLOCKED if is_blocked else WAITS
-        told = VerdictReached(cause=cause, certainty="likely", where=where, summary="The training waits.")
-        yield done, [ClusterSeen(pid=1, connections=[{"to": COORDINATOR, "pid": None}]), told]
+        result = VerdictReached(cause=cause, certainty="likely", where=where, summary="The training waits.")
+        yield done, [ClusterSeen(pid=1, connections=[{"to": COORDINATOR, "pid": None}]), result]
         yield done + NATIVE_TAKES_S, [StackSampled(pid=1, native=True, threads=NATIVE)]
 
 

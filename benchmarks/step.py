@@ -52,16 +52,23 @@ def batch_of(size: int, px: int) -> dict[str, np.ndarray]:
 
 
 def step_of_unstall(size: int, px: int) -> Callable[[], Any]:
-    import keras
+    from unstall.config.settings import Settings
+    from unstall.detectors import create_model
+    from unstall.training.step.step import Step
 
-    from unstall.detectors import build
-    from unstall.training.step.keras_fit import Fitting
-
-    detector = build("retinanet_resnet50_fpn", image_px=(px, px), classes=CLASSES, trainable_stages=5, frozen_norms=False)
-    fitting = Fitting(detector)
-    fitting.compile(keras.optimizers.SGD(RATE, momentum=0.9))
-    batch = batch_of(size, px)
-    return lambda: fitting.train_on_batch(batch)
+    changes = {"image_size": (px, px), "num_classes": CLASSES, "trainable_backbone_layers": 5, "freeze_batch_norm": False}
+    detector = create_model("retinanet_resnet50_fpn", **changes)
+    rules = Settings(
+        optimizer="sgd",
+        learning_rate=RATE,
+        weight_decay=0.0,
+        clip_norm=0.0,
+        warmup_steps=0,
+        lr_schedule="constant",
+        batch_size=size,
+    )
+    step, batch = Step(detector, rules, 1_000_000), batch_of(size, px)
+    return lambda: step(batch).read()
 
 
 def step_of_kerashub(size: int, px: int) -> Callable[[], Any]:
@@ -105,9 +112,9 @@ def products_of_step(size: int, px: int) -> float:
     """Multiplications and additions of all convolutions, by the shapes of their outputs."""
     import keras
 
-    from unstall.detectors import build
+    from unstall.detectors import create_model
 
-    detector = build("retinanet_resnet50_fpn", image_px=(px, px), classes=CLASSES)
+    detector = create_model("retinanet_resnet50_fpn", image_size=(px, px), num_classes=CLASSES)
     counted: list[int] = []
 
     def counting(layer: Any) -> None:

@@ -45,27 +45,26 @@ def bare(settings: Settings, folder: Path) -> float:
     from unstall import backends
 
     backends.choose(settings.backend, takes_card=True)
-    from unstall.training.loop import builders
+    from unstall.training.loop import setup
     from unstall.training.loop.datasets import load_datasets
-    from unstall.training.step.keras_fit import select_inputs
     from unstall.training.step.step import Step
 
-    learned = load_datasets(settings, builders.image_px(settings), folder)
-    detector = builders.build_detector(settings, learned.classes, print)
-    pipeline = builders.pipeline(settings, detector, learned.train)
+    learned = load_datasets(settings, setup.image_px_of(settings), folder)
+    detector = setup.build_detector(settings, learned.classes, print)
+    pipeline = setup.create_pipeline(settings, detector, learned.train)
     step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch)
-    told: deque[Any] = deque()
+    result: deque[Any] = deque()
     began, done = 0.0, 0
     with pipeline.batches(epochs=settings.epochs) as batches:
         for batch in batches:
-            told.append(step(select_inputs(batch)))
+            result.append(step(batch.inputs()))
             done += 1
-            if len(told) > LAG:
-                told.popleft().read()
+            if len(result) > LAG:
+                result.popleft().read()
             if done == FIRST_STEP:
                 began = time.monotonic()
-    while told:
-        told.popleft().read()
+    while result:
+        result.popleft().read()
     return (done - FIRST_STEP) * settings.batch_size / (time.monotonic() - began)
 
 

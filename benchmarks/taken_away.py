@@ -32,7 +32,7 @@ from unstall.journal.reader import read_folder
 OUT = Path("benchmarks/results/taken_away.json")
 PLACE = "gs://photos/runs/{name}"
 SETTINGS = (
-    "--model", "ssd_tiny", "--detector", "image_px=64,64", "--synthetic-images", "200", "--batch-size", "8", "--epochs", "20",
+    "--model", "ssd_tiny", "--detector", "image_size=64,64", "--synthetic-images", "200", "--batch-size", "8", "--epochs", "20",
     "--backend", "jax", "--checkpoint-interval-steps", "10", "--eval-interval", "0", "--no-tensorboard", "--num-workers", "2",
 )  # fmt: skip
 ENDS_WITHIN_S = 600

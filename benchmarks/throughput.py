@@ -70,27 +70,27 @@ def batch_of(size: int, px: int) -> dict[str, np.ndarray]:
 
 
 def detector_of(variant: str, px: int, recipe: str) -> Any:
-    from unstall.detectors import build
+    from unstall.detectors import create_model
 
-    changes: dict[str, Any] = {"image_px": (px, px), "classes": CLASSES, "precision": "mixed_bfloat16"}
+    changes: dict[str, Any] = {"image_size": (px, px), "classes": CLASSES, "precision": "mixed_bfloat16"}
     if recipe == "published":
-        changes |= {"trainable_stages": 3} | ({} if variant.startswith("ssd") else {"frozen_norms": True})
+        changes |= {"trainable_backbone_layers": 3} | ({} if variant.startswith("ssd") else {"freeze_batch_norm": True})
     else:
-        changes |= {"trainable_stages": 5} | ({} if variant.startswith("ssd") else {"frozen_norms": False})
-    return build(variant, **changes)
+        changes |= {"trainable_backbone_layers": 5} | ({} if variant.startswith("ssd") else {"freeze_batch_norm": False})
+    return create_model(variant, **changes)
 
 
 def unstall_jax(variant: str, size: int, px: int, recipe: str) -> Prepared:
-    from unstall.training.step.keras_fit import Fitting
+    from unstall.training.step.loss_model import LossModel
     from unstall.training.step.train_step_jax import in_order_of_weights
 
-    fitting = Fitting(detector_of(variant, px, recipe))
+    model = LossModel(detector_of(variant, px, recipe))
 
     def loss_of(trained: Any, other: Any, batch: Any) -> tuple[Any, Any]:
-        losses, other = fitting.stateless_call(trained, other, batch, training=True)
+        losses, other = model.stateless_call(trained, other, batch, training=True)
         return sum(losses.values()), other
 
-    return jax_trained(fitting, loss_of, batch_of(size, px), rate_of(variant, recipe), in_order_of_weights)
+    return jax_trained(model, loss_of, batch_of(size, px), rate_of(variant, recipe), in_order_of_weights)
 
 
 def jax_trained(model: Any, loss_of: Any, batch: Any, rate: float, ordered: Any = lambda gradients: gradients) -> Prepared:
@@ -165,10 +165,10 @@ def torchvision_way(variant: str, size: int, px: int, recipe: str) -> Prepared:
     import torch
     import torchvision
 
-    build = getattr(torchvision.models.detection, variant)
+    builder = getattr(torchvision.models.detection, variant)
     stages = {"trainable_backbone_layers": 3 if recipe == "published" else 5}
     more: dict[str, Any] = {} if variant.startswith("ssd") else {"min_size": px, "max_size": px}
-    model = build(weights=None, weights_backbone=None, num_classes=CLASSES + 1, **more)
+    model = builder(weights=None, weights_backbone=None, num_classes=CLASSES + 1, **more)
     if recipe == "published":
         freeze(torch, torchvision, model, stages["trainable_backbone_layers"])
     model = model.cuda().train().to(memory_format=torch.channels_last)
@@ -294,9 +294,9 @@ class Competitor:
         assert self._process.stdin is not None
         self._process.stdin.write("go\n")
         self._process.stdin.flush()
-        told = self._answer("TURN ")
-        if told:
-            self.turns.append(told)
+        result = self._answer("TURN ")
+        if result:
+            self.turns.append(result)
 
     def end(self) -> dict[str, Any]:
         self._process.kill()
@@ -304,14 +304,14 @@ class Competitor:
         if not self.turns:
             return self.row
         step_s = statistics.median(turn["step_s"] for turn in self.turns)
-        told = {
+        plain = {
             "images_per_s": self.row["batch"] / step_s,
             "step_s": step_s,
             "step_s_of_turns": [t["step_s"] for t in self.turns],
         }
         last = self.turns[-1]
         loss = last["loss"] if math.isfinite(last["loss"]) else None  # JSON knows no NaN
-        return {**self.row, **told, "loss": loss, "peak_gib": last["peak_gib"]}
+        return {**self.row, **plain, "loss": loss, "peak_gib": last["peak_gib"]}
 
     def _answer(self, begin: str) -> dict[str, float] | None:
         assert self._process.stdout is not None

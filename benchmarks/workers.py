@@ -58,7 +58,7 @@ SETTINGS = [
     "--model=ssd_tiny", "--backend=jax", "--synthetic-images=64", "--val-split=0", "--batch-size=4", "--epochs=100000",
     "--warmup-steps=5", "--optimizer=sgd", "--learning-rate=0.0001", "--checkpoint-interval-steps=5", "--no-tensorboard",
     "--max-boxes-per-image=10",
-    "--num-input-workers=1", "--cache-bytes=0", "--max-restarts=1000", "--force", "--detector=image_px=64,64",
+    "--num-input-workers=1", "--cache-bytes=0", "--max-restarts=1000", "--force", "--detector=image_size=64,64",
     "--detector=convs=[1,1,1,1,1]", "--detector=ratios=[[2.0],[2.0]]", "--detector=scales=[0.1,0.3,0.6]",
 ]  # fmt: skip
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "jax"}

@@ -21,11 +21,11 @@ def command(earlier: Mapping[str, Any] | None = None) -> str:
     return "; ".join(dict.fromkeys([*filter(None, known), typed]))
 
 
-def write(target: Path | str, told: Mapping[str, Any], earlier: Mapping[str, Any] | None = None) -> None:
+def write(target: Path | str, summary: Mapping[str, Any], earlier: Mapping[str, Any] | None = None) -> None:
     """Aside and renamed, so that a benchmark that is broken off leaves what was there. What is not finite becomes null."""
     target = Path(target)
     aside = target.with_suffix(".new")
-    plain = {"command": command(earlier), **{key: value for key, value in told.items() if key != "command"}}
+    plain = {"command": command(earlier), **{key: value for key, value in summary.items() if key != "command"}}
     aside.write_text(json.dumps(finite(plain), indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
     aside.replace(target)
 

@@ -27,13 +27,13 @@ from unstall.data import formats
 from unstall.data.check import pages as problem_pages
 from unstall.data.check.problems import PROBLEMS
 from unstall.data.check.runner import severity_of
-from unstall.detectors import pages as detector_pages
+from unstall.detectors import catalog
 from unstall.diagnosis.causes import CAUSES
 from unstall.diagnosis.findings import find_consequences
 from unstall.diagnosis.pages import page, summaries
 from unstall.journal import events
 from unstall.planning.preflight import registry as preflight_checks
-from unstall.tfod import pages as tfod_pages
+from unstall.tfod import conversion as tfod
 
 DOCS = Path(__file__).parent
 # Folders that hold generated pages only
@@ -48,7 +48,7 @@ def pages() -> dict[Path, str]:
         Path("commands/README.md"): commands_page(),
         Path("detectors/README.md"): detectors_page(),
         Path("events.md"): events_page(),
-        Path("from-tfod-fields.md"): _from("src/unstall/tfod") + tfod_pages.page(),
+        Path("from-tfod-fields.md"): _from("src/unstall/tfod") + tfod.page(),
         Path("formats/README.md"): formats_page(),
         Path("preflight/README.md"): preflight_page(),
         Path("problems/README.md"): problems_page(),
@@ -76,8 +76,7 @@ def pages() -> dict[Path, str]:
         for name in formats.FORMATS.names()
     }
     result |= {
-        Path(f"detectors/{name}.md"): _from(f"src/unstall/config/detectors/{name}.py") + detector_pages.page(name)
-        for name in families()
+        Path(f"detectors/{name}.md"): _from(f"src/unstall/config/detectors/{name}.py") + catalog.page(name) for name in families()
     }
     return {path: text.rstrip() + "\n" for path, text in result.items()}
 
@@ -155,8 +154,8 @@ def formats_page() -> str:
 
 
 def detectors_page() -> str:
-    said = "The same code on TensorFlow, JAX and PyTorch. `unstall.detectors.build(VARIANT, …)` makes one."
-    about = detector_pages.summaries()
+    said = "The same code on TensorFlow, JAX and PyTorch. `unstall.detectors.create_model(VARIANT, …)` makes one."
+    about = catalog.summaries()
     rows = [
         f"[{family}]({family}.md) | {_in_cell(about[family])} | {', '.join(f'`{name}`' for name in names)}"
         for family, names in families().items()

@@ -26,7 +26,7 @@ def test_the_command_can_be_typed_again_and_earlier_ones_are_kept(tmp_path: Path
         wanted = ["-m", "fuzz.run", "--only", "headers", "--engine", "hypothesis", "--inputs", inputs, "--out", str(out)]
         done = subprocess.run([sys.executable, *wanted], cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-    told = json.loads(out.read_text())
+    plain = json.loads(out.read_text())
     typed = "python -m fuzz.run --only headers --engine hypothesis --inputs {} --out '" + str(out) + "'"
-    assert told["command"] == "; ".join(typed.format(inputs) for inputs in ("3", "4"))
-    assert [row["parser"] for row in told["runs"]] == ["headers"]
+    assert plain["command"] == "; ".join(typed.format(inputs) for inputs in ("3", "4"))
+    assert [row["parser"] for row in plain["runs"]] == ["headers"]

@@ -338,7 +338,16 @@ def test_a_detector_has_its_summary_its_settings_and_its_page(name: str) -> None
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
     assert "Paper:" in FAMILIES.page(name), f"{where}: name the paper in the docstring, after 'Paper:'."
     known = {setting.name for setting in family_settings(name)}
-    wanted = {"classes", "image_px", "trainable_stages", "precision", "remat", "least_score", "most_iou", "most_detections"}
+    wanted = {
+        "num_classes",
+        "image_size",
+        "trainable_backbone_layers",
+        "precision",
+        "remat",
+        "score_threshold",
+        "nms_iou_threshold",
+        "max_detections",
+    }
     assert wanted <= known, f"{where}: the settings lack {sorted(wanted - known)}, which every detector has."
     assert (SOURCE / "detectors" / f"{name}.py").exists(), f"Add src/unstall/detectors/{name}.py with one class of Detector."
     why = stale_pages().get(Path(f"detectors/{name}.md"))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from unstall.data import formats
 from unstall.data.io import label_map
-from unstall.data.io.image.headers import header_of_bytes
+from unstall.data.io.images import header_of_bytes
 from unstall.detectors.weights.reader import read as read_weights
 from unstall.tfod.config import of_text
 from unstall.tfod.conversion import of_config

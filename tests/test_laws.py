@@ -29,10 +29,10 @@ STARTS_ALONE = [
     "unstall.supervisor.train.training_run",
     "unstall.supervisor.train.setup",
     "unstall.planning.preflight.runner",
-    "unstall.report.story.training_result",
+    "unstall.report.story.report",
     "unstall.report.terminal.story",
     "unstall.board.launcher",
-    "unstall.board.autostart",
+    "unstall.board.launcher",
     *(module_name(typed) for typed in all_commands()),
 ]
 MAX_LINES = 400
@@ -100,7 +100,6 @@ def is_learning(module: str) -> bool:
 
 # Of detectors and training, what is used where no framework is loaded.
 LIGHT_OF_LEARNING = (
-    "unstall.detectors.pages",
     "unstall.detectors.catalog",
     "unstall.training.checkpoint.integrity",
     "unstall.training.distributed.collectives",
@@ -117,8 +116,15 @@ LIGHT_OF_LEARNING = (
 
 def is_of_keras(module: str) -> bool:
     """Detectors are made of Keras's layers, their norms too, and so load Keras, and with it the backend that the user has chosen."""
-    heavy = ("unstall.detectors.", "unstall.training.", "unstall.backends.ops.")
+    heavy = ("unstall.detectors.", "unstall.training.", "unstall.backends.ops", "unstall.backends.torch_nn")
     return module.startswith(heavy) and not module.startswith(LIGHT_OF_LEARNING)
+
+
+def test_no_module_of_tests_loads_a_framework_when_it_is_collected() -> None:
+    """Tests without a backend run in one process, and some of them look at what is loaded. (Specifications are `…_spec.py`.)"""
+    names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in sorted((ROOT / "tests").rglob("test_*.py"))]
+    loaded = frameworks_after(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n" + "\n".join(f"import {name}" for name in names))
+    assert not set(loaded) - {"numpy"}, f"Collecting the tests loads {loaded}. Move what is tested into a module that needs none."
 
 
 def test_no_module_of_the_watching_half_loads_a_framework() -> None:

@@ -98,12 +98,12 @@ def test_its_report_is_written(name: str, home: Path, tmp_path: Path) -> None:
 
 
 def test_all_are_listed(home: Path) -> None:
-    told, exit_code = as_json(home, "runs")
+    result, exit_code = as_json(home, "runs")
     assert exit_code == 0
-    rows = {row["run"]: row for row in told["runs"]}
+    rows = {row["run"]: row for row in result["runs"]}
     assert {name: (row["state"], row["verdict"], row["where"]) for name, row in rows.items()} == RUNS
     assert rows["trained"]["model"] == "ssd_tiny" and "numpy.isfinite" not in rows["healthy"]["command"]
-    assert not keys_of(told) & OLD_KEYS
+    assert not keys_of(result) & OLD_KEYS
     said = unstall(home, "runs")
     assert said.returncode == 0 and all(name in said.stdout for name in RUNS)
 
@@ -211,9 +211,9 @@ def test_defects_that_were_kept_with_a_run_are_shown(tmp_path: Path) -> None:
         {"name": "box_twice", "severity": "harms", "count": 1, "summary": "S.", "harm": "H.", "do": "D."},
     ]
     (folder / "defects.json").write_text(json.dumps({"data": "d", "images": 3, "images_looked_at": 3, "problems": old}))
-    told = defects.of_run(RunFolder(tmp_path))
-    assert told is not None
-    assert [(row["name"], row["severity"], row["impact"], row["action"]) for row in told["problems"]] == [
+    result = defects.of_run(RunFolder(tmp_path))
+    assert result is not None
+    assert [(row["name"], row["severity"], row["impact"], row["action"]) for row in result["problems"]] == [
         ("box_inverted", "error", "H.", "D."),
         ("box_duplicate", "warning", "H.", "D."),
     ]

@@ -75,6 +75,7 @@ PRIVATE = {
     "stepping": "train_step",
     "tale": "account",
     "teller": "printer, reporter",
+    "told": "what it is: result, text, rows, event",
     "vain": "ineffective",
     "ward": "worker_group",
     "wish": "option, request, setting",
@@ -104,6 +105,7 @@ CLASSES = frozenset(
 # Words of others, and whole names in which the word is an ordinary one.
 ALLOWED = {
     "clocks_apart": "a cause: causes are named by the fault, in plain English",
+    "told_by": "a field of events, which stands in journals",
     "most_common": "of collections.Counter",
     "MembershipSeen": "an event: journals that were written keep its name",
     "ending": "a field of the event TrainingEnded, which stands in journals",
@@ -112,11 +114,6 @@ ALLOWED = {
     "most_ready_batches": "a field of the event InputMeasured, which stands in journals",
     "most_rss_bytes": "a field of the event HostSampled, which stands in journals",
 }
-# TEMPORARY: settings of the detectors, which keep their names until all of them are renamed together.
-TEMPORARY = frozenset({
-    "most_iou", "most_candidates", "most_detections", "most_per_level",
-    "most_proposals", "proposal_most_iou", "least_score", "proposal_least_score",
-})  # fmt: skip
 # In the names of tests, which are sentences, ordinary words are ordinary. These are not.
 METAPHORS = frozenset({"bedside", "company", "crew", "crews", "household", "lessons", "lifeline", "sighting", "teller", "ward"})
 # Modules whose keys are the names of earlier versions and of other trainers.
@@ -133,7 +130,7 @@ def python_files() -> list[Path]:
 
 def instead_of(name: str) -> str | None:
     """What to use instead of a name, or of the part of it that is a private word; None: the name is good."""
-    if name in ALLOWED or name in TEMPORARY:
+    if name in ALLOWED:
         return None
     parts = [part.lower() for part in _PART.findall(name)]
     words = METAPHORS if name.startswith("test_") else PRIVATE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unstall.data.io.image.headers import header_of_bytes
+from unstall.data.io.images import header_of_bytes
 
 SEEDS = (
     b"\xff\xd8\xff\xe0\x00\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0\xff\xc0\x00\x11\x08\x00\x30\x00\x40\x03\x01\x22\0\x02\x11\x01\x03\x11\x01",

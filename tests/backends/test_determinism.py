@@ -8,20 +8,20 @@ import sys
 
 import pytest
 
-from unstall.backends.determinism import XLA_FLAG, make_deterministic
+from unstall.backends.startup import XLA_FLAG, make_deterministic
 
-BEGIN = "from unstall.backends.determinism import make_deterministic\nmake_deterministic({name!r})\n"
-TOLD = {
+BEGIN = "from unstall.backends.startup import make_deterministic\nmake_deterministic({name!r})\n"
+PROGRAMS = {
     "jax": "import jax.numpy as jnp\nprint(float(jnp.ones(3).sum()))",
     "tensorflow": "import tensorflow as tf\nprint(float(tf.function(tf.reduce_sum, jit_compile=True)(tf.ones(3))))",
     "torch": "import torch\nassert torch.are_deterministic_algorithms_enabled()\nprint(float(torch.ones(3).sum()))",
 }
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in TOLD])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in PROGRAMS])
 def test_the_backend_runs_so(name: str) -> None:
     """An unknown flag would end it."""
-    program = [sys.executable, "-c", BEGIN.format(name=name) + TOLD[name]]
+    program = [sys.executable, "-c", BEGIN.format(name=name) + PROGRAMS[name]]
     done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=240)
     assert (done.returncode, done.stdout) == (0, "3.0\n"), done.stderr
 

@@ -7,7 +7,7 @@ import errno
 import numpy as np
 import pytest
 
-from unstall.backends.memory_errors import is_out_of_memory, kinds
+from unstall.backends.allocators import is_out_of_memory, kinds
 from unstall.base.errors import InvalidInputError
 
 

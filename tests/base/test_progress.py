@@ -6,12 +6,12 @@ from unstall.base.progress import with_progress
 
 
 def test_each_thing_is_counted_when_it_is_done() -> None:
-    told: list[tuple[str, int, int]] = []
+    rows: list[tuple[str, int, int]] = []
     seen = [
-        (thing, len(told)) for thing in with_progress("ab", "reading", lambda doing, done, of: told.append((doing, done, of)))
+        (thing, len(rows)) for thing in with_progress("ab", "reading", lambda doing, done, of: rows.append((doing, done, of)))
     ]
     assert seen == [("a", 1), ("b", 2)]
-    assert told == [("reading", 0, 2), ("reading", 1, 2), ("reading", 2, 2)]
+    assert rows == [("reading", 0, 2), ("reading", 1, 2), ("reading", 2, 2)]
 
 
 def test_where_nobody_looks_nothing_is_counted() -> None:

@@ -58,14 +58,14 @@ class Written:
     ) -> Written:
         """Reached, and in the story that the watcher writes then."""
         self.write(VerdictReached(at=self.began + at, cause=cause, certainty="certain", summary="It waits."))
-        told = {
+        plain = {
             "cause": cause,
             "certainty": "certain",
             "summary": "It waits for the network.",
             "where": "train.py:7",
             "effect": effect,
         }
-        self.run.write_story({"state": state, "verdicts": [{**told, **more}], "progress": {}, "ended": None})
+        self.run.write_story({"state": state, "verdicts": [{**plain, **more}], "progress": {}, "ended": None})
         return self
 
     def ends(self, at: float, exit_code: int | None = 0, signal: int | None = None) -> Written:

@@ -51,9 +51,9 @@ def test_a_row_changes_when_another_worker_does(catalogue: Catalogue) -> None:
     seen = catalogue.number
     moves.ends(61, exit_code=None, signal=9)
     catalogue.look()
-    told = {row["run"]: row["distributed"] for row in catalogue.changed_since(seen)[0]}
-    assert told["a-run"]["blocked_by"] == "worker 1"
-    assert told["b-run"]["blocks"]["description"] == "after step 571 it has killed"
+    plain = {row["run"]: row["distributed"] for row in catalogue.changed_since(seen)[0]}
+    assert plain["a-run"]["blocked_by"] == "worker 1"
+    assert plain["b-run"]["blocks"]["description"] == "after step 571 it has killed"
 
 
 def test_workers_that_all_train_hold_nobody(catalogue: Catalogue) -> None:

@@ -27,8 +27,8 @@ def story(follower: Follower, written: Written) -> dict[str, Any]:
 
 def test_the_story_is_that_of_the_report(tmp_path: Path, follower: Follower) -> None:
     run = finished(tmp_path, "done")
-    told = follower.follow(run, read_row(run))[1]
-    assert told == read_whole(run)
+    result = follower.follow(run, read_row(run))[1]
+    assert result == read_whole(run)
 
 
 def test_steps_that_are_written_are_in_the_next_story(tmp_path: Path, follower: Follower) -> None:
@@ -42,11 +42,11 @@ def test_a_stall_appears_and_goes_again(tmp_path: Path, follower: Follower) -> N
     written = training(tmp_path, ago=50)
     assert story(follower, written)["state"] == "training"
     written.stalls(60, 69)
-    told = story(follower, written)
-    assert (told["state"], told["stalls"][0]["goes_on"]) == ("stuck", True)
+    result = story(follower, written)
+    assert (result["state"], result["stalls"][0]["goes_on"]) == ("stuck", True)
     written.write(StallEnded(at=time.time()))
-    told = story(follower, written)
-    assert (told["state"], told["timeline"]["marks"]["shown"][-1]["kind"]) == ("training", "pause")
+    result = story(follower, written)
+    assert (result["state"], result["timeline"]["marks"]["shown"][-1]["kind"]) == ("training", "pause")
 
 
 def test_the_end_is_told_and_a_resumed_run_begins_again(tmp_path: Path, follower: Follower) -> None:
@@ -71,8 +71,8 @@ def test_a_verdict_that_was_reached_once_on_a_run_that_moves_is_not_shown(tmp_pa
     written = training(tmp_path, ago=20)
     for second in range(60, 78):
         written.steps(571 + second, 571 + second, second, loss=float("nan"))
-    told = story(follower, written)
-    assert told["verdicts"] == [] and told["state"] == "training"
+    result = story(follower, written)
+    assert result["verdicts"] == [] and result["state"] == "training"
     causes = [verdict["cause"] for verdict in read_whole(written.run)["verdicts"]]
     written.write(*(VerdictReached(at=time.time() - 10, cause=cause) for cause in causes))
     assert [verdict["cause"] for verdict in story(follower, written)["verdicts"]] == causes

@@ -20,7 +20,7 @@ from tests.board.run_folders import finished
 from tests.programs import UNSTALL, write
 from tests.supervisor.train.test_training_run import SUPERVISE, a_run
 from unstall.base.errors import InvalidInputError
-from unstall.board import autostart, process
+from unstall.board import launcher, process
 from unstall.board.launcher import BoardOptions, serve
 from unstall.journal import run_folder
 
@@ -174,5 +174,5 @@ def test_a_board_that_cannot_be_had_is_said_and_nothing_else(
     monkeypatch.setattr(process, "STARTS_WITHIN_S", 0.2)
     for broken in ("/bin/false", "/no/such/python"):
         monkeypatch.setattr(sys, "executable", broken)
-        autostart.show(run_folder.create("train"))
+        launcher.show(run_folder.create("train"))
         assert capsys.readouterr().err.startswith("unstall: no board: ")

@@ -27,7 +27,7 @@ def sick(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def well(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("well") / "set"
-    told = as_json(
+    result = as_json(
         "data",
         "shapes",
         str(path),
@@ -40,7 +40,7 @@ def well(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--splits",
         "train=3,val=1",
     )
-    assert told["images"] == 20 and told["format"] == "voc" and told["defects"] == []
+    assert result["images"] == 20 and result["format"] == "voc" and result["defects"] == []
     return path
 
 
@@ -62,8 +62,8 @@ def test_check_of_a_healthy_data_set_ends_with_0(well: Path) -> None:
 def test_check_as_json_is_everything_and_nothing_else(sick: Path) -> None:
     done = call("data", "check", str(sick), "--json", "-")
     assert done.returncode == 1
-    told = json.loads(done.stdout)
-    assert {row["problem"] for row in told["problems"]} >= {"box_inverted", "image_truncated", "box_tiny"}
+    plain = json.loads(done.stdout)
+    assert {row["problem"] for row in plain["problems"]} >= {"box_inverted", "image_truncated", "box_tiny"}
     fewer = json.loads(call("data", "check", str(sick), "--no-images", "--json", "-").stdout)
     assert fewer["images_looked_at"] == 0 and "image_truncated" not in {row["problem"] for row in fewer["problems"]}
 
@@ -148,9 +148,9 @@ def test_stats_are_printed_written_and_drawn(well: Path, tmp_path: Path) -> None
 
 
 def test_stats_as_json_with_one_detector(well: Path) -> None:
-    told = as_json("data", "stats", str(well), "--detector", "ssd300_vgg16")
-    assert [row["detector"] for row in told["anchors"]] == ["ssd300_vgg16"]
-    assert 0 <= told["anchors"][0]["recall"] <= 1 and told["images"] == 20
+    plain = as_json("data", "stats", str(well), "--detector", "ssd300_vgg16")
+    assert [row["detector"] for row in plain["anchors"]] == ["ssd300_vgg16"]
+    assert 0 <= plain["anchors"][0]["recall"] <= 1 and plain["images"] == 20
     shown = call("data", "stats", str(well), "--detector", "ssd300_vgg16", COLUMNS="120").stdout
     assert re.search(r"anchors that would fit better, in pixels of the resized image: \d+×\d+, ", shown)
     done = call("data", "stats", str(well), "--detector", "ssd")
@@ -159,19 +159,19 @@ def test_stats_as_json_with_one_detector(well: Path) -> None:
 
 def test_show_draws_a_sheet(well: Path, tmp_path: Path) -> None:
     out = tmp_path / "sheet.png"
-    told = as_json("data", "show", str(well), "--out", str(out), "--num-images", "8", "--columns", "4", "--tile-size", "100")
-    assert len(told["examples"]) == 8
+    result = as_json("data", "show", str(well), "--out", str(out), "--num-images", "8", "--columns", "4", "--tile-size", "100")
+    assert len(result["examples"]) == 8
     with Image.open(out) as picture:
         assert picture.size == (4 * 112, 2 * 126)
         assert len(picture.getcolors(1 << 20)) > 1000
     same = as_json("data", "show", str(well), "--out", str(out), "--num-images", "8", "--seed", "0")
     other = as_json("data", "show", str(well), "--out", str(out), "--num-images", "8", "--seed", "1")
-    assert same["examples"] == told["examples"] != other["examples"]
+    assert same["examples"] == result["examples"] != other["examples"]
 
 
 def test_show_can_be_asked_for_a_class_and_a_split(well: Path, tmp_path: Path) -> None:
-    told = as_json("data", "show", str(well), "--out", str(tmp_path / "a.png"), "--class", "ring", "--split", "val")
-    assert 0 < len(told["examples"]) <= 5
+    result = as_json("data", "show", str(well), "--out", str(tmp_path / "a.png"), "--class", "ring", "--split", "val")
+    assert 0 < len(result["examples"]) <= 5
     for option, value, said in (("--class", "unicorn", "Classes: circle"), ("--split", "test", "Splits: train, val")):
         done = call("data", "show", str(well), option, value, "--out", str(tmp_path / "b.png"))
         assert done.returncode == 2 and said in done.stderr

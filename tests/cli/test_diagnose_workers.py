@@ -17,8 +17,8 @@ from unstall.journal.events import ProcessEnded, RunStarted, VerdictReached
 
 def test_workers_of_one_training_are_told_together(tmp_path: Path) -> None:
     runs = [written_worker(tmp_path, 0, REDUCES), written_worker(tmp_path, 1, LOADS)]
-    told = as_json("diagnose", *(str(run.path) for run in runs), code=VERDICT_FOUND)
-    (run_group,), ungrouped = told["run_groups"], told["ungrouped"]
+    result = as_json("diagnose", *(str(run.path) for run in runs), code=VERDICT_FOUND)
+    (run_group,), ungrouped = result["run_groups"], result["ungrouped"]
     assert not ungrouped
     assert (run_group["state"], run_group["world_size"], run_group["verdicts"][0]["cause"]) == ("stuck", 2, "collective_stuck")
     assert [(worker["name"], worker["step"], worker["where"], worker["is_blocking"]) for worker in run_group["workers"]] == [
@@ -39,8 +39,8 @@ def test_a_run_that_belongs_to_no_other_is_told_by_itself(tmp_path: Path) -> Non
         RunStarted(at=T0, command=["python", "x.py"]),
         ProcessEnded(at=T0 + 9, exit_code=0),
     )
-    told = as_json("diagnose", f"{tmp_path}/", code=VERDICT_FOUND)
-    assert [(each["run"], each["why"], each["story"]["state"]) for each in told["ungrouped"]] == [
+    result = as_json("diagnose", f"{tmp_path}/", code=VERDICT_FOUND)
+    assert [(each["run"], each["why"], each["story"]["state"]) for each in result["ungrouped"]] == [
         ("alone", "it tells of no other workers", "done")
     ]
     assert "alone: told by itself, as it tells of no other workers." in call("diagnose", f"{tmp_path}/").stdout
@@ -48,10 +48,10 @@ def test_a_run_that_belongs_to_no_other_is_told_by_itself(tmp_path: Path) -> Non
 
 def test_lines_of_a_worker_that_could_not_be_read_are_told(tmp_path: Path) -> None:
     runs = [written_worker(tmp_path, 0, REDUCES), written_worker(tmp_path, 1, LOADS)]
-    with runs[1].journal_path("inside", 1).open("ab") as file:
+    with runs[1].journal_path("probe", 1).open("ab") as file:
         file.write(b"\x00rubbish\n" * 3)
     done = call("diagnose", f"{tmp_path}/", COLUMNS="160")
-    assert f"damaged   {runs[1].name}/events-inside-1.jsonl: 3 lines could not be read" in done.stdout
+    assert f"damaged   {runs[1].name}/events-probe-1.jsonl: 3 lines could not be read" in done.stdout
 
 
 def test_what_can_not_be_followed_is_refused(tmp_path: Path) -> None:
@@ -79,5 +79,5 @@ def test_a_folder_is_followed_until_all_have_ended(tmp_path: Path) -> None:
     out, said = process.communicate(timeout=240)
     assert (process.returncode, said) == (VERDICT_FOUND, f"unstall: all runs in {tmp_path} have ended.\n")
     assert "held by   worker 2 (host-2): generator_blocked at loader.py:12; 2 wait" in out
-    told = json.loads(target.read_text())["run_groups"]
-    assert [(holder["rank"], holder["kind"]) for holder in told[0]["blockers"]] == [(2, "elsewhere")]
+    text = json.loads(target.read_text())["run_groups"]
+    assert [(holder["rank"], holder["kind"]) for holder in text[0]["blockers"]] == [(2, "elsewhere")]

@@ -27,16 +27,16 @@ def test_settings_and_report_are_written_and_what_is_not_as_it_was_is_shown(tmp_
     assert "| `train_config.sync_replicas` | `true` | left out |" in (out / "import.md").read_text(encoding="utf-8")
     settings = call("train", "--config", str(out / "unstall.toml"), "--show-settings", "--json", "-")
     assert settings.returncode == 0, settings.stderr
-    assert json.loads(settings.stdout)["settings"]["detector"]["image_px"] == [300, 320]
+    assert json.loads(settings.stdout)["settings"]["detector"]["image_size"] == [300, 320]
     again = call("import", "tfod", config, str(out))
     assert again.returncode == 2 and "is there already, and is not overwritten" in again.stderr
 
 
 def test_the_report_as_json(tmp_path: Path, config: str) -> None:
-    told = as_json("import", "tfod", config, str(tmp_path / "out"))
-    assert (told["model"], told["out"]) == ("ssdlite320_mobilenet_v3_large", str(tmp_path / "out" / "unstall.toml"))
-    assert sum(told["count"].values()) == len(told["fields"])
-    assert {"line", "field", "value", "became", "to", "why"} == set(told["fields"][0])
+    result = as_json("import", "tfod", config, str(tmp_path / "out"))
+    assert (result["model"], result["out"]) == ("ssdlite320_mobilenet_v3_large", str(tmp_path / "out" / "unstall.toml"))
+    assert sum(result["count"].values()) == len(result["fields"])
+    assert {"line", "field", "value", "became", "to", "why"} == set(result["fields"][0])
 
 
 @pytest.mark.parametrize(

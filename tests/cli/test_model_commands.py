@@ -15,13 +15,13 @@ from tests.cli.test_cli import as_json, call
 from tests.detectors.weights.checkpoints import checkpoint, mapping, tensor, zipped
 from tests.training.tiny import NAMES, VARIANT, tiny_weights
 from unstall.cli import commands
-from unstall.detectors.weights import shapes
+from unstall.detectors.weights import compatibility
 
 
 @pytest.fixture
 def tiny_pth(tmp_path: Path) -> Path:
     random = np.random.default_rng(0)
-    known = shapes.known_variants()[VARIANT].shapes
+    known = compatibility.known_variants()[VARIANT].shapes
     arrays = {key: random.normal(0, 0.1, shape).astype(np.float32) for key, shape in known.items()}
     return checkpoint(tmp_path / "tiny.pth", {**arrays, "epoch_mean": np.ones(2, np.float32)}, nested="model")
 
@@ -49,13 +49,13 @@ def test_import_makes_a_weights_file_and_says_what_was_taken(tiny_pth: Path, tmp
     out = tmp_path / "tiny.safetensors"
     done = call("weights", "import", str(tiny_pth), "--out", str(out), COLUMNS="160")
     assert done.returncode == 0, done.stderr
-    assert f"{VARIANT}, classes 6, from {tiny_pth}, a detector" in done.stdout and "no such tensor here" in done.stdout
-    told = as_json("weights", "show", str(out))
-    assert told["description"]["variant"] == VARIANT and told["written_by"] == "Unstall"
-    assert told["fits"][0] == {
+    assert f"{VARIANT}, num_classes 6, from {tiny_pth}, a detector" in done.stdout and "no such tensor here" in done.stdout
+    result = as_json("weights", "show", str(out))
+    assert result["description"]["variant"] == VARIANT and result["written_by"] == "Unstall"
+    assert result["fits"][0] == {
         "variant": VARIANT,
-        "matched": len(told["tensors"]),
-        "total": len(told["tensors"]),
+        "matched": len(result["tensors"]),
+        "total": len(result["tensors"]),
         "as": "a detector",
     }
 
@@ -64,12 +64,12 @@ def test_import_as_json_has_all_of_it(tiny_pth: Path, tmp_path: Path) -> None:
     names = tmp_path / "names.txt"
     names.write_text("".join(f"{number}\n" for number in range(5)))
     out = str(tmp_path / "five.safetensors")
-    told = as_json("weights", "import", str(tiny_pth), "--out", out, "--num-classes", "5", "--class-names", str(names))
-    assert told["holds"] == "headless" and told["classes"] == 5 and told["class_names"] == ["0", "1", "2", "3", "4"]
-    assert sum(group["count"] for group in told["new"]) == 2
-    assert {"why": "no such tensor here", "count": 1, "names": ["epoch_mean"]} in told["left_out"]
-    taken = len(told["taken"])
-    assert taken + 2 == len(shapes.known_variants()[VARIANT].shapes)
+    result = as_json("weights", "import", str(tiny_pth), "--out", out, "--num-classes", "5", "--class-names", str(names))
+    assert result["holds"] == "headless" and result["classes"] == 5 and result["class_names"] == ["0", "1", "2", "3", "4"]
+    assert sum(group["count"] for group in result["new"]) == 2
+    assert {"why": "no such tensor here", "count": 1, "names": ["epoch_mean"]} in result["left_out"]
+    taken = len(result["taken"])
+    assert taken + 2 == len(compatibility.known_variants()[VARIANT].shapes)
     names.write_text("one\n")
     done = call("weights", "import", str(tiny_pth), "--out", out, "--class-names", str(names))
     assert done.returncode == 2 and "expected 6 names, a line for each class. Received: 1" in done.stderr
@@ -151,8 +151,8 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(package: s
 @pytest.mark.torch
 def test_evaluate_for_a_person_as_json_as_a_page_and_as_a_picture(tmp_path: Path, photographs: Path) -> None:
     weights = str(tiny_weights(tmp_path / "tiny.safetensors"))
-    page, picture, told = tmp_path / "score.html", tmp_path / "score.png", tmp_path / "score.json"
-    targets = ["--html", str(page), "--png", str(picture), "--json", str(told)]
+    page, picture, result = tmp_path / "score.html", tmp_path / "score.png", tmp_path / "score.json"
+    targets = ["--html", str(page), "--png", str(picture), "--json", str(result)]
     done = call(
         "evaluate",
         "--weights",
@@ -168,7 +168,7 @@ def test_evaluate_for_a_person_as_json_as_a_page_and_as_a_picture(tmp_path: Path
     )
     assert done.returncode == 0, done.stderr
     assert "AP50" in done.stdout and "6 images of" in done.stdout and "on torch" in done.stdout
-    plain = json.loads(told.read_text())
+    plain = json.loads(result.read_text())
     assert set(plain["figures"]) >= {"AP", "AP50", "AR_100"} and len(plain["curves"]["recall"]) == 101
     with Image.open(picture) as image:
         assert image.width > 800
@@ -185,13 +185,13 @@ def test_predict_draws_pictures_and_prints_boxes(tmp_path: Path, photographs: Pa
     )  # fmt: skip
     (photographs / "broken.jpg").unlink()
     assert done.returncode == 1, done.stderr  # as not all of them could be read
-    told = json.loads(done.stdout)
-    (skipped,) = told["skipped"]
-    assert len(told["images"]) == 6 and Path(skipped["image"]).name == "broken.jpg"
+    plain = json.loads(done.stdout)
+    (skipped,) = plain["skipped"]
+    assert len(plain["images"]) == 6 and Path(skipped["image"]).name == "broken.jpg"
     assert skipped["why"].startswith("it is no image that can be read") and "Error" not in skipped["why"]
-    assert {box["class"] for image in told["images"] for box in image["boxes"]} <= set(NAMES)
-    assert sorted(map(str, out.iterdir())) == sorted(image["picture"] for image in told["images"])
-    for image in told["images"]:
+    assert {box["class"] for image in plain["images"] for box in image["boxes"]} <= set(NAMES)
+    assert sorted(map(str, out.iterdir())) == sorted(image["picture"] for image in plain["images"])
+    for image in plain["images"]:
         with Image.open(image["picture"]) as drawn, Image.open(image["image"]) as stored:
             assert drawn.size == stored.size
 

@@ -32,10 +32,10 @@ def test_what_is_wrong_is_refused_at_once(options: list[str], said: str) -> None
 
 @pytest.mark.jax
 def test_a_tiny_detector_on_this_machines_cores(tmp_path: Path) -> None:
-    told = tmp_path / "plan.json"
-    options = ["--backend", "jax", "--device", "cpu", "--batch-size", "4", "--detector", "image_px=64,64", "--quick"]
-    done = call("plan", *options, "--json", str(told), XDG_CACHE_HOME=str(tmp_path), COLUMNS="160")
+    text = tmp_path / "plan.json"
+    options = ["--backend", "jax", "--device", "cpu", "--batch-size", "4", "--detector", "image_size=64,64", "--quick"]
+    done = call("plan", *options, "--json", str(text), XDG_CACHE_HOME=str(tmp_path), COLUMNS="160")
     assert done.returncode == 0, done.stderr
-    plain = json.loads(told.read_text())
+    plain = json.loads(text.read_text())
     assert plain["fits"] and plain["changes"] == {} and plain["method"] == "estimated"
     assert "a batch of 4 fits as wanted" in done.stdout and "largest outputs" in done.stdout

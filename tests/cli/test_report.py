@@ -92,8 +92,8 @@ def test_a_page_that_cannot_be_written_changes_nothing_else(tmp_path: Path, own_
     done = call("run", "--", sys.executable, str(write(tmp_path, source, "train.py")))
     assert (done.returncode, done.stdout) == (0, "hello\n")
     assert "exit code 0" in done.stderr and "\nreport" not in done.stderr
-    told = [json.loads(line) for path in own_home.glob("*/events-watcher-*") for line in path.read_text().splitlines()]
-    assert [event["error"] for event in told if event["event"] == "ProbeFailed" and event["probe"] == "report"]
+    rows = [json.loads(line) for path in own_home.glob("*/events-watcher-*") for line in path.read_text().splitlines()]
+    assert [event["error"] for event in rows if event["event"] == "ProbeFailed" and event["probe"] == "report"]
 
 
 def test_a_journal_torn_at_its_end_is_shown_as_far_as_it_goes(tmp_path: Path) -> None:

@@ -26,8 +26,8 @@ def call(*arguments: str) -> Result:
 
 
 def as_json(*arguments: str) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(call(*arguments, "--json", "-").stdout)
-    return told
+    plain: dict[str, Any] = json.loads(call(*arguments, "--json", "-").stdout)
+    return plain
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ def home(own_home: Path) -> Path:
     return own_home
 
 
-def names(told: dict[str, Any]) -> list[str]:
-    return [row["run"] for row in told["runs"]]
+def names(plain: dict[str, Any]) -> list[str]:
+    return [row["run"] for row in plain["runs"]]
 
 
 def test_runs_are_listed_oldest_first_with_state_and_progress(home: Path) -> None:
@@ -90,9 +90,9 @@ def test_without_a_record_the_path_is_that_of_the_first_event(home: Path) -> Non
 
 
 def test_a_dry_run_says_what_would_go_and_removes_nothing(home: Path) -> None:
-    told = as_json("--prune", "--older-than", "10m", "--keep", "1", "--dry-run")
-    assert [row["run"] for row in told["pruned"]] == ["2026-01-01-first", "2026-01-02-second"]
-    assert told["is_dry_run"] and told["bytes"] > 0 and len(as_json()["runs"]) == 4
+    result = as_json("--prune", "--older-than", "10m", "--keep", "1", "--dry-run")
+    assert [row["run"] for row in result["pruned"]] == ["2026-01-01-first", "2026-01-02-second"]
+    assert result["is_dry_run"] and result["bytes"] > 0 and len(as_json()["runs"]) == 4
 
 
 def test_pruning_removes_what_was_chosen_and_says_how_much(home: Path) -> None:

@@ -27,19 +27,19 @@ def photographs(tmp_path: Path) -> str:
 
 
 def test_the_models_are_listed_with_their_recipes() -> None:
-    told = as_json("train", "--list-models")
-    assert [row["model"] for row in told["models"]] == list(variants())
-    assert all(row["parameters"] > 100_000 and row["epochs"] > 0 for row in told["models"])
+    result = as_json("train", "--list-models")
+    assert [row["model"] for row in result["models"]] == list(variants())
+    assert all(row["parameters"] > 100_000 and row["epochs"] > 0 for row in result["models"])
     printed = call("train", "--list-models", COLUMNS="80").stdout
     assert "retinanet_resnet50_fpn_v2" in printed and "…" not in printed, "nothing is cut off on a narrow terminal"
 
 
 def test_settings_are_shown_with_where_each_came_from(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text("epochs = 7\n")
-    told = as_json("train", "--show-settings", "--config", str(tmp_path / "run.toml"), "--seed", "3")
-    assert (told["settings"]["epochs"], told["sources"]["epochs"]) == (7, f"{tmp_path}/run.toml:1")
-    assert (told["settings"]["seed"], told["sources"]["seed"]) == (3, "--seed")
-    assert set(told["settings"]) == set(settings.names()) == set(told["sources"])
+    result = as_json("train", "--show-settings", "--config", str(tmp_path / "run.toml"), "--seed", "3")
+    assert (result["settings"]["epochs"], result["sources"]["epochs"]) == (7, f"{tmp_path}/run.toml:1")
+    assert (result["settings"]["seed"], result["sources"]["seed"]) == (3, "--seed")
+    assert set(result["settings"]) == set(settings.names()) == set(result["sources"])
     shown = call("train", "--show-settings", "--seed", "3", COLUMNS="160").stdout
     assert "--seed" in shown and "recipe of ssd_tiny" in shown
 
@@ -49,7 +49,7 @@ def test_settings_are_shown_with_where_each_came_from(tmp_path: Path) -> None:
     [
         (("--model", "ssd_tinny"), "Did you mean 'ssd_tiny'?"),
         (("--epochs", "0"), "--epochs: expected a whole number from 1 to 1,000,000. Received: 0"),
-        (("--detector", "image_pix=64,64"), "Did you mean 'image_px'?"),
+        (("--detector", "image_pix=64,64"), "Did you mean 'image_size'?"),
         (("--augmentations", "horizontal_flop"), "augmentations: there is no 'horizontal_flop'. Did you mean 'horizontal_flip'?"),
         (("--config", "not-there.toml"), "Cannot read the settings file 'not-there.toml': No such file"),
         (("--resume", "no-such-run"), "no run 'no-such-run'"),
@@ -68,8 +68,8 @@ def test_a_run_that_goes_on_shows_its_settings_with_what_is_asked_to_be_other(tm
     run = RunFolder(tmp_path / "run")
     run.path.mkdir()
     run.write_settings(as_plain(Settings(epochs=3, seed=9)))
-    told = as_json("train", "--resume", str(run.path), "--epochs", "6", "--show-settings")
-    assert (told["settings"]["epochs"], told["settings"]["seed"]) == (6, 9)
+    result = as_json("train", "--resume", str(run.path), "--epochs", "6", "--show-settings")
+    assert (result["settings"]["epochs"], result["settings"]["seed"]) == (6, 9)
     refused = call("train", "--resume", str(run.path), "--seed", "1", "--show-settings")
     assert refused.returncode == 2 and "a run that goes on keeps its seed (9)" in refused.stderr
 
@@ -87,9 +87,9 @@ def test_preflight_says_what_refuses_and_what_it_cannot_know(tmp_path: Path) -> 
     done = call("preflight", "--data", str(tmp_path / "absent"), "--quick", COLUMNS="200")
     assert done.returncode == 1
     assert "is not there" in done.stdout and "fix: correct the path" in done.stdout and "preflight: 1 error" in done.stdout
-    told = json.loads(call("preflight", "--data", str(tmp_path / "absent"), "--quick", "--json", "-").stdout)
-    statuses = {check["check"]: check["status"] for check in told["checks"]}
-    assert (told["status"], statuses["paths"], statuses["data_set"], statuses["weights"]) == (
+    plain = json.loads(call("preflight", "--data", str(tmp_path / "absent"), "--quick", "--json", "-").stdout)
+    statuses = {check["check"]: check["status"] for check in plain["checks"]}
+    assert (plain["status"], statuses["paths"], statuses["data_set"], statuses["weights"]) == (
         "error",
         "error",
         "unknown",
@@ -107,10 +107,10 @@ def test_init_writes_a_file_that_train_takes(photographs: str, tmp_path: Path) -
     assert f"Next: unstall train --config {file}" in done.stdout
     text = file.read_text()
     assert all(name in text for name in settings.names())
-    told = as_json("train", "--config", str(file), "--show-settings")
-    assert told["settings"]["data"] == photographs and told["settings"]["max_boxes_per_image"] == 10
-    assert tomllib.loads(text)["model"] == told["settings"]["model"]
-    assert f"# learning_rate = {told['settings']['learning_rate']}\n" in text  # the recipe's, which holds
+    result = as_json("train", "--config", str(file), "--show-settings")
+    assert result["settings"]["data"] == photographs and result["settings"]["max_boxes_per_image"] == 10
+    assert tomllib.loads(text)["model"] == result["settings"]["model"]
+    assert f"# learning_rate = {result['settings']['learning_rate']}\n" in text  # the recipe's, which holds
 
 
 def test_init_overwrites_nothing_and_refuses_what_is_no_data(photographs: str, tmp_path: Path) -> None:
@@ -123,8 +123,8 @@ def test_init_overwrites_nothing_and_refuses_what_is_no_data(photographs: str, t
 
 
 def test_init_as_json_says_why(photographs: str, tmp_path: Path) -> None:
-    told = as_json("init", photographs, "--out", str(tmp_path / "a.toml"))
-    assert told["images"] == 40 and "updates with" in told["why"]["epochs"] and told["settings"]["epochs"] >= 12
+    result = as_json("init", photographs, "--out", str(tmp_path / "a.toml"))
+    assert result["images"] == 40 and "updates with" in result["why"]["epochs"] and result["settings"]["epochs"] >= 12
 
 
 # --- unstall.toml of the current folder ---
@@ -146,8 +146,8 @@ def test_what_init_has_written_is_used_and_said_first(photographs: str, folder: 
     assert "Train by them: unstall train\n" in (folder / "unstall.toml").read_text()
     done = call("train", "--show-settings", "--json", "-")
     assert done.stderr.splitlines()[0].startswith(HERE)
-    told = json.loads(done.stdout)
-    assert told["settings"]["data"] == photographs and told["sources"]["data"].startswith("unstall.toml:")
+    plain = json.loads(done.stdout)
+    assert plain["settings"]["data"] == photographs and plain["sources"]["data"].startswith("unstall.toml:")
     looked = call("preflight", "--quick", COLUMNS="200")
     assert looked.stderr.startswith(HERE) and "photographs" in looked.stdout, looked.stdout
     assert "embedded shapes" not in looked.stdout
@@ -167,8 +167,8 @@ def test_every_command_that_takes_settings_names_the_line_that_is_wrong(command:
 
 def test_options_override_it_and_it_can_be_ignored(folder: Path) -> None:
     (folder / "unstall.toml").write_text("epochs = 7\nseed = 5\n")
-    told = as_json("train", "--show-settings", "--seed", "3")
-    assert (told["settings"]["epochs"], told["settings"]["seed"], told["sources"]["seed"]) == (7, 3, "--seed")
+    result = as_json("train", "--show-settings", "--seed", "3")
+    assert (result["settings"]["epochs"], result["settings"]["seed"], result["sources"]["seed"]) == (7, 3, "--seed")
     ignored = call("train", "--show-settings", "--no-config", "--json", "-")
     assert ignored.stderr == "" and json.loads(ignored.stdout)["settings"]["seed"] == Settings.seed
     (folder / "other.toml").write_text("seed = 9\n")

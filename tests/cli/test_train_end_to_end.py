@@ -10,7 +10,17 @@ import pytest
 
 from tests.cli.test_cli import call
 
-TINY = ("--synthetic-images", "16", "--batch-size", "4", "--backend", "torch", "--detector", "image_px=64,64", "--no-tensorboard")
+TINY = (
+    "--synthetic-images",
+    "16",
+    "--batch-size",
+    "4",
+    "--backend",
+    "torch",
+    "--detector",
+    "image_size=64,64",
+    "--no-tensorboard",
+)
 
 
 def shapes_of(cache: Path) -> str:
@@ -26,10 +36,10 @@ def test_a_training_ends_with_a_score_and_its_files(tmp_path: Path) -> None:
         "train", *TINY, "--epochs", "1", "--out", str(run), "--json", "-", XDG_CACHE_HOME=str(tmp_path), OMP_NUM_THREADS="1"
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["exit_code"], told["ending"], told["folder"]) == (0, "done", str(run))
-    assert told["preflight"]["status"] in {"ok", "warning"} and 0 <= told["score"]["figures"]["AP50"] <= 1
-    assert {"best_weights", "last_weights", "history", "predictions", "checkpoints"} <= set(told["files"])
+    plain = json.loads(done.stdout)
+    assert (plain["exit_code"], plain["ending"], plain["folder"]) == (0, "done", str(run))
+    assert plain["preflight"]["status"] in {"ok", "warning"} and 0 <= plain["score"]["figures"]["AP50"] <= 1
+    assert {"best_weights", "last_weights", "history", "predictions", "checkpoints"} <= set(plain["files"])
     assert "preflight: " in done.stderr and "nothing wrong in what could be seen" in done.stderr
     evaluated = call(
         "evaluate", "--weights", str(run / "best.safetensors"), "--data", shapes_of(tmp_path), "--backend", "torch", "--json", "-"
@@ -42,7 +52,7 @@ def test_a_training_ends_with_a_score_and_its_files(tmp_path: Path) -> None:
         and score["images"] == score["scored"]["count"] < 16
     )
     assert evaluated.stderr.startswith(f"Scoring {score['images']} held-out images of 16")
-    assert score["figures"] == told["score"]["figures"], "the same images as the training itself has scored"
+    assert score["figures"] == plain["score"]["figures"], "the same images as the training itself has scored"
     taken = call("train", *TINY, "--out", str(run))
     assert taken.returncode == 2 and f"Go on with it: unstall train --resume {run}" in taken.stderr
     for checkpoint in (run / "checkpoints").iterdir():
@@ -56,5 +66,5 @@ def test_a_training_ends_with_a_score_and_its_files(tmp_path: Path) -> None:
     assert words[:2] == ["unstall", "train"] and words[-2:] == ["--weights", str(run / "last.safetensors")]
     again = call(*words[1:], "--out", str(tmp_path / "again"), XDG_CACHE_HOME=str(tmp_path), OMP_NUM_THREADS="1")
     assert again.returncode == 0, again.stderr
-    told = json.loads((tmp_path / "again" / "settings.json").read_text())
-    assert (told["synthetic_images"], told["epochs"], told["detector"]) == (16, 1, {"image_px": [64, 64]})
+    plain = json.loads((tmp_path / "again" / "settings.json").read_text())
+    assert (plain["synthetic_images"], plain["epochs"], plain["detector"]) == (16, 1, {"image_size": [64, 64]})

@@ -48,8 +48,8 @@ def test_the_list_has_all_others_and_says_why_one_cannot_be_read(home: Path) -> 
     assert f"{CLOSED}: it cannot be read: Permission denied: it needs r and x for you, and is d---------" in done.stdout
     (row,) = [line for line in done.stdout.splitlines() if line.startswith(OPEN)]
     assert "done" in row
-    told = json.loads(call("runs", "--json", "-").stdout)["runs"]
-    assert [each["state"] for each in told] == ["unknown", "done"]
+    text = json.loads(call("runs", "--json", "-").stdout)["runs"]
+    assert [each["state"] for each in text] == ["unknown", "done"]
 
 
 @pytest.mark.parametrize("command", [["report", "--out", "page.html"], ["diagnose"], ["compare"], ["compare", OPEN]])

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.test_cli import call
 from tests.cloud.google import ACCOUNT, Google, google
 from unstall.base.errors import InvalidInputError
-from unstall.cloud import bucket_access, check, quotas
+from unstall.cloud import check
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def test_what_the_server_does_not_know_is_unknown_and_not_no(here: Google) -> No
 
 def test_quotas_that_may_not_be_seen_are_unknown_with_what_is_needed(here: Google) -> None:
     here.refuses = 403
-    told = check.check_machine(None)["quotas"]
-    assert told["seen"] == [] and "HTTP 403" in told["why_not"] and "compute.regions.get" in told["why_not"]
+    text = check.check_machine(None)["quotas"]
+    assert text["seen"] == [] and "HTTP 403" in text["why_not"] and "compute.regions.get" in text["why_not"]
 
 
 def test_a_machine_of_somebody_else_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -74,12 +74,12 @@ def test_a_server_that_does_not_answer_is_asked_once(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_by_which_quota_a_machine_is_counted(machine_type: str, is_spot: bool, metric: str | None) -> None:
-    assert quotas.metric_of(machine_type, is_spot) == metric
+    assert check.quota_metric(machine_type, is_spot) == metric
 
 
 def test_what_is_no_bucket_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="--bucket: expected gs://BUCKET"):
-        bucket_access.try_access("/data")
+        check.try_access("/data")
 
 
 # --- as a person meets it ---
@@ -91,9 +91,9 @@ def test_the_command_says_it_and_hides_the_token(here: Google) -> None:
     assert "g2-standard-4 in us-central1-a, project project-1" in done.stdout
     assert "spot or preemptible: may be taken away at any time; at maintenance: TERMINATE" in done.stdout
     assert "PREEMPTIBLE_NVIDIA_L4_GPUS: 1 of 4 left, by which this machine is counted" in done.stdout
-    told = call("cloud", "check", "--json", "-", **here.environment())
-    assert json.loads(told.stdout)["machine"]["machine_type"] == "g2-standard-4"
-    assert "a-token" not in done.stdout + done.stderr + told.stdout + told.stderr
+    result = call("cloud", "check", "--json", "-", **here.environment())
+    assert json.loads(result.stdout)["machine"]["machine_type"] == "g2-standard-4"
+    assert "a-token" not in done.stdout + done.stderr + result.stdout + result.stderr
 
 
 def test_read_only_is_about_a_bucket() -> None:
@@ -114,8 +114,8 @@ def test_a_server_that_can_not_be_one_is_said_with_its_variable(monkeypatch: pyt
 @pytest.mark.parametrize("odd", [7, [{"limit": 4}], [{"metric": "X", "limit": []}]])
 def test_quotas_of_another_form_are_unknown(here: Google, odd: Any) -> None:
     here.quotas = odd
-    told = check.check_machine(None)["quotas"]
-    assert told["seen"] == [] and "not what was expected" in told["why_not"]
+    text = check.check_machine(None)["quotas"]
+    assert text["seen"] == [] and "not what was expected" in text["why_not"]
 
 
 def test_whoever_signed_in_is_found_where_gcloud_is_told_to_keep_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,4 +131,4 @@ def test_whoever_signed_in_is_found_where_gcloud_is_told_to_keep_it(tmp_path: Pa
 def test_a_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NOT_SET", raising=False)
     with pytest.raises(InvalidInputError, match="has the variable NOT_SET, which is not set"):
-        bucket_access.try_access("gs://$NOT_SET/runs")
+        check.try_access("gs://$NOT_SET/runs")

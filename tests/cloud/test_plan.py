@@ -14,7 +14,7 @@ from unstall.cloud import machines
 from unstall.cloud import plan as machine_plan
 from unstall.cloud.plan import Input, Offer, Plan, TrainingRequest, measure_input
 from unstall.planning import memory
-from unstall.planning.memory import compiler, plan_cache
+from unstall.planning.memory import client, compiler
 from unstall.planning.memory.devices import Device
 
 TABLE = machines.table()
@@ -25,7 +25,7 @@ WANTED = TrainingRequest(SETTINGS, parameters=34_000_000, images=1000, largest_p
 def known(monkeypatch: pytest.MonkeyPatch) -> Known:
     """Every answer of the compiler is remembered."""
     knows = Known(400 * MIB)
-    monkeypatch.setattr(plan_cache, "recall", knows.recall)
+    monkeypatch.setattr(client, "recall_answer", knows.recall)
     monkeypatch.setattr(compiler, "can_compile", lambda for_card: True)
     return knows
 
@@ -125,7 +125,7 @@ def test_the_rate_of_a_core_is_that_of_the_trainings_own_pipeline(tmp_path: Path
     from unstall.data.formats import read
 
     assert call("data", "shapes", str(tmp_path / "shapes"), "--num-images", "12").returncode == 0
-    found = measure_input(read(str(tmp_path / "shapes")), replace(SETTINGS, detector={"image_px": [64, 64]}))
+    found = measure_input(read(str(tmp_path / "shapes")), replace(SETTINGS, detector={"image_size": [64, 64]}))
     assert (found.core_images_per_s or 0) > 0 and (found.image_bytes or 0) > 0 and found.read_images_per_s is None
 
 
@@ -146,9 +146,9 @@ def test_each_worker_has_a_card_and_its_share_of_the_batch(known: Known) -> None
 def test_the_command_names_the_cheapest_for_the_shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("KERAS_BACKEND", "jax")
-    told = tmp_path / "plan.json"
-    done = call("cloud", "plan", "--batch-size", "4", "--detector", "image_px=64,64", "--json", str(told), COLUMNS="160")
-    plain = json.loads(told.read_text())
+    text = tmp_path / "plan.json"
+    done = call("cloud", "plan", "--batch-size", "4", "--detector", "image_size=64,64", "--json", str(text), COLUMNS="160")
+    plain = json.loads(text.read_text())
     assert plain["chosen"]["machine"] == "e2-standard-4" and plain["cost"] is None
     assert f"the cheapest that fits: e2-standard-4, 0.13 USD/h at the price of {TABLE.taken_on}" in done.stdout
     assert "input: unknown" in done.stdout

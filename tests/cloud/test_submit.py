@@ -76,7 +76,7 @@ def read_again(words: list[str]) -> dict[str, Any]:
             "learning_rate": st.floats(0, 100), "batch_size": st.integers(1, 65_536), "tensorboard": st.booleans(), "remat": st.booleans(),
             "data": st.just("gs://bucket/a b/coco"), "augmentations": st.lists(st.sampled_from(["horizontal_flip", "mosaic"]), min_size=1).map(tuple),
             "exclude_examples": st.lists(st.integers(0, 99), min_size=1).map(tuple), "precision": st.just("bfloat16"),
-            "detector": st.fixed_dictionaries({"image_px": st.just([640, 960])}, optional={"least_score": st.floats(0, 1)}),
+            "detector": st.fixed_dictionaries({"image_size": st.just([640, 960])}, optional={"score_threshold": st.floats(0, 1)}),
         },
     )
 )  # fmt: skip
@@ -203,13 +203,13 @@ def test_an_accelerator_that_vertex_does_not_have_is_refused() -> None:
 
 def test_the_job_reaches_the_service_by_googles_own_client(here: Google, tmp_path: Path) -> None:
     pytest.importorskip("google.cloud.aiplatform_v1", reason=NEEDS)
-    told, kept = tmp_path / "told.json", tmp_path / "request.yaml"
+    result, kept = tmp_path / "told.json", tmp_path / "request.yaml"
     options = ["--machine", "g2-standard-8", "--spot", "--endpoint", f"http://{here.address}", "--write", str(kept)]
-    done = call("cloud", "submit", *WHERE, *WHAT, *options, "--json", str(told), **here.environment(), COLUMNS="200")
+    done = call("cloud", "submit", *WHERE, *WHAT, *options, "--json", str(result), **here.environment(), COLUMNS="200")
     assert done.returncode == 0, done.stderr
     ((method, path, bearer, body),) = here.asked
     assert (method, path, bearer) == ("POST", "/v1/projects/project-1/locations/us-central1/customJobs", "a-token")
-    plain = json.loads(told.read_text())
+    plain = json.loads(result.read_text())
     assert body["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]["args"][:4] == [
         "--resume",
         "auto",
@@ -220,7 +220,7 @@ def test_the_job_reaches_the_service_by_googles_own_client(here: Google, tmp_pat
     assert "gcloud ai custom-jobs stream-logs 4711 --project project-1 --region us-central1" in done.stdout
     import yaml
 
-    assert yaml.safe_load(kept.read_text()) == plain["request"] and "a-token" not in done.stdout + told.read_text()
+    assert yaml.safe_load(kept.read_text()) == plain["request"] and "a-token" not in done.stdout + result.read_text()
 
 
 def test_a_dry_run_sends_nothing(here: Google) -> None:

@@ -36,7 +36,7 @@ def a_run(
     folder.mkdir()
     started = {"event": "RunStarted", "at": at, "mode": "run", "command": ["python", script], "folder": "/home/u", "pid": 1}
     (folder / "events-watcher-1.jsonl").write_text(json.dumps(started) + "\n")
-    (folder / "events-inside-1.jsonl").write_bytes(b"".join(map(encode, seen)))
+    (folder / "events-probe-1.jsonl").write_bytes(b"".join(map(encode, seen)))
     verdicts = [{"cause": "x", "effect": effect}] if effect else []
     (folder / "story.json").write_text(json.dumps({"state": state, "verdicts": verdicts}))
     if settings:

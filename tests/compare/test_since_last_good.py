@@ -118,13 +118,13 @@ def test_configurations_and_other_files_that_the_command_line_names_are_compared
     failed = run(program, "csv", str(labels), "--fast", "--config_path", str(new))
     assert failed.returncode == 1
     good, bad = sorted(own_home.iterdir())
-    told = record_of(RunFolder(bad))
+    result = record_of(RunFolder(bad))
     assert f"since     the last good run, {good.name}:" in failed.stderr
     assert "learning_rate_base: 0.08 → 1000 (" in failed.stderr and "pipeline.config:5)" in failed.stderr
-    found = [each.told for each in differences(record_of(RunFolder(good)), told)]
+    found = [each.description for each in differences(record_of(RunFolder(good)), result)]
     assert any("labels.csv changed: 4 → 8 bytes" in each or "bytes of the data 4 → 8" in each for each in found), found
     assert not [each for each in found if "csv → " in each or "--fast" in each or "argument" in each]
-    assert "hunter2x" not in json.dumps(told)
+    assert "hunter2x" not in json.dumps(result)
 
 
 def run(program: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:

@@ -18,6 +18,7 @@ from unstall.config.aliases import (
     DEVICES,
     OLD_AUGMENTATIONS,
     OLD_COMMANDS,
+    OLD_DETECTOR_NAMES,
     OLD_NAMES,
     OLD_OPTIONS,
     current_names,
@@ -25,7 +26,7 @@ from unstall.config.aliases import (
     option_hint,
 )
 from unstall.config.command import Command
-from unstall.config.detectors import family_settings
+from unstall.config.detectors import FAMILIES, family_settings
 from unstall.config.options import config_used
 from unstall.config.settings import Settings, as_plain, from_stored
 from unstall.config.sources import resolve
@@ -124,9 +125,9 @@ def test_what_is_wrong_with_the_value_of_an_old_name_is_said_with_the_new_one(tm
         ("max_epochs = 3", 1, "epochs"),
         ("num_steps = 3000", 1, "epochs"),
         ("fine_tune_checkpoint = 'x'", 1, "weights"),
-        ("imgsz = 640", 1, "detector.image_px"),
-        ("conf = 0.3", 1, "detector.least_score"),
-        ("iou = 0.5", 1, "detector.most_iou"),
+        ("imgsz = 640", 1, "detector.image_size"),
+        ("conf = 0.3", 1, "detector.score_threshold"),
+        ("iou = 0.5", 1, "detector.nms_iou_threshold"),
         ("SOLVER.BASE_LR = 0.01", 1, "learning_rate"),
         ("IMS_PER_BATCH = 16", 1, "batch_size"),
         ("[SOLVER]\nIMS_PER_BATCH = 16", 1, "batch_size"),
@@ -210,9 +211,9 @@ def test_an_old_option_says_which_to_use(old: str) -> None:
         ("train", "--lr0", "use --learning-rate"),
         ("train", "--lrf", "use --lr-schedule ('cosine' ends at 0)"),
         ("train", "--batch", "use --batch-size"),
-        ("train", "--imgsz", "use --detector image_px=…"),
-        ("train", "--conf", "use --detector least_score=…"),
-        ("train", "--iou", "use --detector most_iou=…"),
+        ("train", "--imgsz", "use --image-size"),
+        ("train", "--conf", "use --detector score_threshold=…"),
+        ("train", "--iou", "use --detector nms_iou_threshold=…"),
         ("train", "--max-epochs", "use --epochs"),
         ("train", "--max_epochs", "use --epochs"),
         ("train", "--num_train_steps", "use --epochs (a run is counted in epochs)"),
@@ -220,7 +221,7 @@ def test_an_old_option_says_which_to_use(old: str) -> None:
         ("train", "--pipeline-config-path", ""),
         ("train", "--output-dir", "use --out"),
         ("preflight", "--SOLVER.BASE_LR", "use --learning-rate"),
-        ("plan", "--imgsz", "use --detector image_px=…"),
+        ("plan", "--imgsz", "use --image-size"),
         ("predict", "--conf", "use --score-threshold"),
         ("evaluate", "--label-map-path", "use --label-map"),
         ("export", "--format", "use --to"),
@@ -293,3 +294,33 @@ def test_no_name_of_another_trainer_is_a_setting_of_ours() -> None:
 
 def test_a_word_of_which_nobody_can_tell_has_no_hint() -> None:
     assert option_hint("--sideways", ["config", "epochs"]) == "" == option_hint("--lr0", ["epochs"])
+
+
+# --- settings of detectors ---
+
+
+def test_every_old_setting_of_a_detector_leads_to_one_that_there_is() -> None:
+    current = {each.name for family in FAMILIES.names() for each in family_settings(family)}
+    assert set(OLD_DETECTOR_NAMES.values()) <= current
+    assert not set(OLD_DETECTOR_NAMES) & current
+
+
+def test_old_settings_of_a_detector_load_from_a_file_with_a_note_for_each(tmp_path: Path) -> None:
+    path = tmp_path / "unstall.toml"
+    path.write_text('model = "ssd_tiny"\n[detector]\nimage_px = [64, 96]\nwidth = 4\n')
+    assert resolve({}, str(path)).settings.detector == {"image_size": [64, 96], "stem_channels": 4}
+    assert toml_file.notes(path) == [
+        f"{path}:3: 'image_px' is now 'image_size'.",
+        f"{path}:4: 'width' is now 'stem_channels'.",
+    ]
+
+
+def test_old_settings_of_a_detector_load_from_a_run_folder() -> None:
+    assert OLD_SETTINGS["detector"] == {"image_px": [128, 128]}
+    assert from_stored(OLD_SETTINGS).detector == {"image_size": [128, 128]}
+    assert "'image_px' is now 'image_size'" in note_of_run(OLD_SETTINGS, "here")
+
+
+def test_an_old_setting_of_a_detector_is_refused_as_an_option_with_the_one_to_use() -> None:
+    with pytest.raises(InvalidInputError, match=r"ssd_tiny has no setting 'least_score'\. Use 'score_threshold'\."):
+        resolve({"model": "ssd_tiny", "detector": {"least_score": 0.5}})

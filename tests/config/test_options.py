@@ -42,9 +42,11 @@ def test_nothing_typed_is_nothing_given() -> None:
         (("--lr-milestones", "8,11"), {"lr_milestones": (8, 11)}),
         (("--cache-bytes", "2GiB"), {"cache_bytes": 2 * 2**30}),
         (("--batch-size", "1_024"), {"batch_size": 1024}),
+        (("--image-size", "64"), {"detector": {"image_size": [64, 64]}}),
+        (("--image-size", "64x96", "--detector", "backbone=vgg"), {"detector": {"backbone": "vgg", "image_size": [64, 96]}}),
         (
-            ("--detector", "image_px=64,96", "--detector", "backbone=vgg", "--detector", "ratios=[[1.0], [2.0]]"),
-            {"detector": {"image_px": [64, 96], "backbone": "vgg", "ratios": [[1.0], [2.0]]}},
+            ("--detector", "image_size=64,96", "--detector", "backbone=vgg", "--detector", "aspect_ratios=[[1.0], [2.0]]"),
+            {"detector": {"image_size": [64, 96], "backbone": "vgg", "aspect_ratios": [[1.0], [2.0]]}},
         ),
     ],
 )
@@ -58,8 +60,11 @@ def test_what_is_typed_becomes_a_value(arguments: tuple[str, ...], values: dict[
         (("--epochs", "many"), "--epochs: expected a whole number from 1 to 1,000,000. Received: 'many'"),
         (("--epochs", "1.5"), "--epochs: expected a whole number"),
         (("--backend", "tf"), "--backend: expected one of auto, tensorflow, jax, torch. Received: 'tf'"),
-        (("--detector", "image_px"), "--detector: expected NAME=VALUE"),
+        (("--detector", "image_size"), "--detector: expected NAME=VALUE"),
         (("--cache-bytes", "lots"), "--cache-bytes: expected a number of bytes"),
+        (("--image-size", "8"), "--image-size: expected height and width in whole pixels, 32 to 8192 each"),
+        (("--image-size", "big"), "--image-size: expected height and width in whole pixels"),
+        (("--image-size", "64", "--detector", "image_size=64,64"), "--image-size: expected once"),
     ],
 )
 def test_what_is_of_no_such_kind_is_refused(arguments: tuple[str, ...], words: str) -> None:
@@ -69,7 +74,7 @@ def test_what_is_of_no_such_kind_is_refused(arguments: tuple[str, ...], words: s
 
 
 @pytest.mark.parametrize(
-    ("typed_name", "meant"), [("--lr", "--learning-rate"), ("--imgsz", "--detector image_px=…"), ("--early-stop", "--patience")]
+    ("typed_name", "meant"), [("--lr", "--learning-rate"), ("--imgsz", "--image-size"), ("--early-stop", "--patience")]
 )
 def test_what_other_trainers_call_a_setting_is_told_by_its_name_here(typed_name: str, meant: str) -> None:
     with pytest.raises(click.NoSuchOption) as caught:

@@ -17,7 +17,7 @@ from unstall.config.settings import Settings, as_json, as_plain, changed, from_p
     [
         ({"learning_ratee": 1}, "no setting 'learning_ratee'. Did you mean 'learning_rate'?"),
         ({"lr0": 1}, "no setting 'lr0'. Use 'learning_rate'."),
-        ({"imgsz": 640}, "no setting 'imgsz'. Use 'detector.image_px'."),
+        ({"imgsz": 640}, "no setting 'imgsz'. Use 'detector.image_size'."),
         ({"learning_rate": "fast"}, "learning_rate: expected a number from 0 to 100. Received: 'fast'"),
         ({"learning_rate": float("nan")}, "learning_rate: expected a number"),
         ({"epochs": 0}, "epochs: expected a whole number from 1"),
@@ -38,7 +38,7 @@ def test_a_wrong_setting_is_refused_with_what_was_expected(values: dict[str, obj
 
 
 def test_json_holds_them_whole() -> None:
-    settings = Settings(detector={"image_px": [64, 96]}, augmentations=("horizontal_flip", "mosaic"), micro_batch_size=4)
+    settings = Settings(detector={"image_size": [64, 96]}, augmentations=("horizontal_flip", "mosaic"), micro_batch_size=4)
     assert from_plain(json.loads(as_json(settings))) == settings
     assert settings.micro_batches == 4
 

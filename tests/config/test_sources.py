@@ -16,10 +16,10 @@ from unstall.data.augment.names import NAMED
 
 def test_later_sources_win_and_each_value_says_where_it_came_from(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
-    file.write_text('model = "ssd_tiny"\nepochs = 3\nseed = 5\n[detector]\nimage_px = [64, 64]\n')
-    found = resolve({"epochs": 4, "detector": {"width": 16}}, str(file))
+    file.write_text('model = "ssd_tiny"\nepochs = 3\nseed = 5\n[detector]\nimage_size = [64, 64]\n')
+    found = resolve({"epochs": 4, "detector": {"stem_channels": 16}}, str(file))
     assert (found.settings.epochs, found.settings.seed) == (4, 5)
-    assert found.settings.detector == {"image_px": [64, 64], "width": 16}
+    assert found.settings.detector == {"image_size": [64, 64], "stem_channels": 16}
     assert found.settings.optimizer == recipe_of("ssd_tiny")["optimizer"] != Settings.optimizer
     sources = found.as_plain()["sources"]
     assert (sources["epochs"], sources["seed"], sources["momentum"]) == ("--epochs", f"{file}:3", "default")
@@ -53,15 +53,18 @@ def test_with_fewer_epochs_the_rate_drops_earlier_unless_it_is_said_when() -> No
     ("options", "words"),
     [
         ({"model": "ssd_tniy"}, "no detector 'ssd_tniy'. Did you mean 'ssd_tiny'?"),
-        ({"detector": {"image_pix": 3}}, "ssd_tiny has no setting 'image_pix'. Did you mean 'image_px'?"),
-        ({"detector": {"least_score": 5}}, "detector: least_score: expected a share, 0 to 1. Received: 5"),
-        ({"detector": {"least_score": "low"}}, "detector: least_score: expected a number. Received: 'low'"),
-        ({"detector": {"ratios": 1}}, "detector: ratios: expected a list, as in [1.0, 2.0]. Received: 1"),
-        ({"detector": {"trainable_stages": 1.5}}, "detector: trainable_stages: expected a whole number. Received: 1.5"),
-        ({"detector": {"frozen_norms": 1}}, "detector: frozen_norms: expected true or false. Received: 1"),
-        ({"detector": {"score_threshold": 0.5}}, "ssd_tiny has no setting 'score_threshold'. Use 'least_score'."),
-        ({"detector": {"image_px": [8, 8]}}, "image_px: expected height and width in whole pixels, 32 to 8192"),
-        ({"detector": {"classes": 3}}, "'classes' are counted in the data"),
+        ({"detector": {"image_pix": 3}}, "ssd_tiny has no setting 'image_pix'. Did you mean 'image_size'?"),
+        ({"detector": {"score_threshold": 5}}, "detector: score_threshold: expected a share, 0 to 1. Received: 5"),
+        ({"detector": {"score_threshold": "low"}}, "detector: score_threshold: expected a number. Received: 'low'"),
+        ({"detector": {"aspect_ratios": 1}}, "detector: aspect_ratios: expected a list, as in [1.0, 2.0]. Received: 1"),
+        (
+            {"detector": {"trainable_backbone_layers": 1.5}},
+            "detector: trainable_backbone_layers: expected a whole number. Received: 1.5",
+        ),
+        ({"detector": {"freeze_batch_norm": 1}}, "detector: freeze_batch_norm: expected true or false. Received: 1"),
+        ({"detector": {"score_thresh": 0.5}}, "ssd_tiny has no setting 'score_thresh'. Use 'score_threshold'."),
+        ({"detector": {"image_size": [8, 8]}}, "image_size: expected height and width in whole pixels, 32 to 8192"),
+        ({"detector": {"num_classes": 3}}, "'num_classes' is counted in the data"),
         ({"detector": {"remat": True}}, "Write: --remat"),
         ({"augmentations": ["mosaik"]}, "augmentations: there is no 'mosaik'. Did you mean 'mosaic'?"),
         ({"format": "cocoa"}, "format: expected one of coco, tfrecord, voc, yolo. Received: 'cocoa'"),
@@ -77,8 +80,8 @@ def test_what_is_wrong_is_refused_before_anything_is_loaded(options: dict[str, o
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ('model = "ssd_tiny"\n[detector]\nimage_px = 7\n', 3, "detector: image_px: expected height and width"),
-        ("[detector]\nwidht = 7\n", 2, "detector: ssd_tiny has no setting 'widht'. Did you mean 'width'?"),
+        ('model = "ssd_tiny"\n[detector]\nimage_size = 7\n', 3, "detector: image_size: expected height and width"),
+        ("[detector]\nstem_chanels = 7\n", 2, "detector: ssd_tiny has no setting 'stem_chanels'. Did you mean 'stem_channels'?"),
         ('epochs = 1\naugmentations = ["mosaik"]\n', 2, "augmentations: there is no 'mosaik'"),
         ('epochs = 1\nformat = "cocoa"\n', 2, "format: expected one of coco"),
     ],

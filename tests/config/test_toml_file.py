@@ -23,31 +23,31 @@ def file_of(folder: Path, text: str) -> Path:
 def test_names_and_values_come_with_the_lines_that_they_stand_in(tmp_path: Path) -> None:
     path = file_of(
         tmp_path,
-        '# mine\nepochs = 3\n\naugmentations = ["horizontal_flip", "mosaic"]\ncache_bytes = "2GiB"\n[detector]\nimage_px = [64, 96]\n',
+        '# mine\nepochs = 3\n\naugmentations = ["horizontal_flip", "mosaic"]\ncache_bytes = "2GiB"\n[detector]\nimage_size = [64, 96]\n',
     )
     values, places = toml_file.read(path)
     assert values == {
         "epochs": 3,
         "augmentations": ("horizontal_flip", "mosaic"),
         "cache_bytes": 2 * 2**30,
-        "detector": {"image_px": [64, 96]},
+        "detector": {"image_size": [64, 96]},
     }
-    lines = {"epochs": 2, "augmentations": 4, "cache_bytes": 5, "detector": 6, "detector.image_px": 7}
+    lines = {"epochs": 2, "augmentations": 4, "cache_bytes": 5, "detector": 6, "detector.image_size": 7}
     assert places == {name: f"{path}:{line}" for name, line in lines.items()}
 
 
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("[detector]\n\nwidth = 3\n", 3),
-        ("epochs = 1\ndetector = {width = 3}\n", 2),
-        ("detector.image_px = [64, 64]\ndetector.width = 3\n", 2),
-        ('epochs = 1\n["detector"]\n"width" = 3', 3),
+        ("[detector]\n\nstem_channels = 3\n", 3),
+        ("epochs = 1\ndetector = {stem_channels = 3}\n", 2),
+        ("detector.image_size = [64, 64]\ndetector.stem_channels = 3\n", 2),
+        ('epochs = 1\n["detector"]\n"stem_channels" = 3', 3),
     ],
 )
 def test_a_name_in_a_table_has_the_line_that_it_stands_in(text: str, line: int, tmp_path: Path) -> None:
     path = file_of(tmp_path, text)
-    assert toml_file.read(path)[1]["detector.width"] == f"{path}:{line}"
+    assert toml_file.read(path)[1]["detector.stem_channels"] == f"{path}:{line}"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_name_in_a_table_has_the_line_that_it_stands_in(text: str, line: int, 
         ("epochs = 1\nepochs = 2\n", 2, "Received: epochs = 2"),
         ("learning_rate = 1\nmodel = 'ssd\n", 2, "Received: model = 'ssd"),
         ("cache_bytes = '2 potatoes'\n", 1, "cache_bytes: expected a number of bytes, as in 2GiB"),
-        ("[detectors]\nimage_px = 3\n", 1, "Did you mean 'detector'?"),
+        ("[detectors]\nimage_size = 3\n", 1, "Did you mean 'detector'?"),
         ("data = [\n'a',\n", 2, "this is not TOML"),
     ],
 )
@@ -117,7 +117,7 @@ words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
             "augmentations": st.lists(words, max_size=3),
             "exclude_examples": st.lists(st.integers(0, 2**40), max_size=3),
             "detector": st.dictionaries(
-                st.sampled_from(["image_px", "width"]), st.integers(0, 100) | st.lists(st.floats(0, 9)), min_size=1
+                st.sampled_from(["image_size", "stem_channels"]), st.integers(0, 100) | st.lists(st.floats(0, 9)), min_size=1
             ),
         },
     )

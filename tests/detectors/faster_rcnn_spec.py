@@ -18,11 +18,10 @@ from unstall.config.detectors.faster_rcnn import VARIANTS, FasterRCNNSettings
 from unstall.detectors.detector import Targets, divide_terms
 from unstall.detectors.faster_rcnn import FasterRCNN, RegionTargets
 from unstall.detectors.layers.conv_norm import leaf_layers
-from unstall.detectors.layers.rng import draw_of
+from unstall.detectors.layers.rng import Sample, draw_of
 from unstall.detectors.layers.rpn import Proposals
-from unstall.detectors.layers.sampling import Sample
 
-SMALL = replace(VARIANTS["faster_rcnn_tiny"], image_px=(64, 96), classes=3)
+SMALL = replace(VARIANTS["faster_rcnn_tiny"], image_size=(64, 96), num_classes=3)
 ALL = 10**6  # more samples than there are anchors and regions: nothing is left to chance
 MAX_BOXES = 4
 
@@ -34,7 +33,7 @@ def made(**changes: Any) -> FasterRCNN:
 
 
 def images(batch: int, settings: FasterRCNNSettings = SMALL, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).integers(0, 256, (batch, *settings.image_px, 3), dtype=np.uint8)
+    return np.random.default_rng(seed).integers(0, 256, (batch, *settings.image_size, 3), dtype=np.uint8)
 
 
 def targets(*of_images: list[tuple[float, float, float, float, int]]) -> Targets:
@@ -68,7 +67,7 @@ def learned_numbers(detector: FasterRCNN) -> int:
     total = 0
     for layer in leaf_layers(detector):
         is_norm = isinstance(layer, keras.layers.BatchNormalization)
-        if is_norm and detector.settings.frozen_norms:
+        if is_norm and detector.settings.freeze_batch_norm:
             continue
         total += sum(int(np.prod(v.shape)) for v in layer.weights if not v.path.endswith(("moving_mean", "moving_variance")))
     return total
@@ -88,7 +87,7 @@ def test_as_many_numbers_are_learned_as_in_the_published_ones() -> None:
 
 
 def test_layers_have_the_published_keys() -> None:
-    second = made(proposer_convs=2, head_convs=4)
+    second = made(num_rpn_convs=2, num_head_convs=4)
     for detector, expected in (
         (made(), ["rpn.head.conv.0.0", "roi_heads.box_head.fc6", "roi_heads.box_head.fc7"]),
         (second, ["rpn.head.conv.1.0", "roi_heads.box_head.3.1", "roi_heads.box_head.5"]),
@@ -102,7 +101,7 @@ def test_layers_have_the_published_keys() -> None:
 
 def test_levels_fit_their_anchors_whatever_the_size() -> None:
     for px in ((65, 97), (100, 70)):
-        detector = made(image_px=px)
+        detector = made(image_size=px)
         levels = compiled(lambda pixels, own=detector: own.levels(own.prepared(pixels), training=False))(
             images(1, detector.settings)
         )
@@ -114,7 +113,7 @@ def test_levels_fit_their_anchors_whatever_the_size() -> None:
 
 
 def test_only_the_last_stages_learn() -> None:
-    trained = made(trainable_stages=2)
+    trained = made(trainable_backbone_layers=2)
     paths = " ".join(variable.path for variable in trained.trainable_variables)
     assert "layer4" in paths and "layer3" in paths and "layer2" not in paths and "conv1/" not in paths.split("layer3")[0]
 
@@ -184,7 +183,7 @@ def test_the_second_stage_learns_the_box_of_the_regions_own_class() -> None:
 
 
 def test_regions_are_drawn_from_proposals_and_from_the_objects_themselves() -> None:
-    detector = made(region_samples=ALL)
+    detector = made(box_batch_size_per_image=ALL)
     proposed = np.zeros((2, 6, 4), "float32")
     proposed[0] = [[8, 8, 40, 38], [50, 22, 90, 60], [0, 0, 12, 12], [30, 30, 60, 60], [8, 8, 40, 36], [0, 0, 9, 9]]
     used = np.array([[True] * 4 + [False] * 2, [False] * 6])
@@ -204,7 +203,7 @@ def test_regions_are_drawn_from_proposals_and_from_the_objects_themselves() -> N
 
 
 def test_losses_are_finite_whatever_the_batch_holds() -> None:
-    losses = losses_of(made(head_convs=2, precision="mixed_bfloat16"))
+    losses = losses_of(made(num_head_convs=2, precision="mixed_bfloat16"))
     nothing: list[Any] = []
     for wanted in (targets(TWO_IMAGES[0], nothing), targets([(0, 0, 96, 64, 0), (3, 3, 4, 4, 1)], nothing)):
         found = numbers(losses(wanted))
@@ -214,7 +213,7 @@ def test_losses_are_finite_whatever_the_batch_holds() -> None:
 
 
 def test_with_all_of_them_drawn_chance_has_no_part() -> None:
-    detector = made(anchor_samples=ALL, region_samples=ALL)
+    detector = made(rpn_batch_size_per_image=ALL, box_batch_size_per_image=ALL)
     found = [numbers(losses_of(detector, seed)(targets(*TWO_IMAGES))) for seed in (1, 2)]
     np.testing.assert_allclose(list(found[0].values()), list(found[1].values()), rtol=1e-5)
 
@@ -254,8 +253,8 @@ def found_plainly(raw: dict[str, Any], image: int, size: tuple[float, float], mo
 
 
 def test_detections_are_those_of_the_plain_way() -> None:
-    for most_candidates, most in ((300, 100), (60, 20)):
-        detector = made(most_candidates=most_candidates, most_detections=most)
+    for pre_nms_top_k, most in ((300, 100), (60, 20)):
+        detector = made(pre_nms_top_k=pre_nms_top_k, max_detections=most)
         raw = raw_outputs(detector, 60, seed=most)
         sizes = np.array([[64, 96], [50, 80]], "float32")
         detections = compiled(lambda *given, own=detector: tuple(own.detections_of(*given)))
@@ -269,7 +268,7 @@ def test_detections_are_those_of_the_plain_way() -> None:
 
 
 def test_detect_gives_what_the_raw_outputs_say() -> None:
-    detector = made(least_score=0.0, most_detections=30)
+    detector = made(score_threshold=0.0, max_detections=30)
     pictures = images(2)
     detect = compiled(lambda pixels: tuple(detector.detect(pixels)))
     in_parts = compiled(lambda pixels: tuple(detector.detections_of(detector(pixels, training=False))))

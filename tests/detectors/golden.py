@@ -40,7 +40,7 @@ _REGIONS = (
     ("roi_heads.box_predictor.cls_score", 2.0), ("roi_heads.box_predictor.bbox_pred", 0.5),
 )  # fmt: skip
 _ALL_SAMPLES = {"rpn_batch_size_per_image": EVERYTHING, "box_batch_size_per_image": EVERYTHING}
-_OUR_SAMPLES = {"anchor_samples": EVERYTHING, "region_samples": EVERYTHING}
+_OUR_SAMPLES = {"rpn_batch_size_per_image": EVERYTHING, "box_batch_size_per_image": EVERYTHING}
 
 
 def _levels(suffix: str) -> tuple[tuple[str, float], ...]:

@@ -12,7 +12,7 @@ import pytest
 from tests.detectors.golden import CLASSES, GOLDENS, Golden, drawn, images, kept, regions, targets
 from tests.detectors.layers.random_boxes import array, plain_iou
 from unstall.config.detectors import family_of
-from unstall.detectors import build
+from unstall.detectors import create_model
 from unstall.detectors.detector import Detector, Targets
 from unstall.detectors.weights.layout import slots
 
@@ -38,7 +38,7 @@ every_variant = pytest.mark.parametrize("golden", [GOLDENS[name] for name in SEE
 @cache
 def made(variant: str) -> tuple[Detector, dict[str, np.ndarray]]:
     golden = GOLDENS[variant]
-    detector = build(variant, image_px=golden.px, classes=CLASSES, **golden.changes)
+    detector = create_model(variant, image_size=golden.px, num_classes=CLASSES, **golden.changes)
     with np.load(golden.path) as file:
         wanted = {name: file[name] for name in file.files}
     for key, slot in slots(detector).items():

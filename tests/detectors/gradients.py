@@ -23,14 +23,14 @@ Run = Callable[[dict[str, np.ndarray]], tuple[dict[str, Any], list[np.ndarray]]]
 class Differentiating:
     """In training mode, compiled once where the backend compiles. Weights stay as they are; running statistics do not."""
 
-    def __init__(self, fitting: Any) -> None:
+    def __init__(self, model: Any) -> None:
         import keras
 
-        self.fitting = fitting
-        self._named = variables_of(fitting.detector)
-        self._learned = learned_by(fitting)
+        self.model = model
+        self._named = variables_of(model.detector)
+        self._learned = learned_by(model)
         made = {"jax": _by_jax, "tensorflow": _by_tensorflow, "torch": _by_torch}[keras.backend.backend()]
-        self._run = made(fitting, list(self._learned.values()))
+        self._run = made(model, list(self._learned.values()))
 
     def __call__(self, batch: dict[str, np.ndarray]) -> Differentiated:
         import keras
@@ -45,46 +45,46 @@ class Differentiating:
         )
 
 
-def differentiated(fitting: Any, batch: dict[str, np.ndarray]) -> Differentiated:
-    return Differentiating(fitting)(batch)
+def differentiated(model: Any, batch: dict[str, np.ndarray]) -> Differentiated:
+    return Differentiating(model)(batch)
 
 
-def states_after(fitting: Any, batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def states_after(model: Any, batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """All variables of the detector, by name, after its losses were computed in training mode: no gradient, no step."""
     import keras
 
     if keras.backend.backend() == "jax":
         import jax
 
-        kinds = (fitting.trainable_variables, fitting.non_trainable_variables)
-        run = jax.jit(lambda trainable, others: fitting.stateless_call(trainable, others, batch, training=True)[1])
+        kinds = (model.trainable_variables, model.non_trainable_variables)
+        run = jax.jit(lambda trainable, others: model.stateless_call(trainable, others, batch, training=True)[1])
         for variable, state in zip(kinds[1], run(*([each.value for each in kind] for kind in kinds)), strict=True):
             variable.assign(state)
     else:
-        fitting(batch, training=True)
-    return {name: keras.ops.convert_to_numpy(variable).copy() for name, variable in variables_of(fitting.detector).items()}
+        model(batch, training=True)
+    return {name: keras.ops.convert_to_numpy(variable).copy() for name, variable in variables_of(model.detector).items()}
 
 
-def learned_by(fitting: Any) -> dict[str, Any]:
+def learned_by(model: Any) -> dict[str, Any]:
     """The variables of the detector that a step changes, by name."""
-    return {name: each for name, each in variables_of(fitting.detector).items() if each.trainable and _is_in(each, fitting)}
+    return {name: each for name, each in variables_of(model.detector).items() if each.trainable and _is_in(each, model)}
 
 
-def _is_in(variable: Any, fitting: Any) -> bool:
-    return any(variable is other for other in fitting.trainable_variables)
+def _is_in(variable: Any, model: Any) -> bool:
+    return any(variable is other for other in model.trainable_variables)
 
 
-def _by_jax(fitting: Any, learned: list[Any]) -> Run:
+def _by_jax(model: Any, learned: list[Any]) -> Run:
     import jax
 
     def total(trainable: list[Any], others: list[Any], batch: dict[str, Any]) -> tuple[Any, Any]:
-        losses, others = fitting.stateless_call(trainable, others, batch, training=True)
+        losses, others = model.stateless_call(trainable, others, batch, training=True)
         return sum(losses.values()), (losses, others)
 
     step = jax.jit(jax.value_and_grad(total, has_aux=True))
 
     def run(batch: dict[str, np.ndarray]) -> tuple[dict[str, Any], list[np.ndarray]]:
-        kinds = (fitting.trainable_variables, fitting.non_trainable_variables)
+        kinds = (model.trainable_variables, model.non_trainable_variables)
         (_, (losses, states)), gradients = step(*([variable.value for variable in kind] for kind in kinds), batch)
         for variable, state in zip(kinds[1], states, strict=True):
             variable.assign(state)
@@ -94,13 +94,13 @@ def _by_jax(fitting: Any, learned: list[Any]) -> Run:
     return run
 
 
-def _by_tensorflow(fitting: Any, learned: list[Any]) -> Run:
+def _by_tensorflow(model: Any, learned: list[Any]) -> Run:
     import tensorflow as tf
 
     @tf.function(autograph=False)
     def step(batch: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
         with tf.GradientTape() as tape:
-            losses = fitting(batch, training=True)
+            losses = model(batch, training=True)
             total = tf.add_n(list(losses.values()))
         return losses, tape.gradient(total, [variable.value for variable in learned], unconnected_gradients="zero")
 
@@ -111,12 +111,12 @@ def _by_tensorflow(fitting: Any, learned: list[Any]) -> Run:
     return run
 
 
-def _by_torch(fitting: Any, learned: list[Any]) -> Run:
+def _by_torch(model: Any, learned: list[Any]) -> Run:
     import keras
 
     def run(batch: dict[str, np.ndarray]) -> tuple[dict[str, Any], list[np.ndarray]]:
-        fitting.zero_grad()
-        losses = fitting(batch, training=True)
+        model.zero_grad()
+        losses = model(batch, training=True)
         sum(losses.values()).backward()
         gradients = [
             np.zeros(variable.shape, np.float32)

@@ -1,6 +1,6 @@
 """What one backend makes of detectors, written to a file each. A process of its own, as there is one backend in a process:
 
-KERAS_BACKEND=jax python -m tests.detectors.measurement '[["retinanet_tiny", {"image_px": [64, 96]}, "out.npz"]]'
+KERAS_BACKEND=jax python -m tests.detectors.measurement '[["retinanet_tiny", {"image_size": [64, 96]}, "out.npz"]]'
 """
 
 from __future__ import annotations
@@ -17,18 +17,22 @@ from keras import ops
 
 from tests.detectors.gradients import Differentiated, Differentiating, compiled, differentiated, learned_by, states_after
 from tests.detectors.seeded import batch, set_weights, variables_of
-from unstall.detectors import build
+from unstall.config.settings import Settings
+from unstall.detectors import create_model
 from unstall.detectors.detector import Detector
-from unstall.training.step.keras_fit import Fitting
+from unstall.training.step.loss_model import LossModel
+from unstall.training.step.step import Step
 
 STEPS = 12  # of the training that must lower the loss
 FEWER_BOXES = 3  # further steps, on batches with other numbers of boxes
-RATE = 1e-3
+RULES = Settings(
+    optimizer="adamw", learning_rate=1e-3, weight_decay=0.0, clip_norm=0.0, warmup_steps=0, lr_schedule="constant", batch_size=2
+)
 SEEDS = 3  # batches of which the backends' gradients are compared
 
 
 def seeded(name: str, changes: dict[str, Any], **more: Any) -> Detector:
-    detector = build(name, **{**changes, **more})
+    detector = create_model(name, **{**changes, **more})
     set_weights(detector)
     return detector
 
@@ -39,23 +43,23 @@ def measure(name: str, changes: dict[str, Any]) -> tuple[dict[str, Any], dict[st
     arrays: dict[str, np.ndarray] = {}
     detector = seeded(name, changes)
     settings = detector.settings
-    facts |= {"classes": settings.classes, "image_px": list(settings.image_px), "loss_names": list(detector.loss_names)}
-    images = batch(settings.image_px, settings.classes)
+    facts |= {"classes": settings.num_classes, "image_size": list(settings.image_size), "loss_names": list(detector.loss_names)}
+    images = batch(settings.image_size, settings.num_classes)
     # Together: what both do is compiled once.
     outputs, found = compiled(lambda pixels: (detector(pixels, training=False), tuple(detector.detect(pixels))))(images["images"])
     facts["forward"] = _forward(outputs, arrays)
-    facts["detections"] = _detections(found, settings.image_px, arrays)
+    facts["detections"] = _detections(found, settings.image_size, arrays)
     facts["saved"] = _saved(detector, name, changes, images["images"])
-    differentiating = Differentiating(Fitting(detector))
+    differentiating = Differentiating(LossModel(detector))
     whole = differentiating(images)
-    facts["whole"] = _told(whole)
+    facts["whole"] = _facts(whole)
     for seed in range(SEEDS):
-        found = differentiating(batch(settings.image_px, settings.classes, seed=seed)) if seed else whole
+        found = differentiating(batch(settings.image_size, settings.num_classes, seed=seed)) if seed else whole
         arrays |= {f"gradient {key} {seed}": value for key, value in found.gradients.items()}
-    remat = differentiated(Fitting(seeded(name, changes, remat=True)), images)
-    facts["remat"] = _told(remat) | {"furthest": _furthest(remat.gradients, whole.gradients)}
+    remat = differentiated(LossModel(seeded(name, changes, remat=True)), images)
+    facts["remat"] = _facts(remat) | {"furthest": _furthest(remat.gradients, whole.gradients)}
     facts["remat"]["furthest_state"] = _furthest(remat.states, whole.states)
-    facts["bfloat16"] = _told(differentiated(Fitting(seeded(name, changes, precision="mixed_bfloat16")), images))
+    facts["bfloat16"] = _facts(differentiated(LossModel(seeded(name, changes, precision="mixed_bfloat16")), images))
     facts["frozen"] = _frozen(name, changes, images)
     facts["fitted"] = _fitted(name, changes)
     return facts, arrays
@@ -68,10 +72,10 @@ def _forward(given: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     return {"finite": all(bool(np.isfinite(arrays[f"forward {number}"]).all()) for number in range(len(outputs)))}
 
 
-def _detections(found: Any, image_px: tuple[int, int], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+def _detections(found: Any, image_size: tuple[int, int], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     boxes, scores, classes = (ops.convert_to_numpy(each) for each in found)
     arrays["detected scores"] = scores
-    height, width = image_px
+    height, width = image_size
     return {
         "shapes": [list(each.shape) for each in (boxes, scores, classes)],
         "dtypes": [str(each.dtype) for each in (boxes, scores, classes)],
@@ -85,7 +89,7 @@ def _detections(found: Any, image_px: tuple[int, int], arrays: dict[str, np.ndar
 
 def _saved(detector: Detector, name: str, changes: dict[str, Any], images: np.ndarray) -> dict[str, Any]:
     """How far the outputs are from each other before saving and after loading into a fresh one."""
-    other = build(name, **changes)
+    other = create_model(name, **changes)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "of.weights.h5"
         detector.save_weights(path)
@@ -95,7 +99,7 @@ def _saved(detector: Detector, name: str, changes: dict[str, Any], images: np.nd
     return {"same_names": list(before) == list(after), "equal": all(equal), "variables": len(equal)}
 
 
-def _told(result: Differentiated) -> dict[str, Any]:
+def _facts(result: Differentiated) -> dict[str, Any]:
     return {
         "losses": result.losses,
         "dtypes": result.dtypes,
@@ -113,14 +117,14 @@ def _furthest(these: dict[str, np.ndarray], those: dict[str, np.ndarray]) -> flo
 
 
 def _frozen(name: str, changes: dict[str, Any], images: dict[str, np.ndarray]) -> dict[str, Any]:
-    detector = seeded(name, changes, trainable_stages=1)
-    fitting = Fitting(detector)
+    detector = seeded(name, changes, trainable_backbone_layers=1)
+    model = LossModel(detector)
     before = {key: ops.convert_to_numpy(variable).copy() for key, variable in variables_of(detector).items()}
     may_change = {id(variable) for layer in _learning_layers(detector) for variable in layer._non_trainable_variables}
-    named, after = variables_of(detector), states_after(fitting, images)
+    named, after = variables_of(detector), states_after(model, images)
     changed = [key for key, state in after.items() if not np.array_equal(before[key], state)]
     return {
-        "learned": list(learned_by(fitting)),
+        "learned": list(learned_by(model)),
         "changed_though_frozen": [key for key in changed if id(named[key]) not in may_change],
     }
 
@@ -132,32 +136,28 @@ def _learning_layers(detector: Detector) -> list[Any]:
 
 
 def _fitted(name: str, changes: dict[str, Any]) -> dict[str, Any]:
-    """A training by `fit` on one batch, which then meets other numbers of boxes."""
-    detector = build(name, **changes)
+    """A training on one batch, which then meets other numbers of boxes."""
+    detector = create_model(name, **changes)
     settings = detector.settings
     traces, at_first = [0], [0]
-    losses_of = detector.training_losses
+    terms_of = detector.loss_terms
 
     def counted(*args: Any, **more: Any) -> Any:
         traces[0] += 1
-        return losses_of(*args, **more)
+        return terms_of(*args, **more)
 
-    def remember(*_: Any, **__: Any) -> None:
+    detector.loss_terms = counted
+    batches = [batch(settings.image_size, settings.num_classes, (3, 2))] * STEPS
+    batches += [batch(settings.image_size, settings.num_classes, counts) for counts in ((0, 0), (1, 0), (6, 6))]
+    step = Step(detector, RULES, len(batches))
+    numbers = []
+    for each in batches:
+        numbers.append(step(each).read())
         at_first[0] = at_first[0] or traces[0]
-
-    detector.training_losses = counted
-    batches = [batch(settings.image_px, settings.classes, (3, 2))] * STEPS
-    batches += [batch(settings.image_px, settings.classes, counts) for counts in ((0, 0), (1, 0), (6, 6))]
-    fitting = Fitting(detector)
-    fitting.compile(keras.optimizers.Adam(RATE))
-    callback = keras.callbacks.LambdaCallback(on_train_batch_end=remember)
-    history = fitting.fit(
-        ((each,) for each in batches), steps_per_epoch=1, epochs=STEPS + FEWER_BOXES, verbose=0, callbacks=[callback]
-    ).history
     return {
-        "logs": sorted(history),
-        "losses": [float(loss) for loss in history["loss"]],
-        "parts": [float(sum(history[f"{part}_loss"][step] for part in detector.loss_names)) for step in range(STEPS)],
+        "losses": [each.loss for each in numbers],
+        "names": sorted(numbers[0].losses),
+        "parts": [sum(each.losses.values()) for each in numbers],
         "steps": STEPS,
         "traces_at_first": at_first[0],
         "traces": traces[0],

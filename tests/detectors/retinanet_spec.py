@@ -14,10 +14,10 @@ from tests.detectors.layers.random_boxes import SEEDS, array, plain_iou, some_ex
 from tests.detectors.seeded import BOXES, batch, set_weights
 from unstall.backends.devices import as_on_a_card
 from unstall.config.detectors.retinanet import three_sizes
-from unstall.detectors import build
+from unstall.detectors import create_model
 from unstall.detectors.detector import Detector, Targets, divide_terms
 from unstall.detectors.layers.boxes import Tensor
-from unstall.training.step.keras_fit import Fitting
+from unstall.training.step.loss_model import LossModel
 
 PARAMETERS = {"retinanet_resnet50_fpn": 34_014_999, "retinanet_resnet50_fpn_v2": 38_198_935}  # as torchvision gives them
 PX = (64, 96)
@@ -25,7 +25,7 @@ PX = (64, 96)
 
 @cache
 def tiny(box_loss: str = "giou") -> Detector:
-    detector = build("retinanet_tiny", image_px=PX, box_loss=box_loss)
+    detector = create_model("retinanet_tiny", image_size=PX, box_loss=box_loss)
     set_weights(detector)
     return detector
 
@@ -34,10 +34,10 @@ def tiny(box_loss: str = "giou") -> Detector:
 @pytest.mark.parametrize("variant", PARAMETERS)
 def test_it_has_as_many_parameters_as_published(variant: str) -> None:
     with keras.StatelessScope(initialize_variables=False):  # nobody needs their values
-        detector = build(variant, image_px=(64, 64))
+        detector = create_model(variant, image_size=(64, 64))
     statistics = (
         ("gamma", "beta", "moving_mean", "moving_variance")
-        if detector.settings.frozen_norms
+        if detector.settings.freeze_batch_norm
         else ("moving_mean", "moving_variance")
     )
     counted = [variable for variable in detector.variables if variable.name not in statistics]
@@ -52,7 +52,7 @@ def test_it_has_as_many_anchors_as_outputs() -> None:
 
 
 def test_it_begins_with_the_prior() -> None:
-    raw = build("retinanet_tiny", image_px=PX)(batch(PX, 6)["images"])
+    raw = create_model("retinanet_tiny", image_size=PX)(batch(PX, 6)["images"])
     assert all(abs(float(keras.ops.mean(keras.ops.sigmoid(each))) - 0.01) < 0.002 for each in raw["classes"])
 
 
@@ -171,7 +171,7 @@ def spoiled(seed: int) -> dict[str, np.ndarray]:
 
 @cache
 def differentiating(box_loss: str) -> Differentiating:
-    return Differentiating(Fitting(tiny(box_loss)))
+    return Differentiating(LossModel(tiny(box_loss)))
 
 
 @pytest.mark.parametrize("box_loss", ["giou", "l1"])
@@ -197,7 +197,7 @@ def test_it_finds_what_its_outputs_say() -> None:
     assert np.isclose(array(found.scores)[0, 0], 1 / (1 + np.exp(-3.0)))
     anchor = detector.anchors_of_level[0][row]
     assert np.allclose(array(found.boxes)[0, 0], np.clip(anchor, 0, (PX[1], PX[0], PX[1], PX[0])))
-    assert array(found.boxes).shape == (1, detector.settings.most_detections, 4)
+    assert array(found.boxes).shape == (1, detector.settings.max_detections, 4)
 
 
 def test_boxes_are_cut_to_what_is_no_padding() -> None:

@@ -39,10 +39,10 @@ def drawn(name: str, shape: tuple[int, ...]) -> np.ndarray:
     return random.normal(0.0, 0.1, shape).astype(np.float32)
 
 
-def batch(image_px: tuple[int, int], classes: int, counts: tuple[int, ...] = (3, 0), seed: int = 0) -> dict[str, np.ndarray]:
+def batch(image_size: tuple[int, int], classes: int, counts: tuple[int, ...] = (3, 0), seed: int = 0) -> dict[str, np.ndarray]:
     """One image for each count, with so many boxes. What stands in the places without a box must not matter: it is nonsense."""
     random = np.random.default_rng(seed)
-    height, width = image_px
+    height, width = image_size
     size = (len(counts), BOXES)
     corner = random.uniform(0.0, 0.6, (*size, 2))
     side = random.uniform(0.15, 0.4, (*size, 2))

@@ -18,11 +18,11 @@ from tests.detectors.gradients import differentiated
 from tests.detectors.layers.random_boxes import array
 from tests.detectors.seeded import batch, set_weights
 from unstall.base.errors import InvalidInputError
-from unstall.detectors import build
+from unstall.detectors import create_model
 from unstall.detectors.layers.conv_norm import leaf_layers
 from unstall.detectors.layers.mobilenet_v3 import MobileNetV3
 from unstall.detectors.layers.resnet import Norms
-from unstall.training.step.keras_fit import Fitting
+from unstall.training.step.loss_model import LossModel
 
 NORMS = {"gamma": "weight", "beta": "bias", "moving_mean": "running_mean", "moving_variance": "running_var", "bias": "bias"}
 CLOSE = 1e-4  # of the largest value
@@ -60,11 +60,11 @@ def parameters(model: Any) -> int:
 
 
 def compared(variant: str, network: torch.nn.Module, mean: Any, std: float, count: int) -> None:
-    detector = build(variant)
+    detector = create_model(variant)
     set_weights(detector)
     assert parameters(detector) == count == sum(each.numel() for each in network.parameters())
     take(network, detector)
-    images = np.random.default_rng(0).integers(0, 256, (1, *detector.settings.image_px, 3), np.uint8)
+    images = np.random.default_rng(0).integers(0, 256, (1, *detector.settings.image_size, 3), np.uint8)
     with torch.no_grad():
         ours = detector(images, training=False)
         pixels = (torch.tensor(images).permute(0, 3, 1, 2) / 255.0 - torch.tensor(mean).view(1, 3, 1, 1)) / std
@@ -108,9 +108,9 @@ def test_computing_again_changes_nothing_in_mobilenet() -> None:
     images = batch((64, 64), 2, (2, 1))
     found = []
     for remat in (False, True):
-        detector = build("ssdlite320_mobilenet_v3_large", classes=2, image_px=(64, 64), remat=remat)
+        detector = create_model("ssdlite320_mobilenet_v3_large", num_classes=2, image_size=(64, 64), remat=remat)
         set_weights(detector)
-        found.append(differentiated(Fitting(detector), images))
+        found.append(differentiated(LossModel(detector), images))
     kept, again = found
     assert again.losses == pytest.approx(kept.losses, rel=1e-5)
     for key, gradient in kept.gradients.items():
@@ -123,12 +123,12 @@ def test_computing_again_changes_nothing_in_mobilenet() -> None:
 
 def test_grids_are_those_of_the_layers() -> None:
     for variant, changes, variant_sizes in (
-        ("ssd_tiny", {"width": 4}, [(97, 131), (127, 90)]),
-        ("ssd300_vgg16", {"width": 4, "classes": 2}, [(281, 411)]),
-        ("ssdlite320_mobilenet_v3_large", {"classes": 2}, [(33, 300)]),
+        ("ssd_tiny", {"stem_channels": 4}, [(97, 131), (127, 90)]),
+        ("ssd300_vgg16", {"stem_channels": 4, "num_classes": 2}, [(281, 411)]),
+        ("ssdlite320_mobilenet_v3_large", {"num_classes": 2}, [(33, 300)]),
     ):
         for height, width in variant_sizes:
-            detector = build(variant, **changes, image_px=(height, width))
+            detector = create_model(variant, **changes, image_size=(height, width))
             levels = detector.levels(keras.KerasTensor((1, height, width, 3)), False)
             assert [tuple(level.shape[1:3]) for level in levels] == detector.grids, (variant, height, width)
             raw = detector(keras.KerasTensor((1, height, width, 3)))
@@ -136,22 +136,22 @@ def test_grids_are_those_of_the_layers() -> None:
 
 
 def test_an_image_too_small_is_refused_by_name() -> None:
-    refused("image_px: 200×320 is too small for 6 levels", "ssd300_vgg16", image_px=(200, 320), width=4)
-    refused("image_px: expected height and width", "ssd_tiny", image_px=(0, 320))
+    refused("image_size: 200×320 is too small for 6 levels", "ssd300_vgg16", image_size=(200, 320), stem_channels=4)
+    refused("image_size: expected height and width", "ssd_tiny", image_size=(0, 320))
 
 
 def test_wrong_settings_are_refused_by_name() -> None:
     refused("scales: expected 4 entries", "ssd_tiny", scales=(0.1, 0.2))
-    refused("ratios: expected those of 2 to 6 levels", "ssd_tiny", ratios=((2.0,),))
+    refused("aspect_ratios: expected those of 2 to 6 levels", "ssd_tiny", aspect_ratios=((2.0,),))
     refused("backbone: expected one of vgg, mobilenet_v3", "ssd_tiny", backbone="resnet")
-    refused("trainable_stages: expected a whole number from 0 to 5", "ssd_tiny", trainable_stages=6)
-    refused("negatives_per_object: expected 0 or more", "ssd_tiny", negatives_per_object=-1)
-    refused("foreground_iou: expected a share", "ssd_tiny", foreground_iou=1.5)
+    refused("trainable_backbone_layers: expected a whole number from 0 to 5", "ssd_tiny", trainable_backbone_layers=6)
+    refused("neg_pos_ratio: expected 0 or more", "ssd_tiny", neg_pos_ratio=-1)
+    refused("fg_iou_threshold: expected a share", "ssd_tiny", fg_iou_threshold=1.5)
 
 
 def refused(message: str, variant: str, **changes: Any) -> None:
     try:
-        build(variant, **changes)
+        create_model(variant, **changes)
     except InvalidInputError as error:
         assert message in str(error), str(error)
     else:
@@ -160,13 +160,13 @@ def refused(message: str, variant: str, **changes: Any) -> None:
 
 def test_stages_are_frozen_from_the_first_on() -> None:
     def learning(variant: str, stages: int, **changes: Any) -> set[str]:
-        detector = build(variant, classes=2, trainable_stages=stages, **changes)
+        detector = create_model(variant, num_classes=2, trainable_backbone_layers=stages, **changes)
         learned = {id(variable) for variable in detector.trainable_variables}
         return {
             each.name for each in leaf_layers(detector.backbone) if any(id(variable) in learned for variable in each.variables)
         }
 
-    thin = {"width": 4, "image_px": (300, 300)}
+    thin = {"stem_channels": 4, "image_size": (300, 300)}
     assert learning("ssd300_vgg16", 5, **thin) - learning("ssd300_vgg16", 4, **thin) == {
         "backbone.features.0",
         "backbone.features.2",
@@ -174,5 +174,5 @@ def test_stages_are_frozen_from_the_first_on() -> None:
     added = {"backbone.extra.0.7.1", "backbone.extra.0.7.3"}
     assert learning("ssd300_vgg16", 1, **thin) == {f"backbone.extra.0.{number}" for number in (1, 3, 5)} | added
     assert learning("ssd300_vgg16", 0, **thin) == added
-    lite = {"image_px": (64, 64)}
+    lite = {"image_size": (64, 64)}
     assert learning("ssdlite320_mobilenet_v3_large", 1, **lite) == {"backbone.features.1.3.0", "backbone.features.1.3.1"}

@@ -74,16 +74,18 @@ def losses(
     return {"class": class_sum / max(1, objects), "box": box_sum / max(1, objects)}
 
 
-def suppressed(boxes: Array, scores: Array, most_iou: float, most_candidates: int, most: int) -> list[tuple[float, int, int]]:
+def suppressed(
+    boxes: Array, scores: Array, nms_iou_threshold: float, pre_nms_top_k: int, most: int
+) -> list[tuple[float, int, int]]:
     """(score, class, anchor) of one image's detections, the best first. A score of 0 is none."""
     found = []
     for number in range(scores.shape[1]):
-        order = np.argsort(-scores[:, number], kind="stable")[:most_candidates]
+        order = np.argsort(-scores[:, number], kind="stable")[:pre_nms_top_k]
         order = order[scores[order, number] > 0]
         overlap = iou(boxes[order], boxes[order])
         stays: list[int] = []
         for place in range(len(order)):
-            if not (overlap[place, stays] > most_iou).any():
+            if not (overlap[place, stays] > nms_iou_threshold).any():
                 stays.append(place)
         found += [(float(scores[order[place], number]), number, int(order[place])) for place in stays]
     return sorted(found, reverse=True)[:most]

@@ -11,17 +11,17 @@ from keras import ops
 from tests.detectors import ssd_reference as reference
 from tests.detectors.gradients import compiled
 from tests.detectors.layers.random_boxes import array
-from unstall.detectors import build
+from unstall.detectors import create_model
 from unstall.detectors.detector import Targets, divide_terms
 from unstall.detectors.ssd import Scaled
 
 PX = (64, 96)
-SMALL = {"image_px": PX, "width": 4, "convs": (1, 1, 1, 1, 1), "classes": 5}
+SMALL = {"image_size": PX, "stem_channels": 4, "stage_convs": (1, 1, 1, 1, 1), "num_classes": 5}
 TOLERANCE = 2e-4
 
 
 def small(**changes: Any) -> Any:
-    return build("ssd_tiny", **{**SMALL, **changes})
+    return create_model("ssd_tiny", **{**SMALL, **changes})
 
 
 def drawn(anchors: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
@@ -37,7 +37,7 @@ def drawn(anchors: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.nda
 
 
 def in_levels(detector: Any, values: np.ndarray) -> list[np.ndarray]:
-    per_cell = [2 + 2 * len(ratios) for ratios in detector.settings.ratios]
+    per_cell = [2 + 2 * len(ratios) for ratios in detector.settings.aspect_ratios]
     counts = [rows * columns * count for (rows, columns), count in zip(detector.grids, per_cell, strict=True)]
     return np.split(values, np.cumsum(counts)[:-1], axis=1)
 
@@ -46,15 +46,15 @@ def in_levels(detector: Any, values: np.ndarray) -> list[np.ndarray]:
 
 
 def test_losses_are_those_of_the_reference() -> None:
-    for changes in ({}, {"negatives_per_object": 1.5}, {"foreground_iou": 0.3, "negatives_per_object": 100.0}):
+    for changes in ({}, {"neg_pos_ratio": 1.5}, {"fg_iou_threshold": 0.3, "neg_pos_ratio": 100.0}):
         detector = small(**changes)
         settings = detector.settings
-        logits, codes, targets = drawn(len(detector.anchors), settings.classes)
+        logits, codes, targets = drawn(len(detector.anchors), settings.num_classes)
         raw = {"classes": in_levels(detector, logits), "boxes": in_levels(detector, codes)}
         losses_of = compiled(lambda raw, wanted, own=detector: divide_terms(own.terms_of(raw, wanted)))
         ours = {name: float(array(loss)) for name, loss in losses_of(raw, Targets(**targets)).items()}
         theirs = reference.losses(
-            logits, codes, detector.anchors.astype(np.float64), targets, settings.foreground_iou, settings.negatives_per_object
+            logits, codes, detector.anchors.astype(np.float64), targets, settings.fg_iou_threshold, settings.neg_pos_ratio
         )
         for name, loss in theirs.items():
             assert loss > 0
@@ -63,7 +63,7 @@ def test_losses_are_those_of_the_reference() -> None:
 
 def test_a_batch_without_a_box_has_no_loss() -> None:
     detector = small()
-    logits, codes, targets = drawn(len(detector.anchors), detector.settings.classes)
+    logits, codes, targets = drawn(len(detector.anchors), detector.settings.num_classes)
     targets["mask"][:] = False
     raw = {"classes": in_levels(detector, logits), "boxes": in_levels(detector, codes)}
     assert {name: float(array(loss)) for name, loss in divide_terms(detector.terms_of(raw, Targets(**targets))).items()} == {
@@ -114,8 +114,8 @@ def value_and_gradient(function: Any, x: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def test_detections_are_those_of_the_reference() -> None:
-    detector = small(least_score=0.05, most_detections=40)
-    logits, codes, _ = drawn(len(detector.anchors), detector.settings.classes)
+    detector = small(score_threshold=0.05, max_detections=40)
+    logits, codes, _ = drawn(len(detector.anchors), detector.settings.num_classes)
     raw = {"classes": in_levels(detector, logits), "boxes": in_levels(detector, codes)}
     sizes = np.array([PX, (50, 96), (64, 70)], np.int32)
     boxes, scores, classes = (array(each) for each in compiled(lambda *given: tuple(detector.detections_of(*given)))(raw, sizes))
@@ -136,7 +136,7 @@ def test_detections_are_those_of_the_reference() -> None:
 
 def test_a_box_of_an_object_is_found_again() -> None:
     """What the losses ask for is what detecting reads: outputs that say the targets give the targets."""
-    detector = small(classes=3, foreground_iou=0.4)
+    detector = small(num_classes=3, fg_iou_threshold=0.4)
     _, _, targets = drawn(1, 3)
     boxes, classes = targets["boxes"][0][:5].astype(np.float64), targets["classes"][0][:5]
     anchors = detector.anchors.astype(np.float64)

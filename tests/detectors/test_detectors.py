@@ -11,7 +11,7 @@ import pytest
 
 from unstall.base.errors import InvalidInputError
 from unstall.config.detectors import families, family_of, variants
-from unstall.detectors import pages
+from unstall.detectors import catalog
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,29 +37,29 @@ def test_a_wrong_name_is_refused_with_the_nearest_right_one() -> None:
 
 
 def test_a_page_has_every_setting_with_its_value_and_its_meaning() -> None:
-    page = pages.page("retinanet")
+    page = catalog.page("retinanet")
     assert "| `focal_gamma` | `float` | `2.0` |" in page
-    assert "| `image_px` | `tuple[int, int]` | `(800, 800)` | height, width |" in page
+    assert "| `image_size` | `tuple[int, int]` | `(800, 800)` | height, width |" in page
     assert "* `retinanet_resnet50_fpn`: the settings below." in page
     assert "`box_loss` 'giou'" in page
 
 
 WRONG = {
-    "classes": (0, "3", 2.5),
-    "image_px": ((16, 640), (640,), 640, (640.0, 640.0)),
+    "num_classes": (0, "3", 2.5),
+    "image_size": ((16, 640), (640,), 640, (640.0, 640.0)),
     "focal_alpha": (1.5, "a quarter"),
     "focal_gamma": (-1, float("nan")),
-    "background_iou": (0.6,),  # above the foreground's
+    "bg_iou_threshold": (0.6,),  # above the foreground's
     "box_loss": ("l2",),
-    "anchor_sizes_px": (((32,), (64,)), ((32,), (64,), (128,), (256,), (0,)), ((1, 2), (3,), (4,), (5,), (6,))),
-    "anchor_ratios": ((), (-1.0,)),
-    "trainable_stages": (6, -1),
-    "frozen_norms": ("yes",),
+    "anchor_sizes": (((32,), (64,)), ((32,), (64,), (128,), (256,), (0,)), ((1, 2), (3,), (4,), (5,), (6,))),
+    "aspect_ratios": ((), (-1.0,)),
+    "trainable_backbone_layers": (6, -1),
+    "freeze_batch_norm": ("yes",),
     "precision": ("float64",),
-    "prior": (0, 1),
-    "channels": (100,),  # no multiple of the groups
-    "most_detections": (0,),
-    "blocks": ((3, 4, 6),),
+    "prior_probability": (0, 1),
+    "fpn_channels": (100,),  # no multiple of the groups
+    "max_detections": (0,),
+    "stage_blocks": ((3, 4, 6),),
 }
 PROGRAM = """
 import json, sys
@@ -80,11 +80,11 @@ except InvalidInputError as refused:
     assert "no setting 'focal_gama'. Did you mean 'focal_gamma'?" in str(refused), refused
 else:
     raise AssertionError("a wrong setting was taken")
-taken = settings_of("retinanet_tiny", image_px=[64, 96], anchor_ratios=[1.0])
-assert taken.image_px == (64, 96) and taken.anchor_ratios == (1.0,) and taken.classes == 6
-taken = settings_of("retinanet_tiny", anchor_sizes_px=[8, 16, 32, 64, 128])  # one for each level
-assert taken.anchor_sizes_px == ((8,), (16,), (32,), (64,), (128,))
-assert settings_of("ssd_tiny", ratios=[2.0, 3, [1.5, 2.0]]).ratios == ((2.0,), (3,), (1.5, 2.0))
+taken = settings_of("retinanet_tiny", image_size=[64, 96], aspect_ratios=[1.0])
+assert taken.image_size == (64, 96) and taken.aspect_ratios == (1.0,) and taken.num_classes == 6
+taken = settings_of("retinanet_tiny", anchor_sizes=[8, 16, 32, 64, 128])  # one for each level
+assert taken.anchor_sizes == ((8,), (16,), (32,), (64,), (128,))
+assert settings_of("ssd_tiny", aspect_ratios=[2.0, 3, [1.5, 2.0]]).aspect_ratios == ((2.0,), (3,), (1.5, 2.0))
 """
 
 

@@ -10,8 +10,8 @@ from tests.detectors.conformance import BACKENDS, CHECKS, Measured, Subject
 
 # As many samples as there are anchors and regions: nothing is left to chance, which each backend would decide in its own way.
 CHANGES = {
-    "image_px": [64, 96], "most_per_level": [60, 60], "most_proposals": [60, 30],
-    "anchor_samples": 10**6, "region_samples": 10**6, "least_score": 0.01,
+    "image_size": [64, 96], "rpn_pre_nms_top_n": [60, 60], "rpn_post_nms_top_n": [60, 30],
+    "rpn_batch_size_per_image": 10**6, "box_batch_size_per_image": 10**6, "score_threshold": 0.01,
 }  # fmt: skip
 TINY = Subject("faster_rcnn_tiny", CHANGES)
 

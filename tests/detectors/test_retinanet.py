@@ -8,7 +8,7 @@ import pytest
 
 from tests.detectors.conformance import BACKENDS, CHECKS, Measured, Subject
 
-TINY = Subject("retinanet_tiny", {"image_px": [96, 128], "head_convs": 1})
+TINY = Subject("retinanet_tiny", {"image_size": [96, 128], "num_head_convs": 1})
 
 
 @BACKENDS

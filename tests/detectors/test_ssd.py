@@ -13,7 +13,7 @@ from unstall.data.anchors import default_boxes
 
 # Boxes of all levels must be objects, or the heads of some level would have nothing to learn from. And it is thin: of a million values
 # before a ReLU one is so near to 0 that two backends round it to different sides, and then their gradients differ.
-TINY = Subject("ssd_tiny", {"image_px": [64, 96], "width": 4, "foreground_iou": 0.1})
+TINY = Subject("ssd_tiny", {"image_size": [64, 96], "stem_channels": 4, "fg_iou_threshold": 0.1})
 
 
 @BACKENDS

@@ -55,9 +55,9 @@ def weight(name: str = "model/dense_0/kernel", rms: float | None = 0.1, start: f
     return {"name": name, "shape": shape, "rms": rms, "start": start, "moved": 0.0, "units": 32, "still": 0, **facts}
 
 
-def weights(at: float, step: int, *told: dict[str, Any], rate: float | None = 0.01, window: int = 200) -> WeightsSampled:
+def weights(at: float, step: int, *plain: dict[str, Any], rate: float | None = 0.01, window: int = 200) -> WeightsSampled:
     return WeightsSampled(
-        at=T0 + at, step=step, facts={"learning_rate": rate, "window": window, "optimizer": "", "weights": list(told)}
+        at=T0 + at, step=step, facts={"learning_rate": rate, "window": window, "optimizer": "", "weights": list(plain)}
     )
 
 

@@ -15,9 +15,9 @@ from tests.programs import UNSTALL, write
 def ended(folder: Path, source: str, options: tuple[str, ...] = (), **env: str) -> dict[str, Any]:
     """The story of `train.py` in this folder, once it has ended."""
     write(folder, source, "train.py")
-    told = folder / "story.json"
-    command = [*UNSTALL, "run", "--quiet", *options, "--json", str(told), "--", sys.executable, "train.py"]
+    text = folder / "story.json"
+    command = [*UNSTALL, "run", "--quiet", *options, "--json", str(text), "--", sys.executable, "train.py"]
     home = {"UNSTALL_HOME": str(folder / "runs")}
     subprocess.run(command, cwd=folder, env={**os.environ, **home, **env}, capture_output=True, check=False, timeout=240)
-    story: dict[str, Any] = json.loads(told.read_text())
+    story: dict[str, Any] = json.loads(text.read_text())
     return story

@@ -123,9 +123,9 @@ def test_an_operation_that_timed_out_is_told_in_the_innermost_words_of_the_error
         "RuntimeError: Timed out waiting 1800000ms for recv operation to complete"
     )
     verdict = found(collective_stuck.examine(failed("RuntimeError", message)))
-    told = "RuntimeError: Timed out waiting 1800000ms for recv operation to complete"
-    assert verdict.summary == f"A collective operation waited for other processes until its time was over: {told}"
-    assert verdict.evidence[0].claim == f"the error that ended it: {told}"
+    text = "RuntimeError: Timed out waiting 1800000ms for recv operation to complete"
+    assert verdict.summary == f"A collective operation waited for other processes until its time was over: {text}"
+    assert verdict.evidence[0].claim == f"the error that ended it: {text}"
 
 
 def joining(addresses: list[str], connected: list[str]) -> Verdict:
@@ -147,8 +147,8 @@ def test_only_others_that_are_given_by_numbers_are_said_to_be_unconnected() -> N
 
 
 def test_one_address_of_the_loopback_is_likely_and_counts_are_those_of_the_list() -> None:
-    told = MembershipSeen(at=T0, pid=1, worker=0, of=3, addresses=["10.0.0.1:1", "10.0.0.1:1", "10.0.0.1:1"])
-    assert "3 workers were given one address" in found(address_wrong.examine(journal(started(), told))).summary
+    event = MembershipSeen(at=T0, pid=1, worker=0, of=3, addresses=["10.0.0.1:1", "10.0.0.1:1", "10.0.0.1:1"])
+    assert "3 workers were given one address" in found(address_wrong.examine(journal(started(), event))).summary
     mixed = MembershipSeen(at=T0, pid=1, worker=0, of=2, addresses=["localhost:1", "10.0.0.2:1"])
     joins = main(lib("torch/distributed/distributed_c10d.py", "init_process_group"), py("train.py", "<module>", 20))
     verdict = found(address_wrong.examine(stuck(*three(joins), mixed, phase="", now=130)))
@@ -166,9 +166,9 @@ def test_a_parent_stands_and_a_copy_of_memory_is_told_only_where_the_kernel_show
     asleep = kernel(sleeper(7, call="futex"), at=109, pid=7, main=False)
     for forked, said in ((True, "a copy of the memory of process 1"), (None, "holds multiprocessing's fork")):
         seen = ChildSeen(at=T0 + 111, pid=7, parent_pid=1, forked=forked, command=["python"])
-        told = texts(fork_deadlock.examine(stuck(*three(parent), *three(child, main=False, pid=7), seen, asleep)))
-        assert said in told and "Its parent process stands at train.py:99" in told
-        assert "waits for it" not in told
+        result = texts(fork_deadlock.examine(stuck(*three(parent), *three(child, main=False, pid=7), seen, asleep)))
+        assert said in result and "Its parent process stands at train.py:99" in result
+        assert "waits for it" not in result
 
 
 # --- steps that nobody saw ---

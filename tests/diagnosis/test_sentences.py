@@ -177,10 +177,10 @@ STALLS: dict[str, tuple[Event, ...]] = {
 }
 
 
-def without_steps(told: Journal) -> Journal:
+def without_steps(result: Journal) -> Journal:
     """The same run as it is seen where its loop is not known."""
-    kept = [event for event in told.all() if not isinstance(event, StepsEnded | FitBegan | LoopSeen | EpochEnded)]
-    return Journal([dataclasses.replace(event, step=-1) if hasattr(event, "step") else event for event in kept], now=told.now)
+    kept = [event for event in result.all() if not isinstance(event, StepsEnded | FitBegan | LoopSeen | EpochEnded)]
+    return Journal([dataclasses.replace(event, step=-1) if hasattr(event, "step") else event for event in kept], now=result.now)
 
 
 def stands_still(*events: Event) -> Journal:
@@ -190,8 +190,8 @@ def stands_still(*events: Event) -> Journal:
     return journal(started(), ProgramStarted(at=T0, pid=1), *loaded, stall, *events, *hosts, now=170)
 
 
-def said_of(told: Journal) -> dict[str, Found]:
-    verdicts = {name: CAUSES.module(name).examine(told) for name in CAUSES.names()}
+def said_of(result: Journal) -> dict[str, Found]:
+    verdicts = {name: CAUSES.module(name).examine(result) for name in CAUSES.names()}
     return {name: verdict for name, verdict in verdicts.items() if isinstance(verdict, Found)}
 
 
@@ -209,8 +209,10 @@ def test_recorded_runs_whose_steps_are_not_seen_are_told_without_steps(name: str
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_errors_of_loops_that_are_not_seen_are_told_without_steps(name: str) -> None:
-    told = MESSAGES[name]
-    error = ErrorRaised(at=T0 + 59, fatal=True, frames=[py("train.py", "main", 5)], kind=told["kind"], message=told["message"])
+    result = MESSAGES[name]
+    error = ErrorRaised(
+        at=T0 + 59, fatal=True, frames=[py("train.py", "main", 5)], kind=result["kind"], message=result["message"]
+    )
     check(said_of(journal(started(), ProgramStarted(at=T0, pid=1), error, ProcessEnded(at=T0 + 60, exit_code=1))))
 
 
@@ -223,9 +225,9 @@ def test_stalls_of_loops_that_are_not_seen_are_told_without_steps(cause: str) ->
 
 @pytest.mark.parametrize("name", sorted(path.name for path in RECORDED.iterdir() if path.is_dir()))
 def test_nothing_is_said_to_go_on_in_a_program_that_has_ended(name: str) -> None:
-    told = recorded(name)
-    assert told.last(ProcessEnded) is not None
-    for cause, verdict in said_of(told).items():
+    result = recorded(name)
+    assert result.last(ProcessEnded) is not None
+    for cause, verdict in said_of(result).items():
         words = "\n".join([verdict.summary, *verdict.actions])
         assert "not stuck" not in words and "goes on by itself" not in words, (
             f"{cause} says {words!r} of a program that has ended."

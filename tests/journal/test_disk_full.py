@@ -149,9 +149,9 @@ def test_a_line_that_a_full_disk_took_half_of_spoils_no_other(small_disk: Path) 
     writer._retry_at = 0.0  # it waits a moment before it tries again
     writer.write(StepsEnded(at=2000.0))
     tail = Tail(writer.path)
-    *before, told, last = tail.read()
+    *before, result, last = tail.read()
     assert before == written[: len(before)] and len(before) + len(lost) == 1000 and tail.damaged_lines == 1
-    assert isinstance(told, EventsLost) and told.count == len(lost) and last == StepsEnded(at=2000.0)
+    assert isinstance(result, EventsLost) and result.count == len(lost) and last == StepsEnded(at=2000.0)
 
 
 def test_a_program_that_hangs_beside_a_full_disk_is_judged_from_outside(small_disk: Path, tmp_path: Path) -> None:

@@ -16,10 +16,10 @@ def tf_config(job: str, index: int, cluster: dict[str, list[str]] | None = None)
 
 
 def test_of_unstalls_own_trainer() -> None:
-    told = read_rank(
+    event = read_rank(
         {"UNSTALL_WORKER": "1", "UNSTALL_WORKERS": "4", "UNSTALL_COORDINATOR": "h:5", "RANK": "0", "WORLD_SIZE": "9"}
     )
-    assert told == RankInfo("UNSTALL_WORKER", 1, 4, "h:5")
+    assert event == RankInfo("UNSTALL_WORKER", 1, 4, "h:5")
 
 
 def test_of_jax_torchrun_and_mpi() -> None:

@@ -34,7 +34,7 @@ def test_a_damaged_line_is_counted_and_the_rest_is_read(tmp_path: Path) -> None:
 
 
 def test_a_long_file_may_be_followed_from_near_its_end(tmp_path: Path) -> None:
-    path = tmp_path / "events-inside-1.jsonl"
+    path = tmp_path / "events-probe-1.jsonl"
     lines = [encode(StepsEnded(at=float(number), last=number)) for number in range(1000)]
     path.write_bytes(b"".join(lines))
     tail = Tail(path)
@@ -53,7 +53,7 @@ def test_events_of_other_versions_are_read_as_far_as_they_are_known() -> None:
 
 
 def test_the_journals_of_all_processes_are_read_in_order_of_time(tmp_path: Path) -> None:
-    (tmp_path / "events-inside-1.jsonl").write_bytes(encode(StepsEnded(at=1.0)) + encode(StepsEnded(at=3.0)))
+    (tmp_path / "events-probe-1.jsonl").write_bytes(encode(StepsEnded(at=1.0)) + encode(StepsEnded(at=3.0)))
     (tmp_path / "events-watcher-2.jsonl").write_bytes(encode(HostSampled(at=2.0)))
     assert [event.at for event in read_folder(tmp_path).all()] == [1.0, 2.0, 3.0]
 
@@ -61,7 +61,7 @@ def test_the_journals_of_all_processes_are_read_in_order_of_time(tmp_path: Path)
 def test_a_large_folder_is_streamed_in_order_of_time_piece_by_piece(tmp_path: Path) -> None:
     long = "x" * (PIECE_BYTES // 3)  # lines that lie across the pieces
     inside = [WarningShown(at=float(at), message=long) for at in range(0, 20, 2)]
-    (tmp_path / "events-inside-1.jsonl").write_bytes(b"".join(map(encode, inside)) + b'{"event": "torn')
+    (tmp_path / "events-probe-1.jsonl").write_bytes(b"".join(map(encode, inside)) + b'{"event": "torn')
     (tmp_path / "events-watcher-2.jsonl").write_bytes(b"".join(encode(HostSampled(at=float(at))) for at in range(1, 20, 2)))
     streamed = list(stream_folder(tmp_path))
     assert [event.at for event in streamed] == [float(at) for at in range(20)]
@@ -71,7 +71,7 @@ def test_a_large_folder_is_streamed_in_order_of_time_piece_by_piece(tmp_path: Pa
 def test_a_file_that_appears_later_is_followed_too(tmp_path: Path) -> None:
     tail = FolderTail(tmp_path)
     assert tail.read() == []
-    (tmp_path / "events-inside-1.jsonl").write_bytes(encode(StepsEnded(at=1.0)))
+    (tmp_path / "events-probe-1.jsonl").write_bytes(encode(StepsEnded(at=1.0)))
     assert len(tail.read()) == 1
 
 
@@ -124,21 +124,21 @@ def test_lines_that_cannot_be_read_are_counted_by_file(tmp_path: Path) -> None:
         encode(StepsEnded(at=1.0)),
         b'\x00\x01\n[1]\n{"at":1}\n{"event":"StepsEnded","at":"x"}\n{"event":"StepsEnded","at":1e99}\n',
     )
-    (tmp_path / "events-inside-1.jsonl").write_bytes(good + odd + good + good[:-10])
+    (tmp_path / "events-probe-1.jsonl").write_bytes(good + odd + good + good[:-10])
     (tmp_path / "events-watcher-2.jsonl").write_bytes(odd)
-    assert unread(tmp_path) == [("events-inside-1.jsonl", 5, False, ""), ("events-watcher-2.jsonl", 5, True, "")]
+    assert unread(tmp_path) == [("events-probe-1.jsonl", 5, False, ""), ("events-watcher-2.jsonl", 5, True, "")]
     assert read_folder(tmp_path).count == 2
 
 
 def test_what_is_no_line_at_all_is_damage_and_half_a_line_is_none(tmp_path: Path) -> None:
     """After a power cut a file may be as long as it was, and hold zeros."""
-    (tmp_path / "events-inside-1.jsonl").write_bytes(bytes(4096))
+    (tmp_path / "events-probe-1.jsonl").write_bytes(bytes(4096))
     (tmp_path / "events-watcher-2.jsonl").write_bytes(encode(StepsEnded(at=1.0))[:-1])
-    assert unread(tmp_path) == [("events-inside-1.jsonl", 1, True, "")]
+    assert unread(tmp_path) == [("events-probe-1.jsonl", 1, True, "")]
 
 
 def test_events_of_a_newer_version_are_no_damage(tmp_path: Path) -> None:
-    (tmp_path / "events-inside-1.jsonl").write_bytes(b'{"event":"SomethingNew","at":1.0}\n')
+    (tmp_path / "events-probe-1.jsonl").write_bytes(b'{"event":"SomethingNew","at":1.0}\n')
     assert unread(tmp_path) == []
 
 
@@ -147,12 +147,12 @@ def test_a_journal_that_is_gone_beside_its_pulse_or_cannot_be_opened_is_told(tmp
     (tmp_path / "events-watcher-2.jsonl").mkdir()
     assert unread(tmp_path) == [
         ("events-watcher-2.jsonl", 0, True, "Is a directory"),
-        ("events-inside-7.jsonl", 0, True, "it is gone"),
+        ("events-probe-7.jsonl", 0, True, "it is gone"),
     ]
 
 
 def test_only_an_empty_journal_of_a_moment_ago_is_that_of_a_run_which_begins(tmp_path: Path) -> None:
-    path = tmp_path / "events-inside-1.jsonl"
+    path = tmp_path / "events-probe-1.jsonl"
     assert not read_folder(tmp_path).is_beginning
     path.touch()
     assert read_folder(tmp_path).is_beginning

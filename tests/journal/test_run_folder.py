@@ -68,12 +68,12 @@ def test_a_home_that_can_be_none_is_refused_and_a_program_has_its_run_all_the_sa
 
 
 @pytest.mark.parametrize(
-    ("count", "told"), [(2, "begins 2 runs: 2026-0, 2026-1."), (6, "begins 6 runs, the latest 5 of them: 2026-1,")]
+    ("count", "text"), [(2, "begins 2 runs: 2026-0, 2026-1."), (6, "begins 6 runs, the latest 5 of them: 2026-1,")]
 )
-def test_a_name_that_several_runs_begin_with_says_how_many_of_them_are_named(count: int, told: str, own_home: Path) -> None:
+def test_a_name_that_several_runs_begin_with_says_how_many_of_them_are_named(count: int, text: str, own_home: Path) -> None:
     for number in range(count):
         (own_home / f"2026-{number}").mkdir(parents=True)
-    with pytest.raises(RunNotFoundError, match=told):
+    with pytest.raises(RunNotFoundError, match=text):
         run_lookup.find("2026")
 
 

@@ -66,10 +66,10 @@ def test_a_full_disk_raises_nothing_and_the_loss_is_told_when_there_is_room_agai
     writer.path = tmp_path / "room"  # a closed file is opened again by its path
     monkeypatch.setattr(writer, "_retry_at", 0.0)
     writer.write(StepsEnded(at=3.0))
-    told, event = Tail(tmp_path / "room").read()
-    assert isinstance(told, EventsLost)
-    assert told.count == 2
-    assert "No space left" in told.why
+    result, event = Tail(tmp_path / "room").read()
+    assert isinstance(result, EventsLost)
+    assert result.count == 2
+    assert "No space left" in result.why
     assert event == StepsEnded(at=3.0)
 
 

@@ -36,10 +36,10 @@ def test_a_card_gets_a_large_model_and_cores_a_small_one(data: DataSet, tmp_path
 
 
 def test_the_image_size_is_the_data_s_own_in_whole_strides_and_larger_for_small_objects(data: DataSet) -> None:
-    height, width = suggest(data, "here", has_card=True).values["detector"]["image_px"]
+    height, width = suggest(data, "here", has_card=True).values["detector"]["image_size"]
     assert (height, width) == (352, 640)
     small = suggest(scaled(data, 0.1), "here", has_card=True)
-    assert small.values["detector"]["image_px"][1] == 1024
+    assert small.values["detector"]["image_size"][1] == 1024
     assert "pixels wide" in small.why["detector"]
 
 

@@ -89,6 +89,6 @@ def test_nowhere_to_write_to(quiet: str, tmp_path: Path) -> None:
     away = f"os.chroot({str(empty)!r}); os.chdir('/'); os.setuid(65534)"
     program = write(tmp_path, GUARDED.format(before=away, quiet=quiet))
     shown = run_bare(program)
-    told = [line for line in shown.err.splitlines() if line != b"goes on"]
-    assert (shown.code, shown.out, len(told)) == (5, b"", 0 if quiet else 2)
-    assert all(line.startswith(b"unstall: this program is not watched: FileNotFoundError: ") for line in told)
+    rows = [line for line in shown.err.splitlines() if line != b"goes on"]
+    assert (shown.code, shown.out, len(rows)) == (5, b"", 0 if quiet else 2)
+    assert all(line.startswith(b"unstall: this program is not watched: FileNotFoundError: ") for line in rows)

@@ -125,7 +125,7 @@ def test_a_run_folder_that_turns_out_full(tmp_path: Path) -> None:
     run.mkdir()
     program = tmp_path / "program.py"
     program.write_text(
-        f"import os; os.symlink('/dev/full', {str(run)!r} + f'/events-inside-{{os.getpid()}}.jsonl')\n" + TRAINING.read_text()
+        f"import os; os.symlink('/dev/full', {str(run)!r} + f'/events-probe-{{os.getpid()}}.jsonl')\n" + TRAINING.read_text()
     )
     start = Path(__file__).parents[2] / "src" / "unstall" / "probe" / "start"
     seen = see([sys.executable, str(program), "tensorflow", "fit"], {"PYTHONPATH": str(start), "UNSTALL_RUN": str(run)})
@@ -169,7 +169,7 @@ def test_a_crash_in_every_single_probe_is_journalled_and_harms_nothing(
     """All probes but the installing ones crash, each time they are called."""
     env = with_crash(tmp_path, "not name.startswith('hook ') and name not in ('imports', 'errors')", endless=len(apis) > 1)
     assert see([sys.executable, str(TRAINING), backend, *apis], env) == alone(backend, *apis)
-    journal = "".join(path.read_text() for path in tmp_path.glob("events-inside-*.jsonl"))
+    journal = "".join(path.read_text() for path in tmp_path.glob("events-probe-*.jsonl"))
     assert journal.count("injected into") >= 3
 
 

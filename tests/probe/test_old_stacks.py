@@ -54,15 +54,15 @@ def batches(begin=lambda number: None):
 
 def watched(python: str, source: str, folder: Path, home: Path, *options: str) -> tuple[dict[str, Any], Journal]:
     program = write(folder, PREAMBLE + textwrap.dedent(source))
-    told = folder / "told.json"
-    command = [*UNSTALL, "run", "--quiet", *options, "--json", str(told), "--", python, str(program)]
+    text = folder / "told.json"
+    command = [*UNSTALL, "run", "--quiet", *options, "--json", str(text), "--", python, str(program)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
-    assert told.exists(), done.stderr
+    assert text.exists(), done.stderr
     (run,) = home.iterdir()
     journal = read_folder(run)
     failures = [event for event in journal.of(ProbeFailed) if event.probe != "pipeline measure"]
     assert not failures, failures
-    return json.loads(told.read_text()), journal
+    return json.loads(text.read_text()), journal
 
 
 @each_stack
@@ -114,3 +114,34 @@ def _keras(python: str) -> tuple[int, ...]:
     show = "try:\n import keras\nexcept ImportError:\n from tensorflow import keras\nprint(keras.__version__)"
     version = subprocess.run([python, "-c", show], capture_output=True, text=True, check=True).stdout.split()[-1]
     return tuple(int(part) for part in version.split("-")[0].split(".")[:2])
+
+
+@each_stack
+def test_a_function_that_is_traced_in_every_step_is_named_with_what_changes(python: str, tmp_path: Path, own_home: Path) -> None:
+    story, journal = watched(
+        python,
+        """
+        import time, tensorflow as tf
+        if tf.__version__ < "2":
+            raise SystemExit
+        weight = tf.Variable(1.0)
+
+        @tf.function
+        def step(values, scale):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((values * weight - 1.0) ** 2) + 0.0 * scale
+            weight.assign_sub(0.01 * tape.gradient(loss, weight))
+            return loss
+
+        for number in range(600):
+            step(tf.constant(x[:32]), float(number))  # RETRACED
+            time.sleep(0.002)
+        """,
+        tmp_path,
+        own_home,
+    )
+    if not journal.of(FitBegan):
+        pytest.skip("TensorFlow 1 has no tf.function")
+    assert [verdict["cause"] for verdict in story["verdicts"]] == ["function_retracing"]
+    assert any("value of `scale`" in evidence["claim"] for evidence in story["verdicts"][0]["evidence"])
+    assert not any("function traces" in row["signals"] for row in story["not_seen"])

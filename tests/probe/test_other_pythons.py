@@ -26,15 +26,15 @@ each_too_old = pytest.mark.parametrize("python", [path for version, path in ALL.
 
 def watched(python: str, program: Path) -> tuple[dict[str, Any], subprocess.CompletedProcess[str]]:
     """(the story, how the program ended)."""
-    told = program.parent / "told.json"
+    text = program.parent / "told.json"
     done = subprocess.run(
-        [*UNSTALL, "run", "--json", str(told), "--", python, str(program)],
+        [*UNSTALL, "run", "--json", str(text), "--", python, str(program)],
         capture_output=True,
         text=True,
         check=False,
         timeout=240,
     )
-    return json.loads(told.read_text()), done
+    return json.loads(text.read_text()), done
 
 
 @each_python
@@ -56,8 +56,8 @@ def test_the_error_that_ends_a_program(python: str, tmp_path: Path, own_home: Pa
     story, done = watched(python, program)
     assert (done.returncode, done.stdout) == (1, "hello\n")
     assert "ValueError: of the program\n" in done.stderr and "probe/" not in done.stderr
-    told = [story["failure"][field] for field in ("kind", "message", "where")]
-    assert told == ["ValueError", "of the program", f"{program}:2"]
+    rows = [story["failure"][field] for field in ("kind", "message", "where")]
+    assert rows == ["ValueError", "of the program", f"{program}:2"]
     (run,) = own_home.iterdir()
     journal = read_folder(run)
     assert (len(journal.of(ProgramStarted)), len(journal.of(ErrorRaised)), len(journal.of(ProgramEnded))) == (1, 1, 1)
@@ -93,7 +93,7 @@ def test_a_worker_of_multiprocessing_is_no_program(python: str, tmp_path: Path, 
     """
     _, done = watched(python, write(tmp_path, textwrap.dedent(source)))
     assert done.returncode == 0, done.stderr
-    assert not list(own_home.glob("*/events-inside-*.jsonl"))
+    assert not list(own_home.glob("*/events-probe-*.jsonl"))
 
 
 @each_too_old
@@ -103,8 +103,8 @@ def test_where_the_probe_cannot_run_it_is_told_with_the_error_that_ended_the_pro
     story, done = watched(python, program)
     assert (done.returncode, done.stdout) == (alone.returncode, alone.stdout)
     assert done.stderr.startswith(alone.stderr)
-    told = [story["failure"][field] for field in ("kind", "message", "where")]
-    assert told == ["ValueError", "of the program", f"{program}:2"]
+    rows = [story["failure"][field] for field in ("kind", "message", "where")]
+    assert rows == ["ValueError", "of the program", f"{program}:2"]
     assert any(" is too old. Expected Python 3.7 or later" in row["missing"] for row in story["unknown"])
 
 

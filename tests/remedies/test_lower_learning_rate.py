@@ -27,11 +27,11 @@ def test_where_no_checkpoint_is_old_enough_the_oldest_is_tried(checkpoints: tupl
     assert planned.from_step == taken
 
 
-def losses(*told: float | None) -> list[StepsEnded]:
+def losses(*result: float | None) -> list[StepsEnded]:
     """Ten steps each."""
     return [
         StepsEnded(at=T0 + index, first=10 * index, last=10 * index + 9, loss=loss, loss_is_finite=loss is not None)
-        for index, loss in enumerate(told)
+        for index, loss in enumerate(result)
     ]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.programs import as_anybody
 from unstall.report import json as json_report
-from unstall.report.atomic_write import write_text
+from unstall.report.json import write_text
 
 
 def test_a_reader_never_sees_a_part(tmp_path: Path) -> None:
@@ -37,9 +37,7 @@ def test_a_file_in_a_folder_that_allows_no_others_is_written_in_place(tmp_path: 
     target = tmp_path / "story.json"
     target.write_text("a long text from before")
     tmp_path.chmod(0o500)
-    code = (
-        f"from pathlib import Path; from unstall.report.atomic_write import write_text; write_text(Path({str(target)!r}), 'new')"
-    )
+    code = f"from pathlib import Path; from unstall.report.json import write_text; write_text(Path({str(target)!r}), 'new')"
     try:
         subprocess.run(as_anybody(sys.executable, "-c", code), check=True, timeout=240)
     finally:

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from unstall.sensors import children
+from unstall.sensors import threads
 
 
 def test_a_forked_child_goes_on_from_our_memory() -> None:
@@ -18,7 +18,7 @@ def test_a_forked_child_goes_on_from_our_memory() -> None:
         signal.pause()
         os._exit(0)
     try:
-        seen = children.look(pid)
+        seen = threads.look(pid)
         assert seen is not None
         assert seen.parent_pid == os.getpid()
         if seen.forked is None:
@@ -34,11 +34,11 @@ def test_a_program_started_anew_does_not() -> None:
     process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         assert process.stdout is not None and process.stdout.readline()  # before that the kernel may not know its command yet
-        seen = children.look(process.pid)
+        seen = threads.look(process.pid)
         assert seen is not None
         assert seen.forked in (False, None)
         assert seen.command[1:] == ["-c", program]
     finally:
         process.kill()
         process.communicate()
-    assert children.sample([process.pid]) == []
+    assert threads.sample_children([process.pid]) == []

@@ -50,6 +50,6 @@ def test_addresses_are_those_that_others_reach() -> None:
 
 
 def test_membership_is_told_only_of_several() -> None:
-    told = cluster.rank_seen(7, {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "h", "MASTER_PORT": "1"})
-    assert told is not None and (told.pid, told.worker, told.of, told.coordinator) == (7, 1, 2, "h:1")
+    event = cluster.rank_seen(7, {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "h", "MASTER_PORT": "1"})
+    assert event is not None and (event.pid, event.worker, event.of, event.coordinator) == (7, 1, 2, "h:1")
     assert cluster.rank_seen(7, {"RANK": "0", "WORLD_SIZE": "1"}) is None

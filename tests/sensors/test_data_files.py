@@ -41,13 +41,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_sizes_of_images_are_a_distribution_and_the_largest_are_named(folder: Path) -> None:
-    told = measure([str(folder)])
-    assert (told["files"], told["examples"]) == (11, 11)
-    assert told["image_px"]["sizes"] == {"5000×4000": 1, "640×480": 10}
-    assert told["image_px"]["longer_side"] == {"≤1024": 10, "≤8192": 1}
-    assert told["image_px"]["width"]["p50"] == 640 and told["image_px"]["width"]["max"] == 5000
-    assert told["largest"][0] == {"name": "big.png", "width": 5000, "height": 4000}
-    assert told["is_whole"] is True
+    result = measure([str(folder)])
+    assert (result["files"], result["examples"]) == (11, 11)
+    assert result["image_px"]["sizes"] == {"5000×4000": 1, "640×480": 10}
+    assert result["image_px"]["longer_side"] == {"≤1024": 10, "≤8192": 1}
+    assert result["image_px"]["width"]["p50"] == 640 and result["image_px"]["width"]["max"] == 5000
+    assert result["largest"][0] == {"name": "big.png", "width": 5000, "height": 4000}
+    assert result["is_whole"] is True
 
 
 def test_files_folders_and_patterns_are_all_the_same_data(folder: Path) -> None:
@@ -77,8 +77,8 @@ def test_boxes_are_counted_in_annotations_of_each_kind(kind: str, folder: Path) 
         (folder / "1.txt").write_text("0 0.5 0.5 0.1 0.1\n1 .5 .5 1e-3 0.1\n0 0 0 0 0\n")
         (folder / "2.txt").write_text("0 0.5 0.5 0.1 0.1")
         (folder / "names.txt").write_text("cat\ndog\n")
-    told = measure([str(folder)])["boxes_per_image"]
-    assert (told["total"], told["max"]) == (4, 3)
+    text = measure([str(folder)])["boxes_per_image"]
+    assert (text["total"], text["max"]) == (4, 3)
 
 
 def test_annotations_beside_the_images_belong_to_them_and_other_texts_do_not(tmp_path: Path) -> None:
@@ -86,8 +86,8 @@ def test_annotations_beside_the_images_belong_to_them_and_other_texts_do_not(tmp
     (tmp_path / "labels").mkdir()
     for name in ("labels/1.txt", "labels/of_another.txt", "images/notes.txt"):
         (tmp_path / name).write_text("0 0.5 0.5 0.1 0.1")
-    told = measure([f"{tmp_path}/images/*.png"])
-    assert told["kinds"]["txt"]["files"] == 1 and told["boxes_per_image"]["total"] == 1
+    result = measure([f"{tmp_path}/images/*.png"])
+    assert result["kinds"]["txt"]["files"] == 1 and result["boxes_per_image"]["total"] == 1
 
 
 def test_a_label_that_is_other_is_seen_though_no_size_has_changed(folder: Path) -> None:
@@ -110,17 +110,17 @@ def test_arrays_that_hold_other_numbers_are_seen_though_no_size_has_changed(tmp_
 
 def test_records_are_counted_and_looked_into(tmp_path: Path) -> None:
     records(tmp_path / "train.tfrecord-00000-of-00001", [example(2, 300, 200), example(0, 300, 200), example(5, 4096, 2000)])
-    told = measure([str(tmp_path)])
-    assert told["examples"] == 3
-    assert told["image_px"]["sizes"] == {"300×200": 2, "4096×2000": 1}
-    assert (told["boxes_per_image"]["total"], told["boxes_per_image"]["max"], told["boxes_per_image"]["none"]) == (7, 5, 1)
+    result = measure([str(tmp_path)])
+    assert result["examples"] == 3
+    assert result["image_px"]["sizes"] == {"300×200": 2, "4096×2000": 1}
+    assert (result["boxes_per_image"]["total"], result["boxes_per_image"]["max"], result["boxes_per_image"]["none"]) == (7, 5, 1)
 
 
 @pytest.mark.parametrize("content", [b"", b"\x1f\x8b\x08" + b"\0" * 40, b"\xff" * 64, struct.pack("<Q", 2**60) + b"\0" * 8])
 def test_a_record_file_that_is_none_is_counted_by_its_bytes_alone(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "x.tfrecord").write_bytes(content)
-    told = measure([str(tmp_path)])
-    assert (told["files"], told["bytes"], told["examples"]) == (1, len(content), None)
+    result = measure([str(tmp_path)])
+    assert (result["files"], result["bytes"], result["examples"]) == (1, len(content), None)
 
 
 def test_of_very_many_images_the_large_ones_are_not_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,9 +130,9 @@ def test_of_very_many_images_the_large_ones_are_not_missed(tmp_path: Path, monke
     for number in range(60):
         image(tmp_path / f"{number:03}.png", 100, 100)
     image(tmp_path / "017b.png", 9000, 9000, b"\0" * 5000)
-    told = measure([str(tmp_path)])
-    assert told["examples"] == 61 and told["image_px"]["looked_at"] < 12
-    assert told["largest"][0]["width"] == 9000
+    result = measure([str(tmp_path)])
+    assert result["examples"] == 61 and result["image_px"]["looked_at"] < 12
+    assert result["largest"][0]["width"] == 9000
 
 
 def test_where_there_is_no_data_there_is_no_fingerprint(tmp_path: Path) -> None:
@@ -141,8 +141,8 @@ def test_where_there_is_no_data_there_is_no_fingerprint(tmp_path: Path) -> None:
 
 
 def test_too_little_time_is_said(folder: Path) -> None:
-    told = measure([str(folder)], max_s=0.0)
-    assert told == {} or told["is_whole"] is False
+    result = measure([str(folder)], max_s=0.0)
+    assert result == {} or result["is_whole"] is False
 
 
 # --- what a program names ---

@@ -57,9 +57,9 @@ def test_a_writer_in_another_process_is_named(tmp_path: Path, mode: str) -> None
     with opened(tmp_path / "runs.db", mode):
         assert found() is None  # open, and nobody has it locked
         with held(tmp_path / "runs.db", "begin immediate") as pid:
-            told = found()
-            assert told is not None and told["path"] == str(tmp_path / "runs.db") and told["writes"]
-            assert told["holder_pid"] == pid and told["holder"][0] == sys.executable
+            result = found()
+            assert result is not None and result["path"] == str(tmp_path / "runs.db") and result["writes"]
+            assert result["holder_pid"] == pid and result["holder"][0] == sys.executable
         assert found() is None
 
 
@@ -69,15 +69,15 @@ def test_a_reader_that_a_writer_must_wait_for_is_named(tmp_path: Path) -> None:
         own.execute("insert into runs values ('second')")
         with pytest.raises(sqlite3.OperationalError, match="locked"):
             own.execute("commit")
-        told = found()
-        assert told is not None and (told["holder_pid"], told["writes"]) == (pid, False)
+        result = found()
+        assert result is not None and (result["holder_pid"], result["writes"]) == (pid, False)
 
 
 def test_a_second_connection_of_the_same_process_is_told_as_that(tmp_path: Path) -> None:
     with opened(tmp_path / "runs.db"), opened(tmp_path / "runs.db") as other:
         other.execute("begin immediate")
-        told = found()
-        assert told is not None and told["holder_pid"] == os.getpid()
+        result = found()
+        assert result is not None and result["holder_pid"] == os.getpid()
 
 
 def test_readers_beside_a_log_keep_nobody_waiting(tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ def test_what_unstall_itself_has_put_into_the_environment_is_not_told() -> None:
 
 
 def test_the_machine_is_told_as_the_process_may_use_it(tmp_path: Path) -> None:
-    told = environment.machine(os.getpid(), str(tmp_path))
-    assert 0 < told["cores"] <= len(os.sched_getaffinity(0))
-    assert told["memory_bytes"] > 2**28 and told["kernel"] and told["hostname"]
-    assert told["limits"].get("open_files") == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    assert told["storage"].get("kind")
+    result = environment.machine(os.getpid(), str(tmp_path))
+    assert 0 < result["cores"] <= len(os.sched_getaffinity(0))
+    assert result["memory_bytes"] > 2**28 and result["kernel"] and result["hostname"]
+    assert result["limits"].get("open_files") == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    assert result["storage"].get("kind")

@@ -121,9 +121,9 @@ def test_nothing_of_a_file_that_is_gone_or_not_python(tmp_path: Path) -> None:
 
 
 def held(program: str, line: int) -> list[tuple[str, int, str]]:
-    told = source_lines.read_line(program, line)
-    assert told is not None
-    return list(zip(told.holds, told.taken_at, told.taken_by, strict=True))
+    result = source_lines.read_line(program, line)
+    assert result is not None
+    return list(zip(result.holds, result.taken_at, result.taken_by, strict=True))
 
 
 def test_the_line_that_took_a_lock_and_how(program: str) -> None:

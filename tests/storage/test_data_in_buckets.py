@@ -51,7 +51,7 @@ def in_bucket(place: Place, folder: Path) -> Path:
     return target
 
 
-def told(data: DataSet) -> list[object]:
+def contents(data: DataSet) -> list[object]:
     each = [(item.name, item.width, item.height, item.boxes.tolist(), item.classes.tolist()) for item in data.examples]
     return [data.classes, data.class_numbers, [str(found) for found in data.findings], sorted(each)]
 
@@ -59,7 +59,7 @@ def told(data: DataSet) -> list[object]:
 @pytest.mark.parametrize("name", ["coco", "voc", "yolo", "tfrecord"])
 def test_every_format_is_recognised_and_read_in_a_bucket(amazon: Place, on_disk: dict[str, Path], name: str) -> None:
     path = in_bucket(amazon, on_disk[name])
-    assert told(formats.read(path)) == told(formats.read(on_disk[name]))
+    assert contents(formats.read(path)) == contents(formats.read(on_disk[name]))
 
 
 def test_batches_from_a_bucket_are_those_from_a_disk(google: Place, on_disk: dict[str, Path]) -> None:

@@ -50,7 +50,7 @@ def trained_elsewhere(place: Place, folder: Path, name: str) -> Path:
     run = RunFolder(folder / name)
     run.path.mkdir(parents=True)
     run.write_settings({"model": "ssd_tiny"})
-    run.journal_path("inside", 7).write_bytes(LINE * 10)
+    run.journal_path("probe", 7).write_bytes(LINE * 10)
     keep(place, run.path)
     return run.path
 
@@ -71,11 +71,11 @@ def test_a_look_brings_what_is_new_and_no_weights(amazon: Place, tmp_path: Path)
     assert is_copy(run) and run.path == mirror.folder / there.name
     assert run.read_settings() == {"model": "ssd_tiny"}
     assert not run.best_weights_path.exists()
-    with (there / "events-inside-7.jsonl").open("ab") as file:
+    with (there / "events-probe-7.jsonl").open("ab") as file:
         file.write(LINE * 5)
     keep(amazon, there)
     mirror.look()
-    assert run.journal_path("inside", 7).read_bytes() == LINE * 15
+    assert run.journal_path("probe", 7).read_bytes() == LINE * 15
     amazon.proxy.seen.clear()
     mirror.look()
     assert [path for method, path in amazon.proxy.seen if "list-type" not in path] == []  # nothing is new: one listing
@@ -89,7 +89,7 @@ def test_a_run_of_this_machine_is_left_as_it_is(amazon: Place, tmp_path: Path, m
     own.write_settings({"model": "changed here a moment ago"})
     mirror_of(f"{amazon.url}/runs").look()
     assert own.read_settings() == {"model": "changed here a moment ago"}
-    assert not own.journal_path("inside", 7).exists() and run_lookup.find("2026-01-01-first") == own
+    assert not own.journal_path("probe", 7).exists() and run_lookup.find("2026-01-01-first") == own
 
 
 def test_a_journal_that_was_written_otherwise_is_brought_whole(amazon: Place, tmp_path: Path) -> None:
@@ -97,9 +97,9 @@ def test_a_journal_that_was_written_otherwise_is_brought_whole(amazon: Place, tm
     there = trained_elsewhere(amazon, tmp_path / "there", "2026-01-01-first")
     mirror = mirror_of(f"{amazon.url}/runs")
     (run,) = mirror.look()
-    run.journal_path("inside", 7).write_bytes(LINE.replace(b"1.0", b"9.0") * 9)
+    run.journal_path("probe", 7).write_bytes(LINE.replace(b"1.0", b"9.0") * 9)
     mirror.look()
-    assert run.journal_path("inside", 7).read_bytes() == (there / "events-inside-7.jsonl").read_bytes()
+    assert run.journal_path("probe", 7).read_bytes() == (there / "events-probe-7.jsonl").read_bytes()
 
 
 def test_the_copy_of_a_run_that_is_gone_goes(amazon: Place, tmp_path: Path) -> None:
@@ -186,20 +186,20 @@ def test_workers_that_keep_their_runs_in_a_bucket_are_followed_there(
         keep(amazon, run.path)
     amazon.proxy.fault(kind="status", status=503)
     said: list[str] = []
-    told: list[Blockage] = []
+    rows: list[Blockage] = []
 
     def say(text: str) -> None:
         said.append(text)
         amazon.proxy.heal()
 
-    def tell(workers_told: RunGroup, holding: Blockage) -> None:
-        told.append(holding)
+    def tell(workers: RunGroup, holding: Blockage) -> None:
+        rows.append(holding)
         for run in runs:
             write(run.journal_path("watcher", 2), ProcessEnded(at=T0 + 200, exit_code=1))
             keep(amazon, run.path)
 
     follow_bucket(f"{amazon.url}/runs", tell, lambda follower: None, say)
-    assert [(holder.snapshot.worker, holder.kind) for holder in told[0].holders] == [(2, "elsewhere")]
+    assert [(holder.snapshot.worker, holder.kind) for holder in rows[0].holders] == [(2, "elsewhere")]
     assert "HTTP 503" in said[0] and said[1:] == [f"{amazon.url}/runs is there again."]
 
 

@@ -164,7 +164,7 @@ def test_a_journal_is_kept_in_whole_lines_and_comes_back(amazon: Place, tmp_path
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()
     there.mkdir()
-    journal = here / "events-inside-7.jsonl"
+    journal = here / "events-probe-7.jsonl"
     line = b'{"event": "StepsEnded", "at": 1.0}\n'
     kept = JournalUploader(here, target_of(amazon))
     journal.write_bytes(line * 10 + line[:5])
@@ -247,7 +247,7 @@ def test_an_outage_costs_the_copy_and_never_the_run(amazon: Place, tmp_path: Pat
     amazon.proxy.fault(kind="status", status=503)
     run = tmp_path / "run"
     run.mkdir()
-    (run / "events-inside-7.jsonl").write_bytes(b'{"event": "StepsEnded"}\n')
+    (run / "events-probe-7.jsonl").write_bytes(b'{"event": "StepsEnded"}\n')
     command = [sys.executable, "-m", "unstall.storage.uploader", str(run), str(target_of(amazon))]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdin is not None and process.stderr is not None
@@ -257,7 +257,7 @@ def test_an_outage_costs_the_copy_and_never_the_run(amazon: Place, tmp_path: Pat
         assert "cannot be kept" in line  # the other part of the run
     process.stdin.close()
     assert process.wait(240) == 0
-    assert [size for _, size in segments(target_of(amazon) / "journal" / "events-inside-7.jsonl")] == [24]
+    assert [size for _, size in segments(target_of(amazon) / "journal" / "events-probe-7.jsonl")] == [24]
 
 
 def test_a_training_whose_copy_is_not_whole_does_not_end_as_if_it_were(
@@ -326,14 +326,14 @@ def test_journals_of_all_workers_come_back_and_nothing_else_of_theirs(google: Pl
     own = here / "workers" / "1"
     own.mkdir(parents=True)
     there.mkdir()
-    (here / "events-inside-7.jsonl").write_text("of the first\n")
-    (own / "events-inside-8.jsonl").write_text("of the second\n")
+    (here / "events-probe-7.jsonl").write_text("of the first\n")
+    (own / "events-probe-8.jsonl").write_text("of the second\n")
     (own / "story.json").write_text("{}")
     JournalUploader(here, target_of(google)).keep()
     FileUploader(here, target_of(google)).keep(large=False)
     fetch_journals(target_of(google), there)
-    assert (there / "workers" / "1" / "events-inside-8.jsonl").read_text() == "of the second\n"
-    assert (there / "events-inside-7.jsonl").read_text() == "of the first\n"
+    assert (there / "workers" / "1" / "events-probe-8.jsonl").read_text() == "of the second\n"
+    assert (there / "events-probe-7.jsonl").read_text() == "of the first\n"
     assert not (target_of(google) / "workers" / "1" / "story.json").exists()
 
 
@@ -347,6 +347,6 @@ def test_two_machines_begin_the_same_run_each_in_its_place(google: Place) -> Non
 
 def test_a_training_is_not_begun_where_other_things_lie(google: Place) -> None:
     """A run that was watched, say: two runs in one place would be read as one."""
-    google.path("runs/first/journal/events-inside-7.jsonl/000000000000000").write_bytes(b"{}\n")
+    google.path("runs/first/journal/events-probe-7.jsonl/000000000000000").write_bytes(b"{}\n")
     with pytest.raises(InvalidInputError, match="--out: expected a folder that is empty or not there yet"):
         begin(Settings(), None, f"{google.url}/runs/first", {})

@@ -19,7 +19,7 @@ DAMAGED = WeightsSampled(at=T0 + 40, facts={"weights": [{"name": "a/b", "shape":
 
 def watched(folder: Path, *events: Event) -> Watch:
     """A watch of a run in which all this was written."""
-    (folder / "events-inside-1.jsonl").write_bytes(b"".join(map(encode, events)))
+    (folder / "events-probe-1.jsonl").write_bytes(b"".join(map(encode, events)))
     watch = Watch(RunFolder(folder), os.getpid(), JournalWriter(folder / "events-watcher-2.jsonl"))
     watch.read()
     return watch

@@ -65,17 +65,17 @@ def test_no_secret_of_a_program_is_written_or_printed(tmp_path: Path) -> None:
     assert done.returncode == 1
     for secret in HELD:
         assert secret in PROGRAM + str(environment) + str(command)  # the program has it
-    told, printed = everything_in(home), done.stderr.rpartition("─ unstall ─")[2]
-    assert "cannot reach https://somebody:•••@hub.example" in told.replace("\\u2022", "•")
+    result, printed = everything_in(home), done.stderr.rpartition("─ unstall ─")[2]
+    assert "cannot reach https://somebody:•••@hub.example" in result.replace("\\u2022", "•")
     assert "login failed: api_key='•••'" in printed
     for kind in ("WarningShown", "ErrorRaised", "ChildSeen", "SourceRead"):
-        assert f'"event":"{kind}"' in told  # the places were really met
+        assert f'"event":"{kind}"' in result  # the places were really met
     report = subprocess.run(
         [*UNSTALL, "report", "last", "--out", "page.html"], env=environment, cwd=tmp_path, umask=0, check=True
     )
     assert report.returncode == 0
     written = {
-        "the run folder": told,
+        "the run folder": result,
         "the terminal": printed,
         "--json": target.read_text(),
         "--out": (tmp_path / "page.html").read_text(),

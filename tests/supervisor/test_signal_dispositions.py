@@ -73,8 +73,8 @@ def test_how_the_program_ended_is_known_where_the_end_of_children_is_ignored(pro
 
 def test_a_program_that_is_not_there_is_told_also_where_the_end_of_children_is_ignored(tmp_path: Path) -> None:
     command = [*WATCHED, "/no/such/program"]
-    told = seen([*ignoring(tmp_path, signal.SIGCHLD), *command])
-    assert told == seen(command) and "No such file or directory" in told[2]
+    result = seen([*ignoring(tmp_path, signal.SIGCHLD), *command])
+    assert result == seen(command) and "No such file or directory" in result[2]
 
 
 def test_a_program_whose_reader_has_gone_ends_as_alone() -> None:

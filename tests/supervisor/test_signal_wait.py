@@ -11,7 +11,7 @@ import time
 
 WAITS = textwrap.dedent("""
     import signal, sys, threading, time
-    from unstall.supervisor.signal_wait import hold_back, wait_for_signal
+    from unstall.supervisor.signals import hold_back, wait_for_signal
 
     if "with a thread" in sys.argv:
         threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
@@ -68,7 +68,7 @@ def test_what_is_ignored_stays_so_for_the_program_too() -> None:
     asks = "import signal; print(signal.getsignal(signal.SIGINT).name)"
     begins = f"""
 import signal, subprocess, sys
-from unstall.supervisor.signal_wait import hold_back
+from unstall.supervisor.signals import hold_back
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 hold_back({{signal.SIGINT}})
 subprocess.run([sys.executable, "-c", {asks!r}], check=True)

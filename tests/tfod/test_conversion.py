@@ -14,9 +14,9 @@ from unstall.config.settings import as_plain, from_plain
 from unstall.config.sources import resolve
 from unstall.data.augment.names import NAMED
 from unstall.tfod import augmentations, unsupported_fields
-from unstall.tfod.checkpoints import PUBLISHED
 from unstall.tfod.config import leaves, of_text
 from unstall.tfod.conversion import report_text, settings_text, write
+from unstall.tfod.models import PUBLISHED
 
 STEPS = "\n".join(f"data_augmentation_options {{ {name} {{ }} }}" for name in augmentations.STEPS)
 
@@ -81,7 +81,7 @@ def test_checkpoints_of_tensorflow_are_left_out_and_others_are_named(train: str,
 
 def test_norms_that_need_weights_are_said_to() -> None:
     found = converted(written(FASTER_RCNN, train="fine_tune_checkpoint: 'x'"))
-    assert "without weights, set detector.frozen_norms = false" in found.to_set[-1].why
+    assert "without any, set detector.freeze_batch_norm = false" in found.to_set[-1].why
 
 
 def test_every_detector_that_is_chosen_has_published_weights_and_a_recipe() -> None:

@@ -12,8 +12,7 @@ from unstall.data.io import tfrecord_file
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 from unstall.tfod.conversion import convert, write
-from unstall.tfod.inputs import PathOverrides
-from unstall.tfod.shards import as_pattern, is_placeholder, one_pattern
+from unstall.tfod.inputs import PathOverrides, as_pattern, is_placeholder, one_pattern
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +96,7 @@ def test_records_beside_the_config_are_found_counted_and_looked_at(tmp_path: Pat
     found = convert(config)
     assert found.settings["data"] == str(tmp_path / "data" / "train-0000?-of-00002")
     assert (found.images, found.settings["epochs"]) == (20, 500)
-    assert found.settings["detector"]["image_px"] == [608, 1024], "the images lie"
+    assert found.settings["detector"]["image_size"] == [608, 1024], "the images lie"
     assert row_of(found, "num_steps").became == "carried over"
     assert found.remarks[-1] == "num_classes is 3 and the label map has 6: those of the label map are learned"
     assert [each.setting for each in found.to_set] == ["val_data"]

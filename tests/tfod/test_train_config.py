@@ -6,8 +6,7 @@ import pytest
 
 from tests.tfod.configs import COSINE, SSD, converted, parsed, row_of, written
 from unstall.tfod.ledger import Ledger
-from unstall.tfod.schedules import approximate_drops, read_lr_schedule
-from unstall.tfod.train_config import convert_train_config
+from unstall.tfod.train_config import approximate_drops, convert_train_config, read_lr_schedule
 
 MANUAL = """
 momentum_optimizer { learning_rate { manual_step_learning_rate {
@@ -63,17 +62,17 @@ def test_manual_steps_are_drops_to_a_tenth_at_their_share_of_the_training() -> N
     found = learned(written(optimizer=MANUAL), images=80).values
     assert (found["learning_rate"], found["lr_schedule"], found["warmup_steps"]) == (0.003, "step", 0)
     assert found["lr_milestones"] == [60, 80]
-    told = converted(written(optimizer=MANUAL))
-    assert "the training ends before step 5,000" in next(row for row in told.rows if row.value == "5000").why
-    assert {row.became for row in told.rows if row.value in {"600", "800"}} == {"carried over"}
+    result = converted(written(optimizer=MANUAL))
+    assert "the training ends before step 5,000" in next(row for row in result.rows if row.value == "5000").why
+    assert {row.became for row in result.rows if row.value in {"600", "800"}} == {"carried over"}
 
 
 def test_steps_that_are_no_tenths_come_as_near_as_they_can() -> None:
     assert approximate_drops([(0, 1.0), (10, 0.1), (20, 0.001)], 1.0) == ((10, 20, 20), True)
     assert approximate_drops([(0, 1.0), (10, 0.5), (20, 0.12)], 1.0) == ((20,), False)
     halved = MANUAL.replace(".0003 }", ".0015 }", 1)
-    told = converted(written(optimizer=halved))
-    assert {row.became for row in told.rows if row.value in {"600", "800"}} == {"changed"}
+    result = converted(written(optimizer=halved))
+    assert {row.became for row in result.rows if row.value in {"600", "800"}} == {"changed"}
 
 
 def test_a_rate_that_rises_first_is_a_warm_up() -> None:
@@ -111,7 +110,7 @@ def test_what_else_a_training_has() -> None:
         "bfloat16",
     )
     assert "every update is of the whole batch" in row_of(found, "sync_replicas").why
-    assert "trainable_stages" in row_of(found, "freeze_variables").why
+    assert "trainable_backbone_layers" in row_of(found, "freeze_variables").why
 
 
 def test_a_config_without_an_optimizer_is_trained_by_the_recipe() -> None:

@@ -20,8 +20,7 @@ import sys
 from pathlib import Path
 from unstall.config.detectors import settings_of
 from unstall.config.sources import resolve
-from unstall.training.loop import builders
-from unstall.training.step.keras_fit import select_inputs
+from unstall.training.loop import setup
 from unstall.training.loop.datasets import load_datasets
 from unstall.training.step.step import Step
 
@@ -29,14 +28,14 @@ ssd, *others = sys.argv[1:]
 for file in others:
     settings = resolve({}, file).settings
     settings_of(settings.model, **settings.detector)
-settings = resolve({"detector": {"image_px": [64, 64]}}, ssd).settings
+settings = resolve({"detector": {"image_size": [64, 64]}}, ssd).settings
 learned = load_datasets(settings, (64, 64), Path("."))
-detector = builders.build_detector(settings, learned.classes, print)
-pipeline = builders.pipeline(settings, detector, learned.train)
+detector = setup.build_detector(settings, learned.classes, print)
+pipeline = setup.create_pipeline(settings, detector, learned.train)
 step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch)
 with pipeline.batches(epochs=settings.epochs) as batches:
-    told = [step(select_inputs(batch)).read() for batch in batches]
-print(len(told), all(numbers.is_applied for numbers in told), detector.settings.classes)
+    numbers = [step(batch.inputs()).read() for batch in batches]
+print(len(numbers), all(each.is_applied for each in numbers), detector.settings.num_classes)
 """
 
 

@@ -10,7 +10,7 @@ from tests.detectors.specs import assert_holds
 HERE = Path(__file__).parent
 EVERYWHERE = (
     "step/step_spec.py",
-    "step/keras_fit_spec.py",
+    "fit_spec.py",
     "step/unsupported_methods_spec.py",
     "evaluate/inference_spec.py",
 )

@@ -5,12 +5,14 @@ Nothing is imported: what is installed is read from its description.
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
-from collections.abc import Mapping, MutableMapping
+import sys
+from collections.abc import Iterator, Mapping, MutableMapping
 
 from unstall.backends.packages import version_of
-from unstall.base.errors import InvalidInputError
+from unstall.base.errors import InvalidInputError, UnstallError
 
 JAX_SHARE = 0.92  # of the whole card, that we let JAX take; of itself it takes 0.75, and leaves the rest to nobody
 JAX_SHARE_NAMES = ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION")  # the second is the older name
@@ -80,3 +82,47 @@ def knows_cards(backend: str) -> bool:
     if backend == "torch":
         return not version_of("torch").endswith("+cpu")
     return not version_of("tensorflow-cpu")
+
+
+# Whether an error says that memory is used up: each backend, and each library below it, has its own way to say so.
+
+
+TYPES = ("OutOfMemoryError", "ResourceExhaustedError")  # of PyTorch, of TensorFlow
+WORDS = (
+    "resource_exhausted", "out of memory", "oom when allocating", "can't allocate memory", "cannot allocate memory",
+    "unable to allocate", "failed to allocate", "insufficient memory", "bad_alloc", "alloc_failed",
+    "can't start new thread",  # there was no room for its stack, or too many were there: fewer and smaller help with both
+)  # fmt: skip
+LONGEST_CHAIN = 8
+
+
+def kinds() -> tuple[type[BaseException], ...]:
+    """What an error may be that says so; of libraries, those that are loaded."""
+    tensorflow, opencv = (sys.modules.get(name) for name in ("tensorflow", "cv2"))
+    found = (tensorflow and tensorflow.errors.OpError, opencv and opencv.error)
+    return (MemoryError, RuntimeError, OSError, *(kind for kind in found if kind))
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """The error itself, or one that it was raised from."""
+    return any(_says_so(each) for each in _chain(error))
+
+
+def _says_so(error: BaseException) -> bool:
+    if isinstance(error, UnstallError):
+        return False  # of ours: about something else, whatever it quotes
+    if isinstance(error, MemoryError) or type(error).__name__ in TYPES:
+        return True
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    text = str(error).lower()
+    return any(words in text for words in WORDS)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    following: BaseException | None = error
+    for _ in range(LONGEST_CHAIN):
+        if following is None:
+            return
+        yield following
+        following = following.__cause__ or following.__context__

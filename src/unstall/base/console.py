@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from io import TextIOWrapper
 from typing import IO, TYPE_CHECKING
 
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from unstall.base.formatting import without_codes
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-    from rich.table import Table
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -28,7 +28,6 @@ def print_what_the_stream_has() -> None:
 
 def console(name: str = "stdout") -> Console:
     """On `stdout` or `stderr`; on nothing, if the stream was closed before we began."""
-    from unstall.base.clean_console import CleanConsole
 
     stream: IO[str] | None = getattr(sys, name)
     if stream is None:
@@ -69,3 +68,15 @@ def print_line(out: Console, line: Text) -> None:
 def printable(text: str) -> str:
     """Names of files come from strangers: none may move the cursor or colour the terminal."""
     return "".join(character if character.isprintable() else "�" for character in text)
+
+
+# A console that prints text and its own colours, and no codes that stand in the text: a watched program may have printed it.
+
+
+class CleanConsole(Console):
+    """What `text.cleaned` has not met on its way."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """All that is printed comes through here, cell by cell, before tables are filled up: they stay straight."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(without_codes(segment.text), segment.style)

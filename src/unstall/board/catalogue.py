@@ -91,11 +91,11 @@ class Catalogue:
     def _put_together(self) -> None:
         """Workers of one training: what one does says something of the others, also of those that have not changed."""
         entries = {name: entry for name, entry in self._entries.items() if entry.reader.row["distributed"] is not None}
-        told = group_rows([(entry.reader.row, entry.reader.snapshot) for entry in entries.values()], time.time())
+        plain = group_rows([(entry.reader.row, entry.reader.snapshot) for entry in entries.values()], time.time())
         for name, entry in entries.items():
             row = entry.reader.row
-            if name in told:
-                row = {**row, "distributed": told[name], **({"tone": "alarm"} if told[name]["blocks"] else {})}
+            if name in plain:
+                row = {**row, "distributed": plain[name], **({"tone": "alarm"} if plain[name]["blocks"] else {})}
             if row != entry.row:
                 entry.row, entry.number = row, self.number
 
@@ -184,13 +184,13 @@ OVERLAP_SLACK_S = 600.0  # as for those that are read together
 
 def group_rows(seen: Iterable[tuple[Row, WorkerSnapshot]], now: float) -> dict[str, dict[str, Any]]:
     """For each run of a group of at least two, its place in it: by the name of the run."""
-    told: dict[str, dict[str, Any]] = {}
+    plain: dict[str, dict[str, Any]] = {}
     for group in _groups(seen):
         blockage = find_blockage([snapshot for _, snapshot in group], now)
         first = min(row["run"] for row, _ in group)
         for row, snapshot in group:
-            told[row["run"]] = {**row["distributed"], "group": first, **_part(snapshot, blockage)}
-    return told
+            plain[row["run"]] = {**row["distributed"], "group": first, **_part(snapshot, blockage)}
+    return plain
 
 
 def _groups(seen: Iterable[tuple[Row, WorkerSnapshot]]) -> list[list[tuple[Row, WorkerSnapshot]]]:

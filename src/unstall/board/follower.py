@@ -58,8 +58,8 @@ class FollowedRun:
         self._journal.now = time.time() if row["is_live"] else 0.0
         self._ask_causes(has_turned)
         assert self._diagnosis is not None
-        told = tell_whole(self.run, self._journal, self._standing(self._diagnosis, row), self._timeline)
-        self.story = {**told, "state": told["state"] if row["state"] == "unknown" else row["state"]}
+        plain = tell_whole(self.run, self._journal, self._standing(self._diagnosis, row), self._timeline)
+        self.story = {**plain, "state": plain["state"] if row["state"] == "unknown" else row["state"]}
         self.page = render_run(self.story, OnBoard(is_live=row["is_live"], note=row["note"]))
         self._shown = shown
 

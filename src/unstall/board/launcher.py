@@ -20,6 +20,7 @@ from unstall.board import process
 from unstall.board.access import AccessControl, choose_token
 from unstall.board.process import Board
 from unstall.board.server import BoardState, Server
+from unstall.journal.run_folder import RunFolder
 from unstall.storage.download import LOOK_EVERY_S, Mirror
 
 HOST = "127.0.0.1"
@@ -164,3 +165,28 @@ def feed(mirror: Mirror, asked_at: Callable[[], float], ended: threading.Event, 
             else:
                 is_away = False
         ended.wait(LOOK_EVERY_S)
+
+
+# The board beside a run that begins: started or found, said, opened. Whatever goes wrong with it, the run goes on.
+
+
+def show(run: RunFolder, is_quiet: bool = False) -> None:
+    """Only on standard error: standard output is the program's. To be called before the program is started."""
+    try:
+        address = process.find_or_start(run.path.parent).address(run.name)
+    except (UnstallError, OSError) as error:
+        _announce(f"unstall: no board: {error}")
+        return
+    if not is_quiet:
+        _announce(f"unstall: board: {address}")
+    open_browser(address)
+
+
+def _announce(line: str) -> None:
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+    except OSError:
+        return  # it is gone: nobody reads

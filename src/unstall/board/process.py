@@ -86,8 +86,8 @@ def unregister(board: Board) -> None:
 
 def _read(path: Path) -> Board | None:
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        return Board(**told)
+        summary = json.loads(path.read_text(encoding="utf-8"))
+        return Board(**summary)
     except (OSError, ValueError, TypeError):
         return None
 
@@ -103,12 +103,12 @@ def _answers(board: Board) -> bool:
     connection = HTTPConnection(host, board.port, timeout=ANSWERS_WITHIN_S)
     try:
         connection.request("GET", "/alive", headers={"Authorization": f"Bearer {board.token}"} if board.token else {})
-        told = json.loads(connection.getresponse().read(4096))
+        summary = json.loads(connection.getresponse().read(4096))
     except (OSError, HTTPException, ValueError):
         return False
     finally:
         connection.close()
-    return isinstance(told, dict) and told.get("board") == board.identity
+    return isinstance(summary, dict) and summary.get("board") == board.identity
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from unstall.training.loop import artifacts
 Row = dict[str, Any]
 HEAD_BYTES = 2**16  # what a run was started with stands in its first lines
 TAIL_BYTES = 2**18
-TOLD_WITHIN_S = 2.0  # of the last event, the story of a run that has ended is written
+STORY_WITHIN_S = 2.0  # of the last event, the story of a run that has ended is written
 SEEN_TWICE_S = 3.0  # between two diagnoses there are at least five seconds
 MAX_LETTERS = 200
 DAMAGED = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, IndexError)  # what odd values in a journal lead to
@@ -68,7 +68,7 @@ class Reader:
         journals = sorted(self.run.path.glob(JOURNAL_FILES))
         written = [path.stat().st_mtime for path in journals if path.exists()]
         newest = max([*written, self._story_at]) or self.run.path.stat().st_mtime
-        if self._is_told_whole(newest):
+        if self._is_story_complete(newest):
             self._take_story()
             return _of_story(self.run, self._story, newest)
         self._take(journals)
@@ -95,14 +95,14 @@ class Reader:
 
     def _take_story(self) -> None:
         """Which worker it was, where its journal need not be read."""
-        told = self._story.get("distributed") or {}
-        self.snapshot.worker, self.snapshot.of = told.get("rank"), told.get("world_size")
-        self.snapshot.cluster = str(told.get("cluster", ""))
+        text = self._story.get("distributed") or {}
+        self.snapshot.worker, self.snapshot.of = text.get("rank"), text.get("world_size")
+        self.snapshot.cluster = str(text.get("cluster", ""))
         self.snapshot.ended = "done" if self._story.get("state") == "done" else "failed"
 
-    def _is_told_whole(self, newest: float) -> bool:
+    def _is_story_complete(self, newest: float) -> bool:
         """It has ended, and its story was told after that. Of a training of ours that is not done, the journal knows more."""
-        has_ended = bool(self._story.get("ended")) and newest - self._story_at < TOLD_WITHIN_S
+        has_ended = bool(self._story.get("ended")) and newest - self._story_at < STORY_WITHIN_S
         is_ours = self.run.settings_path.exists() and self._story.get("state") != "done"
         return has_ended and not is_ours and not self.status.last_at
 
@@ -124,10 +124,10 @@ class Reader:
         state = status.state(now, live, any(verdict["effect"] == "stops" for verdict in verdicts))
         if first is not None and first["effect"] == "slows" and state in {"training", "repaired"}:
             state = "slow"
-        told = self._story.get("progress") or {}
+        text = self._story.get("progress") or {}
         progress = status.progress()
-        if progress["step"] is None and told.get("step") is not None:
-            progress["step"] = told["step"] + 1
+        if progress["step"] is None and text.get("step") is not None:
+            progress["step"] = text["step"] + 1
         started = status.started
         is_moving = state in {"training", "repaired", "slow"}
         stalled = status.stalled_s(now) if state in {"slow", "stuck"} else None
@@ -153,14 +153,14 @@ class Reader:
 
     def _verdicts(self, now: float) -> list[dict[str, Any]]:
         """Those that still stand. While a run moves, only what was reached twice: as on the terminal."""
-        told = [_verdict(each) for each in self._story.get("verdicts") or []]
+        rows = [_verdict(each) for each in self._story.get("verdicts") or []]
         is_still = self.status.ended is not None or self.status.stalled_s(now) is not None
         if self._story.get("state") == "stuck" and not is_still:
             return []  # it moves again, and the watcher has not looked since
         reached = self.status.verdict_at
         return [
             each
-            for each in told
+            for each in rows
             if is_still or (each["certainty"] != "possible" and self._story_at - reached.get(each["cause"], now) > SEEN_TWICE_S)
         ]
 
@@ -187,11 +187,11 @@ def _first_look(tail: Tail) -> list[Any]:
 
 def _of_story(run: RunFolder, story: dict[str, Any], newest: float) -> Row:
     """Of a run that has ended: its story has all of it."""
-    told = story.get("progress") or {}
-    step, epochs, in_each = told.get("step"), told.get("epochs"), told.get("steps_per_epoch")
+    text = story.get("progress") or {}
+    step, epochs, in_each = text.get("step"), text.get("epochs"), text.get("steps_per_epoch")
     verdicts = [_verdict(each) for each in story.get("verdicts") or []]
     state = story.get("state", "unknown")
-    seconds = told.get("seconds")
+    seconds = text.get("seconds")
     steps = epochs * in_each if epochs and in_each and in_each > 0 else None
     model = artifacts.settings(run).get("model")
     done = step + 1 if step is not None else None
@@ -204,9 +204,9 @@ def _of_story(run: RunFolder, story: dict[str, Any], newest: float) -> Row:
         "progress": {
             "step": max(done, steps or 0) if done and model and state == "done" else done,  # with those of earlier workers
             "steps": steps,
-            "epoch": told["epoch"] + 1 if told.get("epoch") is not None else None,
+            "epoch": text["epoch"] + 1 if text.get("epoch") is not None else None,
             "epochs": epochs,
-            "loss": told.get("loss"),
+            "loss": text.get("loss"),
         },
         "verdict": verdicts[0] if verdicts else None,
         "outcome": outcome(story) if {"verdicts", "state"} <= set(story) else None,
@@ -228,17 +228,17 @@ def _nothing_known(run: RunFolder, newest: float) -> Row:
 
 def _failure(story: dict[str, Any]) -> str | None:
     """The error that ended it, for a run of which no cause is known."""
-    told = story.get("failure")
-    return failure_line(told) if isinstance(told, dict) and {"kind", "message", "where"} <= set(told) else None
+    result = story.get("failure")
+    return failure_line(result) if isinstance(result, dict) and {"kind", "message", "where"} <= set(result) else None
 
 
-def _verdict(told: dict[str, Any]) -> dict[str, Any]:
-    summary = " ".join(str(told.get("summary", "")).split())
+def _verdict(plain: dict[str, Any]) -> dict[str, Any]:
+    summary = " ".join(str(plain.get("summary", "")).split())
     return {
-        "cause": str(told["cause"])[:MAX_LETTERS],
-        "certainty": told.get("certainty", ""),
-        "where": told.get("where"),
-        "effect": told.get("effect", ""),
+        "cause": str(plain["cause"])[:MAX_LETTERS],
+        "certainty": plain.get("certainty", ""),
+        "where": plain.get("where"),
+        "effect": plain.get("effect", ""),
         "summary": summary if len(summary) <= MAX_LETTERS else summary[: MAX_LETTERS - 1] + "…",
     }
 

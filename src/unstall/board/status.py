@@ -130,27 +130,27 @@ class RunStatus:
 
     def state(self, now: float, is_live: bool, is_named: bool) -> str:
         """`is_named`: a verdict stands. A name of TONES in rows.py."""
-        told = state_of(self._journal(now), is_named)
-        if told in ENDED_STATES:
-            return "starting" if is_live and self._is_treated(told, now) else told
+        result = state_of(self._journal(now), is_named)
+        if result in ENDED_STATES:
+            return "starting" if is_live and self._is_treated(result, now) else result
         if not is_live:
             return "ended"
-        if told == "stuck" and not is_named and (self.stalled_s(now) or 0.0) < UNNAMED_STALL_S:
+        if result == "stuck" and not is_named and (self.stalled_s(now) or 0.0) < UNNAMED_STALL_S:
             return "slow"
-        if told == "running" and self._is_about_to_train():
+        if result == "running" and self._is_about_to_train():
             return "starting"
-        return "repaired" if told == "training" and self.repairs else told
+        return "repaired" if result == "training" and self.repairs else result
 
     def _journal(self, now: float) -> Journal:
         """As much of one as the state is told from."""
         single = [self.started, self._error, self._asked, self._stall, *self._newest.values(), *list(self._groups)[-1:]]
         return Journal([event for event in (*single, *self._hosts) if event is not None], now=now)
 
-    def _is_treated(self, told: str, now: float) -> bool:
+    def _is_treated(self, text: str, now: float) -> bool:
         """The worker of a training has ended, and what is to be done about it is being found out."""
         is_ours = self.started is not None and self.started.mode == "train"
         is_recent = self.ended is not None and now - self.ended.at < TREATED_WITHIN_S
-        return is_ours and is_recent and told in {"failed", "killed"} and not self.is_given_up
+        return is_ours and is_recent and text in {"failed", "killed"} and not self.is_given_up
 
     def _is_about_to_train(self) -> bool:
         is_ours = self.started is not None and self.started.mode == "train"
@@ -158,12 +158,12 @@ class RunStatus:
 
     def progress(self) -> dict[str, Any]:
         """Steps are counted over all epochs and all workers; None is what is not known."""
-        fit, training, told = self._newest.get(FitBegan), self.training, self._newest.get(TrainingEnded)
+        fit, training, result = self._newest.get(FitBegan), self.training, self._newest.get(TrainingEnded)
         last = self._groups[-1] if self._groups else None
         before = training.from_step if training is not None else 0
         done = before + last.last + 1 if last is not None else before or None
-        if isinstance(told, TrainingEnded):
-            done = max(done or 0, told.step)
+        if isinstance(result, TrainingEnded):
+            done = max(done or 0, result.step)
         epochs = fit.epochs if isinstance(fit, FitBegan) else None
         in_each = fit.steps_per_epoch if isinstance(fit, FitBegan) else None
         if training is not None:

@@ -26,7 +26,7 @@ from unstall.base.redact.text import redact_text
 from unstall.base.registry import Registry
 from unstall.config.aliases import OLD_COMMANDS
 from unstall.config.command import Command
-from unstall.supervisor.signal_dispositions import inherited_ignored
+from unstall.supervisor.signals import inherited_ignored
 
 FOLDER = Path(__file__).parent
 INTERRUPTED = 128 + 2  # by Ctrl-C, as shells have it

@@ -33,7 +33,7 @@ def command(run: str, wanted: tuple[str, ...], yes: bool, json_target: str | Non
     from unstall.base.console import console
     from unstall.report import json
     from unstall.report.terminal import story as story_text
-    from unstall.report.terminal.experiments import as_plain, show
+    from unstall.report.terminal.repairs import as_plain, show_experiments
     from unstall.storage import run_lookup
     from unstall.supervisor.run.confirm import confirm
 
@@ -42,7 +42,7 @@ def command(run: str, wanted: tuple[str, ...], yes: bool, json_target: str | Non
         json.write({**story, "experiments": [as_plain(event) for event in results]}, json_target)
     if json_target != "-":
         out = console()
-        show(results, out)
+        show_experiments(results, out)
         story_text.show(story, out)
 
 

@@ -52,9 +52,9 @@ def command(run: tuple[str, ...], follow: bool, json_target: str | None) -> None
 
 
 def _holds_several(run: RunFolder) -> bool:
-    from unstall.diagnosis.workers.reader import INSIDE_FILES, members_of, worker_folders
+    from unstall.diagnosis.workers.reader import members_of, probe_journals, worker_folders
 
-    may = len(list(run.path.glob(INSIDE_FILES))) > 1 or bool(worker_folders(run))
+    may = len(probe_journals(run)) > 1 or bool(worker_folders(run))
     return may and len(members_of(run)) > 1
 
 
@@ -62,9 +62,9 @@ def _tell_one(run: RunFolder, json_target: str | None) -> None:
     from unstall.cli import answer
     from unstall.report.terminal import story as story_text
 
-    told = _story_of(run)
-    answer(told, json_target, lambda story, out: story_text.show(story, out, summary=True))
-    _leave([told])
+    plain = _story_of(run)
+    answer(plain, json_target, lambda story, out: story_text.show(story, out, summary=True))
+    _leave([plain])
 
 
 def _leave(stories: list[dict[str, Any]]) -> NoReturn:
@@ -94,13 +94,13 @@ def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
     if len(runs) > READ_WHOLE_UP_TO and len(folders) == 1:
         run_groups, alone = find_run_groups(folders.pop())
         why = "it belongs to none of the others, and the runs here are many: unstall diagnose RUN"
-        told = [tell_workers(run_group) for run_group in run_groups]
+        rows = [tell_workers(run_group) for run_group in run_groups]
         answer(
-            {"run_groups": told, "ungrouped": [{"run": name, "why": why, "story": None} for name in alone]},
+            {"run_groups": rows, "ungrouped": [{"run": name, "why": why, "story": None} for name in alone]},
             json_target,
             _show,
         )
-        _leave(told)
+        _leave(rows)
     with show_progress() as progress:
         together = group_members(read_members(runs, progress))
     by_name = {run.name: run for run in runs}
@@ -108,17 +108,17 @@ def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
         {"run": each.member.run, "why": each.why, "story": _story_of(by_name[each.member.run.partition("/")[0]])}
         for each in together.ungrouped
     ]
-    told = [tell_workers(run_group) for run_group in together.run_groups]
-    answer({"run_groups": told, "ungrouped": ungrouped}, json_target, _show)
-    _leave([*told, *(each["story"] for each in ungrouped)])
+    rows = [tell_workers(run_group) for run_group in together.run_groups]
+    answer({"run_groups": rows, "ungrouped": ungrouped}, json_target, _show)
+    _leave([*rows, *(each["story"] for each in ungrouped)])
 
 
 def _show(plain: dict[str, Any], out: Any) -> None:
     from unstall.report.terminal import story as story_text
-    from unstall.report.terminal import workers
+    from unstall.report.terminal.runs import show_workers
 
     for story in plain["run_groups"]:
-        workers.show(story, out)
+        show_workers(story, out)
         out.print()
     silent = [each for each in plain["ungrouped"] if each["story"] is None]
     if silent:
@@ -140,12 +140,12 @@ def _follow(folder: str, json_target: str | None) -> None:
     from unstall.report.story.workers import tell_workers
     from unstall.storage import is_bucket
 
-    told: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
 
     def tell(run_group: RunGroup, blockage: Blockage) -> None:
-        told.append(tell_workers(run_group, blockage))
+        rows.append(tell_workers(run_group, blockage))
         if json_target != "-":
-            answer({"run_groups": told[-1:], "ungrouped": []}, json_target, _show)
+            answer({"run_groups": rows[-1:], "ungrouped": []}, json_target, _show)
 
     with show_progress() as progress:
 
@@ -162,10 +162,10 @@ def _follow(folder: str, json_target: str | None) -> None:
                 follow_bucket(folder, tell, see, lambda line: click.echo(f"unstall: {line}", err=True))
             else:
                 follow(Path(folder), tell, see)
-            nobody = "" if told else "; none was seen to hold the others"
+            nobody = "" if rows else "; none was seen to hold the others"
             click.echo(f"unstall: all runs in {folder} have ended{nobody}.", err=True)
         except KeyboardInterrupt:
             pass  # whoever follows has seen enough
     if json_target:
-        answer({"run_groups": told, "ungrouped": []}, json_target, lambda plain, out: None)
-    _leave(told)
+        answer({"run_groups": rows, "ungrouped": []}, json_target, lambda plain, out: None)
+    _leave(rows)

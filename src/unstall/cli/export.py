@@ -30,11 +30,11 @@ def command(out: str, weights: str, target: str, batch_size: int, backend: str |
     from unstall.detectors.weights.store import build_from
     from unstall.training.export.exporter import export
 
-    told = export(build_from(weights), target, out, batch_size)
-    plain = {"weights": weights, "backend": chosen, "class_names": list(description.class_names), **told}
+    summary = export(build_from(weights), target, out, batch_size)
+    plain = {"weights": weights, "backend": chosen, "class_names": list(description.class_names), **summary}
     if json_target:
         json.write(plain, json_target)
     if json_target != "-":
-        size = "×".join(map(str, told["input"]["shape"]))
-        outputs = ", ".join(f"{name} {'×'.join(map(str, shape))}" for name, shape in told["outputs"].items())
-        click.echo(f"{out}: {target}, images {size} ({told['input']['dtype']}, RGB, 0 to 255) to {outputs}; made on {chosen}")
+        size = "×".join(map(str, summary["input"]["shape"]))
+        outputs = ", ".join(f"{name} {'×'.join(map(str, shape))}" for name, shape in summary["outputs"].items())
+        click.echo(f"{out}: {target}, images {size} ({summary['input']['dtype']}, RGB, 0 to 255) to {outputs}; made on {chosen}")

@@ -34,9 +34,9 @@ def command(run: str, out: str | None, is_to_open: bool, tensorboard: str | None
     if json_target:
         json.write({**story, "report": str(target)}, json_target)
     if tensorboard is not None:
-        from unstall.training.tensorboard import run_scalars
+        from unstall.training.tensorboard import write
 
-        run_scalars.write(story, resolve_path(tensorboard))
+        write(story, resolve_path(tensorboard))
     if json_target != "-":
         console().print(str(target), markup=False, soft_wrap=True)
     if is_to_open:

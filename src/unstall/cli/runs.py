@@ -122,20 +122,20 @@ def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: PruneOptions, json_tar
     from unstall.report.terminal.runs import show_runs_to_prune
 
     to_prune = prune_runs.select_runs_to_prune(chosen, how.keep, how.checkpoints)
-    told = {
+    plain = {
         "pruned": [prune_runs.as_plain(each) for each in to_prune],
         "bytes": sum(each.size_bytes for each in to_prune),
         "is_dry_run": True,
     }
     if not how.dry_run and to_prune and not how.yes:
-        show_runs_to_prune(told, console("stderr"))
+        show_runs_to_prune(plain, console("stderr"))
         _agreed(len(to_prune))
     if to_prune and run_folder.bucket_home():
         click.echo(f"unstall: what lies in {run_folder.bucket_home()} stays there; this is about the disk.", err=True)
     if not how.dry_run:
         gone = prune_runs.prune(to_prune, lambda line: click.echo(f"unstall: {line}", err=True))
-        told = {"pruned": gone, "bytes": sum(row["bytes"] for row in gone), "is_dry_run": False}
-    answer(told, json_target, show_runs_to_prune)
+        plain = {"pruned": gone, "bytes": sum(row["bytes"] for row in gone), "is_dry_run": False}
+    answer(plain, json_target, show_runs_to_prune)
 
 
 def _agreed(count: int) -> None:

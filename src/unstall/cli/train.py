@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -64,50 +65,101 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
-    from unstall.config.options import given
-    from unstall.config.sources import resolve
+    """Read from top to bottom: what is asked for, where it runs, its settings, the checks, the run."""
     from unstall.report import json
-    from unstall.storage.urls import spell_out
-    from unstall.supervisor.train import setup
-    from unstall.supervisor.train.setup import begin, read_planned_changes, refuse_contradiction
     from unstall.training.checkpoint.integrity import refuse_unresumable
-    from unstall.training.distributed import engines
 
     json.refuse_unwritable(json_target)
-    out, resume, is_auto = spell_out(out), spell_out(None if resume == AUTO else resume), resume == AUTO
     if list_models:
         return _print_models(json_target)
+    request = _read_request(settings, config, no_config, out, resume, no_repair)
+    if engine == "ray" and not (show_settings or dry_run):
+        return _start_on_ray(request, json_target)
+    if request.worker_number is not None:
+        sys.exit(_train(_join_run(request, request.worker_number), {}, json_target, board))
+    request = _find_run(request)
+    run, resolved = _load_settings(request)
+    if show_settings:
+        return _print_settings(resolved.as_plain(), json_target)
+    if run is not None:
+        refuse_unresumable(run)
+    checked = _run_preflight(resolved.settings, run, request.out, is_quick=not dry_run, json_target=json_target)
+    if dry_run or (checked["status"] == "error" and not force):
+        sys.exit(_end_before_start(checked, dry_run, json_target))
+    run = _create_run(resolved.settings, run, request.out, checked)
+    sys.exit(_train(run, checked, json_target, board))
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What was asked for, by options, the settings file and the engine that started this process."""
+
+    options: dict[str, Any]  # settings that were given as options
+    config: str | None
+    out: str | None
+    resume: str | None
+    is_auto: bool  # resume the run in `out`, or start it
+    worker_number: int | None  # of a worker that joins the run of another machine
+
+
+def _read_request(
+    settings: dict[str, Any], config: str | None, no_config: bool, out: str | None, resume: str | None, no_repair: bool
+) -> _Request:
+    from unstall.config.options import given
+    from unstall.storage.urls import spell_out
+    from unstall.training.distributed import engines
+
     options = given(settings)
     if (said := engines.workers_said(os.environ)) is not None:
         wanted, is_given = options.get("num_workers", said), "num_workers" in options
         options["num_workers"] = engines.agree_on_workers(os.environ, wanted, is_given=is_given)
     if no_repair:
         options["max_restarts"] = 0
+    out, resume, is_auto = spell_out(out), spell_out(None if resume == AUTO else resume), resume == AUTO
     config = _config(config, no_config, resume, out if is_auto else None)
-    if engine == "ray" and not (show_settings or dry_run):
-        return _by_ray(options, config, out, resume, json_target)
-    worker_number = engines.secondary_worker(os.environ)
-    if worker_number is not None:
-        own = setup.join_run(resolve(options, config).settings, out or resume, worker_number)
-        sys.exit(_trained(own, {}, json_target, board))
-    if is_auto:
-        resume, out, config = _there_already(out, config)
-    refuse_contradiction(resume, out, config)
-    run, resolved = _settings_of(resume, options, config)
-    if show_settings:
-        return _print_settings(resolved.as_plain(), json_target)
-    if run is not None:
-        refuse_unresumable(run)
-    found = _looked_before(resolved.settings, run, out, is_quick=not dry_run, json_target=json_target)
-    if dry_run or (found["status"] == "error" and not force):
-        if not dry_run:
-            click.echo("unstall: it was not begun. --force begins it all the same.", err=True)
-        if json_target:
-            json.write(found, json_target)
-        sys.exit(1 if found["status"] == "error" else 0)
-    run = begin(resolved.settings, run, out, read_planned_changes(found))
-    setup.keep_defects(run, found)
-    sys.exit(_trained(run, found, json_target, board))
+    return _Request(options, config, out, resume, is_auto, engines.secondary_worker(os.environ))
+
+
+def _join_run(request: _Request, worker_number: int) -> RunFolder:
+    from unstall.config.sources import resolve
+    from unstall.supervisor.train import setup
+
+    return setup.join_run(resolve(request.options, request.config).settings, request.out or request.resume, worker_number)
+
+
+def _find_run(request: _Request) -> _Request:
+    """Whether the run is there already. The same command begins a run and goes on with it: what was begun has its settings."""
+    from unstall.base.errors import InvalidInputError
+    from unstall.supervisor.train.setup import holds_run, refuse_contradiction
+
+    if request.is_auto:
+        if request.out is None:
+            raise InvalidInputError("--resume: expected the name of a run, 'last', or --out, which says where the run is.")
+        if holds_run(request.out):
+            request = replace(request, resume=request.out, out=None, config=None)
+        else:
+            request = replace(request, resume=None)
+    refuse_contradiction(request.resume, request.out, request.config)
+    return request
+
+
+def _end_before_start(checked: dict[str, Any], dry_run: bool, json_target: str | None) -> int:
+    """The exit code of a run that was not begun."""
+    from unstall.report import json
+
+    if not dry_run:
+        click.echo("unstall: it was not begun. --force begins it all the same.", err=True)
+    if json_target:
+        json.write(checked, json_target)
+    return 1 if checked["status"] == "error" else 0
+
+
+def _create_run(settings: Settings, run: RunFolder | None, out: str | None, checked: dict[str, Any]) -> RunFolder:
+    from unstall.supervisor.train.setup import begin, keep_defects, read_planned_changes
+
+    run = begin(settings, run, out, read_planned_changes(checked))
+    keep_defects(run, checked)
+    return run
 
 
 def _config(config: str | None, no_config: bool, resume: str | None, may_be_there: str | None) -> str | None:
@@ -123,21 +175,22 @@ def _config(config: str | None, no_config: bool, resume: str | None, may_be_ther
     return config
 
 
-def _settings_of(resume: str | None, options: dict[str, Any], config: str | None) -> tuple[RunFolder | None, ResolvedSettings]:
+def _load_settings(request: _Request) -> tuple[RunFolder | None, ResolvedSettings]:
     """Of a new run, or of one that goes on, with its folder."""
     from unstall.config.aliases import note_of_run
     from unstall.config.sources import ResolvedSettings, resolve
     from unstall.supervisor.train.setup import load_resumed, sources_of
 
-    if resume is None:
-        return None, resolve(options, config)
-    run, wanted = load_resumed(resume, options)
+    if request.resume is None:
+        return None, resolve(request.options, request.config)
+    run, wanted = load_resumed(request.resume, request.options)
     if note := note_of_run(run.read_settings(), str(run.settings_path)):
         click.echo(note, err=True)
-    return run, ResolvedSettings(wanted, {**sources_of(run, wanted), **{name: f"--{name.replace('_', '-')}" for name in options}})
+    given = {name: f"--{name.replace('_', '-')}" for name in request.options}
+    return run, ResolvedSettings(wanted, {**sources_of(run, wanted), **given})
 
 
-def _by_ray(options: dict[str, Any], config: str | None, out: str | None, resume: str | None, json_target: str | None) -> None:
+def _start_on_ray(request: _Request, json_target: str | None) -> None:
     """Every worker of Ray's runs this command again, as one of several: here it is only put together."""
     from unstall.base.errors import InvalidInputError
     from unstall.config.arguments import arguments, chosen
@@ -147,30 +200,20 @@ def _by_ray(options: dict[str, Any], config: str | None, out: str | None, resume
     from unstall.storage import is_bucket
     from unstall.training.distributed.engines import ray
 
-    if out is None or resume is not None:
+    if request.out is None or request.resume is not None:
         raise InvalidInputError(
             "--engine ray: expected together with --out, a place that every node can reach, and without --resume."
         )
-    resolved = resolve(options, config)
-    place = out if is_bucket(out) else str(folder_for(out).absolute())
+    resolved = resolve(request.options, request.config)
+    place = request.out if is_bucket(request.out) else str(folder_for(request.out).absolute())
     ray.train(["--no-config", *arguments(chosen(resolved))], resolved.settings.num_workers, place)
     if json_target:
         json.write({"engine": "ray", "num_workers": resolved.settings.num_workers, "out": place}, json_target)
 
 
-def _there_already(out: str | None, config: str | None) -> tuple[str | None, str | None, str | None]:
-    """The same command begins a run and goes on with it: what was begun has its settings."""
-    from unstall.base.errors import InvalidInputError
-    from unstall.supervisor.train.setup import holds_run
-
-    if out is None:
-        raise InvalidInputError("--resume: expected the name of a run, 'last', or --out, which says where the run is.")
-    return (out, None, None) if holds_run(out) else (None, out, config)
-
-
-def _trained(run: RunFolder, found: dict[str, Any], json_target: str | None, board: bool) -> int:
+def _train(run: RunFolder, found: dict[str, Any], json_target: str | None, board: bool) -> int:
     from unstall.report import json
-    from unstall.report.story.training_result import describe_training
+    from unstall.report.story.report import describe_training
     from unstall.supervisor.run.program import RunOptions
     from unstall.supervisor.train.training_run import WORKER, train
 
@@ -180,7 +223,7 @@ def _trained(run: RunFolder, found: dict[str, Any], json_target: str | None, boa
     return code
 
 
-def _looked_before(
+def _run_preflight(
     settings: Settings, run: RunFolder | None, out: str | None, is_quick: bool, json_target: str | None
 ) -> dict[str, Any]:
     """The table goes to standard error, with all that is said on the way; what a dry run was asked for, to standard output."""

@@ -234,12 +234,12 @@ def measure_input(data: DataSet | None, settings: Settings) -> Input:
 
 def core_rate(data: DataSet, settings: Settings) -> float:
     """Images per second of CPU time: what waits for storage, or for other programs on this machine, does not count."""
-    from unstall.config.detectors import image_px
+    from unstall.config.detectors import image_size
     from unstall.data.augment.names import augmentations
     from unstall.data.pipeline import Pipeline
     from unstall.data.pipeline import Settings as PipelineSettings
 
-    height, width = settings.detector.get("image_px") or image_px(settings.model)
+    height, width = settings.detector.get("image_size") or image_size(settings.model)
     wanted = PipelineSettings(
         batch_size=min(BATCH, len(data.examples)), height_px=int(height), width_px=int(width),
         max_boxes_per_image=settings.max_boxes_per_image,

@@ -55,7 +55,7 @@ def answer(comparison: Comparison) -> list[str]:
     for each in comparison.differences:
         amounts = [own.words for own in comparison.explanations if own.difference is each]
         if amounts:
-            lines.append(f"{each.told}: {', '.join(amounts)}")
+            lines.append(f"{each.description}: {', '.join(amounts)}")
     lines += [line for explained in comparison.explained for line in describe_remainder(explained)]
     lines = lines or [_without_explanation(comparison)]
     return lines + [each.note for each in comparison.moved.values() if each.note]
@@ -72,10 +72,10 @@ def _without_explanation(comparison: Comparison) -> str:
         )
     if not clear:
         return "nothing of it changed memory, time or loss by more than runs differ by themselves"
-    told = ", ".join(f"{each.what} {_value(each.before, each.unit)} → {_value(each.after, each.unit)}" for each in clear)
+    text = ", ".join(f"{each.what} {_value(each.before, each.unit)} → {_value(each.after, each.unit)}" for each in clear)
     touched = {OF_THE_LOSS.get(each.what, each.what) for each in clear}
-    may = [each.told for each in comparison.differences if touched & each.touches][:MAX_CANDIDATES]
-    return f"not explained: {told}; " + (
+    may = [each.description for each in comparison.differences if touched & each.touches][:MAX_CANDIDATES]
+    return f"not explained: {text}; " + (
         f"it may be: {', '.join(may)}" if may else "nothing that differs is known to be the cause"
     )
 

@@ -62,9 +62,9 @@ def key_of(run: RunFolder) -> tuple[str, ...] | None:
 
 def script_path(run: RunFolder) -> str:
     """The absolute path of the script that it ran, as recorded, or by its first event; empty where nothing says so."""
-    told = (_json(run.record_path).get("record") or {}).get("run") or {}
+    text = (_json(run.record_path).get("record") or {}).get("run") or {}
     key = key_of(run) or ("",)
-    return str(told.get("script") or (key[1] if key[0] == "script" else ""))
+    return str(text.get("script") or (key[1] if key[0] == "script" else ""))
 
 
 def is_good(run: RunFolder) -> bool:
@@ -158,12 +158,12 @@ def compare_with_last_good(run: RunFolder, story: dict[str, Any]) -> dict[str, A
         return None
     from unstall.compare.record.store import record_of
 
-    before, after = record_of(good), _as_told(record_of(run), story)
+    before, after = record_of(good), _with_story(record_of(run), story)
     lines = explain_in_lines(compare_records(before, after), before, after, story)
     return {"run": good.name, "lines": lines} if lines else None
 
 
-def _as_told(record: dict[str, Any], story: dict[str, Any]) -> dict[str, Any]:
+def _with_story(record: dict[str, Any], story: dict[str, Any]) -> dict[str, Any]:
     """With how it ended, as the story has it: the record may have been read before the end was written."""
     state = story["state"]
     outcome = {"killed": "failed", "slow": "stuck"}.get(state, state)
@@ -173,7 +173,7 @@ def _as_told(record: dict[str, Any], story: dict[str, Any]) -> dict[str, Any]:
 
 def explain_in_lines(comparison: Comparison, before: dict[str, Any], after: dict[str, Any], story: dict[str, Any]) -> list[str]:
     channels = facts.failed_channels(after)
-    lines = [each.told for each in comparison.explanations if each.channel in channels]
+    lines = [each.description for each in comparison.explanations if each.channel in channels]
     return _first(lines or _where_it_changed(before, after, story)) or _what_was_changed(comparison, story)
 
 
@@ -195,7 +195,7 @@ def _what_was_changed(comparison: Comparison, story: dict[str, Any]) -> list[str
     if story["verdicts"] or story["state"] != "failed":
         return []
     by_user = [each for each in comparison.differences if each.name in BY_USER or each.section in FILES or each.lines]
-    done = [each.told for each in by_user]
+    done = [each.description for each in by_user]
     more = len(done) - MAX_LINES + 1
     which = "which of these it was is not known"
     return done if len(done) < 2 else [*done[: MAX_LINES - 1], f"and {more} more; {which}" if more > 0 else which]

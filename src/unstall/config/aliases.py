@@ -36,6 +36,45 @@ OLD_NAMES = {
     "keep_checkpoints": "max_checkpoints",
     "most_repairs": "max_restarts",
 }
+# The same of the settings of detectors, which stand in the table [detector] and in weights files.
+OLD_DETECTOR_NAMES = {
+    "classes": "num_classes",
+    "image_px": "image_size",
+    "anchor_sizes_px": "anchor_sizes",
+    "anchor_ratios": "aspect_ratios",
+    "ratios": "aspect_ratios",
+    "foreground_iou": "fg_iou_threshold",
+    "background_iou": "bg_iou_threshold",
+    "anchor_foreground_iou": "rpn_fg_iou_threshold",
+    "anchor_background_iou": "rpn_bg_iou_threshold",
+    "anchor_samples": "rpn_batch_size_per_image",
+    "anchor_object_share": "rpn_positive_fraction",
+    "proposer_convs": "num_rpn_convs",
+    "most_per_level": "rpn_pre_nms_top_n",
+    "most_proposals": "rpn_post_nms_top_n",
+    "proposal_most_iou": "rpn_nms_threshold",
+    "proposal_least_score": "rpn_score_threshold",
+    "region_foreground_iou": "box_fg_iou_threshold",
+    "region_samples": "box_batch_size_per_image",
+    "region_object_share": "box_positive_fraction",
+    "least_score": "score_threshold",
+    "most_iou": "nms_iou_threshold",
+    "most_candidates": "pre_nms_top_k",
+    "most_detections": "max_detections",
+    "negatives_per_object": "neg_pos_ratio",
+    "trainable_stages": "trainable_backbone_layers",
+    "frozen_norms": "freeze_batch_norm",
+    "pyramid_norms": "fpn_batch_norm",
+    "vgg_norms": "vgg_batch_norm",
+    "head_convs": "num_head_convs",
+    "group_norm": "use_group_norm",
+    "groups": "num_groups",
+    "prior": "prior_probability",
+    "blocks": "stage_blocks",
+    "convs": "stage_convs",
+    "width": "stem_channels",
+    "channels": "fpn_channels",
+}
 OLD_AUGMENTATIONS = {"flip": "horizontal_flip", "scale_crop": "scale_jitter", "photometric": "photometric_distort"}
 OLD_COMMANDS = {"sweep": "lr-find"}
 # Options of commands that are no settings. Of several, the first that the command has.
@@ -93,10 +132,10 @@ CALLED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "cache_bytes": ("cache",),
     "score_threshold": ("conf", "confidence", "confidence_threshold", "score_thresh", "min_score"),
     "to": ("format",),
-    "detector.image_px": ("imgsz", "img_size", "image_size", "input_size", "image_px", "height", "width", "min_size_train"),
-    "detector.trainable_stages": ("freeze", "freeze_backbone", "frozen_stages", "trainable_backbone_layers", "freeze_at"),
-    "detector.least_score": ("conf", "score_thresh", "score_threshold", "score_thresh_test"),
-    "detector.most_iou": ("iou", "nms_thresh", "nms_iou", "iou_threshold", "nms_threshold", "nms_thresh_test"),
+    "detector.image_size": ("imgsz", "img_size", "input_size", "image_px", "height", "width", "min_size_train"),
+    "detector.trainable_backbone_layers": ("freeze", "freeze_backbone", "frozen_stages", "freeze_at"),
+    "detector.score_threshold": ("conf", "score_thresh", "score_thresh_test"),
+    "detector.nms_iou_threshold": ("iou", "nms_thresh", "nms_iou", "iou_threshold", "nms_threshold", "nms_thresh_test"),
 }  # fmt: skip
 # Words that mean something else here, or for which there is no setting: what to do instead.
 ADVICE = {
@@ -131,6 +170,8 @@ def current_names(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 def current_value(name: str, value: Any) -> Any:
     """A setting's value, where the names in it have changed."""
+    if name == "detector" and isinstance(value, Mapping):
+        return {OLD_DETECTOR_NAMES.get(inner, inner): each for inner, each in value.items()}
     if name != "augmentations" or not isinstance(value, list | tuple):
         return value
     return [OLD_AUGMENTATIONS.get(each, each) if isinstance(each, str) else each for each in value]
@@ -145,13 +186,21 @@ def renamed(name: str, value: Any) -> list[str]:
     return notes
 
 
+def renamed_of_detector(name: str) -> str:
+    """The same of a setting in the table [detector]; empty where it is current."""
+    return _note(name, OLD_DETECTOR_NAMES[name]) if name in OLD_DETECTOR_NAMES else ""
+
+
 def _note(old: str, now: str) -> str:
     return f"'{old}' is now '{now}'." + (f" ({_sentence(ADVICE[old])})" if old in ADVICE else "")
 
 
 def note_of_run(stored: Mapping[str, Any], where: str) -> str:
     """One line about all settings of a run folder that have other names now; empty where there are none."""
-    notes = [f"'{name}' is now '{now}'" for name, now in zip(stored, current_names(stored), strict=True) if name != now]
+    detector = stored.get("detector")
+    inner = detector if isinstance(detector, Mapping) else {}
+    pairs = [*zip(stored, current_names(stored), strict=True), *((name, OLD_DETECTOR_NAMES.get(name, name)) for name in inner)]
+    notes = [f"'{name}' is now '{now}'" for name, now in pairs if name != now]
     return f"{where}: settings have new names: {', '.join(notes)}." if notes else ""
 
 
@@ -176,7 +225,9 @@ def option_hint(typed: str, options: Sequence[str]) -> str:
 
 
 def as_option(setting: str) -> str:
-    """'--learning-rate'; '--detector image_px=…'."""
+    """'--learning-rate'; '--image-size'; '--detector box_loss=…'."""
+    if setting == "detector.image_size":
+        return "--image-size"
     table, _, inner = setting.partition(".")
     return f"--{table.replace('_', '-')}" + (f" {inner}=…" if inner else "")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal, get_args, get_origin
 
 import click
@@ -12,10 +13,12 @@ import click
 from unstall.base.errors import InvalidInputError
 from unstall.config import settings, toml_file
 from unstall.config.command import Command
+from unstall.config.detectors import ranges
 from unstall.config.sources import OF_RECIPES
 from unstall.config.toml_file import CONFIG
 
 CONFIG_HELP = f"Settings file (TOML); `unstall init` writes one. Options override it. Defaults to ./{CONFIG} if that exists."
+IMAGE_SIZE_HELP = "Size of the images that the detector sees, in pixels: one number for a square. [the model's own]"
 
 
 def setting_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -23,6 +26,8 @@ def setting_options(function: Callable[..., Any]) -> Callable[..., Any]:
     not given. `config_used` says which file is meant."""
     for name in reversed(settings.names()):
         function = _option(name)(function)
+        if name == "detector":
+            function = click.option("--image-size", metavar="N|HEIGHT,WIDTH", help=IMAGE_SIZE_HELP)(function)
     function = click.option("--no-config", is_flag=True, help=f"Ignore ./{CONFIG}.")(function)
     return click.option("--config", metavar="FILE", help=CONFIG_HELP)(function)
 
@@ -55,7 +60,25 @@ def given(keywords: dict[str, Any]) -> dict[str, Any]:
             values[name] = settings.checked(name, _parsed(name, said))
         except InvalidInputError as wrong:
             raise InvalidInputError(f"--{name.replace('_', '-')}: {str(wrong).removeprefix(f'{name}: ')}") from None
+    if (size := keywords.get("image_size")) is not None:
+        values["detector"] = {**_without_size(values.get("detector", {})), "image_size": _image_size(size)}
     return values
+
+
+def _image_size(said: str) -> list[int]:
+    """'640' or '480,640'."""
+    sides = [_number(part.strip(), int) for part in said.replace("x", ",").split(",")]
+    try:
+        ranges.check_image_size(SimpleNamespace(image_size=sides * 2 if len(sides) == 1 else sides))
+    except InvalidInputError as wrong:
+        raise InvalidInputError(f"--image-size: {str(wrong).removeprefix('image_size: ')}") from None
+    return sides * 2 if len(sides) == 1 else sides
+
+
+def _without_size(detector: dict[str, Any]) -> dict[str, Any]:
+    if "image_size" in detector:
+        raise InvalidInputError("--image-size: expected once. --detector image_size=… gives it, too.")
+    return detector
 
 
 class GroupedCommand(Command):
@@ -63,12 +86,13 @@ class GroupedCommand(Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = {parameter.name: row for parameter in self.get_params(ctx) if (row := parameter.get_help_record(ctx))}
-        own = [row for name, row in rows.items() if name not in settings.names()]
+        own = [row for name, row in rows.items() if name not in {*settings.names(), "image_size"}]
         with formatter.section("Options"):
             formatter.write_dl(own)
         for heading, names in toml_file.groups().items():
             with formatter.section(f"Settings: {heading}"):
-                formatter.write_dl([rows[name] for name in names])
+                shown = [*names, "image_size"] if "detector" in names else names
+                formatter.write_dl([rows[name] for name in shown])
 
 
 def _option(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -127,12 +151,12 @@ def _number(text: str, kind: type) -> Any:
 
 
 def _pairs(said: Sequence[str]) -> dict[str, Any]:
-    """`image_px=640,640`, `width=32`, `remat=true`; a value may also be written as TOML has it."""
+    """`box_loss=giou`, `stem_channels=32`, `aspect_ratios=[0.5, 1.0]`; a value may also be written as TOML has it."""
     values = {}
     for pair in said:
         name, equals, written = pair.partition("=")
         if not equals or not name.strip():
-            raise InvalidInputError(f"expected NAME=VALUE, as in image_px=640,640. Received: {pair!r}")
+            raise InvalidInputError(f"expected NAME=VALUE, as in box_loss=giou. Received: {pair!r}")
         values[name.strip()] = _value(written.strip())
     return values
 

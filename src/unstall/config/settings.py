@@ -50,7 +50,7 @@ class Settings:
     weights: str | None = setting(None, "Weights file to start from; `unstall weights import` makes one.")
     detector: Mapping[str, Any] = field(
         default_factory=dict,
-        metadata={"meaning": "Setting of the detector itself, such as image_px. The classes are those of the data."},
+        metadata={"meaning": "Setting of the detector itself, such as image_size. The classes are those of the data."},
     )
     backend: Backend = setting("auto", "Keras backend. 'auto' takes KERAS_BACKEND, else the one that is installed.")
     precision: Precision = setting("float32", "Precision of the layers. Weights and losses stay in float32.")

@@ -15,7 +15,7 @@ from typing import Any
 from unstall.base.errors import InvalidInputError
 from unstall.base.suggestions import closest_name
 from unstall.config import toml_file
-from unstall.config.aliases import OLD_AUGMENTATIONS, setting_meant
+from unstall.config.aliases import OLD_AUGMENTATIONS, OLD_DETECTOR_NAMES, setting_meant
 from unstall.config.settings import Settings, as_plain, changed, from_plain
 from unstall.data.augment.names import NAMED as AUGMENTATIONS
 from unstall.storage.urls import parts_of, refuse_unset, resolve_path
@@ -76,7 +76,7 @@ def resolve(options: Mapping[str, Any], file: str | None = None) -> ResolvedSett
 
 def with_backend(settings: Settings) -> Settings:
     """Several workers run on one backend alone: where nobody said which, it is that one; another is refused."""
-    from unstall.backends.sharing import backend_for
+    from unstall.backends import backend_for
 
     return changed(settings, {"backend": backend_for(settings.backend, settings.num_workers)})
 
@@ -124,15 +124,15 @@ def refuse_unfit(settings: Settings, places: Mapping[str, str] = MappingProxyTyp
 def _refuse_of_detector(model: str, name: str, value: Any, kinds: Mapping[str, str]) -> None:
     from unstall.config.detectors import ranges
 
-    known = [each for each in kinds if each not in {"classes", *OWN_OF_THE_RUN}]
-    if name == "classes":
-        raise InvalidInputError("'classes' are counted in the data; they cannot be set.")
+    known = [each for each in kinds if each not in {"num_classes", *OWN_OF_THE_RUN}]
+    if name == "num_classes":
+        raise InvalidInputError("'num_classes' is counted in the data; it cannot be set.")
     if name in OWN_OF_THE_RUN:
         raise InvalidInputError(f"'{name}' is a setting of the run. Write: --{name}")
     if name not in known:
         raise InvalidInputError(f"{model} has no setting '{name}'.{nearest(name, known)} Settings: {', '.join(known)}.")
-    if name == "image_px":
-        ranges.image_size(SimpleNamespace(image_px=value))
+    if name == "image_size":
+        ranges.check_image_size(SimpleNamespace(image_size=value))
     ranges.of_kind(name, kinds[name], value)
 
 
@@ -151,7 +151,7 @@ def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:
 
 
 def nearest(name: str, known: list[str]) -> str:
-    meant = OLD_AUGMENTATIONS.get(name) or setting_meant(name, ()).removeprefix("detector.")
+    meant = OLD_AUGMENTATIONS.get(name) or OLD_DETECTOR_NAMES.get(name) or setting_meant(name, ()).removeprefix("detector.")
     if meant in known:
         return f" Use '{meant}'."
     near = closest_name(name, known)

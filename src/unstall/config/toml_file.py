@@ -5,7 +5,7 @@ epochs = 12
 cache_bytes = "2GiB"
 
 [detector]
-image_px = [640, 960]
+image_size = [640, 960]
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, Literal, get_args, get_origin
 from unstall.base.errors import InvalidInputError
 from unstall.base.suggestions import closest_name
 from unstall.config import settings
-from unstall.config.aliases import OLD_NAMES, current_value, renamed, setting_meant
+from unstall.config.aliases import OLD_DETECTOR_NAMES, OLD_NAMES, current_value, renamed, renamed_of_detector, setting_meant
 from unstall.storage import resolve_path
 
 UNITS = {
@@ -47,7 +47,7 @@ OF_THE_CLOUD = "cloud"  # a table that is for `unstall cloud submit`: where a jo
 
 def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
     """Names and values, each checked by itself; and of each the place where it stands, as 'unstall.toml:12'. What is in a table
-    has a place of its own, as 'detector.image_px'."""
+    has a place of its own, as 'detector.image_size'."""
     path = resolve_path(path)
     text, stored = _stored(path)
     stored.pop(OF_THE_CLOUD, None)
@@ -64,7 +64,9 @@ def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
         except InvalidInputError as wrong:
             raise InvalidInputError(f"{place}: {wrong}") from None
         if isinstance(value, dict):
-            places |= {f"{name}.{inner}": f"{path}:{_line_within(name, inner, text)}" for inner in value}
+            for inner in value:
+                current = OLD_DETECTOR_NAMES.get(inner, inner) if name == "detector" else inner
+                places[f"{name}.{current}"] = f"{path}:{_line_within(name, inner, text)}"
     return values, places
 
 
@@ -72,7 +74,12 @@ def notes(path: Path | str) -> list[str]:
     """A line for each setting of the file that has another name now: "unstall.toml:3: 'rate' is now 'learning_rate'."."""
     path = resolve_path(path)
     text, stored = _stored(path)
-    return [f"{path}:{_line_of(name, text)}: {note}" for name, value in stored.items() for note in renamed(name, value)]
+    found = [f"{path}:{_line_of(name, text)}: {note}" for name, value in stored.items() for note in renamed(name, value)]
+    detector = stored.get("detector")
+    for name in detector if isinstance(detector, dict) else ():
+        if note := renamed_of_detector(name):
+            found.append(f"{path}:{_line_within('detector', name, text)}: {note}")
+    return found
 
 
 def _refuse_unknown(name: str, value: Any, place: str) -> None:
@@ -235,16 +242,16 @@ def _of_none(name: str) -> str:
 
 def _image_px(model: str) -> list[int]:
     """As it is published."""
-    from unstall.config.detectors import image_px
+    from unstall.config.detectors import image_size
 
-    return list(image_px(model))
+    return list(image_size(model))
 
 
-def _table(name: str, values: Mapping[str, Any] | None, why: Mapping[str, str], image_px: list[int]) -> list[str]:
+def _table(name: str, values: Mapping[str, Any] | None, why: Mapping[str, str], image_size: list[int]) -> list[str]:
     rows = [
         line for key, value in (values or {}).items() for line in (*_reason(f"{name}.{key}", why), f"{key} = {as_toml(value)}")
     ]
-    return [f"[{name}]", *rows] if rows else [f"# [{name}]", f"# image_px = {as_toml(image_px)}"]
+    return [f"[{name}]", *rows] if rows else [f"# [{name}]", f"# image_size = {as_toml(image_size)}"]
 
 
 def as_toml(value: Any) -> str:

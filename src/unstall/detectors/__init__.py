@@ -3,7 +3,7 @@
 A family is a file of this folder that holds one class of `Detector`. Its settings and variants are in the file of the same name
 in `unstall.config.detectors`, so that a list of names, or a wrong name, needs no framework.
 
-    detector = build("retinanet_resnet50_fpn", classes=3, image_px=(640, 960))
+    detector = create_model("retinanet_resnet50_fpn", num_classes=3, image_size=(640, 960))
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
 
-def build(variant: str, **changes: Any) -> Detector:
+def create_model(variant: str, **changes: Any) -> Detector:
     """A detector of that variant with fresh weights; `changes` are settings."""
     settings = settings_of(variant, **changes)
     made: Detector = detector_class(family_of(variant))(settings, name=variant)

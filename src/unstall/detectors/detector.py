@@ -23,21 +23,18 @@ IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of
 # the tests run these lines.
 INSTEAD = {
     "fit": """A detector computes its losses from boxes, classes and masks, which fit(x, y) does not give. Train it by
-    from unstall.training.step.keras_fit import Fitting, feed
-    fitting = Fitting(detector)
-    fitting.compile("adamw")
-    fitting.fit(feed(pipeline.batches(epochs=None)), steps_per_epoch=pipeline.steps_per_epoch)
+    from unstall.training.fit import fit
+    history = fit(detector, pipeline, epochs=1)
 where pipeline is an unstall.data.pipeline.Pipeline, or by the command: unstall train --data PATH --model NAME""",
-    "evaluate": """A detector computes its losses from boxes, classes and masks, which evaluate(x, y) does not give. Get them by
-    from unstall.training.step.keras_fit import Fitting, feed
-    fitting = Fitting(detector)
-    fitting.compile()
-    fitting.evaluate(feed(pipeline.batches(epochs=1)), steps=pipeline.steps_per_epoch)
-where pipeline is an unstall.data.pipeline.Pipeline, and its AP by the command: unstall evaluate --weights FILE --data PATH""",
+    "evaluate": """A detector is evaluated on a data set by COCO's average precision, not by a loss. Evaluate it by
+    from unstall.training.evaluate.evaluation import evaluate
+    from unstall.training.evaluate.inference import InferenceModel
+    figures = evaluate(InferenceModel(detector), data).score.figures()
+where data is what unstall.data.formats.read gives, or by the command: unstall evaluate --weights FILE --data PATH""",
     "save": """A detector is saved as a weights file, which holds its settings. Save and load it by
-    from unstall.detectors.weights import store as weights_store
-    weights_store.save(detector, "weights.safetensors")
-    detector = weights_store.build_from("weights.safetensors")
+    from unstall.detectors.weights import store
+    store.save(detector, "weights.safetensors")
+    detector = store.build_from("weights.safetensors")
 or its weights alone by detector.save_weights("detector.weights.h5").""",
     "export": """A detector is exported with its decoding of boxes and its non-maximum suppression. Export it by
     from unstall.training.export.exporter import export
@@ -87,7 +84,7 @@ class Detector(keras.Model):  # type: ignore[misc]
 
     def build_all(self) -> None:
         """Makes every variable, by one call that computes shapes and nothing else."""
-        height, width = self.settings.image_px
+        height, width = self.settings.image_size
         self(keras.KerasTensor((1, height, width, 3), dtype="float32"))
 
     def training_losses(self, images: Tensor, targets: Targets, seed: Any = None, training: bool = True) -> dict[str, Tensor]:

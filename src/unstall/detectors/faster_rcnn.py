@@ -13,7 +13,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from unstall.backends.ops.top_k import top_k
+from unstall.backends.ops import top_k
 from unstall.config.detectors.faster_rcnn import FasterRCNNSettings
 from unstall.data.anchors import pyramid_anchors
 from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
@@ -26,11 +26,10 @@ from unstall.detectors.layers.matching import Matches, match, overlaps
 from unstall.detectors.layers.mobilenet_v3 import MobileNetV3
 from unstall.detectors.layers.nms import Detections, suppress
 from unstall.detectors.layers.resnet import Norms, ResNet
-from unstall.detectors.layers.rng import Draw, uniform
+from unstall.detectors.layers.rng import Draw, Sample, at, sample, uniform
 from unstall.detectors.layers.roi_align import roi_align
 from unstall.detectors.layers.rpn import CODE_WEIGHTS as ANCHOR_CODE_WEIGHTS
 from unstall.detectors.layers.rpn import Proposals, RegionHead, RegionProposer, propose
-from unstall.detectors.layers.sampling import Sample, at, sample
 
 REGION_CODE_WEIGHTS = (10.0, 10.0, 5.0, 5.0)
 BETA = 1 / 9  # of smooth L1, in both stages
@@ -54,27 +53,27 @@ class FasterRCNN(Detector):
 
     def __init__(self, settings: FasterRCNNSettings, name: str = "faster_rcnn") -> None:
         super().__init__(settings, IMAGENET_MEAN, IMAGENET_STD, name)
-        norms = Norms(settings.frozen_norms, settings.norm_epsilon)
-        per_cell = len(settings.anchor_sizes_px[0]) * len(settings.anchor_ratios)
-        self.outputs_per_region = settings.classes + 1
+        norms = Norms(settings.freeze_batch_norm, settings.norm_epsilon)
+        per_cell = len(settings.anchor_sizes[0]) * len(settings.aspect_ratios)
+        self.outputs_per_region = settings.num_classes + 1
         with precision(settings.precision):
             self.backbone, self.strides = _backbone(settings, norms)
-            self.pyramid = Pyramid(len(self.strides), settings.channels, norms if settings.pyramid_norms else None)
-            self.proposer = RegionProposer(settings.channels, settings.proposer_convs, per_cell)
+            self.pyramid = Pyramid(len(self.strides), settings.fpn_channels, norms if settings.fpn_batch_norm else None)
+            self.proposer = RegionProposer(settings.fpn_channels, settings.num_rpn_convs, per_cell)
             self.head = RegionHead(
-                CELLS, settings.channels, settings.head_convs, settings.head_units, self.outputs_per_region, norms
+                CELLS, settings.fpn_channels, settings.num_head_convs, settings.head_units, self.outputs_per_region, norms
             )  # fmt: skip
         self.build_all()
-        self.backbone.freeze(settings.trainable_stages)
+        self.backbone.freeze(settings.trainable_backbone_layers)
         shapes = self.level_shapes()
-        self.anchors_of_level = pyramid_anchors(settings.image_px, shapes, settings.anchor_sizes_px, settings.anchor_ratios)
+        self.anchors_of_level = pyramid_anchors(settings.image_size, shapes, settings.anchor_sizes, settings.aspect_ratios)
         self.anchors = np.concatenate(self.anchors_of_level)
 
     def build_all(self) -> None:
         """On as little as will do: what is learned does not depend on the image's size, and every region has the same."""
         side = self.strides[-1] * 2
         self.proposer(self.levels(keras.KerasTensor((1, side, side, 3)), training=False))
-        self.head(keras.KerasTensor((1, 1, CELLS, CELLS, self.settings.channels)))
+        self.head(keras.KerasTensor((1, 1, CELLS, CELLS, self.settings.fpn_channels)))
         self.built = True
 
     def call(self, images: Tensor, training: bool | None = None) -> dict[str, Any]:
@@ -91,16 +90,16 @@ class FasterRCNN(Detector):
 
     def level_shapes(self) -> list[tuple[int, int]]:
         """Every halving rounds up."""
-        height, width = self.settings.image_px
+        height, width = self.settings.image_size
         return [(math.ceil(height / stride), math.ceil(width / stride)) for stride in (*self.strides, self.strides[-1] * 2)]
 
     def proposals(self, raw: dict[str, Any], sizes: Tensor | None = None, training: bool = False) -> Proposals:
         settings = self.settings
         mode = 0 if training else 1
         return propose(
-            raw["objects"], raw["anchor_codes"], self.anchors_of_level, box_ops.extent(settings.image_px, sizes),
-            most_per_level=settings.most_per_level[mode], most=settings.most_proposals[mode],
-            most_iou=settings.proposal_most_iou, least_score=settings.proposal_least_score,
+            raw["objects"], raw["anchor_codes"], self.anchors_of_level, box_ops.extent(settings.image_size, sizes),
+            rpn_pre_nms_top_n=settings.rpn_pre_nms_top_n[mode], most=settings.rpn_post_nms_top_n[mode],
+            nms_iou_threshold=settings.rpn_nms_threshold, score_threshold=settings.rpn_score_threshold,
         )  # fmt: skip
 
     def second_stage(
@@ -133,14 +132,18 @@ class FasterRCNN(Detector):
         settings = self.settings
         random_numbers = uniform(draw, ANCHORS, ops.shape(matches.is_object)[0], matches.is_object.shape[1])
         return sample(
-            matches.is_object, matches.is_background, settings.anchor_samples, settings.anchor_object_share, random_numbers
+            matches.is_object,
+            matches.is_background,
+            settings.rpn_batch_size_per_image,
+            settings.rpn_positive_fraction,
+            random_numbers,
         )  # fmt: skip
 
     def match_anchors(self, targets: Targets) -> Matches:
         overlap = overlaps(ops.convert_to_tensor(self.anchors)[None], targets.boxes)
         settings = self.settings
         return match(
-            overlap, targets.mask, settings.anchor_foreground_iou, settings.anchor_background_iou, low_quality=True
+            overlap, targets.mask, settings.rpn_fg_iou_threshold, settings.rpn_bg_iou_threshold, low_quality=True
         )  # fmt: skip
 
     def anchor_terms(self, raw: dict[str, Any], targets: Targets, matches: Matches, chosen: Sample) -> dict[str, Term]:
@@ -162,12 +165,12 @@ class FasterRCNN(Detector):
         settings = self.settings
         boxes = ops.concatenate([proposals.boxes, targets.boxes], axis=1)
         is_there = ops.concatenate([proposals.is_used, targets.mask], axis=1)
-        limit = settings.region_foreground_iou
+        limit = settings.box_fg_iou_threshold
         matches = match(overlaps(boxes, targets.boxes), targets.mask, limit, limit, low_quality=False)
         random_numbers = uniform(draw, REGIONS, ops.shape(boxes)[0], boxes.shape[1])
         chosen = sample(
             matches.is_object & is_there, matches.is_background & is_there,
-            settings.region_samples, settings.region_object_share, random_numbers,
+            settings.box_batch_size_per_image, settings.box_positive_fraction, random_numbers,
         )  # fmt: skip
         matched = at(matches.box, chosen.place)
         of_class = at(ops.cast(targets.classes, "int32"), matched)
@@ -199,27 +202,27 @@ class FasterRCNN(Detector):
         return self.detections_of({**outputs, "regions": regions}, sizes)
 
     def detections_of(self, raw: dict[str, Any], sizes: Tensor | None = None) -> Detections:
-        """Suppression sees the `most_candidates` likeliest pairs of region and class. What it leaves is exact, as only a likelier
-        box can suppress another; some are missing only where it leaves fewer than `most_detections` and there were more pairs."""
+        """Suppression sees the `pre_nms_top_k` likeliest pairs of region and class. What it leaves is exact, as only a likelier
+        box can suppress another; some are missing only where it leaves fewer than `max_detections` and there were more pairs."""
         settings = self.settings
         regions = raw["regions"]
         scores = ops.softmax(ops.cast(raw["classes"], "float32"), axis=-1)[..., 1:]
-        scores = ops.where((scores > settings.least_score) & regions.is_used[..., None], scores, 0.0)
-        pairs = scores.shape[1] * settings.classes
-        scores, place = top_k(ops.reshape(scores, (-1, pairs)), min(settings.most_candidates, pairs))
-        region, of_class = place // settings.classes, place % settings.classes
+        scores = ops.where((scores > settings.score_threshold) & regions.is_used[..., None], scores, 0.0)
+        pairs = scores.shape[1] * settings.num_classes
+        scores, place = top_k(ops.reshape(scores, (-1, pairs)), min(settings.pre_nms_top_k, pairs))
+        region, of_class = place // settings.num_classes, place % settings.num_classes
         codes = ops.reshape(raw["boxes"], (-1, regions.boxes.shape[1] * self.outputs_per_region, 4))
         codes = at(codes, region * self.outputs_per_region + of_class + 1)
         boxes = box_ops.decode(codes, at(regions.boxes, region), REGION_CODE_WEIGHTS)
-        boxes = box_ops.clip(boxes, *box_ops.extent(settings.image_px, sizes))
+        boxes = box_ops.clip(boxes, *box_ops.extent(settings.image_size, sizes))
         scores = ops.where(box_ops.has_sides(boxes, MIN_SIDE_PX), scores, 0.0)
-        return suppress(boxes, scores, of_class, settings.most_iou, settings.most_detections)
+        return suppress(boxes, scores, of_class, settings.nms_iou_threshold, settings.max_detections)
 
 
 def _backbone(settings: FasterRCNNSettings, norms: Norms) -> tuple[Any, tuple[int, ...]]:
     """And the strides of its maps. MobileNet's two have the same; regions are read from the first."""
     if settings.backbone == "resnet":
-        return ResNet(settings.blocks, settings.width, norms, settings.remat), (4, 8, 16, 32)
+        return ResNet(settings.stage_blocks, settings.stem_channels, norms, settings.remat), (4, 8, 16, 32)
     return MobileNetV3(norms, remat=settings.remat), (32, 32)
 
 

@@ -47,13 +47,13 @@ class Head(keras.layers.Layer):  # type: ignore[misc]
     def __init__(self, settings: RetinaNetSettings, name: str, output: str, filters: int, bias: float) -> None:
         super().__init__(name=name)
         small = normal(0.01)
-        channels, has_bias = settings.channels, not settings.group_norm
+        channels, has_bias = settings.fpn_channels, not settings.use_group_norm
         self.convs = [
             Conv(channels, 3, use_bias=has_bias, kernel_initializer=small, name=f"{name}.conv.{number}.0")
-            for number in range(settings.head_convs)
+            for number in range(settings.num_head_convs)
         ]
-        normed = range(settings.head_convs if settings.group_norm else 0)
-        self.norms = [GroupNorm(settings.groups, name=f"{name}.conv.{number}.1") for number in normed]
+        normed = range(settings.num_head_convs if settings.use_group_norm else 0)
+        self.norms = [GroupNorm(settings.num_groups, name=f"{name}.conv.{number}.1") for number in normed]
         start = keras.initializers.Constant(bias)
         self.output_conv = Conv(filters, 3, kernel_initializer=small, bias_initializer=start, name=f"{name}.{output}")
 
@@ -67,23 +67,23 @@ class Head(keras.layers.Layer):  # type: ignore[misc]
 class RetinaNet(Detector):
     def __init__(self, settings: RetinaNetSettings, name: str = "retinanet") -> None:
         super().__init__(settings, IMAGENET_MEAN, IMAGENET_STD, name)
-        norms = Norms(settings.frozen_norms, settings.norm_epsilon)
-        per_cell = len(settings.anchor_sizes_px[0]) * len(settings.anchor_ratios)
-        self.outputs_per_anchor = settings.classes + 1
+        norms = Norms(settings.freeze_batch_norm, settings.norm_epsilon)
+        per_cell = len(settings.anchor_sizes[0]) * len(settings.aspect_ratios)
+        self.outputs_per_anchor = settings.num_classes + 1
         with precision(settings.precision):
-            self.backbone = ResNet(settings.blocks, settings.width, norms, settings.remat)
-            self.pyramid = Pyramid(levels=3, channels=settings.channels)
-            self.p6 = coarser(settings.channels, "p6")
-            self.p7 = coarser(settings.channels, "p7")
-            bias = -math.log((1 - settings.prior) / settings.prior)
+            self.backbone = ResNet(settings.stage_blocks, settings.stem_channels, norms, settings.remat)
+            self.pyramid = Pyramid(levels=3, channels=settings.fpn_channels)
+            self.p6 = coarser(settings.fpn_channels, "p6")
+            self.p7 = coarser(settings.fpn_channels, "p7")
+            bias = -math.log((1 - settings.prior_probability) / settings.prior_probability)
             self.class_head = Head(
                 settings, "head.classification_head", "cls_logits", per_cell * self.outputs_per_anchor, bias
             )  # fmt: skip
             self.box_head = Head(settings, "head.regression_head", "bbox_reg", per_cell * 4, 0.0)
         self.build_all()
-        self.backbone.freeze(settings.trainable_stages)
+        self.backbone.freeze(settings.trainable_backbone_layers)
         levels = self.level_shapes()
-        self.anchors_of_level = pyramid_anchors(settings.image_px, levels, settings.anchor_sizes_px, settings.anchor_ratios)
+        self.anchors_of_level = pyramid_anchors(settings.image_size, levels, settings.anchor_sizes, settings.aspect_ratios)
         self.anchors = np.concatenate(self.anchors_of_level)
 
     def call(self, images: Tensor, training: bool | None = None) -> dict[str, list[Tensor]]:
@@ -102,7 +102,7 @@ class RetinaNet(Detector):
 
     def level_shapes(self) -> list[tuple[int, int]]:
         """Of the five levels: every halving rounds up."""
-        height, width = self.settings.image_px
+        height, width = self.settings.image_size
         shapes = []
         for halvings in range(1, 8):
             height, width = math.ceil(height / 2), math.ceil(width / 2)
@@ -122,7 +122,7 @@ class RetinaNet(Detector):
         settings = self.settings
         overlap = overlaps(ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32"))
         matches = match(
-            overlap, ops.cast(targets.mask, "bool"), settings.foreground_iou, settings.background_iou, low_quality=True
+            overlap, ops.cast(targets.mask, "bool"), settings.fg_iou_threshold, settings.bg_iou_threshold, low_quality=True
         )  # fmt: skip
         objects = ops.sum(ops.cast(matches.is_object, "float32"), axis=1)
         codes = ops.concatenate(raw["boxes"], axis=1)
@@ -170,8 +170,8 @@ class RetinaNet(Detector):
             for logits, codes, anchors in zip(raw["classes"], raw["boxes"], self.anchors_of_level, strict=True)
         ]
         boxes, scores, classes = (ops.concatenate(parts, axis=1) for parts in zip(*candidates, strict=True))
-        boxes = box_ops.clip(boxes, *box_ops.extent(settings.image_px, sizes))
-        return suppress(boxes, scores, classes, settings.most_iou, settings.most_detections)
+        boxes = box_ops.clip(boxes, *box_ops.extent(settings.image_size, sizes))
+        return suppress(boxes, scores, classes, settings.nms_iou_threshold, settings.max_detections)
 
     def _candidates(self, logits: Tensor, codes: Tensor, anchors: np.ndarray) -> Sequence[Tensor]:
         """The best pairs of anchor and class of one level; the output that stands for background is never one.
@@ -179,14 +179,14 @@ class RetinaNet(Detector):
         As many pairs as are wanted belong to at most as many anchors, and no anchor but the best so many can have one of them: so
         anchors are chosen first, by their best class, and only their classes are compared.
         """
-        count = min(self.settings.most_candidates, logits.shape[1])
+        count = min(self.settings.pre_nms_top_k, logits.shape[1])
         logits = ops.cast(logits[..., 1:], "float32")
         _, chosen = ops.top_k(ops.max(logits, axis=2), count)
         scores = ops.sigmoid(ops.take_along_axis(logits, chosen[..., None], axis=1))
-        scores = ops.where(scores > self.settings.least_score, scores, 0.0)
-        pairs = min(self.settings.most_candidates, count * self.settings.classes)
-        scores, place = ops.top_k(ops.reshape(scores, (-1, count * self.settings.classes)), pairs)
-        anchor = ops.take_along_axis(chosen, place // self.settings.classes, axis=1)
+        scores = ops.where(scores > self.settings.score_threshold, scores, 0.0)
+        pairs = min(self.settings.pre_nms_top_k, count * self.settings.num_classes)
+        scores, place = ops.top_k(ops.reshape(scores, (-1, count * self.settings.num_classes)), pairs)
+        anchor = ops.take_along_axis(chosen, place // self.settings.num_classes, axis=1)
         codes = ops.take_along_axis(codes, anchor[..., None], axis=1)
         own = ops.take(ops.convert_to_tensor(anchors), anchor, axis=0)
-        return box_ops.decode(codes, own, CODE_WEIGHTS), scores, place % self.settings.classes
+        return box_ops.decode(codes, own, CODE_WEIGHTS), scores, place % self.settings.num_classes

@@ -11,7 +11,7 @@ import keras
 from keras import ops
 
 from unstall.base.errors import InvalidInputError
-from unstall.config.detectors.defaults import MOBILENET_STAGES
+from unstall.config.detectors.ranges import MOBILENET_STAGES
 from unstall.config.detectors.ssd import BACKBONE_MAPS, VGG_EXTRAS, SSDSettings
 from unstall.data.anchors import default_boxes
 from unstall.data.augment.geometry import Resize
@@ -98,10 +98,10 @@ class SSD(Detector):
         super().__init__(settings, mean, std, name)
         self.is_lite = is_lite
         self.scaled: Scaled | None = None
-        self.outputs_per_anchor = settings.classes + 1
-        per_cell = [2 + 2 * len(ratios) for ratios in settings.ratios]
+        self.outputs_per_anchor = settings.num_classes + 1
+        per_cell = [2 + 2 * len(ratios) for ratios in settings.aspect_ratios]
         with precision(settings.precision):
-            lite_norms = Norms(settings.frozen_norms, epsilon=1e-3, momentum=0.97) if is_lite else None
+            lite_norms = Norms(settings.freeze_batch_norm, epsilon=1e-3, momentum=0.97) if is_lite else None
             if lite_norms is None:
                 self._make_vgg()
             else:
@@ -115,26 +115,26 @@ class SSD(Detector):
             ]
         self.grids = self.level_shapes()
         self.build_all()
-        self.backbone.freeze(settings.trainable_stages)
+        self.backbone.freeze(settings.trainable_backbone_layers)
         steps = None if is_lite else VGG_STEPS_PX
-        self.anchors = default_boxes(settings.image_px, self.grids, settings.scales, settings.ratios, steps)
+        self.anchors = default_boxes(settings.image_size, self.grids, settings.scales, settings.aspect_ratios, steps)
 
     def _make_vgg(self) -> None:
         settings = self.settings
-        norms = Norms(settings.frozen_norms) if settings.vgg_norms else None
-        self.backbone = Vgg(settings.convs, settings.width, settings.dilation, norms, settings.remat)
+        norms = Norms(settings.freeze_batch_norm) if settings.vgg_batch_norm else None
+        self.backbone = Vgg(settings.stage_convs, settings.stem_channels, settings.dilation, norms, settings.remat)
         self.scaled = Scaled(name="backbone")
         self.extras = []
-        for number, (narrow, wide, halves) in enumerate(VGG_EXTRAS[: len(settings.ratios) - BACKBONE_MAPS], start=1):
-            second = Step(wide * settings.width, 3, stride=2) if halves else Step(wide * settings.width, 3, pad=0)
-            self.extras.append(Convs([Step(narrow * settings.width, 1), second], f"backbone.extra.{number}", 0, norms))
+        for number, (narrow, wide, halves) in enumerate(VGG_EXTRAS[: len(settings.aspect_ratios) - BACKBONE_MAPS], start=1):
+            second = Step(wide * settings.stem_channels, 3, stride=2) if halves else Step(wide * settings.stem_channels, 3, pad=0)
+            self.extras.append(Convs([Step(narrow * settings.stem_channels, 1), second], f"backbone.extra.{number}", 0, norms))
 
     def _make_lite(self, norms: Norms) -> None:
         settings = self.settings
         self.backbone = MobileNetV3(
             norms, settings.reduced_tail, (SPLIT, MOBILENET_STAGES[-1]), "backbone.features", True, LITE_START, settings.remat
         )  # fmt: skip
-        channels = LITE_EXTRAS[: len(settings.ratios) - BACKBONE_MAPS]
+        channels = LITE_EXTRAS[: len(settings.aspect_ratios) - BACKBONE_MAPS]
         self.extras = [LiteExtra(filters, norms, f"backbone.extra.{number}") for number, filters in enumerate(channels)]
 
     def call(self, images: Tensor, training: bool | None = None) -> dict[str, list[Tensor]]:
@@ -156,18 +156,18 @@ class SSD(Detector):
 
     def level_shapes(self) -> list[tuple[int, int]]:
         """From what the layers do to a side."""
-        sides = [self._level_sides(px) for px in self.settings.image_px]
+        sides = [self._level_sides(px) for px in self.settings.image_size]
         shapes = list(zip(*sides, strict=True))
         if any(min(shape) < 1 for shape in shapes):
-            height, width = self.settings.image_px
+            height, width = self.settings.image_size
             raise InvalidInputError(
-                f"image_px: {height}×{width} is too small for {len(shapes)} levels, the last of which has no cell left. "
+                f"image_size: {height}×{width} is too small for {len(shapes)} levels, the last of which has no cell left. "
                 "Expected a larger image, or ratios and scales of fewer levels."
             )
         return shapes
 
     def _level_sides(self, px: int) -> list[int]:
-        extras = len(self.settings.ratios) - BACKBONE_MAPS
+        extras = len(self.settings.aspect_ratios) - BACKBONE_MAPS
         if self.is_lite:
             sides = [_halved(px, 4), _halved(px, 5)]
             halves = [True] * extras
@@ -188,7 +188,7 @@ class SSD(Detector):
 
     def matched(self, targets: Targets) -> Matches:
         overlap = overlaps(ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32"))
-        return match_default_boxes(overlap, ops.cast(targets.mask, "bool"), self.settings.foreground_iou)
+        return match_default_boxes(overlap, ops.cast(targets.mask, "bool"), self.settings.fg_iou_threshold)
 
     def terms_of(self, raw: dict[str, list[Tensor]], targets: Targets) -> dict[str, Term]:
         """Sums over the batch, shared by the objects of the batch (the boxes that learn one)."""
@@ -198,7 +198,7 @@ class SSD(Detector):
         matches = self.matched(targets)
         label = ops.where(matches.is_object, of_matched(ops.cast(targets.classes, "int32"), matches) + 1, 0)
         wrong = losses.cross_entropy(logits, label)
-        hard = losses.hard_negatives(wrong, matches.is_object, matches.is_background, settings.negatives_per_object)
+        hard = losses.hard_negatives(wrong, matches.is_object, matches.is_background, settings.neg_pos_ratio)
         wanted = ops.where(matches.is_object[..., None], of_matched(boxes, matches), anchors)
         distance = losses.smooth_l1(codes, box_ops.encode(wanted, anchors, CODE_WEIGHTS), BETA)
         objects = _objects(matches)
@@ -215,9 +215,9 @@ class SSD(Detector):
         settings = self.settings
         logits, codes = (ops.concatenate(raw[key], axis=1) for key in ("classes", "boxes"))
         scores = ops.softmax(ops.cast(logits, "float32"), axis=-1)[..., 1:]
-        scores = ops.where(scores > settings.least_score, scores, 0.0)
-        boxes = box_ops.clip(box_ops.decode(codes, self.anchors, CODE_WEIGHTS), *box_ops.extent(settings.image_px, sizes))
-        return suppress_by_class(boxes, scores, settings.most_iou, settings.most_candidates, settings.most_detections)
+        scores = ops.where(scores > settings.score_threshold, scores, 0.0)
+        boxes = box_ops.clip(box_ops.decode(codes, self.anchors, CODE_WEIGHTS), *box_ops.extent(settings.image_size, sizes))
+        return suppress_by_class(boxes, scores, settings.nms_iou_threshold, settings.pre_nms_top_k, settings.max_detections)
 
 
 def _objects(matches: Matches) -> Tensor:

@@ -178,9 +178,9 @@ class LearningCurve:
 
 def guessing_level(journal: Journal, fit: FitBegan) -> LoopSeen | None:
     """The loss that guessing gives in this fit; None where it is not known, or hangs on weights that come with the batches."""
-    told = facts(journal, "guessing", _since(journal, fit))
+    plain = facts(journal, "guessing", _since(journal, fit))
     weights = [facts for event in journal.since(BatchSampled, fit.at) for facts in event.facts["arrays"] if _is_weight(facts)]
-    return told[-1] if told and not weights else None
+    return plain[-1] if plain and not weights else None
 
 
 def _since(journal: Journal, fit: FitBegan) -> float:
@@ -230,8 +230,8 @@ def not_finite_now(run: LearningCurve) -> bool:
 def nothing_moves(run: LearningCurve) -> bool:
     """Whether no weight has changed by one bit over many steps, up to the newest sample."""
     newest = run.samples[-1].facts
-    told = [weight for weight in newest["weights"] if weight.get("units")]
-    return bool(told) and newest["window"] >= LEFT_OUT_STEPS and all(weight["still"] == weight["units"] for weight in told)
+    rows = [weight for weight in newest["weights"] if weight.get("units")]
+    return bool(rows) and newest["window"] >= LEFT_OUT_STEPS and all(weight["still"] == weight["units"] for weight in rows)
 
 
 def ruined_weights(run: LearningCurve) -> list[dict[str, Any]]:

@@ -7,11 +7,26 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from unstall.diagnosis.error_messages import innermost
 from unstall.diagnosis.fatal_error import first_line
 from unstall.diagnosis.host_memory import parse_size, room
-from unstall.journal.events import DevicesListed, ErrorRaised, HostSampled, KernelSpoke, KillsCounted, ProcessEnded, RunStarted
+from unstall.diagnosis.verdict import Unknown
+from unstall.journal.events import (
+    DeviceMemoryCounted,
+    DeviceSampled,
+    DevicesListed,
+    ErrorRaised,
+    Event,
+    FrameworkLoaded,
+    HostSampled,
+    KernelSpoke,
+    KillsCounted,
+    ProcessEnded,
+    RunStarted,
+    SampleFailed,
+)
 from unstall.journal.reader import Journal
 
 SIGKILL = 9
@@ -81,16 +96,16 @@ def _ended_badly(journal: Journal) -> bool:
 
 
 def _read(journal: Journal, error: ErrorRaised) -> Shortage | None:
-    for told in (f"{error.kind}: {error.message}", *error.chain):
-        of_device = _whose(journal, told)
+    for result in (f"{error.kind}: {error.message}", *error.chain):
+        of_device = _whose(journal, result)
         if of_device is not None:
-            return Shortage(of_device, error, _telling_line(told), asked_bytes(told))
+            return Shortage(of_device, error, _telling_line(result), asked_bytes(result))
     return None
 
 
-def _whose(journal: Journal, told: str) -> bool | None:
+def _whose(journal: Journal, text: str) -> bool | None:
     """True: the device's memory, False: the host's, None: no want of memory."""
-    kind, _, message = told.partition(": ")
+    kind, _, message = text.partition(": ")
     if _NO_FAILURE in message:
         return None
     name = kind.rsplit(".", 1)[-1]
@@ -103,7 +118,7 @@ def _whose(journal: Journal, told: str) -> bool | None:
         return True
     if _HOST.search(message):
         return False
-    if from_framework and _EXHAUSTED.search(told):
+    if from_framework and _EXHAUSTED.search(text):
         named = _ON_DEVICE.search(message)
         return "gpu" in named.group(0).lower() if named else _computes_on_device(journal)
     return None
@@ -117,9 +132,9 @@ def _computes_on_device(journal: Journal) -> bool:
     return any("gpu" in device or "cuda" in device for event in journal.of(DevicesListed) for device in event.devices)
 
 
-def _telling_line(told: str) -> str:
+def _telling_line(text: str) -> str:
     """The line that speaks of memory by itself: the kind of the error may say so above a line that does not."""
-    first, *others = [line.strip() for line in told.splitlines() if line.strip()] or [told]
+    first, *others = [line.strip() for line in text.splitlines() if line.strip()] or [text]
     if _says_memory(first.partition(": ")[2]):
         return first_line(first)
     other = next((line for line in others if _says_memory(line)), None)
@@ -143,7 +158,7 @@ def asked_bytes(text: str) -> int | None:
 
 def worker_died(error: ErrorRaised) -> bool:
     """Whether an error only says that a worker process is gone."""
-    return any(_WORKER_DIED.search(told) for told in (f"{error.kind}: {error.message}", *error.chain))
+    return any(_WORKER_DIED.search(result) for result in (f"{error.kind}: {error.message}", *error.chain))
 
 
 def memory_kill(journal: Journal) -> MemoryKill | None:
@@ -185,3 +200,99 @@ def _was_full(journal: Journal) -> bool:
 def _main_pid(journal: Journal) -> int:
     started = journal.last(RunStarted)
     return started.pid if started is not None else 0
+
+
+# What an error for want of device memory says in numbers, and what NVML and the allocator saw around it.
+
+
+_SIZE = r"(\d[\d,.]*\s*[KMGT]i?B)"
+_FREE = re.compile(rf"of which {_SIZE} is free")
+_CAPACITY = re.compile(rf"total capacity of {_SIZE}")
+_UNALLOCATED = re.compile(rf"and {_SIZE} is reserved by PyTorch but unallocated")
+_ALLOCATED = re.compile(rf"Of the allocated memory {_SIZE} is allocated by PyTorch")
+_OTHER = re.compile(rf"Process (\d+) has {_SIZE} memory in use")
+AROUND_S = 30.0  # samples of the card so near to the error count
+AT_ONCE_S = 2.0  # the allocator is asked when the error has come
+
+
+@dataclass(frozen=True)
+class DeviceShortage:
+    """All in bytes; None where nobody said."""
+
+    shortage: Shortage
+    asked: int | None
+    capacity: int | None
+    free_on_card: int | None
+    held_but_unused: int | None  # by the program's own allocator
+    largest_piece: int | None
+    others: tuple[dict[str, Any], ...]  # processes that are not the program's: pid, name, bytes
+    events: tuple[Event, ...]
+
+
+def device_shortage(journal: Journal) -> DeviceShortage | None:
+    """The want of device memory that ended the program, or None."""
+    result = shortage(journal)
+    if result is None or not result.of_device:
+        return None
+    text = "\n".join([result.error.message, *result.error.chain])
+    samples = [each for each in journal.of(DeviceSampled) if abs(each.at - result.error.at) < AROUND_S]
+    before = [each for each in samples if each.at <= result.error.at] or samples
+    counted = [each for each in journal.of(DeviceMemoryCounted) if abs(each.at - result.error.at) < AROUND_S]
+    at_once = [each for each in counted if 0 <= each.at - result.error.at < AT_ONCE_S]  # others are counted now and then
+    count = at_once[-1] if at_once else counted[-1] if counted else None
+    card = before[-1] if before else None
+    unused = _read_sizes(_UNALLOCATED, text)
+    if unused is None and count is not None and count.in_use_bytes is not None and count.framework == "jax":
+        held = count.reserved_bytes or count.limit_bytes  # what it may take and has not taken is nobody's yet
+        unused = max(0, held - count.in_use_bytes) if held else None
+    free = _read_sizes(_FREE, text)
+    if free is None and card is not None:
+        free = card.total_bytes - card.used_bytes
+    return DeviceShortage(
+        shortage=result,
+        asked=result.asked_bytes,
+        capacity=_read_sizes(_CAPACITY, text) or (card.total_bytes if card else None),
+        free_on_card=free,
+        held_but_unused=unused,
+        largest_piece=count.largest_free_bytes if count else None,
+        others=_others(text, before),
+        events=tuple(event for event in (result.error, card, count) if event is not None),
+    )
+
+
+def _read_sizes(pattern: re.Pattern[str], text: str) -> int | None:
+    found = pattern.search(text)
+    return parse_size(found.group(1)) if found else None
+
+
+def _others(text: str, samples: list[DeviceSampled]) -> tuple[dict[str, Any], ...]:
+    """Named by PyTorch's own error, else seen by NVML; the largest first."""
+    named = {int(pid): parse_size(size) or 0 for pid, size in _OTHER.findall(text)}
+    seen: dict[int, dict[str, Any]] = {}
+    for sample in samples:
+        for process in sample.processes:
+            if not process.get("ours"):
+                seen[int(process["pid"])] = {
+                    "pid": int(process["pid"]),
+                    "name": process.get("name") or "",
+                    "bytes": process.get("bytes") or 0,
+                }
+    for pid, size in named.items():
+        seen.setdefault(pid, {"pid": pid, "name": "", "bytes": size})
+    return tuple(sorted(seen.values(), key=lambda process: -int(process["bytes"])))
+
+
+def not_seen(journal: Journal) -> Unknown | None:
+    """Why device memory cannot be judged, if it cannot."""
+    if journal.of(FrameworkLoaded):
+        return None
+    failed = next((each for each in journal.of(SampleFailed) if each.signal == "device"), None)
+    if failed is not None:
+        return Unknown(failed.missing, failed.cure)
+    return None
+
+
+def gib(count: int | None) -> str:
+    if count is None:
+        return "an unknown amount"
+    return f"{count / 2**30:.2f} GiB" if count >= 2**30 else f"{count / 2**20:.0f} MiB"

@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Callable, Optional
 
+# Files of a run folder: the journal of a probe is events-probe-PID.jsonl now, and bucket.txt says where the copy of a run is.
+OLD_PROBE_FILES = "events-inside"
+OLD_BUCKET_FILE = "kept-in.txt"
 REMEDIES = {
     "lower_rate": "lower_learning_rate",
     "compute_blocks_again": "enable_remat",

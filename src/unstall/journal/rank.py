@@ -40,10 +40,10 @@ class RankInfo:
 
 def read_rank(variables: Mapping[str, str]) -> Optional[RankInfo]:
     """None for a process that is told of no others."""
-    told = _numbered(variables, *_NUMBERED[0]) or _by_tf_config(variables.get("TF_CONFIG", ""))
+    text = _numbered(variables, *_NUMBERED[0]) or _by_tf_config(variables.get("TF_CONFIG", ""))
     for names in _NUMBERED[1:]:
-        told = told or _numbered(variables, *names)
-    return told if told is not None and told.is_of_several else None
+        text = text or _numbered(variables, *names)
+    return text if text is not None and text.is_of_several else None
 
 
 def _numbered(variables: Mapping[str, str], way: str, number: str, count: str, coordinator: str) -> Optional[RankInfo]:
@@ -68,8 +68,8 @@ def _by_tf_config(text: str) -> Optional[RankInfo]:
     if not text or len(text) > LONGEST_TF_CONFIG:
         return None
     try:
-        told = json.loads(text)
-        cluster, task = told.get("cluster", {}), told.get("task", {})
+        plain = json.loads(text)
+        cluster, task = plain.get("cluster", {}), plain.get("task", {})
         job, index = str(task.get("type", "")), int(task.get("index", 0))
         lists = {str(name): [str(address) for address in addresses] for name, addresses in cluster.items()}
     except (ValueError, TypeError, AttributeError):

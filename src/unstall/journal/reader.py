@@ -28,12 +28,13 @@ from unstall.journal.events import (
     WeightsSampled,
     from_plain,
 )
-from unstall.journal.legacy_names import update_event
+from unstall.journal.legacy_names import OLD_PROBE_FILES, update_event
 
 E = TypeVar("E", bound=Event)
 
 JOURNAL_FILES = "events-*.jsonl"
 PULSE_FILES = "pulse-*"
+PROBE_FILES = "events-probe"  # and the number of the process
 MAX_OF_A_KIND = 3000  # in memory; a run of weeks must not grow its watcher
 MAX_OF_A_LARGE_KIND = 300
 LARGE_KINDS = (StackSampled, ThreadsSeen, WeightsSampled)  # each some tens of kilobytes in memory
@@ -172,9 +173,10 @@ class FolderTail:
     def _gone(self) -> Iterator[UnreadLines]:
         """Journals of programs whose pulse is there: a program writes its first event before it has one."""
         for pulse in sorted(self.folder.glob(PULSE_FILES)):
-            name = f"events-inside-{pulse.name.partition('-')[2]}.jsonl"
-            if self.folder / name not in self._tails:
-                yield UnreadLines(name, 0, is_all=True, why="it is gone")
+            number = pulse.name.partition("-")[2]
+            names = [f"{kind}-{number}.jsonl" for kind in (PROBE_FILES, OLD_PROBE_FILES)]
+            if not any(self.folder / name in self._tails for name in names):
+                yield UnreadLines(names[0], 0, is_all=True, why="it is gone")
 
     def _is_new(self) -> bool:
         try:

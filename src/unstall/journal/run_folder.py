@@ -17,6 +17,7 @@ import re
 import stat
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,12 @@ from unstall.base.directories import state_dir
 from unstall.base.errors import InvalidInputError
 from unstall.base.private_files import FOLDER_MODE, write_private, write_whole
 from unstall.base.redact.text import redact_json
-from unstall.journal.legacy_names import update_story
+from unstall.journal.legacy_names import OLD_BUCKET_FILE, update_story
 from unstall.journal.rank import read_rank
 from unstall.journal.writer import is_remote
 
 SHARED_MEMORY = Path("/dev/shm")
-KEPT_IN = "kept-in.txt"
+BUCKET_FILE = "bucket.txt"  # names the bucket that has a copy of the run
 WORKERS = "workers"  # the folder of those that are not the first
 BUCKET = re.compile(r"(gs|s3)://[^/]+(/.*)?")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -171,7 +172,7 @@ class RunFolder:
     @property
     def scored_path(self) -> Path:
         """The epoch that was scored last."""
-        return self.path / "scored-last.json"
+        return self.path / "last-score.json"
 
     @property
     def split_path(self) -> Path:
@@ -222,19 +223,19 @@ class RunFolder:
     @property
     def bucket(self) -> str:
         """gs://… or s3://… of its copy; empty: it has none."""
-        try:
-            return (self.path / KEPT_IN).read_text(encoding="utf-8").strip()
-        except OSError:
-            return ""
+        for name in (BUCKET_FILE, OLD_BUCKET_FILE):
+            with suppress(OSError):
+                return (self.path / name).read_text(encoding="utf-8").strip()
+        return ""
 
     def keep_in(self, bucket: str) -> None:
-        write_whole(self.path / KEPT_IN, bucket.rstrip("/") + "\n")
+        write_whole(self.path / BUCKET_FILE, bucket.rstrip("/") + "\n")
 
     def remove_if_empty(self) -> None:
         """For a run that could not start."""
         try:
-            if (self.path / KEPT_IN).exists():
-                (self.path / KEPT_IN).unlink()
+            if (self.path / BUCKET_FILE).exists():
+                (self.path / BUCKET_FILE).unlink()
             self.path.rmdir()
         except OSError:
             return
@@ -246,8 +247,8 @@ def _slug(text: str) -> str:
 
 def _own_name() -> str:
     """By which one of several machines is told from the others: a bucket makes no folders, and two of one name would be one."""
-    told = read_rank(os.environ)
-    worker = f"-worker{told.worker}" if told is not None and told.worker is not None else ""
+    event = read_rank(os.environ)
+    worker = f"-worker{event.worker}" if event is not None and event.worker is not None else ""
     return worker + (f"-{_slug(os.uname().nodename)}" if bucket_home() else "")
 
 

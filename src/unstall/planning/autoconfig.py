@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unstall.base.formatting import format_count
-from unstall.config.detectors import image_px
+from unstall.config.detectors import image_size
 from unstall.config.settings import Settings
 from unstall.config.sources import recipe_of
 from unstall.data.example import DataSet
@@ -41,15 +41,15 @@ class SuggestedSettings:
 
 
 def suggest(data: DataSet, path: str, has_card: bool) -> SuggestedSettings:
-    told = stats(data, ())
+    plain = stats(data, ())
     result = SuggestedSettings()
     result.add("data", path)
     result.add("format", data.format)
-    width, height = (int(told[side]["50%"]) if told[side] else 640 for side in ("image_width", "image_height"))
+    width, height = (int(plain[side]["50%"]) if plain[side] else 640 for side in ("image_width", "image_height"))
     model = _model(width, height, has_card)
     where = "a card is there" if has_card else "no card is there: it must be small"
     result.add("model", model, f"{where}; images are {width}×{height} in the median")
-    _image_size(result, told, model, width, height)
+    _image_size(result, plain, model, width, height)
     _validation(result, data)
     _length(result, data, model)
     _boxes(result, data)
@@ -62,17 +62,17 @@ def _model(width: int, height: int, has_card: bool) -> str:
     return ON_CORES_SMALL if max(width, height) <= SMALL_PX else ON_CORES
 
 
-def _image_size(result: SuggestedSettings, told: dict[str, Any], model: str, width: int, height: int) -> None:
+def _image_size(result: SuggestedSettings, plain: dict[str, Any], model: str, width: int, height: int) -> None:
     """As the images are, within bounds; larger where objects would be too small to be seen."""
-    own = image_px(model)
+    own = image_size(model)
     if not model.startswith(OWN_SIZE):
         result.why["detector"] = f"{model} is made for {own[0]}×{own[1]} pixels"
         return
-    side = told["box_width"]["50%"] if told["box_width"] else MIN_OBJECT_PX
+    side = plain["box_width"]["50%"] if plain["box_width"] else MIN_OBJECT_PX
     scale = max(1.0, min(MIN_OBJECT_PX / max(side, 1.0), MAX_PX / max(width, height)))
     scale = min(scale, MAX_PX / max(width, height))
     sides = [_in_strides(length * scale) for length in (height, width)]
-    result.add("detector", {"image_px": sides})
+    result.add("detector", {"image_size": sides})
     result.why["detector"] = f"half of the objects are at most {side:.0f} pixels wide"
 
 
@@ -102,8 +102,8 @@ def _boxes(result: SuggestedSettings, data: DataSet) -> None:
 def _validation(result: SuggestedSettings, data: DataSet) -> None:
     splits = {name: len(rows) for name, rows in data.splits().items() if name}
     if len(splits) > 1:
-        told = ", ".join(f"{name} {count:,}" for name, count in splits.items())
-        result.why["val_data"] = f"the data has the splits {told}"
+        text = ", ".join(f"{name} {count:,}" for name, count in splits.items())
+        result.why["val_data"] = f"the data has the splits {text}"
         return
     classes = np.concatenate([np.unique(example.classes) for example in data.examples]) if data.examples else np.zeros(0, int)
     rarest = int(np.bincount(classes[classes >= 0], minlength=len(data.classes)).min()) if len(data.classes) else 0

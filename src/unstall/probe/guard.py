@@ -7,6 +7,7 @@ is done by the hooks of the probe; the callback does nothing at a step.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -17,7 +18,8 @@ from unstall.base.errors import attempt
 from unstall.base.redact.environment import redact_command
 from unstall.journal import run_folder
 from unstall.journal.events import RunStarted
-from unstall.probe import sidecar, startup
+from unstall.journal.run_folder import RunFolder
+from unstall.probe import startup
 from unstall.probe.core import probe
 from unstall.probe.host.files import working_folder
 from unstall.probe.trigger import ImportTrigger
@@ -54,7 +56,7 @@ def _start_watching(mode: str, quiet: bool) -> run_folder.RunFolder | None:
         command = redact_command(getattr(sys, "orig_argv", arguments))
         folder = working_folder() or ""
         new.emit(RunStarted(at=time.time(), mode=mode, command=command, folder=folder, pid=os.getpid(), version=__version__))
-        new.shield.call("watcher", sidecar.start, run, quiet)
+        new.shield.call("watcher", start_sidecar, run, quiet)
     return run
 
 
@@ -96,3 +98,34 @@ class Guard:
 
 def _do_nothing(*args: Any, **kwargs: Any) -> None:
     """Every on_… hook of a callback: the probe's own hooks see the training."""
+
+
+# Starts the watcher process of a Guard or a watch(), from inside the program.
+#
+# It is not our child for long: a middleman starts it and ends at once, so that the program's own waits for children, its
+# process group and its terminal never meet it.
+
+
+LAUNCHER_TIMEOUT_S = 10.0
+# As `python -m`, but without the working folder on its path: a file there may have the name of a module that the watcher needs.
+WATCHER = "import sys; sys.path[:] = filter(None, sys.path); import runpy; runpy.run_module(sys.argv.pop(1), run_name='__main__')"
+
+
+def start_sidecar(run: RunFolder, quiet: bool) -> None:
+    package = __file__.rsplit("/unstall/", 1)[0]
+    environment = {key: value for key, value in os.environ.items() if key not in ("UNSTALL_RUN", "PYTHONSTARTUP")}
+    before = environment.get("PYTHONPATH")
+    environment["PYTHONPATH"] = package + os.pathsep + before if before else package  # an empty entry is the working folder
+    environment["UNSTALL_DISABLE"] = "1"
+    command = [
+        sys.executable,
+        "-c",
+        WATCHER,
+        "unstall.supervisor.sidecar",
+        str(run.path),
+        str(os.getpid()),
+        "quiet" if quiet else "speak",
+    ]
+    folder = working_folder() or "/"  # in one that was deleted Python cannot start
+    launcher = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, env=environment, cwd=folder)
+    launcher.wait(LAUNCHER_TIMEOUT_S)

@@ -16,10 +16,11 @@ from unstall.journal.descriptors import out_of_the_way
 from unstall.journal.events import FrameworkLoaded, ProgramEnded
 from unstall.journal.run_folder import RunFolder
 from unstall.probe import hooks
-from unstall.probe.core import probe
+from unstall.probe.core import patches, probe
 from unstall.probe.core.patches import AfterImport
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.stdlib_imports import OwnImports
+from unstall.probe.coverage import Coverage, coverage_of
 from unstall.probe.fit import experiments
 from unstall.probe.host import devices, exceptions, modules, rank, signals
 from unstall.probe.trigger import FRAMEWORKS
@@ -63,6 +64,7 @@ def end(probe_: Probe) -> None:
         if probe_.close_loop is not None:
             probe_.shield.call("end", probe_.close_loop)  # the last steps of one's own loop
         probe_.shield.call("modules", modules.tell_once, probe_)
+        probe_.shield.call("coverage", coverage_of(probe_).tell)
         probe_.shield.call("end", _tell_end, probe_)
         probe_.shield.call("end", probe_.writer.close)
 
@@ -73,22 +75,29 @@ def _tell_end(probe_: Probe) -> None:
 
 
 def _hook_frameworks(probe_: Probe) -> None:
+    coverage = coverage_of(probe_)
+
     def loaded(module: ModuleType) -> None:
         version = str(getattr(module, "__version__", ""))
+        coverage.framework_loaded(module.__name__, version)
         event = FrameworkLoaded(at=time.time(), name=module.__name__, version=version)
         probe_.shield.call("frameworks", probe_.emit, event)
 
     for name in FRAMEWORKS:
         imports.add(name, loaded)
-    for name, hook in hooks.HOOKS:
-        imports.add(name, _shielded(probe_, name, hook))
+    for hook in hooks.HOOKS:
+        imports.add(hook.module, _shielded(probe_, hook, coverage))
     imports.install()
 
 
-def _shielded(probe_: Probe, name: str, hook: Callable[[ModuleType, Probe], None]) -> Callable[[ModuleType], None]:
+def _shielded(probe_: Probe, hook: hooks.Hook, coverage: Coverage) -> Callable[[ModuleType], None]:
     def run(module: ModuleType) -> None:
-        if probe_.active:
-            probe_.shield.call(f"hook {name}", hook, module, probe_)
+        if not probe_.active:
+            return
+        before = patches.wrapped_count()
+        probe_.shield.call(f"hook {hook.module}", hook.install, module, probe_)
+        if hook.is_listener or patches.wrapped_count() > before:
+            coverage.hook_installed(hook.gives)
 
     return run
 

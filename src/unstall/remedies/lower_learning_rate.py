@@ -85,9 +85,9 @@ def find_rise(found: Fault) -> tuple[int, float | None]:
 
 def has_risen(found: Fault) -> bool:
     """Whether the last loss that could be told is far above the usual ones: then it is the weights that are bad."""
-    told = [group.loss for group in found.journal.of(StepsEnded) if group.phase == "train" and group.loss is not None]
+    events = [group.loss for group in found.journal.of(StepsEnded) if group.phase == "train" and group.loss is not None]
     _, limit = find_rise(found)
-    return bool(told) and limit is not None and told[-1] > limit
+    return bool(events) and limit is not None and events[-1] > limit
 
 
 def newest_before(steps: tuple[int, ...], since: int) -> int:

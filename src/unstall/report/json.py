@@ -1,16 +1,18 @@
-"""The story as JSON, to a file or to standard output."""
+"""What a command found, as JSON, to a file or to standard output; a file is replaced as a whole or not at all."""
 
 from __future__ import annotations
 
 import json
+import os
+import stat
 import sys
 from pathlib import Path
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
+from unstall.base.private_files import write_private
 from unstall.base.redact.text import redact_json
 from unstall.journal.writer import finite
-from unstall.report.atomic_write import aside_of, can_be_replaced, write_text
 from unstall.storage import is_bucket, resolve_path
 
 
@@ -55,3 +57,42 @@ def refuse_unwritable(target: str | None) -> None:
 
 def _refused(target: str | Path, error: OSError) -> InvalidInputError:
     return InvalidInputError(f"Cannot write the JSON to '{target}': {error.strerror}.")
+
+
+# Writes a text file so that nobody ever sees half of it, whatever ends the writer meanwhile.
+
+
+def write_text(target: Path, text: str, errors: str = "strict", is_private: bool = False) -> None:
+    """Aside first and then renamed. A bucket replaces whole objects by itself. A pipe or a device is written in place, and so is
+    a file in a folder that allows no new files. OSError where it cannot be written."""
+    if not can_be_replaced(target):
+        target.write_text(text, encoding="utf-8", errors=errors)
+        return
+    target = target.resolve()  # a link stays one
+    aside = aside_of(target)
+    try:
+        if is_private:
+            write_private(aside, text)
+        else:
+            aside.write_text(text, encoding="utf-8", errors=errors)
+            if target.exists():
+                aside.chmod(stat.S_IMODE(target.stat().st_mode))
+        aside.replace(target)
+    except PermissionError:
+        aside.unlink(missing_ok=True)
+        if not target.exists():
+            raise
+        target.write_text(text, encoding="utf-8", errors=errors)
+    except OSError:
+        aside.unlink(missing_ok=True)
+        raise
+
+
+def aside_of(target: Path) -> Path:
+    """Where it is written before it is whole."""
+    return target.with_name(f".{target.name}.{os.getpid()}.new")
+
+
+def can_be_replaced(target: Path) -> bool:
+    """A plain file, or none yet. What is written to a pipe or a device cannot be taken back, and may wait for a reader."""
+    return not is_bucket(target) and (target.is_file() or not target.exists())

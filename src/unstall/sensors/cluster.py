@@ -53,8 +53,8 @@ def _variables(pid: int) -> dict[str, str]:
         pairs = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
         return {}
-    told = dict(pair.decode("utf-8", "replace").partition("=")[::2] for pair in pairs if b"=" in pair)
-    return {name: told[name][:LONGEST_VALUE] for name in VARIABLES if name in told}
+    plain = dict(pair.decode("utf-8", "replace").partition("=")[::2] for pair in pairs if b"=" in pair)
+    return {name: plain[name][:LONGEST_VALUE] for name in VARIABLES if name in plain}
 
 
 def _rows() -> list[Any]:
@@ -100,18 +100,18 @@ def look() -> MachineSeen:
 
 def rank_seen(pid: int, variables: Mapping[str, str]) -> MembershipSeen | None:
     """As the program was started with it; None for one that is told of no others."""
-    told = read_rank(variables)
-    if told is None:
+    event = read_rank(variables)
+    if event is None:
         return None
     return MembershipSeen(
         at=time.time(),
         pid=pid,
-        told_by=told.told_by,
-        worker=told.worker,
-        of=told.of,
-        coordinator=told.coordinator,
-        addresses=list(told.addresses),
-        job=told.job,
+        told_by=event.told_by,
+        worker=event.worker,
+        of=event.of,
+        coordinator=event.coordinator,
+        addresses=list(event.addresses),
+        job=event.job,
     )
 
 
@@ -121,12 +121,12 @@ def addresses() -> list[str]:
         interfaces = psutil.net_if_addrs()
     except (psutil.Error, OSError):
         return []
-    told = []
+    rows = []
     for interface in interfaces.values():
         for each in interface:
             if each.family in {socket.AF_INET, socket.AF_INET6} and _leads_here(each.address):
-                told.append(each.address)
-    return sorted(set(told))[:MAX_ADDRESSES]
+                rows.append(each.address)
+    return sorted(set(rows))[:MAX_ADDRESSES]
 
 
 def _leads_here(text: str) -> bool:

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unstall.data.io.image.headers import header_within
-from unstall.journal import data_fingerprint
+from unstall.data.io.images import header_within
+from unstall.journal import provenance
 from unstall.sensors import filesystem, label_files, tfrecord_files
 
 MAX_FILES = 200_000
@@ -132,11 +132,11 @@ def describe_files(found: FoundFiles) -> dict[str, Any]:
         "bytes": sum(files.values()),
         "kinds": _kinds(files),
         "examples": len(found.images) or len(records.lengths) or None,
-        "image_px": data_fingerprint.of_images([(width, height) for _, width, height in sizes]),
-        "largest": data_fingerprint.largest_images((os.path.relpath(name, base), width, height) for name, width, height in sizes),
-        "boxes_per_image": data_fingerprint.of_counts(boxes),
-        "record_bytes": data_fingerprint.quantiles(records.lengths),
-        "digest": data_fingerprint.digest(f"{os.path.relpath(path, base)}\0{size}" for path, size in files.items()),
+        "image_px": provenance.of_images([(width, height) for _, width, height in sizes]),
+        "largest": provenance.largest_images((os.path.relpath(name, base), width, height) for name, width, height in sizes),
+        "boxes_per_image": provenance.of_counts(boxes),
+        "record_bytes": provenance.quantiles(records.lengths),
+        "digest": provenance.digest(f"{os.path.relpath(path, base)}\0{size}" for path, size in files.items()),
         "labels_digest": _labels_digest(found),
         "arrays_digest": _arrays_digest(found),
         "storage": filesystem.of(Path(base)),
@@ -145,13 +145,13 @@ def describe_files(found: FoundFiles) -> dict[str, Any]:
 
 
 def _kinds(files: dict[str, int]) -> dict[str, dict[str, int]]:
-    told: dict[str, dict[str, int]] = {}
+    plain: dict[str, dict[str, int]] = {}
     for path, size in files.items():
         suffix = "record" if RECORD.search(path) else Path(path).suffix.lower().lstrip(".")
-        known = told.setdefault(suffix, {"files": 0, "bytes": 0})
+        known = plain.setdefault(suffix, {"files": 0, "bytes": 0})
         known["files"] += 1
         known["bytes"] += size
-    return dict(sorted(told.items()))
+    return dict(sorted(plain.items()))
 
 
 def _image_sizes(found: FoundFiles) -> list[tuple[str, int, int]]:
@@ -160,7 +160,7 @@ def _image_sizes(found: FoundFiles) -> list[tuple[str, int, int]]:
     if len(names) > ALL_HEADERS_UP_TO:
         heavy = sorted(names, key=lambda name: -found.images[name])[:LARGEST_HEADERS]
         names = sorted({*names[:: -(-len(names) // SOME_HEADERS)], *heavy})
-    told = []
+    rows = []
     for name in names:
         if time.monotonic() > found.until:
             break
@@ -170,8 +170,8 @@ def _image_sizes(found: FoundFiles) -> list[tuple[str, int, int]]:
         except OSError:
             continue
         if header.width and header.height:
-            told.append((name, header.width, header.height))
-    return told
+            rows.append((name, header.width, header.height))
+    return rows
 
 
 def _labels_digest(found: FoundFiles) -> str:
@@ -184,7 +184,7 @@ def _labels_digest(found: FoundFiles) -> str:
             parts.append(f"{os.path.basename(path)}\0{hashlib.sha256(Path(path).read_bytes()).hexdigest()}")  # noqa: PTH119
         except OSError:
             continue
-    return data_fingerprint.digest(parts)
+    return provenance.digest(parts)
 
 
 def _arrays_digest(found: FoundFiles) -> str:
@@ -203,4 +203,4 @@ def _arrays_digest(found: FoundFiles) -> str:
         except OSError:
             continue
         parts.append(f"{os.path.basename(path)}\0{total.hexdigest()}")  # noqa: PTH119
-    return data_fingerprint.digest(parts) if parts else ""
+    return provenance.digest(parts) if parts else ""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.journal.events import DatabasesSeen
-from unstall.sensors.children import look
+from unstall.sensors.threads import look
 
 PENDING, SHARED_LAST = 0x40000000, 0x400001FF  # between them: who means to write, and who reads
 WAL_WRITE = 120  # the byte of -shm that a writer locks

@@ -70,7 +70,7 @@ class KillCounter:
         self._machine_before = machine_kills()
         self._before: dict[cgroup.Group, int | None] = {}
         self._group: cgroup.Group | None = None
-        self._told: tuple[int | None, int | None] = (0, 0)
+        self._reported: tuple[int | None, int | None] = (0, 0)
         self._find_group()
 
     def _find_group(self) -> None:
@@ -84,9 +84,9 @@ class KillCounter:
         """`pids` are the processes that are, or were, the program's."""
         self._find_group()
         counted = (self._in_group(), _since(self._machine_before, machine_kills()))
-        if counted == self._told and not final:
+        if counted == self._reported and not final:
             return []
-        changed, self._told = counted != self._told, counted
+        changed, self._reported = counted != self._reported, counted
         group = self._group
         events: list[Event] = [
             KillsCounted(

@@ -62,17 +62,17 @@ def _is_ours(plain: dict[str, Any]) -> bool:
     return str(plain.get("thread_name") or "").startswith("unstall-")
 
 
-def _threads(pid: int, told: list[dict[str, Any]], native: bool) -> list[ThreadStack]:
+def _threads(pid: int, rows: list[dict[str, Any]], native: bool) -> list[ThreadStack]:
     """Each with the kernel's number of it, in every sample of a process; or with its handle in every one."""
-    handles = [int(thread["thread_id"]) for thread in told]
-    numbers = [thread.get("os_thread_id") for thread in told]
+    handles = [int(thread["thread_id"]) for thread in rows]
+    numbers = [thread.get("os_thread_id") for thread in rows]
     if all(numbers) and not (native and pid in _BY_HANDLE):
         tasks = kernel_tasks(pid)
         ids = {handle: tasks.get(int(number or 0), int(number or 0)) for handle, number in zip(handles, numbers, strict=True)}
     else:
         ids = kernel_ids(pid, handles)
         (_BY_HANDLE.discard if ids else _BY_HANDLE.add)(pid)
-    theirs = [thread for thread in told if not _is_ours(thread)][:MAX_THREADS]
+    theirs = [thread for thread in rows if not _is_ours(thread)][:MAX_THREADS]
     return [_thread(pid, thread, ids.get(int(thread["thread_id"]))) for thread in theirs]
 
 

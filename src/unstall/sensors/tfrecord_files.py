@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 
-from unstall.data.io.image.headers import header_within
+from unstall.data.io.images import header_within
 
 MAX_RECORDS = 200_000
 SOME_RECORDS = 600  # that are read, spread over all

@@ -17,7 +17,7 @@ from unstall.storage.upload_journal import WORKERS
 LARGE_BYTES = 4 * 2**20
 SAME_TIME_S = 0.001
 LARGE_EVERY_S = 60.0  # weights of every epoch need not be there at once
-NOT_KEPT = ("events-", "pulse-", "lock", "kept-in.txt", ".")
+NOT_KEPT = ("events-", "pulse-", "lock", "bucket.txt", "kept-in.txt", ".")
 # What workers other than the first have is their journal; on another machine they have a folder of their own, and keep it.
 FOLDERS_NOT_KEPT = frozenset({CHECKPOINTS, "checkpoints-set-aside", "compiled", JOURNAL, WORKERS})
 

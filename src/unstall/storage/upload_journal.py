@@ -1,7 +1,7 @@
 """Journals in a bucket: whole lines, in segments. The last segment is written again while it grows, each time as a whole object.
 
-    journal/events-inside-4711.jsonl/000000000000000       its first bytes, up to an end of a line
-    journal/events-inside-4711.jsonl/000000001048911       where the segment before it ends
+    journal/events-probe-4711.jsonl/000000000000000       its first bytes, up to an end of a line
+    journal/events-probe-4711.jsonl/000000001048911       where the segment before it ends
 
 Joined in the order of their names they are the journal, up to what was written some seconds ago.
 """
@@ -93,7 +93,7 @@ def _whole(named: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 class UploadedJournal:
     """One that lies in a bucket."""
 
-    name: str  # in the run folder: events-inside-7.jsonl, or workers/1/events-inside-8.jsonl
+    name: str  # in the run folder: events-probe-7.jsonl, or workers/1/events-probe-8.jsonl
     folder: str  # its segments'
     listed: list[tuple[int, int]] = field(default_factory=list)
     changed_at: float = 0.0

@@ -13,7 +13,7 @@ from unstall.diagnosis.fatal_error import fatal_error
 from unstall.journal.events import Event, StackSampled, ThreadsSeen
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
-from unstall.sensors import children, cluster, databases, missing_paths, packages, source_lines, threads
+from unstall.sensors import cluster, data_paths, databases, packages, source_lines, threads
 
 
 def look_at_threads(pid: int, others: Sequence[int] = ()) -> list[ThreadsSeen]:
@@ -27,7 +27,7 @@ def look_around(pid: int, others: Sequence[int], samples: Sequence[Event]) -> li
     stacks = [sample for sample in samples if isinstance(sample, StackSampled)]
     around: list[Event | None] = [packages.sample(pid), *(cluster.sample(each) for each in (pid, *others))]
     around += [databases.sample(each, main=each == pid) for each in (pid, *others)]
-    return [*children.sample(others), *source_lines.read(stacks), *(event for event in around if event is not None)]
+    return [*threads.sample_children(others), *source_lines.read(stacks), *(event for event in around if event is not None)]
 
 
 # What is looked at when a program has ended with an error: a path that it could not find.
@@ -37,7 +37,7 @@ def look(journal: Journal) -> list[Event]:
     error = fatal_error(journal)
     if error is None:
         return []
-    looked = missing_paths.look(error, program_folder(journal), dict(os.environ))
+    looked = data_paths.look(error, program_folder(journal), dict(os.environ))
     return [looked] if looked is not None else []
 
 

@@ -22,8 +22,7 @@ import psutil
 from unstall.base.errors import InvalidInputError
 from unstall.journal.events import TERMINATION_SIGNALS, ProcessEnded, SignalSent
 from unstall.journal.run_folder import RunFolder
-from unstall.supervisor.signal_dispositions import inherited_ignored, spawn
-from unstall.supervisor.signal_wait import hold_back, is_of_terminal, wait_for_signal
+from unstall.supervisor.signals import hold_back, inherited_ignored, is_of_terminal, spawn, wait_for_signal
 
 START = Path(__file__).parents[1] / "probe" / "start"
 PASSED_ON = (
@@ -77,7 +76,7 @@ class LaunchedProgram:
         self._kill_at = math.inf
         self._family: list[psutil.Process] = []
         self.signals: list[SignalSent] = []
-        self._told_signals = 0
+        self._reported_signals = 0
 
     def wait(self, seconds: float) -> ProcessEnded | None:
         """Waits so long at most, passing signals on; the end when it has come."""
@@ -128,8 +127,8 @@ class LaunchedProgram:
 
     def new_signals(self) -> list[SignalSent]:
         """Those that came since this was asked last."""
-        new = self.signals[self._told_signals :]
-        self._told_signals = len(self.signals)
+        new = self.signals[self._reported_signals :]
+        self._reported_signals = len(self.signals)
         return new
 
     @property

@@ -86,8 +86,8 @@ class Watch:
         self._native_taken = False
         self._examined = 0
         self._examined_at = 0.0
-        self._told: set[str] = set()
-        self._told_in_stall: set[str] = set()
+        self._reported: set[str] = set()
+        self._reported_in_stall: set[str] = set()
         self._stacks_refused = False
         if self._device.failure:
             self.note(self._device.failure)
@@ -195,10 +195,10 @@ class Watch:
 
     def _tell(self, diagnosis: Diagnosis) -> None:
         for finding in diagnosis.findings:
-            if finding.cause not in self._told:
-                self._told.add(finding.cause)
+            if finding.cause not in self._reported:
+                self._reported.add(finding.cause)
                 if self._stall is not None:
-                    self._told_in_stall.add(finding.cause)
+                    self._reported_in_stall.add(finding.cause)
                 found = finding.found
                 self.note(
                     VerdictReached(
@@ -312,8 +312,8 @@ class Watch:
         self._stall_samples = 0
         self._next_stall_sample = 0.0
         self._native_taken = False
-        self._told -= self._told_in_stall  # what is said of one stall says nothing of the next
-        self._told_in_stall.clear()
+        self._reported -= self._reported_in_stall  # what is said of one stall says nothing of the next
+        self._reported_in_stall.clear()
         self._host_interval.at_once()
         self.note(self._stall)
 

@@ -36,10 +36,10 @@ def ssd(node: Node, ledger: Ledger, max_levels: int = MAX_SSD_LEVELS) -> None:
     if is_reduced:
         by_level = [[2.0], *by_level[1:]]
     said = "" if is_exact else "each ratio lies and stands here, and two squares are always there"
-    ledger.set("detector.ratios", by_level, inner, "aspect_ratios", changed=said)
+    ledger.set("detector.aspect_ratios", by_level, inner, "aspect_ratios", changed=said)
     if is_reduced:
         fewer = "the finest level has one square of 0.1 in the API; here the ratio 2 alone, and two squares"
-        ledger.changed(inner, "reduce_boxes_in_lowest_layer", to="detector.ratios", why=fewer)
+        ledger.changed(inner, "reduce_boxes_in_lowest_layer", to="detector.aspect_ratios", why=fewer)
     else:
         ledger.same(inner, "reduce_boxes_in_lowest_layer")
     ledger.same_if(
@@ -81,9 +81,9 @@ def pyramid(node: Node, ledger: Ledger, min_level: int) -> None:
     sizes = [[round(scale * 2.0 ** (level + step / octave), 2) for step in range(octave)] for level in levels]
     same = (first, last) == (levels[0], levels[-1])
     said = "" if same else f"the pyramid has the levels {levels[0]} to {levels[-1]} here, not {first} to {last}"
-    ledger.set("detector.anchor_sizes_px", sizes, inner, "min_level", "max_level", changed=said)
+    ledger.set("detector.anchor_sizes", sizes, inner, "min_level", "max_level", changed=said)
     for name in ("anchor_scale", "scales_per_octave"):
-        ledger.carried(inner, name, to="detector.anchor_sizes_px")
+        ledger.carried(inner, name, to="detector.anchor_sizes")
     _standing(inner, ledger)
     ledger.left_out(inner, "normalize_coordinates", instead="anchors are laid in pixels, which is the same place")
 
@@ -95,7 +95,7 @@ def grid(node: Node, ledger: Ledger, levels: int = LEVELS) -> None:
     sizes = sorted({round(base * scale, 2) for scale in inner.numbers("scales", MIN, MAX) or [0.5, 1.0, 2.0]})
     laid = [sizes] * levels if levels != LEVELS else on_levels(sizes)
     said = f"{_listed(sizes)} pixels on one map there; here each on the level of the pyramid that is made for it"
-    ledger.set("detector.anchor_sizes_px", laid, inner, "scales", "height", "width", changed=said)
+    ledger.set("detector.anchor_sizes", laid, inner, "scales", "height", "width", changed=said)
     _standing(inner, ledger)
     strides = "a level of the pyramid has its own stride, 4 to 64 pixels"
     ledger.left_out(inner, "height_stride", "width_stride", "height_offset", "width_offset", instead=strides)
@@ -118,7 +118,7 @@ def on_levels(sizes: list[float]) -> list[list[float]]:
 
 def _standing(inner: Node, ledger: Ledger) -> None:
     ratios = sorted({round(1 / ratio, 6) for ratio in inner.numbers("aspect_ratios", MIN, MAX) or [1.0, 2.0, 0.5]})
-    ledger.set("detector.anchor_ratios", ratios, inner, "aspect_ratios")
+    ledger.set("detector.aspect_ratios", ratios, inner, "aspect_ratios")
 
 
 def _listed(sizes: list[float]) -> str:

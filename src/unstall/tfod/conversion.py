@@ -14,15 +14,14 @@ from unstall.config.settings import from_plain
 from unstall.config.sources import recipe_of, refuse_unfit
 from unstall.storage import resolve_path
 from unstall.tfod import config, unsupported_fields
-from unstall.tfod.augmentations import augmentations
-from unstall.tfod.checkpoints import fine_tuning
+from unstall.tfod.augmentations import STEPS, augmentations
 from unstall.tfod.config import Node
 from unstall.tfod.detectors import detector
-from unstall.tfod.inputs import Inputs, MissingSetting, PathOverrides, inputs
+from unstall.tfod.inputs import Inputs, MissingSetting, PathOverrides, inputs, link_names
 from unstall.tfod.ledger import Ledger, Row
-from unstall.tfod.models import ModelChoice, choose_model, meta_architecture
-from unstall.tfod.shards import link_names
+from unstall.tfod.models import DEEPER, PUBLISHED, ModelChoice, choose_model, fine_tuning, meta_architecture
 from unstall.tfod.train_config import convert_train_config
+from unstall.tfod.unsupported_fields import PATTERNS
 
 BECAME = ("carried over", "changed", "left out", "unknown")
 
@@ -191,3 +190,42 @@ def cell(text: str) -> str:
 def code(text: str) -> str:
     printable = text if text.isprintable() else ascii(text)[1:-1]
     return f"`{printable.replace('`', chr(39)).replace('|', chr(92) + '|')}`" if text else ""
+
+
+def page() -> str:
+    """Markdown."""
+    return "\n".join(
+        [
+            "# Fields of a pipeline.config: augmentations, weights, and what is left out",
+            "",
+            "What `unstall import tfod` goes by, beside what [the page for those who come from the API](from-tfod.md) says.",
+            "",
+            "## Augmentations",
+            "",
+            "| step of `data_augmentation_options` | here | what is not the same |",
+            "| --- | --- | --- |",
+            *(_step(name, *known) for name, known in STEPS.items()),
+            "",
+            "## Weights in the place of `fine_tune_checkpoint`",
+            "",
+            "Files of torchvision: of the detector where the type is `detection`, of the backbone where it is `classification`.",
+            "",
+            "| model | of the detector, trained on COCO | of the backbone, trained on ImageNet |",
+            "| --- | --- | --- |",
+            *(f"| `{model}` | `{whole}` | `{backbone}` |" for model, (whole, backbone) in PUBLISHED.items()),
+            *(f"| the same with `detector.stage_blocks = {list(blocks)}` | | `{file}` |" for blocks, file in DEEPER.items()),
+            "",
+            "## What is left out, and what happens instead",
+            "",
+            "Where a path has a star, anything may stand; the first row that fits holds.",
+            "",
+            "| field | what happens instead |",
+            "| --- | --- |",
+            *(f"| `{pattern}` | {instead.format(model='the model')} |" for pattern, instead in PATTERNS),
+        ]
+    )
+
+
+def _step(name: str, ours: tuple[str, ...], differs: str) -> str:
+    here = ", ".join(f"`{each}`" for each in ours) or "left out"
+    return f"| `{name}` | {here} | {differs or 'nothing'} |"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from unstall.config.detectors import image_px
+from unstall.config import detectors
 from unstall.config.detectors.ranges import MAX_SIDE_PX, MIN_SIDE_PX
 from unstall.tfod import anchors
 from unstall.tfod.config import Node
@@ -39,14 +39,14 @@ def _backbone(model: Node, chosen: ModelChoice, ledger: Ledger) -> None:
     ledger.set("model", chosen.model, extractor, "type", changed=chosen.said)
     if chosen.blocks:
         depth = sum(chosen.blocks) * 3 + 2
-        ledger.follow("detector.blocks", list(chosen.blocks), f"ResNet-{depth}")
+        ledger.follow("detector.stage_blocks", list(chosen.blocks), f"ResNet-{depth}")
     kind = next(each for each in STAGES if each in chosen.model)
-    ledger.follow("detector.trainable_stages", STAGES[kind], "every layer learns, as in the API")
+    ledger.follow("detector.trainable_backbone_layers", STAGES[kind], "every layer learns, as in the API")
     if chosen.family == "faster_rcnn":
         is_learned = extractor.flag("batch_norm_trainable")
-        ledger.set("detector.frozen_norms", not is_learned, extractor, "batch_norm_trainable")
+        ledger.set("detector.freeze_batch_norm", not is_learned, extractor, "batch_norm_trainable")
     elif kind != "vgg":
-        ledger.set("detector.frozen_norms", model.flag("freeze_batchnorm"), model, "freeze_batchnorm")
+        ledger.set("detector.freeze_batch_norm", model.flag("freeze_batchnorm"), model, "freeze_batchnorm")
 
 
 # --- what SSD and RetinaNet share ---
@@ -58,7 +58,7 @@ def _single_stage(model: Node, family: str, ledger: Ledger) -> None:
         instead = f"codes of boxes are multiplied by {weight:g} here"
         ledger.same_if(coder.number(name, weight) == weight, coder, name, instead=instead)
     matcher = model.node("matcher", "argmax_matcher")
-    ledger.set("detector.foreground_iou", matcher.number("matched_threshold", 0.5, 0, 1), matcher, "matched_threshold")
+    ledger.set("detector.fg_iou_threshold", matcher.number("matched_threshold", 0.5, 0, 1), matcher, "matched_threshold")
     always = "each box is learned by the anchor that overlaps it most, always"
     ledger.same_if(matcher.flag("force_match_for_each_row"), matcher, "force_match_for_each_row", instead=always)
     ledger.same_if(not matcher.flag("ignore_thresholds"), matcher, "ignore_thresholds", instead="thresholds hold")
@@ -77,9 +77,9 @@ def _single_stage(model: Node, family: str, ledger: Ledger) -> None:
 
 def _chosen_detections(node: Node, family: str, ledger: Ledger) -> None:
     nms = node.node("batch_non_max_suppression")
-    ledger.set("detector.least_score", nms.number("score_threshold", 0.0, 0, 1), nms, "score_threshold")
-    ledger.set("detector.most_iou", nms.number("iou_threshold", 0.6, 0, 1), nms, "iou_threshold")
-    ledger.set("detector.most_detections", nms.whole("max_total_detections", 100, 1, MAX_COUNT), nms, "max_total_detections")
+    ledger.set("detector.score_threshold", nms.number("score_threshold", 0.0, 0, 1), nms, "score_threshold")
+    ledger.set("detector.nms_iou_threshold", nms.number("iou_threshold", 0.6, 0, 1), nms, "iou_threshold")
+    ledger.set("detector.max_detections", nms.whole("max_total_detections", 100, 1, MAX_COUNT), nms, "max_total_detections")
     scores = SCORES[family]
     ledger.same_if(node.word("score_converter") == scores, node, "score_converter", instead=f"{scores.lower()} makes the scores")
 
@@ -100,8 +100,8 @@ def _ssd(model: Node, chosen: ModelChoice, size: list[int], ledger: Ledger) -> N
     miner = loss.node("hard_example_miner")
     if miner.whole("max_negatives_per_positive", 0):
         hardest = float(miner.whole("max_negatives_per_positive", 3))
-        ledger.set("detector.negatives_per_object", hardest, miner, "max_negatives_per_positive")
-    mined = "the hardest background counts, detector.negatives_per_object of it for each box that is learned"
+        ledger.set("detector.neg_pos_ratio", hardest, miner, "max_negatives_per_positive")
+    mined = "the hardest background counts, detector.neg_pos_ratio of it for each box that is learned"
     ledger.left_out(loss, "hard_example_miner", instead=mined)
     ledger.same(loss.node("classification_loss"), "weighted_softmax")
     ledger.left_out(loss, "classification_loss", instead=f"classes are learned by softmax, and {mined}")
@@ -133,7 +133,7 @@ def _retinanet(model: Node, ledger: Ledger) -> None:
     upper = matcher.number("matched_threshold", 0.5, 0, 1)
     lower = matcher.number("unmatched_threshold", 0.5, 0, 1)
     said = "" if lower <= upper else "no more than matched_threshold"
-    ledger.set("detector.background_iou", min(lower, upper), matcher, "unmatched_threshold", changed=said)
+    ledger.set("detector.bg_iou_threshold", min(lower, upper), matcher, "unmatched_threshold", changed=said)
     _focal(loss, ledger)
     where = loss.node("localization_loss")
     is_giou = where.has("weighted_giou") or where.has("weighted_iou")
@@ -142,7 +142,7 @@ def _retinanet(model: Node, ledger: Ledger) -> None:
     ledger.changed(where, "weighted_iou", to='detector.box_loss = "giou"', why="the generalised IoU is the one that there is")
     ledger.changed(where, to='detector.box_loss = "l1"', why="the distance of codes as it is, without a smooth foot")
     _heads(model, ledger)
-    _pyramid(model, RETINANET_LEVEL, ledger.values["detector"].get("channels", CHANNELS), ledger)
+    _pyramid(model, RETINANET_LEVEL, ledger.values["detector"].get("fpn_channels", CHANNELS), ledger)
 
 
 def _focal(loss: Node, ledger: Ledger) -> None:
@@ -172,17 +172,17 @@ def _heads(model: Node, ledger: Ledger) -> None:
         if inner.has("num_layers_before_predictor"):
             wanted = inner.whole("num_layers_before_predictor", 4, 0, 100)
             said = "" if wanted else "a head has one convolution at least"
-            ledger.set("detector.head_convs", max(wanted, 1), inner, "num_layers_before_predictor", changed=said)
+            ledger.set("detector.num_head_convs", max(wanted, 1), inner, "num_layers_before_predictor", changed=said)
         if inner.whole("depth", 0, 0, MAX_CHANNELS):
             channels = inner.whole("depth", 256)
-            ledger.set("detector.channels", channels, inner, "depth", said="of the pyramid, too")
+            ledger.set("detector.fpn_channels", channels, inner, "depth", said="of the pyramid, too")
             if has_normed_heads(model) and channels % GROUPS:
                 groups = max(count for count in range(1, GROUPS + 1) if channels % count == 0)
-                ledger.set("detector.groups", groups, inner, "depth", said=f"detector.groups = {groups} divides it")
+                ledger.set("detector.num_groups", groups, inner, "depth", said=f"detector.num_groups = {groups} divides it")
         if inner.has("class_prediction_bias_init"):
             bias = inner.number("class_prediction_bias_init", 0.0, -20, 20)
             prior = round(1 / (1 + math.exp(-bias)), 6) or 1e-6
-            ledger.set("detector.prior", min(prior, 1 - 1e-6), inner, "class_prediction_bias_init")
+            ledger.set("detector.prior_probability", min(prior, 1 - 1e-6), inner, "class_prediction_bias_init")
 
 
 def _pyramid(model: Node, finest: int, channels: int, ledger: Ledger) -> None:
@@ -210,17 +210,17 @@ def _faster_rcnn(model: Node, chosen: ModelChoice, ledger: Ledger) -> None:
     elif kind == "multiscale_anchor_generator" and not is_mobile:
         anchors.pyramid(generator, ledger, FASTER_RCNN_LEVEL)
     for setting, name, usual in (
-        ("proposal_least_score", "first_stage_nms_score_threshold", 0.0),
-        ("proposal_most_iou", "first_stage_nms_iou_threshold", 0.7),
-        ("anchor_object_share", "first_stage_positive_balance_fraction", 0.5),
-        ("region_object_share", "second_stage_balance_fraction", 0.25),
+        ("rpn_score_threshold", "first_stage_nms_score_threshold", 0.0),
+        ("rpn_nms_threshold", "first_stage_nms_iou_threshold", 0.7),
+        ("rpn_positive_fraction", "first_stage_positive_balance_fraction", 0.5),
+        ("box_positive_fraction", "second_stage_balance_fraction", 0.25),
     ):
         ledger.set(f"detector.{setting}", model.number(name, usual, 0, 1), model, name)
     proposals = model.whole("first_stage_max_proposals", 300, 1, MAX_COUNT)
-    ledger.set("detector.most_proposals", [proposals, proposals], model, "first_stage_max_proposals")
+    ledger.set("detector.rpn_post_nms_top_n", [proposals, proposals], model, "first_stage_max_proposals")
     for setting, name, usual in (
-        ("anchor_samples", "first_stage_minibatch_size", 256),
-        ("region_samples", "second_stage_batch_size", 64),
+        ("rpn_batch_size_per_image", "first_stage_minibatch_size", 256),
+        ("box_batch_size_per_image", "second_stage_batch_size", 64),
     ):
         ledger.set(f"detector.{setting}", model.whole(name, usual, 1, MAX_COUNT), model, name)
     _chosen_detections(model.node("second_stage_post_processing"), "faster_rcnn", ledger)
@@ -249,8 +249,8 @@ def image_size(model: Node, chosen: ModelChoice, lying: float | None, ledger: Le
         return _fixed(resizer.node("fixed_shape_resizer"), chosen, ledger)
     if resizer.has("keep_aspect_ratio_resizer"):
         return _kept_aspect(resizer.node("keep_aspect_ratio_resizer"), chosen, lying, ledger)
-    usual = list(image_px(chosen.model))
-    ledger.follow("detector.image_px", usual, f"the usual size of {chosen.model}")
+    usual = list(detectors.image_size(chosen.model))
+    ledger.follow("detector.image_size", usual, f"the usual size of {chosen.model}")
     return usual
 
 
@@ -260,7 +260,7 @@ def _fixed(inner: Node, chosen: ModelChoice, ledger: Ledger) -> list[int]:
     said = "" if size == wanted else f"expected {MIN_SIDE_PX} to {MAX_SIDE_PX} pixels here"
     if chosen.family != "ssd":
         said = said or "the image keeps its shape within it, and the rest is filled; the API stretches it"
-    ledger.set("detector.image_px", size, inner, "height", "width", changed=said)
+    ledger.set("detector.image_size", size, inner, "height", "width", changed=said)
     return size
 
 
@@ -281,7 +281,7 @@ def _kept_aspect(inner: Node, chosen: ModelChoice, lying: float | None, ledger: 
         said = "SSD stretches images to its size here"
     elif fitting != size:
         said = said or f"a multiple of {STRIDE_PX}, the stride of the backbone"
-    ledger.set("detector.image_px", fitting, inner, "min_dimension", "max_dimension", "pad_to_max_dimension", changed=said)
+    ledger.set("detector.image_size", fitting, inner, "min_dimension", "max_dimension", "pad_to_max_dimension", changed=said)
     return fitting
 
 

@@ -19,7 +19,7 @@ _NO_MASKS = "boxes are learned, masks are not"
 _NO_KEYPOINTS = "boxes are learned, keypoints are not"
 _COCO = "the validation data is scored by COCO's rules, all of it, after each epoch"
 _PICTURES = "`unstall evaluate` and `unstall predict` draw what was found"
-_BY_STAGE = "no layer is frozen by name; detector.trainable_stages says how many of the backbone's stages learn, from the last"
+_BY_STAGE = "no layer is frozen by name; detector.trainable_backbone_layers is the number of stages that learn, from the last"
 _BALANCE = "losses weigh the same"
 
 PATTERNS: tuple[tuple[str, str], ...] = (
@@ -43,13 +43,13 @@ PATTERNS: tuple[tuple[str, str], ...] = (
     ("model.*.matcher.*use_matmul_gather", _SAME_RESULT),
     ("model.*.matcher.*", "boxes and anchors are matched as {model} does"),
     ("model.*.similarity_calculator.*", "boxes are compared by their IoU"),
-    ("model.*hard_example_miner.*", "regions are drawn by chance, as detector.region_samples says"),
+    ("model.*hard_example_miner.*", "regions are drawn by chance, as detector.box_batch_size_per_image says"),
     ("model.ssd.loss.random_example_sampler.*", "background is chosen as {model} does"),
     ("model.ssd.loss.*_weight", _BALANCE),
     ("model.ssd.loss.*", "the losses are those of {model}"),
     ("model.faster_rcnn.*_loss_weight", _BALANCE),
     ("model.faster_rcnn.second_stage_classification_loss.*", "the second stage learns by softmax"),
-    ("model.*post_processing.*max_detections_per_class", "detector.most_detections bounds those of all classes together"),
+    ("model.*post_processing.*max_detections_per_class", "detector.max_detections bounds those of all classes together"),
     ("model.*post_processing.*", "detections are chosen as {model} does"),
     ("model.*.use_static_shapes", _SAME_RESULT),
     ("model.*.use_matmul_*", _SAME_RESULT),

@@ -109,7 +109,7 @@ def test_a_source_keeps_its_lines_and_loses_its_secrets() -> None:
         "BATCH = 16  # it's the batch",
         'DATA = "/data/COCO_2017/train2017"',
     ])  # fmt: skip
-    told = redact_source(source)
-    assert "hunter2" not in told and "abc123" not in told and "89abcdef" not in told
-    assert len(told.split("\n")) == 7
-    assert told.endswith('BATCH = 16  # it\'s the batch\nDATA = "/data/COCO_2017/train2017"')
+    result = redact_source(source)
+    assert "hunter2" not in result and "abc123" not in result and "89abcdef" not in result
+    assert len(result.split("\n")) == 7
+    assert result.endswith('BATCH = 16  # it\'s the batch\nDATA = "/data/COCO_2017/train2017"')

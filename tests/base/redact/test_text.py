@@ -88,10 +88,10 @@ DRAWN = st.text(string.ascii_letters + string.digits, min_size=20, max_size=40).
 
 @pytest.mark.parametrize(("text", "secret"), SECRETS)
 def test_a_secret_is_redacted(text: str, secret: str) -> None:
-    told = redact_text(text)
-    assert secret not in told and MASK in told
-    assert redact_text(told) == told  # a text passes through several writers
-    assert told.count("\n") == text.count("\n")  # lines keep their numbers
+    result = redact_text(text)
+    assert secret not in result and MASK in result
+    assert redact_text(result) == result  # a text passes through several writers
+    assert result.count("\n") == text.count("\n")  # lines keep their numbers
 
 
 @pytest.mark.parametrize("text", EVIDENCE)
@@ -170,11 +170,11 @@ def test_words_numbers_and_paths_are_no_secrets_though_a_secret_variable_has_the
 
 
 def test_what_is_written_to_a_journal_and_what_is_read_of_an_older_one_holds_no_secret(tmp_path: Any) -> None:
-    writer = JournalWriter(tmp_path / "events-inside-1.jsonl")
+    writer = JournalWriter(tmp_path / "events-probe-1.jsonl")
     writer.write(WarningShown(message="GET https://me:hunter2@host/x", where="/home/me/train.py:3"))
     writer.close()
-    assert "hunter2" not in (tmp_path / "events-inside-1.jsonl").read_text()
-    old = tmp_path / "events-inside-2.jsonl"
+    assert "hunter2" not in (tmp_path / "events-probe-1.jsonl").read_text()
+    old = tmp_path / "events-probe-2.jsonl"
     old.write_text(json.dumps({"event": "WarningShown", "message": "GET https://me:hunter2@host/x"}) + "\n")
     assert Tail(old).read() == [WarningShown(message=f"GET https://me:{MASK}@host/x")]
 

@@ -37,10 +37,10 @@ def test_the_only_change_explains_all_that_was_measured() -> None:
 
 def test_an_amount_that_may_be_wrong_by_more_than_a_tenth_is_told_as_from_where_to_where() -> None:
     one_peak_each = memory_of(record(), record(batch=32, peak_mib=1000)).explanations[0]
-    assert one_peak_each.told == "batch 16 → 32: +50 to +150 MiB"
+    assert one_peak_each.description == "batch 16 → 32: +50 to +150 MiB"
     assert [each / MIB for each in one_peak_each.as_plain()["range"]] == pytest.approx([50, 150])
     by_steps = memory_of(shown_by_steps(900), shown_by_steps(1000, batch=32)).explanations[0]
-    assert by_steps.told == "batch 16 → 32: +100 MiB"
+    assert by_steps.description == "batch 16 → 32: +100 MiB"
     assert by_steps.as_plain()["range"] is None
 
 

@@ -14,7 +14,7 @@ SETTINGS = {
     "batch_size": 4,
     "micro_batch_size": 4,
     "optimizer": "sgd",
-    "detector": {"image_px": [64, 64]},
+    "detector": {"image_size": [64, 64]},
 }
 
 

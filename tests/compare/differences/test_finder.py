@@ -45,7 +45,7 @@ def test_a_record_with_holes_raises_nothing() -> None:
 def test_a_batch_is_one_difference_with_the_line_that_made_it() -> None:
     found = the_only(record(), record(batch=32, sources=source(SCRIPT.replace("BATCH = 16", "BATCH = 32"))))
     assert (found.name, found.before, found.after, found.where) == ("batch", 16, 32, "train.py:1")
-    assert found.told == "batch 16 → 32 (train.py:1)"
+    assert found.description == "batch 16 → 32 (train.py:1)"
     assert found.lines == ("- BATCH = 16", "+ BATCH = 32")
 
 
@@ -132,7 +132,7 @@ def test_settings_of_a_training_are_told_before_what_follows_from_them() -> None
     settings = {
         "batch_size": 16,
         "learning_rate": 0.001,
-        "detector": {"image_px": [128, 128]},
+        "detector": {"image_size": [128, 128]},
         "model": "ssd_tiny",
         "tensorboard": True,
     }
@@ -200,11 +200,11 @@ def test_a_layer_without_weights_that_is_wider_by_a_larger_image_is_no_filters()
 
 
 def test_what_is_told_of_a_stage_by_its_data_or_its_place_is_nothing_that_was_chosen() -> None:
-    told = {"num_parallel_calls": 4, "function_where": "/a/train.py:5", "elements": 144}
+    plain = {"num_parallel_calls": 4, "function_where": "/a/train.py:5", "elements": 144}
     stages = record()["input"]["stages"]
-    before = record(input={"stages": [{**stages[0], "arguments": told}, stages[1]]})
+    before = record(input={"stages": [{**stages[0], "arguments": plain}, stages[1]]})
     after = record(
-        input={"stages": [{**stages[0], "arguments": {**told, "function_where": "/b/train.py:5", "elements": 150}}, stages[1]]}
+        input={"stages": [{**stages[0], "arguments": {**plain, "function_where": "/b/train.py:5", "elements": 150}}, stages[1]]}
     )
     assert differences(before, after) == []
 

@@ -47,17 +47,17 @@ def test_a_program_without_a_framework(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("rate: 0.1\n")
     picture(tmp_path / "images" / "one.png", 30, 20)
     arguments = ("--data", "images", "--password", "hunter2", "--config=a.yaml")
-    told = recorded(tmp_path, *arguments, code=3, TF_MARK="7", TF_PASSWORD="hunter2", CUDA_URL="http://me:hunter2@host")
-    assert (told["run"]["outcome"], told["run"]["exit_code"]) == ("failed", 3)
-    assert told["run"]["script"] == str(tmp_path / "train.py")
-    assert set(told["sources"]) == {"train.py", "part.py", "a.yaml"}
-    assert told["sources"]["train.py"]["text"].startswith("import part")
+    result = recorded(tmp_path, *arguments, code=3, TF_MARK="7", TF_PASSWORD="hunter2", CUDA_URL="http://me:hunter2@host")
+    assert (result["run"]["outcome"], result["run"]["exit_code"]) == ("failed", 3)
+    assert result["run"]["script"] == str(tmp_path / "train.py")
+    assert set(result["sources"]) == {"train.py", "part.py", "a.yaml"}
+    assert result["sources"]["train.py"]["text"].startswith("import part")
     assert run_lookup.find("last").sources_path.stat().st_mode & 0o077 == 0, "others may not be allowed to read the program"
-    assert told["environment"]["TF_MARK"] == "7" and "TF_PASSWORD" not in told["environment"]
-    assert told["machine"]["cores"] > 0 and told["figures"]["host_peak_bytes"] > 0
-    assert (told["data"]["examples"], told["data"]["image_px"]["sizes"]) == (1, {"30×20": 1})
+    assert result["environment"]["TF_MARK"] == "7" and "TF_PASSWORD" not in result["environment"]
+    assert result["machine"]["cores"] > 0 and result["figures"]["host_peak_bytes"] > 0
+    assert (result["data"]["examples"], result["data"]["image_px"]["sizes"]) == (1, {"30×20": 1})
     kept = [path.read_bytes() for path in run_lookup.find("last").path.iterdir() if not path.name.startswith("events-")]
-    assert "hunter2" not in str(told) and not any(b"hunter2" in each for each in kept)
+    assert "hunter2" not in str(result) and not any(b"hunter2" in each for each in kept)
 
 
 FIT = """
@@ -106,22 +106,22 @@ def test_a_training_of_keras_that_is_killed_in_the_first_step_of_its_second_fit(
     (tmp_path / "network.py").write_text(NETWORK)
     for number in range(8):
         picture(tmp_path / "pictures" / f"{number}.png", 40 + number, 30)
-    told = recorded(tmp_path, code=-9)
-    assert (told["run"]["outcome"], told["run"]["signal"]) == ("failed", 9)
-    figures = told["figures"]
+    result = recorded(tmp_path, code=-9)
+    assert (result["run"]["outcome"], result["run"]["signal"]) == ("failed", 9)
+    figures = result["figures"]
     assert figures["steps"] == 24 and figures["step_s"] > 0 and figures["loss_last"] < figures["loss_first"]
-    assert "network.py" in told["sources"], "imported by a name that the text does not show"
-    assert told["environment"]["TF_ENABLE_ONEDNN_OPTS"] == "0", "set by the program itself"
-    assert {"tensorflow", "keras", "numpy", "python", "h5py"} <= set(told["versions"])
-    assert (told["data"]["examples"], told["data"]["image_px"]["width"]["max"]) == (8, 47)
-    assert [array["shape"] for array in told["batch"]["arrays"]] == [[4, 24, 24, 3], [4]]
-    layers = {layer["name"]: layer for layer in told["model"]["layers"]}
+    assert "network.py" in result["sources"], "imported by a name that the text does not show"
+    assert result["environment"]["TF_ENABLE_ONEDNN_OPTS"] == "0", "set by the program itself"
+    assert {"tensorflow", "keras", "numpy", "python", "h5py"} <= set(result["versions"])
+    assert (result["data"]["examples"], result["data"]["image_px"]["width"]["max"]) == (8, 47)
+    assert [array["shape"] for array in result["batch"]["arrays"]] == [[4, 24, 24, 3], [4]]
+    layers = {layer["name"]: layer for layer in result["model"]["layers"]}
     assert layers["first"]["output_shape"] == [None, 22, 22, 16]
     assert layers["first"]["activation_bytes"] == 4 * 22 * 22 * 16 * 4
-    assert (told["model"]["parameters"], told["model"]["precision"]) == (465, "float32")
-    optimizer = told["optimizer"]
+    assert (result["model"]["parameters"], result["model"]["precision"]) == (465, "float32")
+    optimizer = result["optimizer"]
     assert (optimizer["class"], optimizer["learning_rate"], optimizer["momentum"]) == ("SGD", 0.125, 0.5)
     assert optimizer["jit_compile"] is False and optimizer["steps_per_execution"] == 1
-    assert told["loss"]["names"] == ["own_loss"] and told["loss"]["where"].endswith("network.py:8")
-    stages = {stage["stage"]: stage["arguments"] for stage in told["input"]["stages"]}
+    assert result["loss"]["names"] == ["own_loss"] and result["loss"]["where"].endswith("network.py:8")
+    stages = {stage["stage"]: stage["arguments"] for stage in result["input"]["stages"]}
     assert (stages["batch"]["batch_size"], stages["prefetch"]["buffer_size"]) == (4, 1)

@@ -57,10 +57,10 @@ def run_of(folder: Path, *events: Event) -> RunFolder:
 
 
 def test_a_folder_without_a_journal_has_every_section_empty(tmp_path: Path) -> None:
-    told = record_of(RunFolder(tmp_path))
-    assert set(told) == SECTIONS
-    assert told["sources"] == told["environment"] == told["model"] == told["data"] == {}
-    assert told["devices"] == [] and told["figures"]["steps"] == 0
+    result = record_of(RunFolder(tmp_path))
+    assert set(result) == SECTIONS
+    assert result["sources"] == result["environment"] == result["model"] == result["data"] == {}
+    assert result["devices"] == [] and result["figures"]["steps"] == 0
 
 
 def test_a_torn_journal_tells_what_came_before(tmp_path: Path) -> None:
@@ -72,16 +72,16 @@ def test_a_torn_journal_tells_what_came_before(tmp_path: Path) -> None:
 
 def test_an_event_of_an_odd_form_costs_its_section_alone(tmp_path: Path) -> None:
     odd = BatchesCounted(at=101.0, shapes=[{"arrays": 7}], different=1, batches=1)
-    told = record_of(run_of(tmp_path, START, odd, VersionsRead(at=102.0, versions={"numpy": "2.0"})))
-    assert told["batch"] == {} and told["versions"] == {"numpy": "2.0"}
+    result = record_of(run_of(tmp_path, START, odd, VersionsRead(at=102.0, versions={"numpy": "2.0"})))
+    assert result["batch"] == {} and result["versions"] == {"numpy": "2.0"}
 
 
 @pytest.mark.parametrize("path", OLD_JOURNALS, ids=lambda path: path.name)
 def test_a_journal_from_before_there_were_records_is_read(path: Path) -> None:
-    told = record_of(RunFolder(path))
-    assert set(told) == SECTIONS
-    assert told["run"]["outcome"] in {"done", "failed", "stuck"}
-    assert told["run"]["seconds"] > 0
+    result = record_of(RunFolder(path))
+    assert set(result) == SECTIONS
+    assert result["run"]["outcome"] in {"done", "failed", "stuck"}
+    assert result["run"]["seconds"] > 0
 
 
 # --- how it ended ---
@@ -142,19 +142,19 @@ def test_the_time_of_a_step_is_the_median_after_the_warm_up(tmp_path: Path) -> N
         steps(13, 22, 1.0, wait_s=0.5),
         steps(23, 23, 9.0),
     ]
-    told = record_of(run_of(tmp_path, START, *groups))["figures"]
-    assert told["steps"] == 24
-    assert told["step_s"] == pytest.approx(0.1)
-    assert told["parts"]["input"] == pytest.approx(1.0 / 21)
-    assert told["parts"]["compile"] == pytest.approx(30.0 / 24)
+    text = record_of(run_of(tmp_path, START, *groups))["figures"]
+    assert text["steps"] == 24
+    assert text["step_s"] == pytest.approx(0.1)
+    assert text["parts"]["input"] == pytest.approx(1.0 / 21)
+    assert text["parts"]["compile"] == pytest.approx(30.0 / 24)
 
 
 def test_of_losses_the_first_the_last_the_least_and_a_thinned_curve_are_told(tmp_path: Path) -> None:
     groups = [steps(number, number, 0.1, loss=abs(700 - number) + 1.0, at=100.0 + number) for number in range(1500)]
-    told = record_of(run_of(tmp_path, START, *groups))["figures"]
-    assert (told["loss_first"], told["loss_last"], told["loss_min"]) == (701.0, 800.0, 1.0)
-    assert 100 < len(told["curve"]) <= 400
-    assert told["curve"][0] == [0, 701.0]
+    text = record_of(run_of(tmp_path, START, *groups))["figures"]
+    assert (text["loss_first"], text["loss_last"], text["loss_min"]) == (701.0, 800.0, 1.0)
+    assert 100 < len(text["curve"]) <= 400
+    assert text["curve"][0] == [0, 701.0]
 
 
 def test_the_peak_is_that_of_the_allocator_where_it_was_asked_and_else_that_of_the_card(tmp_path: Path) -> None:
@@ -193,8 +193,8 @@ def test_cards_are_told_as_they_were_before_the_start(tmp_path: Path) -> None:
 def test_variables_are_those_of_the_start_and_what_the_program_has_set_since(tmp_path: Path) -> None:
     seen = CircumstancesSeen(at=100.1, variables={"TF_A": "1", "PYTHONPATH": "src"})
     loaded = ModulesLoaded(at=105.0, variables={"TF_A": "2", "XLA_FLAGS": "x", "PYTHONPATH": "ours:src"})
-    told = record_of(run_of(tmp_path, START, seen, loaded))["environment"]
-    assert told == {"PYTHONPATH": "src", "TF_A": "2", "XLA_FLAGS": "x"}
+    text = record_of(run_of(tmp_path, START, seen, loaded))["environment"]
+    assert text == {"PYTHONPATH": "src", "TF_A": "2", "XLA_FLAGS": "x"}
 
 
 def test_versions_come_from_all_who_tell_them(tmp_path: Path) -> None:
@@ -202,8 +202,8 @@ def test_versions_come_from_all_who_tell_them(tmp_path: Path) -> None:
         ProgramStarted(at=100.2, python="3.11.9"),
         VersionsRead(at=103.0, versions={"opencv-python-headless": "4.9", "keras": "3"}),
     ]
-    told = record_of(run_of(tmp_path, START, *events))["versions"]
-    assert told == {"keras": "3", "opencv": "4.9", "opencv-python-headless": "4.9", "python": "3.11.9"}
+    text = record_of(run_of(tmp_path, START, *events))["versions"]
+    assert text == {"keras": "3", "opencv": "4.9", "opencv-python-headless": "4.9", "python": "3.11.9"}
 
 
 def test_a_layer_tells_what_its_outputs_take_in_a_step_of_the_largest_batch(tmp_path: Path) -> None:
@@ -222,13 +222,13 @@ def test_a_layer_tells_what_its_outputs_take_in_a_step_of_the_largest_batch(tmp_
     model = ModelRecorded(
         at=105.0, facts={"model": "Functional", "parameters": 606, "policy": "mixed_float16"}, layers=[conv, head, own]
     )
-    told = record_of(run_of(tmp_path, START, model, batches))
-    assert (told["batch"]["size"], told["batch"]["different_shapes"]) == (8, 2)
-    assert told["batch"]["input_bytes"] == 8 * 64 * 64 * 3 * 4
-    layers = told["model"]["layers"]
+    result = record_of(run_of(tmp_path, START, model, batches))
+    assert (result["batch"]["size"], result["batch"]["different_shapes"]) == (8, 2)
+    assert result["batch"]["input_bytes"] == 8 * 64 * 64 * 3 * 4
+    layers = result["model"]["layers"]
     assert [layer["activation_bytes"] for layer in layers] == [8 * 64 * 64 * 16 * 2, 8 * (8 * 8 + 4 * 4) * 4 * 4, None]
     assert [layer["output_shape"] for layer in layers] == [[None, 64, 64, 16], [None, 8, 8, 4], None]
-    assert told["model"]["precision"] == "mixed_float16"
+    assert result["model"]["precision"] == "mixed_float16"
 
 
 def test_of_arrays_given_to_fit_a_batch_is_so_many_rows(tmp_path: Path) -> None:
@@ -238,8 +238,8 @@ def test_of_arrays_given_to_fit_a_batch_is_so_many_rows(tmp_path: Path) -> None:
         InputDescribed(at=104.0, kind="arrays", arguments={"batch_size": 32}),
         BatchSampled(at=105.0, facts={"source": "arrays", "arrays": arrays}),
     ]
-    told = record_of(run_of(tmp_path, START, *events))["batch"]
-    assert [array["shape"] for array in told["arrays"]] == [[32, 28, 28], [32]]
+    text = record_of(run_of(tmp_path, START, *events))["batch"]
+    assert [array["shape"] for array in text["arrays"]] == [[32, 28, 28], [32]]
 
 
 def test_arguments_of_stages_have_their_names(tmp_path: Path) -> None:
@@ -279,8 +279,8 @@ def test_what_the_process_held_before_its_training_is_kept_apart(tmp_path: Path)
         FitBegan(at=102.0, api="keras"),
         HostSampled(at=103.0, rss_bytes=900, interval_s=1.0, cpu_cores=1.0, queued_cores=1.0),
     ]
-    told = record_of(run_of(tmp_path, START, *events))["figures"]
-    assert (told["host_before_bytes"], told["host_peak_bytes"], told["queued_cores"]) == (300, 900, 2.0)
+    text = record_of(run_of(tmp_path, START, *events))["figures"]
+    assert (text["host_before_bytes"], text["host_peak_bytes"], text["queued_cores"]) == (300, 900, 2.0)
 
 
 def test_how_much_steps_differ_among_each_other_is_known_of_several(tmp_path: Path) -> None:
@@ -298,9 +298,9 @@ def test_what_steps_hold_is_the_middle_of_their_fullest_moments(tmp_path: Path) 
     looks = [HostSampled(at=105.5 + n, interval_s=1.0, rss_bytes=1, most_rss_bytes=most) for n, most in enumerate(fullest)]
     later = [steps(3 + n, 3 + n, 0.5, at=106.0 + n) for n in range(4)]
     after = HostSampled(at=112.0, interval_s=1.0, rss_bytes=1, most_rss_bytes=[9000, 9000])
-    told = record_of(run_of(tmp_path, START, *began, *looks, *later, after))["figures"]
-    assert told["host_typical_bytes"] == 704
-    assert told["host_uncertainty_bytes"] == (720 - 704) / 2
+    text = record_of(run_of(tmp_path, START, *began, *looks, *later, after))["figures"]
+    assert text["host_typical_bytes"] == 704
+    assert text["host_uncertainty_bytes"] == (720 - 704) / 2
     (tmp_path / "short").mkdir()
     short = record_of(run_of(tmp_path / "short", START, *began, looks[0], later[0]))["figures"]
     assert (short["host_typical_bytes"], short["host_uncertainty_bytes"]) == (None, None)
@@ -318,5 +318,5 @@ def test_what_the_compiler_left_is_what_it_had_left_when_steps_were_made(tmp_pat
 def test_how_crowded_the_machine_was_is_told_of_the_training_alone(tmp_path: Path) -> None:
     started = HostSampled(at=101.0, interval_s=1.0, rss_bytes=1, cpu_cores=1.0)
     trained = HostSampled(at=121.0, interval_s=1.0, rss_bytes=1, cpu_cores=1.0, queued_cores=3.0)
-    told = record_of(run_of(tmp_path, START, started, steps(0, 0, 1.0), trained))["figures"]
-    assert told["crowded_share"] == 0.75
+    text = record_of(run_of(tmp_path, START, started, steps(0, 0, 1.0), trained))["figures"]
+    assert text["crowded_share"] == 0.75

@@ -18,8 +18,7 @@ from unstall.data.augment.presets import Geometric
 from unstall.data.augment.rng import Rng
 from unstall.data.augment.scale_jitter import ScaleJitter
 from unstall.data.augment.zoom_out import ZoomOut
-from unstall.data.pipeline.canvas import part
-from unstall.data.pipeline.tile import draw
+from unstall.data.pipeline.canvas import draw, part
 
 sizes = st.integers(1, 3000)
 windows: tuple[Geometric, ...] = (Flip(), ScaleJitter(), ZoomOut(share=1.0), IoUCrop())

@@ -38,9 +38,9 @@ def report_of(*examples: object) -> Report:
 def test_what_was_mended_is_gone_from_the_copy(tmp_path: Path, defect: str, format: str) -> None:
     report = spoiled(tmp_path, defect, format)
     before = digest(tmp_path / "set")
-    told = write_copy(report, tmp_path / "copy")
+    plain = write_copy(report, tmp_path / "copy")
     assert digest(tmp_path / "set") == before, "the original is never touched"
-    assert any(change["problem"] == defect for change in told["changes"])
+    assert any(change["problem"] == defect for change in plain["changes"])
     after = check(read(tmp_path / "copy", format))
     assert defect not in after.found
     assert not after.has_errors
@@ -49,8 +49,8 @@ def test_what_was_mended_is_gone_from_the_copy(tmp_path: Path, defect: str, form
 @pytest.mark.parametrize("format", FORMATS.names())
 def test_a_healthy_data_set_is_copied_as_it_is(tmp_path: Path, format: str) -> None:
     report = healthy(tmp_path, format)
-    told = write_copy(report, tmp_path / "copy")
-    assert told["changes"] == [] and told["left_as_it_was"] == []
+    plain = write_copy(report, tmp_path / "copy")
+    assert plain["changes"] == [] and plain["left_as_it_was"] == []
     copy = read(tmp_path / "copy", format)
     for one, two in zip(report.checked.data.examples, copy.examples, strict=True):
         assert one.name == two.name

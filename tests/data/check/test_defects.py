@@ -47,10 +47,10 @@ def page(run: RunFolder) -> str:
 
 def test_each_defect_stands_there_with_pictures_that_lie_in_the_run(run: RunFolder) -> None:
     keep_defects(run, preflight(run, "box_inverted", "image_truncated"))
-    told = defects.of_run(run)
-    assert told is not None and told["images"] == 24
-    assert {row["name"]: row["severity"] for row in told["problems"]} == {"box_inverted": "error", "image_truncated": "error"}
-    for row in told["problems"]:
+    result = defects.of_run(run)
+    assert result is not None and result["images"] == 24
+    assert {row["name"]: row["severity"] for row in result["problems"]} == {"box_inverted": "error", "image_truncated": "error"}
+    for row in result["problems"]:
         assert row["count"] == 1 and row["listed"][0]["place"] and row["action"]
         path = Path(row["pictures"][0]["path"])
         assert path.parent.parent == run.path
@@ -101,15 +101,15 @@ def test_what_a_stranger_put_there_is_neither_run_nor_followed(run: RunFolder) -
     secret = run.path.parent / "secret.jpg"
     secret.write_bytes(b"\xff\xd8 secret")
     (folder / "7.jpg").symlink_to(secret)
-    told = json.loads((folder / defects.TOLD).read_text())
+    plain = json.loads((folder / defects.DEFECTS_FILE).read_text())
     hostile = "<script>alert(1)</script>"
     files = ["0.jpg", "7.jpg", "../secret.jpg", str(secret), 5, "9.jpg"]
-    told["problems"][0] |= {
+    plain["problems"][0] |= {
         "action": hostile,
         "pictures": [{"name": hostile, "message": hostile, "file": file} for file in files],
     }
-    told["problems"] += [{"name": hostile}, 5, {"name": "box_tiny", "listed": 3, "pictures": {}, "count": "many"}]
-    (folder / defects.TOLD).write_text(json.dumps(told))
+    plain["problems"] += [{"name": hostile}, 5, {"name": "box_tiny", "listed": 3, "pictures": {}, "count": "many"}]
+    (folder / defects.DEFECTS_FILE).write_text(json.dumps(plain))
     read = defects.of_run(run)
     assert read is not None and [row["name"] for row in read["problems"]] == ["box_inverted", "box_tiny"]
     assert [Path(picture["path"]).name for picture in read["problems"][0]["pictures"]] == ["0.jpg"]
@@ -120,5 +120,5 @@ def test_what_a_stranger_put_there_is_neither_run_nor_followed(run: RunFolder) -
 @pytest.mark.parametrize("text", ["", "[]", '{"problems": 3}', "{ half"])
 def test_a_file_that_is_no_such_file_is_as_if_it_were_not_there(run: RunFolder, text: str) -> None:
     (run.path / defects.FOLDER).mkdir()
-    (run.path / defects.FOLDER / defects.TOLD).write_text(text)
+    (run.path / defects.FOLDER / defects.DEFECTS_FILE).write_text(text)
     assert defects.of_run(run) is None

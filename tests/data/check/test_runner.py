@@ -39,11 +39,11 @@ def test_the_report_is_plain_data(tmp_path: Path) -> None:
 
 
 def test_progress_counts_up_to_all(tmp_path: Path) -> None:
-    told: list[tuple[str, int, int]] = []
+    rows: list[tuple[str, int, int]] = []
     healthy(tmp_path)
-    check(read(tmp_path / "set"), progress=lambda doing, done, of: told.append((doing, done, of)))
-    assert ("looking at images", 30, 30) in told
-    assert told[-1] == ("examining", len(PROBLEMS.names()), len(PROBLEMS.names()))
+    check(read(tmp_path / "set"), progress=lambda doing, done, of: rows.append((doing, done, of)))
+    assert ("looking at images", 30, 30) in rows
+    assert rows[-1] == ("examining", len(PROBLEMS.names()), len(PROBLEMS.names()))
 
 
 def test_without_images_and_with_none_there_their_absence_is_no_finding(tmp_path: Path) -> None:

@@ -26,12 +26,12 @@ def box(image: int, corner: tuple[float, float] = (1, 2), width: float = 10, **m
 
 
 def data_set(folder: Path, boxes: list[dict[str, Any]], images: int = 2) -> Path:
-    told = {
+    plain = {
         "images": [coco_image(number, f"{number}.jpg") for number in range(images)],
         "annotations": boxes,
         "categories": CLASSES,
     }
-    return put(folder, {"all.json": json.dumps(told), **{f"{number}.jpg": picture() for number in range(images)}})
+    return put(folder, {"all.json": json.dumps(plain), **{f"{number}.jpg": picture() for number in range(images)}})
 
 
 def written(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -50,13 +50,13 @@ def source(tmp_path: Path) -> Path:
 
 
 def test_a_conversion_to_coco_carries_outlines_keypoints_and_areas(source: Path, tmp_path: Path) -> None:
-    told = convert(source, tmp_path / "copy", "coco")
+    result = convert(source, tmp_path / "copy", "coco")
     boxes, categories = written(tmp_path / "copy")
     assert [entry.get("segmentation") for entry in boxes] == [OUTLINE, None, CODED]
     assert [entry.get("keypoints") for entry in boxes] == [None, POINTS, None] and boxes[1]["num_keypoints"] == 1
     assert [entry["area"] for entry in boxes] == [123.5, 200, 200]
     assert categories == CLASSES
-    assert told.lost == {}
+    assert result.lost == {}
 
 
 def test_a_division_carries_them_with_their_image(source: Path, tmp_path: Path) -> None:
@@ -80,11 +80,11 @@ def test_a_corrected_copy_keeps_those_of_boxes_that_were_right(tmp_path: Path) -
     """The second box reaches out of its image and is cut: its outline is no longer that of the box."""
     boxes = [box(0, segmentation=OUTLINE, area=77.0), box(0, (50, 2), width=40, segmentation=OUTLINE, area=88.0)]
     source = data_set(tmp_path / "set", boxes, images=1)
-    told = write_copy(check(formats.read(source)), tmp_path / "copy")
+    plain = write_copy(check(formats.read(source)), tmp_path / "copy")
     kept, cut = written(tmp_path / "copy")[0]
     assert (kept["segmentation"], kept["area"]) == (OUTLINE, 77.0)
     assert "segmentation" not in cut and cut["bbox"][2] < 40 and cut["area"] == cut["bbox"][2] * 20
-    assert told["not_held_by_the_format"] == {"outlines of objects: the box was changed, or they are not finite": 1}
+    assert plain["not_held_by_the_format"] == {"outlines of objects: the box was changed, or they are not finite": 1}
 
 
 def test_numbers_that_are_no_json_are_counted_rather_than_copied(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.data.dataset_files import same_boxes
 from unstall.data import formats
-from unstall.data.io.image.headers import header
+from unstall.data.io.images import header
 from unstall.data.tools.convert import convert
 
 PLACE = os.environ.get("UNSTALL_DATA", "")

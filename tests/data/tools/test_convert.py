@@ -169,15 +169,15 @@ def test_the_command_says_what_was_written_and_what_was_lost(voc: Path, tmp_path
 
 
 def test_the_command_speaks_json(voc: Path, tmp_path: Path) -> None:
-    told = as_json("data", "convert", str(voc), str(tmp_path / "out"), "--to", "tfrecord")
-    assert told["to"] == {"path": str(tmp_path / "out"), "format": "tfrecord"}
-    assert (told["images"], told["boxes"], told["lost"]) == (2, 4, {})
+    result = as_json("data", "convert", str(voc), str(tmp_path / "out"), "--to", "tfrecord")
+    assert result["to"] == {"path": str(tmp_path / "out"), "format": "tfrecord"}
+    assert (result["images"], result["boxes"], result["lost"]) == (2, 4, {})
 
 
 def test_the_command_takes_a_label_map_from_elsewhere(voc: Path, tmp_path: Path) -> None:
     put(tmp_path, {"own.txt": "dog\ncat\n"})
-    told = as_json("data", "convert", str(voc), str(tmp_path / "out"), "--to", "coco", "--label-map", str(tmp_path / "own.txt"))
-    assert told["classes"] == ["dog", "cat"]
+    result = as_json("data", "convert", str(voc), str(tmp_path / "out"), "--to", "coco", "--label-map", str(tmp_path / "own.txt"))
+    assert result["classes"] == ["dog", "cat"]
 
 
 @pytest.mark.parametrize(

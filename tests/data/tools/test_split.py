@@ -67,8 +67,10 @@ def test_fewer_images_than_splits_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", formats.FORMATS.names())
 def test_the_command_writes_the_division_in_the_same_format(tmp_path: Path, name: str) -> None:
     formats.FORMATS.module(name).write(small_set(tmp_path, [""] * 10), tmp_path / "in")
-    told = as_json("data", "split", str(tmp_path / "in"), str(tmp_path / "out"), "--train", "0.6", "--val", "0.4", "--test", "0")
-    assert told["splits"] == {"train": 6, "val": 4}
+    result = as_json(
+        "data", "split", str(tmp_path / "in"), str(tmp_path / "out"), "--train", "0.6", "--val", "0.4", "--test", "0"
+    )
+    assert result["splits"] == {"train": 6, "val": 4}
     data = formats.read(tmp_path / "out", name)
     assert Counter(one.split for one in data.examples) == {"train": 6, "val": 4}
     assert data.box_count == 20

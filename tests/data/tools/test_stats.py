@@ -13,42 +13,42 @@ from unstall.report.html.data import plots
 def test_what_is_counted_is_what_there_is() -> None:
     first = example((0, 0, 10, 20), (0, 0, 50, 50), (0, 0, 200, 100), classes=[0, 0, 1], split="train")
     second = example(name="b.jpg", split="val")
-    told = stats(checked(first, second, classes=("cat", "dog", "emu")).data, ())
-    assert (told["images"], told["images_without_boxes"], told["boxes"], told["boxes_left_out"]) == (2, 1, 3, 0)
-    assert told["splits"] == {"train": 1, "val": 1}
-    assert [(row["class"], row["boxes"], row["images"]) for row in told["classes"]] == [
+    plain = stats(checked(first, second, classes=("cat", "dog", "emu")).data, ())
+    assert (plain["images"], plain["images_without_boxes"], plain["boxes"], plain["boxes_left_out"]) == (2, 1, 3, 0)
+    assert plain["splits"] == {"train": 1, "val": 1}
+    assert [(row["class"], row["boxes"], row["images"]) for row in plain["classes"]] == [
         ("cat", 2, 1),
         ("dog", 1, 1),
         ("emu", 0, 0),
     ]
-    assert {name: row["boxes"] for name, row in told["by_size"].items()} == {"small": 1, "medium": 1, "large": 1}
-    assert told["boxes_per_image"]["mean"] == 1.5 and told["box_width"]["100%"] == 200
-    assert told["aspect_ratio"]["0%"] == 0.5 and told["aspect_ratio"]["100%"] == 2
+    assert {name: row["boxes"] for name, row in plain["by_size"].items()} == {"small": 1, "medium": 1, "large": 1}
+    assert plain["boxes_per_image"]["mean"] == 1.5 and plain["box_width"]["100%"] == 200
+    assert plain["aspect_ratio"]["0%"] == 0.5 and plain["aspect_ratio"]["100%"] == 2
 
 
 def test_bad_boxes_are_left_out_and_counted() -> None:
-    told = stats(
+    plain = stats(
         checked(
             example((5, 5, 5, 5), (9, 9, 1, 1), (float("nan"), 0, 1, 1), (0, 0, 10, 10)),
             example((0, 0, 9, 9), size=None, name="b.jpg"),
         ).data
     )
-    assert told["boxes"] == 5 and told["boxes_left_out"] == 4 and told["box_width"]["mean"] == 10
+    assert plain["boxes"] == 5 and plain["boxes_left_out"] == 4 and plain["box_width"]["mean"] == 10
 
 
 def test_what_is_far_from_the_others_is_named() -> None:
     boxes = [(10, 10, 60 + step, 60 + step) for step in range(30)]
-    told = stats(checked(example(*boxes, (10, 10, 13, 12))).data, ())
-    assert [row["what"] for row in told["outliers"]] == ["area"]
-    assert "box 31" in told["outliers"][0]["place"]
+    plain = stats(checked(example(*boxes, (10, 10, 13, 12))).data, ())
+    assert [row["what"] for row in plain["outliers"]] == ["area"]
+    assert "box 31" in plain["outliers"][0]["place"]
     assert not stats(checked(example(*boxes)).data, ())["outliers"]
 
 
 def test_a_data_set_without_boxes_has_figures_and_plots_too() -> None:
     data = checked(example(), classes=()).data
-    told = stats(data)
-    assert told["boxes"] == 0 and told["box_width"] is None and told["anchors"][0]["recall"] == 0
-    assert plots(data, told).startswith(b"\x89PNG")
+    plain = stats(data)
+    assert plain["boxes"] == 0 and plain["box_width"] is None and plain["anchors"][0]["recall"] == 0
+    assert plots(data, plain).startswith(b"\x89PNG")
 
 
 def test_the_plots_are_a_picture_of_some_size(tmp_path: Path) -> None:

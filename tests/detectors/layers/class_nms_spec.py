@@ -23,7 +23,7 @@ def crowded(seed: int, anchors: int, classes: int, share: float) -> tuple[np.nda
 
 
 @pytest.mark.parametrize(
-    ("anchors", "classes", "share", "most_candidates", "most", "small"),
+    ("anchors", "classes", "share", "pre_nms_top_k", "most", "small"),
     [
         pytest.param(40, 3, 0.9, 10, 5, 2, id="the best few decide"),
         pytest.param(120, 4, 0.9, 20, 30, 1, id="the best few do not decide"),
@@ -33,14 +33,14 @@ def crowded(seed: int, anchors: int, classes: int, share: float) -> tuple[np.nda
     ],
 )
 def test_suppression_is_that_of_the_reference(
-    anchors: int, classes: int, share: float, most_candidates: int, most: int, small: int
+    anchors: int, classes: int, share: float, pre_nms_top_k: int, most: int, small: int
 ) -> None:
     boxes, scores = crowded(anchors, anchors, classes, share)
-    suppress = compiled(lambda *given: tuple(suppress_by_class(*given, 0.45, most_candidates, most, small)))
+    suppress = compiled(lambda *given: tuple(suppress_by_class(*given, 0.45, pre_nms_top_k, most, small)))
     our_boxes, our_scores, our_classes = (array(each) for each in suppress(boxes, scores))
     assert our_scores.shape == (2, most)
     for image in range(2):
-        wanted = reference.suppressed(boxes[image].astype(np.float64), scores[image], 0.45, most_candidates, most)
+        wanted = reference.suppressed(boxes[image].astype(np.float64), scores[image], 0.45, pre_nms_top_k, most)
         assert (our_classes[image] >= 0).sum() == len(wanted) > 0
         for place, (score, number, anchor) in enumerate(wanted):
             assert our_scores[image, place] == np.float32(score)

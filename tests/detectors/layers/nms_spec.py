@@ -20,13 +20,13 @@ def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return boxes(seed, 2, COUNT, px=25), scores, random.integers(0, 2, (2, COUNT)).astype(np.int32)
 
 
-def greedily(boxes: np.ndarray, scores: np.ndarray, classes: np.ndarray, most_iou: float) -> list[int]:
+def greedily(boxes: np.ndarray, scores: np.ndarray, classes: np.ndarray, nms_iou_threshold: float) -> list[int]:
     """The places that stay, the best first; of equal scores the first."""
     left = [place for place in np.argsort(-scores, kind="stable") if scores[place] > 0]
     kept: list[int] = []
     for place in left:
         rivals = [other for other in kept if classes[other] == classes[place]]
-        if all(np.float32(plain_iou(boxes[other], boxes[place])) <= most_iou for other in rivals):
+        if all(np.float32(plain_iou(boxes[other], boxes[place])) <= nms_iou_threshold for other in rivals):
             kept.append(int(place))
     return kept
 

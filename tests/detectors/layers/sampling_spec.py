@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.detectors.layers.random_boxes import array
-from unstall.detectors.layers.sampling import at, sample
+from unstall.detectors.layers.rng import at, sample
 
 CANDIDATES = 40
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.detectors.layers.random_boxes import array
 from tests.detectors.seeded import set_weights
-from unstall.config.detectors.defaults import VGG16
+from unstall.config.detectors.ranges import VGG16
 from unstall.detectors.layers.conv_norm import leaf_layers
 from unstall.detectors.layers.resnet import Norms
 from unstall.detectors.layers.vgg import Convs, Step, Vgg

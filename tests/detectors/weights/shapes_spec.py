@@ -1,16 +1,18 @@
 """The file of shapes is what the detectors have: the tiny ones, which are soon built. Of the large ones git shows what changed when
-the file is written again: python -m unstall.detectors.weights.shapes"""
+the file is written again: python -m unstall.detectors.weights.compatibility"""
 
 from __future__ import annotations
 
 import pytest
 
 from unstall.config.detectors import variants
-from unstall.detectors.weights import shapes
+from unstall.detectors.weights import compatibility
 
 
 @pytest.mark.parametrize("variant", [name for name in variants() if name.endswith("_tiny")])
 def test_the_file_of_shapes_is_fresh(variant: str) -> None:
-    known, said = shapes.known_variants()[variant], shapes.of_variant(variant)
+    known, said = compatibility.known_variants()[variant], compatibility.of_variant(variant)
     found = {key: list(shape) for key, shape in known.shapes.items()}
-    assert (known.classes, found) == (said["classes"], said["tensors"]), "Write it: python -m unstall.detectors.weights.shapes"
+    assert (known.classes, found) == (said["classes"], said["tensors"]), (
+        "Write it: python -m unstall.detectors.weights.compatibility"
+    )

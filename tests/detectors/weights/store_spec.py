@@ -13,7 +13,7 @@ from keras import ops
 from tests.detectors.seeded import set_weights
 from tests.detectors.weights.checkpoints import checkpoint
 from unstall.base.errors import InvalidInputError
-from unstall.detectors import build
+from unstall.detectors import create_model
 from unstall.detectors.detector import Detector
 from unstall.detectors.layers.conv_norm import BatchNorm, Conv, DepthwiseConv
 from unstall.detectors.weights.description import Description, read_description
@@ -21,7 +21,7 @@ from unstall.detectors.weights.layout import slots
 from unstall.detectors.weights.store import build_from, load, save, write
 
 TINY = "retinanet_tiny"
-SMALL = {"image_px": (64, 96)}
+SMALL = {"image_size": (64, 96)}
 
 
 class Flattened(keras.layers.Dense):
@@ -99,7 +99,7 @@ def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -
 @pytest.fixture(scope="module")
 def source() -> Detector:
     """To build one takes seconds."""
-    detector = build(TINY, **SMALL)
+    detector = create_model(TINY, **SMALL)
     set_weights(detector)
     return detector
 
@@ -118,7 +118,7 @@ def test_a_detector_saved_is_built_again_from_its_file_alone(source: Detector, t
 
 
 def test_a_torch_checkpoint_is_loaded_with_a_report(source: Detector, tmp_path: Path) -> None:
-    detector = build(TINY, classes=5, **SMALL)
+    detector = create_model(TINY, num_classes=5, **SMALL)
     arrays = tensors_of(source)
     before = tensors_of(detector)["head.classification_head.cls_logits.bias"]
     fit = load(detector, checkpoint(tmp_path / "a.pth", {**arrays, "odd": np.ones(3, np.float32)}, prefix="module."))
@@ -141,9 +141,12 @@ def test_weights_of_something_else_are_refused(source: Detector, tmp_path: Path)
         ({"holds": "backbone"}, "whose heads are not trained"),
         ({"holds": "headless"}, "whose class outputs are not trained"),
         ({"class_names": ("cat", "dog")}, "has 2 class_names, and 6 classes"),
-        ({"settings": {"classes": 6, "colour": 1}}, "has no setting 'colour'"),
+        ({"settings": {"num_classes": 6, "colour": 1}}, "has no setting 'colour'"),
         ({"variant": "yolo", "detector": "yolo"}, "is of 'yolo', which is no detector here"),
-        ({"settings": {"classes": 9}}, "is not whole: 2 tensors are missing, the first is 'head.classification_head.cls_logits"),
+        (
+            {"settings": {"num_classes": 9}},
+            "is not whole: 2 tensors are missing, the first is 'head.classification_head.cls_logits",
+        ),
     ],
 )
 def test_a_file_from_which_no_whole_detector_can_be_built_is_refused(
@@ -151,7 +154,7 @@ def test_a_file_from_which_no_whole_detector_can_be_built_is_refused(
 ) -> None:
     arrays = tensors_of(source)
     path = tmp_path / "a.safetensors"
-    write(path, arrays, Description(**{"variant": TINY, "settings": {"classes": 6}, **changes}))
+    write(path, arrays, Description(**{"variant": TINY, "settings": {"num_classes": 6}, **changes}))
     with pytest.raises(InvalidInputError, match=said):
         build_from(path)
 
@@ -159,14 +162,14 @@ def test_a_file_from_which_no_whole_detector_can_be_built_is_refused(
 def test_a_backbone_may_be_built_from_where_that_is_asked_for(source: Detector, tmp_path: Path) -> None:
     arrays = {key: array for key, array in tensors_of(source).items() if key.startswith("backbone.body.")}
     write(tmp_path / "a.safetensors", arrays, Description(TINY, holds="backbone"))
-    detector = build_from(tmp_path / "a.safetensors", may_be_partial=True, classes=11, **SMALL)
-    assert detector.settings.classes == 11
+    detector = build_from(tmp_path / "a.safetensors", may_be_partial=True, num_classes=11, **SMALL)
+    assert detector.settings.num_classes == 11
     assert_same(tensors_of(detector), arrays)
 
 
 def test_classes_in_another_order_are_found_by_their_names(tmp_path: Path) -> None:
     names, others = ("red", "green", "blue"), ("blue", "red", "green")
-    first, second = (build("ssd_tiny", classes=3, image_px=(64, 64)) for _ in range(2))
+    first, second = (create_model("ssd_tiny", num_classes=3, image_size=(64, 64)) for _ in range(2))
     set_weights(first)
     save(first, tmp_path / "w.safetensors", names)
     assert "each is taken by its name" in load(second, tmp_path / "w.safetensors", others).note

@@ -11,7 +11,7 @@ import pytest
 from tests.detectors.weights.checkpoints import checkpoint as torch_file
 from unstall.base.errors import InvalidInputError
 from unstall.config.detectors import variants
-from unstall.detectors.weights import shapes
+from unstall.detectors.weights import compatibility
 from unstall.detectors.weights.compatibility import with_classes
 from unstall.detectors.weights.description import read_description
 from unstall.detectors.weights.importer import NAMES, import_checkpoint, import_file, write
@@ -33,7 +33,7 @@ def of_shapes(wanted: dict[str, tuple[int, ...]]) -> Checkpoint:
 
 
 def of_variant(variant: str, classes: int | None = None) -> dict[str, tuple[int, ...]]:
-    known = shapes.known_variants()[variant]
+    known = compatibility.known_variants()[variant]
     return with_classes(known.shapes, known.classes, known.classes if classes is None else classes)
 
 
@@ -48,7 +48,9 @@ def backbone_of(variant: str) -> dict[str, tuple[int, ...]]:
 
 
 def test_the_shapes_of_every_variant_are_known() -> None:
-    assert list(shapes.known_variants()) == list(variants()), "Write them again: python -m unstall.detectors.weights.shapes"
+    assert list(compatibility.known_variants()) == list(variants()), (
+        "Write them again: python -m unstall.detectors.weights.compatibility"
+    )
 
 
 @pytest.mark.parametrize("variant", variants())
@@ -61,7 +63,7 @@ def test_a_detector_is_recognised_by_its_tensors(variant: str) -> None:
 def test_the_two_published_for_coco_without_epsilon_get_none() -> None:
     plain = of_variant(V1)
     found = import_checkpoint(of_shapes(plain))
-    assert found.description.settings == {"classes": 90, "norm_epsilon": 0.0}
+    assert found.description.settings == {"num_classes": 90, "norm_epsilon": 0.0}
     assert found.description.class_names == NAMES and len(NAMES) == 90
     trained = {**plain, "backbone.body.bn1.num_batches_tracked": ()}
     assert "norm_epsilon" not in import_checkpoint(of_shapes(trained)).description.settings
@@ -79,7 +81,7 @@ def test_a_detector_trained_for_other_classes_keeps_them(classes: int) -> None:
 
 def test_for_other_classes_than_the_files_the_head_is_new() -> None:
     found = import_checkpoint(of_shapes(of_variant(V1)), classes=7)
-    assert found.description.settings["classes"] == 7 and found.description.holds == "headless"
+    assert found.description.settings["num_classes"] == 7 and found.description.holds == "headless"
     assert set(found.fit.new) == {"head.classification_head.cls_logits.weight", "head.classification_head.cls_logits.bias"}
     (group,) = found.as_plain()["new"]  # one reason, whatever the shapes
     assert group["count"] == 2
@@ -189,7 +191,7 @@ def test_the_file_that_is_written_says_what_it_is(tmp_path: Path) -> None:
     imported = import_file(path)
     write(imported, tmp_path / "tiny.safetensors")
     stored, description = read_description(tmp_path / "tiny.safetensors")
-    assert (description.variant, description.settings, description.source) == (TINY, {"classes": 2}, "tiny.pth")
+    assert (description.variant, description.settings, description.source) == (TINY, {"num_classes": 2}, "tiny.pth")
     assert set(stored.tensors) == set(arrays)
     for name, array in arrays.items():
         np.testing.assert_array_equal(stored.tensors[name].read(), array)

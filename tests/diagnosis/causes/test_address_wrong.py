@@ -12,9 +12,9 @@ from unstall.journal.events import ClusterSeen, Event, MachineSeen
 
 
 def worker(number: int, coordinator: str, *events: Event, seconds: float = 70, on: MachineSeen | None = None) -> Member:
-    told = joins(seconds)
-    told.extend(events)
-    return member(number, told, coordinator=coordinator, on=on)
+    result = joins(seconds)
+    result.extend(events)
+    return member(number, result, coordinator=coordinator, on=on)
 
 
 def listens(*at: str) -> ClusterSeen:
@@ -80,9 +80,9 @@ def test_found_in_one_list_alone() -> None:
     assert isinstance(verdict, Found)
     assert "the list of workers has 10.0.0.1:1 2 times" in verdict.summary
     mixed = rank_seen(1, 2, "", addresses=["localhost:1", "10.0.0.2:1"])
-    told = stuck(*three(JOINS), phase="", step=-1, now=170)
-    told.extend([mixed])
-    assert isinstance(address_wrong.examine(told), Found)
+    output = stuck(*three(JOINS), phase="", step=-1, now=170)
+    output.extend([mixed])
+    assert isinstance(address_wrong.examine(output), Found)
 
 
 def test_clear_for_both_names_of_one_machine_while_nobody_waits() -> None:

@@ -69,15 +69,15 @@ def test_a_callback_of_an_installed_package_has_no_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("why", "told"),
+    ("why", "plain"),
     [
         ("a part that is small", row(6.0, cpu_s=6.0)),
         ("one call that was long by chance", row(20.0, cpu_s=20.0, longest_s=18.0)),
         ("too few calls", row(20.0, cpu_s=20.0, timed=2)),
     ],
 )
-def test_clear_for(why: str, told: dict[str, Any]) -> None:
-    assert isinstance(examined(told), Clear), why
+def test_clear_for(why: str, plain: dict[str, Any]) -> None:
+    assert isinstance(examined(plain), Clear), why
 
 
 def test_clear_where_little_time_is_lost_in_all() -> None:

@@ -18,8 +18,8 @@ ASKS = source("track.py", 12, text="self.connection.execute(INSERT, row)")
 
 
 def locked(holder: int | None = 77, **more: Any) -> DatabasesSeen:
-    told = {"path": "/data/runs.db", "holder_pid": holder, "holder": ["python", "sweep.py"], "writes": True, **more}
-    return DatabasesSeen(at=T0 + 111, pid=1, databases=[told])
+    plain = {"path": "/data/runs.db", "holder_pid": holder, "holder": ["python", "sweep.py"], "writes": True, **more}
+    return DatabasesSeen(at=T0 + 111, pid=1, databases=[plain])
 
 
 def inside(*frames: Frame) -> ThreadStack:

@@ -13,8 +13,8 @@ def examined(profiles: int = 2, each_s: float = 0.12, **facts: Any) -> Verdict:
         "why": "run_eagerly", "where": f"{FOLDER}/train.py:59", "step": 12, "step_s": 0.3, "framework_s": 0.24, "kernel_s": 0.05,
         "user_s": 0.01, "operations": 1800,
     }  # fmt: skip
-    told = [seen("eager", 5 + number, **{**usual, **facts}) for number in range(profiles)]
-    return eager_execution.examine(journal(started(), inside(), fit(), steps(1, 200, at=30, each_s=each_s), *told))
+    rows = [seen("eager", 5 + number, **{**usual, **facts}) for number in range(profiles)]
+    return eager_execution.examine(journal(started(), inside(), fit(), steps(1, 200, at=30, each_s=each_s), *rows))
 
 
 def test_found_where_compile_was_told_so() -> None:

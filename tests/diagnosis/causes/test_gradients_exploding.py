@@ -52,13 +52,13 @@ def test_found_when_the_loss_stays_far_above_guessing() -> None:
 
 def test_targets_in_pixels_are_named_and_scaling_them_comes_first() -> None:
     pixels = batch(array("y", min=0.2, max=1333.0, mean=660.0, rms=768.0, whole=False))
-    told = verdict_of(pixels, leap(9000), broke(1), not_finite(), losses=[loss("meansquarederror")])
-    assert isinstance(told, Found)
-    assert "The targets reach 1,333" in told.summary and told.actions[0].startswith("scale the targets")
+    result = verdict_of(pixels, leap(9000), broke(1), not_finite(), losses=[loss("meansquarederror")])
+    assert isinstance(result, Found)
+    assert "The targets reach 1,333" in result.summary and result.actions[0].startswith("scale the targets")
     numbers = batch(array("y", min=0.0, max=999.0, mean=500.0, rms=577.0, whole=True))
-    told = verdict_of(numbers, leap(9000), broke(1), not_finite())
-    assert isinstance(told, Found)
-    assert "targets reach" not in told.summary and "clipnorm" in told.actions[0]  # numbers of classes
+    result = verdict_of(numbers, leap(9000), broke(1), not_finite())
+    assert isinstance(result, Found)
+    assert "targets reach" not in result.summary and "clipnorm" in result.actions[0]  # numbers of classes
 
 
 def test_clear_when_large_gradients_are_clipped_and_it_learns() -> None:

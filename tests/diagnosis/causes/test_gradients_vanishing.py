@@ -15,8 +15,8 @@ def layers(activation: str, count: int = 8) -> list[dict[str, Any]]:
 
 def deep(shrink: float, key: str = "gradient", count: int = 8) -> Event:
     """Each layer's gradient is so many times that of the layer after it."""
-    told = [weight(f"model/dense_{index}/kernel", **{key: 0.1 * shrink ** (count - 1 - index)}) for index in range(count)]
-    return weights(10, 900, *told, rate=0.1)
+    rows = [weight(f"model/dense_{index}/kernel", **{key: 0.1 * shrink ** (count - 1 - index)}) for index in range(count)]
+    return weights(10, 900, *rows, rate=0.1)
 
 
 def verdict_of(*events: Event | list[Event], activation: str = "sigmoid") -> object:
@@ -43,13 +43,13 @@ def test_clear_when_it_learns_all_the_same() -> None:
 
 
 def test_clear_when_one_layer_alone_gets_little() -> None:
-    told = [weight(f"model/dense_{index}/kernel", gradient=1e-9 if index == 0 else 0.1 / (index + 1)) for index in range(8)]
-    assert isinstance(verdict_of(weights(10, 900, *told), stuck(2.31)), Clear)
+    rows = [weight(f"model/dense_{index}/kernel", gradient=1e-9 if index == 0 else 0.1 / (index + 1)) for index in range(8)]
+    assert isinstance(verdict_of(weights(10, 900, *rows), stuck(2.31)), Clear)
 
 
 def test_clear_when_a_relu_died() -> None:
-    told = [weight(f"model/dense_{index}/kernel", gradient=0.0 if index < 6 else 0.1) for index in range(8)]
-    assert isinstance(verdict_of(weights(10, 900, *told), stuck(2.31), activation="relu"), Clear)
+    rows = [weight(f"model/dense_{index}/kernel", gradient=0.0 if index < 6 else 0.1) for index in range(8)]
+    assert isinstance(verdict_of(weights(10, 900, *rows), stuck(2.31), activation="relu"), Clear)
 
 
 def test_clear_for_a_shallow_net() -> None:

@@ -75,8 +75,8 @@ def test_clear_when_a_few_steps_wait_long() -> None:
 def test_one_long_pause_is_not_shared_out_among_the_steps() -> None:
     before = [steps(first, first + 19, at=3 + first / 10, each_s=0.1, wait_s=0.065) for first in range(20, 200, 20)]
     pause = [steps(200, 219, at=90, each_s=3.0, wait_s=2.9), StallEnded(at=T0 + 90, phase="train", step=205, seconds=58.0)]
-    told = find_starvation(journal(started(), fit(), *before, *pause, now=95))
-    assert isinstance(told, InputStarvation) and told.wait is not None and told.wait.each_s == pytest.approx(0.065)
+    result = find_starvation(journal(started(), fit(), *before, *pause, now=95))
+    assert isinstance(result, InputStarvation) and result.wait is not None and result.wait.each_s == pytest.approx(0.065)
 
 
 def test_clear_when_only_the_beginning_was_slow() -> None:

@@ -15,7 +15,7 @@ from unstall.journal.events import (
     ProcessEnded,
     ProgramEnded,
 )
-from unstall.sensors.missing_paths import look
+from unstall.sensors.data_paths import look
 
 CRASHED = ProcessEnded(at=T0 + 10, exit_code=1)
 ENDED = ProcessEnded(at=T0 + 10, exit_code=0)

@@ -91,7 +91,7 @@ def summary_with(*files: tuple[str, str], line: str = "") -> str:
 
 
 def test_the_file_is_named_that_the_line_was_given_or_the_library_was_reading() -> None:
-    log, run = ("/home/me/train.log", "open"), ("/home/me/runs/1/events-inside-7.jsonl", "open")
+    log, run = ("/home/me/train.log", "open"), ("/home/me/runs/1/events-probe-7.jsonl", "open")
     images = [("/data/473.jpg", "open"), ("/data/110.jpg", "open")]
     held = [("/data/110.jpg", "last"), ("/data/473.jpg", "f")]
     assert "in /data/473.jpg:" in summary_with(log, *images, run, *held, line="f")

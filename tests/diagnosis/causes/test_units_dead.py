@@ -10,8 +10,8 @@ from unstall.journal.events import Event
 
 
 def windows(still: int, last_still: int = 0, window: int = 400) -> list[Event]:
-    told = (weight(still=still), weight("model/dense_1/kernel", still=still), weight("model/out/bias", units=1, still=last_still))
-    return [weights(at, step, *told, window=window) for at, step in ((8, 800), (14, 1600))]
+    text = (weight(still=still), weight("model/dense_1/kernel", still=still), weight("model/out/bias", units=1, still=last_still))
+    return [weights(at, step, *text, window=window) for at, step in ((8, 800), (14, 1600))]
 
 
 def verdict_of(*events: Event | list[Event], **facts: Any) -> object:

@@ -202,17 +202,17 @@ def test_of_one_alone_it_is_said_what_has_changed_for_it_and_nothing_else() -> N
 
 
 def test_what_the_supervisor_of_several_has_found_is_found_in_its_own_journal_until_it_is_over() -> None:
-    told = WorkerFaltered(
+    output = WorkerFaltered(
         at=T0 + 50, worker=1, of=2, how="slows", why="Worker 1 holds the other.", evidence=["a step takes 400 ms"], do=["look"],
         certainty="likely", stack=["read (disk.py:3)", "rows (loader.py:9)"],
     )  # fmt: skip
-    verdict = worker_slow.examine(journal(rank_seen(0), told))
+    verdict = worker_slow.examine(journal(rank_seen(0), output))
     assert isinstance(verdict, Found) and verdict.certainty is Certainty.LIKELY and verdict.actions == ("look",)
     claims = [evidence.claim for evidence in verdict.evidence]
     assert claims == ["a step takes 400 ms", "it was at read (disk.py:3) < rows (loader.py:9)"]
     over = WorkerRecovered(at=T0 + 60, worker=1, of=2, seconds=10.0)
-    assert isinstance(worker_slow.examine(journal(rank_seen(0), told, over)), Clear)
-    assert isinstance(worker_slow.examine(journal(rank_seen(0), replace(told, how="died"))), Unknown)
+    assert isinstance(worker_slow.examine(journal(rank_seen(0), output, over)), Clear)
+    assert isinstance(worker_slow.examine(journal(rank_seen(0), replace(output, how="died"))), Unknown)
 
 
 def test_unknown_with_too_few_steps_or_one_run() -> None:

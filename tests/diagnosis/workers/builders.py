@@ -28,13 +28,13 @@ def machine(worker: int | None = 0, **more: Any) -> MachineSeen:
 
 def member(
     worker: int | None,
-    told: Journal | None = None,
+    result: Journal | None = None,
     of: int | None = 2,
     coordinator: str = COORDINATOR,
     on: MachineSeen | None = None,
     **more: Any,
 ) -> Member:
-    kept = told if told is not None else trains()
+    kept = result if result is not None else trains()
     place = rank_seen(worker, of, coordinator)
     kept.extend([place, on or machine(worker)])
     return Member(f"run-{worker}", kept, place, **more)
@@ -76,16 +76,16 @@ def paced(
 ) -> list[Event]:
     """Groups of ten steps in lock-step. Every fifth group takes half a second longer, on all workers alike. A clock may be ahead,
     and from a group on the input may take longer; the step is as long on all."""
-    told: list[Event] = []
+    rows: list[Event] = []
     at = 0.0
     for number in range(groups):
         long_s = 10 * each_s + (0.5 if jolts and number % 5 == 4 else 0.0)
         at += long_s
         wait = slow_wait_s if slow_from is not None and number >= slow_from else wait_s
-        told.append(
+        rows.append(
             StepsEnded(
                 at=T0 + at + ahead_s, first=10 * number, last=10 * number + 9, seconds=long_s, busy_s=long_s - 10 * between_s,
                 longest_s=each_s, wait_s=10 * wait, waited_steps=10,
             )
         )  # fmt: skip
-    return told
+    return rows

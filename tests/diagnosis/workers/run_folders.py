@@ -28,5 +28,5 @@ def written_worker(home: Path, worker: int, thread: ThreadStack, of: int = 2, na
     idle = [host(second) for second in range(101, 112)]
     place = [rank_seen(worker, of), machine(worker)]
     write(run.journal_path("watcher", 2), began, *place, *idle, stalled(since=100, at=108), *three(thread))
-    write(run.journal_path("inside", 1), ProgramStarted(at=T0, pid=1, python="3.11.7"), steps(300, 380, at=100))
+    write(run.journal_path("probe", 1), ProgramStarted(at=T0, pid=1, python="3.11.7"), steps(300, 380, at=100))
     return run

@@ -9,8 +9,8 @@ from unstall.journal.events import ErrorRaised, PhaseBegan, ProcessEnded
 from unstall.journal.reader import Journal
 
 
-def doing(told: Journal) -> tuple[Activity, str]:
-    place = place_of(member(0, told))
+def doing(result: Journal) -> tuple[Activity, str]:
+    place = place_of(member(0, result))
     return place.doing, place.words
 
 
@@ -45,9 +45,9 @@ def test_how_it_ended() -> None:
 
 
 def test_one_that_was_ended_because_it_stood_still_is_where_it_stood() -> None:
-    told = waits()
-    told.extend([ProcessEnded(at=T0 + 113, signal=15, stopped_by_us=True)])
-    assert place_of(member(0, told)).doing is Activity.COLLECTIVE
+    result = waits()
+    result.extend([ProcessEnded(at=T0 + 113, signal=15, stopped_by_us=True)])
+    assert place_of(member(0, result)).doing is Activity.COLLECTIVE
 
 
 def test_for_how_long_one_has_told_nothing() -> None:

@@ -11,9 +11,9 @@ from unstall.journal.events import StepsEnded
 
 
 def test_a_clock_that_is_ahead_is_known_within_a_step() -> None:
-    told = offset(journal(*paced()), journal(*paced(ahead_s=40.0)))
-    assert told is not None and told.is_locked
-    assert abs(told.seconds - 40.0) <= told.error_s <= 0.2
+    result = offset(journal(*paced()), journal(*paced(ahead_s=40.0)))
+    assert result is not None and result.is_locked
+    assert abs(result.seconds - 40.0) <= result.error_s <= 0.2
 
 
 def test_between_two_ends_the_moment_is_taken_in_proportion() -> None:
@@ -23,29 +23,29 @@ def test_between_two_ends_the_moment_is_taken_in_proportion() -> None:
         StepsEnded(at=b.at + 7.0, first=a.first, last=b.last, seconds=a.seconds + b.seconds, busy_s=1.0)
         for a, b in zip(fine[::2], fine[1::2], strict=True)
     ]
-    told = offset(journal(*coarse), journal(*fine))
-    assert told is not None and told.is_locked
-    assert abs(told.seconds + 7.0) <= told.error_s
+    result = offset(journal(*coarse), journal(*fine))
+    assert result is not None and result.is_locked
+    assert abs(result.seconds + 7.0) <= result.error_s
 
 
 def independent(seed: int, late_s: float) -> list[StepsEnded]:
     """A run that waits for nobody: its steps vary by themselves."""
-    draw, at, told = random.Random(seed), 0.0, []
+    draw, at, result = random.Random(seed), 0.0, []
     for number in range(60):
         seconds = 1.0 + draw.uniform(-0.1, 0.1)
         at += seconds
-        told.append(StepsEnded(at=T0 + late_s + at, first=10 * number, last=10 * number + 9, seconds=seconds, busy_s=seconds))
-    return told
+        result.append(StepsEnded(at=T0 + late_s + at, first=10 * number, last=10 * number + 9, seconds=seconds, busy_s=seconds))
+    return result
 
 
 def test_two_runs_that_merely_go_at_one_speed_are_not_taken_for_lock_step() -> None:
-    told = offset(journal(*independent(1, 0.0)), journal(*independent(2, 40.0)))
-    assert told is not None and not told.is_locked
+    result = offset(journal(*independent(1, 0.0)), journal(*independent(2, 40.0)))
+    assert result is not None and not result.is_locked
 
 
 def test_two_runs_without_any_disturbance_are_not_taken_for_it_either() -> None:
-    told = offset(journal(*paced(jolts=False)), journal(*paced(jolts=False, ahead_s=40.0)))
-    assert told is not None and not told.is_locked
+    result = offset(journal(*paced(jolts=False)), journal(*paced(jolts=False, ahead_s=40.0)))
+    assert result is not None and not result.is_locked
 
 
 def test_too_few_steps_say_nothing() -> None:

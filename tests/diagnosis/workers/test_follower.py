@@ -32,8 +32,8 @@ def write(home: Path, number: int, role: str, *events: Event) -> None:
 
 def begin(home: Path, count: int = 3) -> None:
     for number in range(count):
-        told = MembershipSeen(at=T0, worker=number, of=count, coordinator="10.0.0.1:1")
-        write(home, number, "watcher", RunStarted(at=T0, command=["python", "train.py"]), told)
+        event = MembershipSeen(at=T0, worker=number, of=count, coordinator="10.0.0.1:1")
+        write(home, number, "watcher", RunStarted(at=T0, command=["python", "train.py"]), event)
         write(home, number, "inside", StepsEnded(at=T0 + 100, last=380))
 
 
@@ -96,8 +96,8 @@ def test_the_begin_and_the_end_of_a_long_journal_are_enough(tmp_path: Path) -> N
 def test_of_two_trainings_at_one_address_the_newest_counts(tmp_path: Path) -> None:
     begin(tmp_path, count=2)
     for number in (5, 6):
-        told = MembershipSeen(at=T0 + 900, worker=number - 5, of=2, coordinator="10.0.0.1:1")
-        write(tmp_path, number, "watcher", RunStarted(at=T0 + 900), told)
+        event = MembershipSeen(at=T0 + 900, worker=number - 5, of=2, coordinator="10.0.0.1:1")
+        write(tmp_path, number, "watcher", RunStarted(at=T0 + 900), event)
     follower = WorkersFollower(tmp_path)
     follower.look()
     assert [sorted(each.run for each in run_group) for run_group in follower.run_groups()] == [["run-5", "run-6"]]

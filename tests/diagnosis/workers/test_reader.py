@@ -51,8 +51,8 @@ def test_one_run_with_the_journals_of_several_workers(tmp_path: Path) -> None:
     began = RunStarted(at=T0, mode="run", command=["torchrun", "train.py"], folder=FOLDER, pid=10)
     write(run.journal_path("watcher", 2), began, *[host(at) for at in range(101, 112)], stalled(since=100, at=108), *seen)
     for worker, pid in enumerate((11, 12)):
-        told = [ProgramStarted(at=T0, pid=pid), rank_seen(worker), steps(300, 380, at=100)]
-        write(run.journal_path("inside", pid), *told)
+        rows = [ProgramStarted(at=T0, pid=pid), rank_seen(worker), steps(300, 380, at=100)]
+        write(run.journal_path("probe", pid), *rows)
     first, second = members_of(run)
     assert (place_of(first).doing, place_of(second).doing) == (Activity.COLLECTIVE, Activity.STANDS)
     root = diagnose_workers(group_members([first, second]).run_groups[0]).root

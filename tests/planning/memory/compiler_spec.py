@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from unstall.config.settings import Settings
-from unstall.detectors import build
+from unstall.detectors import create_model
 from unstall.planning.memory import devices, estimate
 from unstall.planning.memory.compiler import GIVEN, can_compile, compile_step, target_text
 from unstall.planning.memory.estimate import estimate_step
@@ -27,7 +27,7 @@ def detector(tmp_path_factory: pytest.TempPathFactory) -> object:
     """What is compiled here once is not compiled again."""
     jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-    return build("ssd_tiny", image_px=IMAGE_PX)
+    return create_model("ssd_tiny", image_size=IMAGE_PX)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_a_plan_for_the_cores_is_the_figure_of_the_step_that_runs(detector: obje
 def test_layers_are_listed_by_what_they_put_out(detector: Any) -> None:
     layers = layers_of(detector, 4, SETTINGS.max_boxes_per_image)
     assert [layer.bytes for layer in layers] == sorted((layer.bytes for layer in layers), reverse=True)
-    width = detector.settings.width
+    width = detector.settings.stem_channels
     assert layers[0].shape == (4, 64, 64, width) and layers[0].bytes == 4 * 64 * 64 * width * 4
     assert {layer.kind for layer in layers} >= {"Conv", "BatchNorm"}
     again = {layer.name: layer.bytes for layer in layers_of(detector, 8, SETTINGS.max_boxes_per_image)}
@@ -70,7 +70,7 @@ def test_an_estimate_grows_with_the_batch_and_knows_remat(detector: object) -> N
 
 def test_on_cores_more_is_held_and_regions_are_read_all_at_once(detector: object, monkeypatch: pytest.MonkeyPatch) -> None:
     assert estimate_step(detector, SETTINGS, "training", "jax").need > 1.5 * estimate_step(detector, SETTINGS, "training").need
-    two_stages = build("faster_rcnn_tiny", image_px=IMAGE_PX)
+    two_stages = create_model("faster_rcnn_tiny", image_size=IMAGE_PX)
     small = replace(SETTINGS, model="faster_rcnn_tiny", batch_size=2)
     whole = estimate_step(two_stages, small, "training", "jax").need
     monkeypatch.setitem(estimate.READ_ON_CORES, "jax", {"training": 0.0})

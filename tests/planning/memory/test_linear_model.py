@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unstall.config.settings import Settings
-from unstall.planning.memory.linear_model import PROBES, itself, on_the_line
+from unstall.planning.memory.max_batch_size import PROBES, itself, on_the_line
 from unstall.planning.memory.messages import Answer
 from unstall.training.step.activations import Layer
 

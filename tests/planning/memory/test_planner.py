@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from unstall.base.errors import MissingDependencyError
 from unstall.config.settings import Settings, changed
-from unstall.planning.memory import compiler, devices, plan_cache
+from unstall.planning.memory import client, compiler, devices
 from unstall.planning.memory.client import PlannerClient, PlannerError
 from unstall.planning.memory.fit_policy import Choice
-from unstall.planning.memory.linear_model import PROBES
+from unstall.planning.memory.max_batch_size import PROBES
 from unstall.planning.memory.memory_plan import MemoryPlan
 from unstall.planning.memory.messages import Answer, Question
 from unstall.planning.memory.planner import ERRORS, plan, source_for, step_need
@@ -52,7 +52,7 @@ class Known(dict[str, Answer]):
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[Known]:
     knows = Known(400 * MIB)
-    monkeypatch.setattr(plan_cache, "recall", knows.recall)
+    monkeypatch.setattr(client, "recall_answer", knows.recall)
     monkeypatch.setattr(compiler, "can_compile", lambda for_card: True)
     yield knows
 
@@ -89,7 +89,7 @@ def test_where_a_compiler_fails_the_next_best_is_asked_and_it_is_said(
             raise PlannerError("its compiler found no room")
         return known.recall(question)
 
-    monkeypatch.setattr(plan_cache, "recall", recall)
+    monkeypatch.setattr(client, "recall_answer", recall)
     made = plan(SETTINGS, replace(H200, is_here=True))
     assert made.way == next_best and "its compiler found no room" in made.note
 
@@ -111,9 +111,9 @@ def test_the_compiler_for_a_card_is_told_what_it_is_given_and_so_is_nobody_else(
 
 
 def test_what_it_computes_twice_to_stay_within_is_said(known: Known, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_cache, "recall", lambda question: replace(known.recall(question), said={"recomputed": 1860}))
+    monkeypatch.setattr(client, "recall_answer", lambda question: replace(known.recall(question), said={"recomputed": 1860}))
     assert "the compiler computes 1,860 results of a step twice" in plan(SETTINGS, H200, finds_largest=False).note
-    monkeypatch.setattr(plan_cache, "recall", known.recall)
+    monkeypatch.setattr(client, "recall_answer", known.recall)
     assert plan(SETTINGS, H200, finds_largest=False).note == ""
 
 
@@ -131,7 +131,7 @@ def test_on_a_card_the_wanted_batch_is_measured_itself(is_answered: bool, known:
             raise PlannerError("out of memory")
         return replace(answer, need=int(answer.need * 1.3))
 
-    monkeypatch.setattr(plan_cache, "recall", recall)
+    monkeypatch.setattr(client, "recall_answer", recall)
     settings = replace(SETTINGS, backend="torch", batch_size=64)
     made = plan(settings, replace(H200, is_here=True), finds_largest=False)
     assert made.way == "measured" and set(tried) == {(64, "float32"), (64, "bfloat16")}
@@ -183,7 +183,7 @@ def test_the_compiler_may_lie_in_a_folder_of_its_own(tmp_path: Path, monkeypatch
 def test_a_plan_says_all_of_it(known: Known) -> None:
     plain = plan(SETTINGS, H200, classes=20).as_plain()
     assert plain["fits"] and plain["changes"] == {} and plain["method"] == "compiled"
-    assert {question.settings["detector"]["classes"] for question in known.asked} == {20}
+    assert {question.settings["detector"]["num_classes"] for question in known.asked} == {20}
     assert set(plain["training"]) >= {"weights", "gradients", "optimizer", "activations", "input", "need"}
     assert plain["checkpoint"]["disk_bytes"] == 300 * MIB
     assert plain["evaluation"]["with_the_training"] > plain["evaluation"]["need"]

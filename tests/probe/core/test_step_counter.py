@@ -12,7 +12,7 @@ from unstall.probe.core.step_counter import EVERY_LATER_S, EVERY_S, LATER_AFTER_
 from unstall.probe.input.tf_timestamp import READ_AT_LEAST_EVERY_S, InputStamp
 
 
-def told(lengths: list[float]) -> list[StepsEnded]:
+def written_groups(lengths: list[float]) -> list[StepsEnded]:
     """Steps of these seconds, one after the other, beginning now."""
     events: list[Event] = []
     counter = StepCounter("train", events.append)
@@ -25,7 +25,7 @@ def told(lengths: list[float]) -> list[StepsEnded]:
 
 def test_steps_that_become_longer_are_told_as_often_as_early_ones() -> None:
     early, later, longer = (round(seconds / length) for seconds, length in ((LATER_AFTER_S, 0.1), (50.0, 0.1), (8.0, 0.4)))
-    groups = told([0.1] * (early + later) + [0.4] * longer)
+    groups = written_groups([0.1] * (early + later) + [0.4] * longer)
     lengths = [group.seconds for group in groups]
     assert abs(lengths[100] - EVERY_S) < 0.2
     quiet = [group.seconds for group in groups if early + 60 < group.first < early + later - 60]
@@ -34,7 +34,7 @@ def test_steps_that_become_longer_are_told_as_often_as_early_ones() -> None:
 
 
 def test_steps_that_stay_long_are_told_seldom_again() -> None:
-    groups = told([0.1] * round(LATER_AFTER_S / 0.1) + [0.4] * 1000)
+    groups = written_groups([0.1] * round(LATER_AFTER_S / 0.1) + [0.4] * 1000)
     assert abs(groups[-1].seconds - EVERY_LATER_S) < 0.5
 
 
@@ -78,11 +78,11 @@ def test_which_steps_are_measured_does_not_depend_on_how_long_they_are() -> None
 
 def losses_of(means: list[float]) -> list[object]:
     """What is told of steps after which Keras gave these running means."""
-    told: list[Event] = []
-    counter = StepCounter("train", told.append)
+    rows: list[Event] = []
+    counter = StepCounter("train", rows.append)
     for step, mean in enumerate(means, 1):
         counter.ended(step, step + 0.5, None, lambda mean=mean: (mean, 0))  # type: ignore[misc]
-    return [event.loss for event in told if isinstance(event, StepsEnded)]
+    return [event.loss for event in rows if isinstance(event, StepsEnded)]
 
 
 def test_after_a_loss_beyond_all_measure_a_running_mean_says_nothing_of_the_next_ones() -> None:

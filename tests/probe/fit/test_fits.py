@@ -10,7 +10,7 @@ PARTS = Parts()
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> WatchedProgram:
+def watched(tmp_path_factory: pytest.TempPathFactory) -> WatchedProgram:
     return PARTS.watched(tmp_path_factory.mktemp("fits"))
 
 
@@ -23,8 +23,8 @@ SHORT_STEPS = PARTS.add("""
 """)
 
 
-def test_short_steps_are_told_together_and_none_is_lost(told: WatchedProgram) -> None:
-    groups = [group for group in told.during(SHORT_STEPS).of(StepsEnded) if group.phase == "train"]
+def test_short_steps_are_told_together_and_none_is_lost(watched: WatchedProgram) -> None:
+    groups = [group for group in watched.during(SHORT_STEPS).of(StepsEnded) if group.phase == "train"]
     assert [group.first for group in groups[1:]] == [group.last + 1 for group in groups[:-1]]
     assert groups[0].first == 0
     assert groups[-1].last == 399
@@ -45,9 +45,9 @@ EVALUATES = PARTS.add("""
 """)
 
 
-def test_an_evaluation_after_a_batch_does_not_spoil_the_losses(told: WatchedProgram) -> None:
+def test_an_evaluation_after_a_batch_does_not_spoil_the_losses(watched: WatchedProgram) -> None:
     """It sets Keras's metrics back, so that the mean of the epoch begins anew."""
-    groups = told.during(EVALUATES).of(StepsEnded)
+    groups = watched.during(EVALUATES).of(StepsEnded)
     losses = [group.loss for group in groups if group.phase == "train" and group.loss is not None]
     assert len(losses) > 3
     assert all(loss >= 0 for loss in losses)
@@ -60,9 +60,9 @@ EAGER = PARTS.add("""
 """)
 
 
-def test_an_eager_step_is_profiled(told: WatchedProgram) -> None:
-    profile = facts(told.during(EAGER), "eager")[-1]
-    assert (profile["why"], profile["where"]) == ("run_eagerly", told.line("EAGER"))
+def test_an_eager_step_is_profiled(watched: WatchedProgram) -> None:
+    profile = facts(watched.during(EAGER), "eager")[-1]
+    assert (profile["why"], profile["where"]) == ("run_eagerly", watched.line("EAGER"))
     assert profile["operations"] > 50
     assert profile["framework_s"] > profile["user_s"]
 
@@ -82,8 +82,8 @@ ENDLESS = PARTS.add("""
 """)
 
 
-def test_validation_data_without_end_and_a_generator_known_by_its_source(told: WatchedProgram) -> None:
-    inputs = told.during(ENDLESS).of(InputDescribed)
+def test_validation_data_without_end_and_a_generator_known_by_its_source(watched: WatchedProgram) -> None:
+    inputs = watched.during(ENDLESS).of(InputDescribed)
     (described,) = [event for event in inputs if event.role == "validate"]
     assert described.batches == -1
     assert described.arguments["batches_per_pass"] == 3
@@ -111,9 +111,9 @@ BY_TENSORFLOW = PARTS.add(MADE_AHEAD.replace("AHEAD", ""))
 
 
 @pytest.mark.parametrize("part", [BY_THE_PROGRAM, BY_TENSORFLOW], ids=["by_the_program", "by_tensorflow"])
-def test_a_batch_that_is_made_ahead_is_not_waited_for(part: int, told: WatchedProgram) -> None:
+def test_a_batch_that_is_made_ahead_is_not_waited_for(part: int, watched: WatchedProgram) -> None:
     """Making a batch takes some 60 % of a step. Fetched ahead, by the program or by TensorFlow itself, it costs no wait."""
-    groups = [group for group in told.during(part).of(StepsEnded) if group.first >= 8 and group.wait_s is not None]
+    groups = [group for group in watched.during(part).of(StepsEnded) if group.first >= 8 and group.wait_s is not None]
     each = sum(group.wait_s or 0.0 for group in groups) / sum(group.waited_steps for group in groups)
     step = sum(group.seconds for group in groups) / sum(group.last - group.first + 1 for group in groups)
     assert each / step < 0.35, f"a step of {step * 1000:.0f} ms is said to wait {each * 1000:.0f} ms"
@@ -178,9 +178,9 @@ CALLBACKS = PARTS.add("""
 """)
 
 
-def test_a_slow_callback_is_timed_by_itself_and_nothing_else_changes(told: WatchedProgram) -> None:
+def test_a_slow_callback_is_timed_by_itself_and_nothing_else_changes(watched: WatchedProgram) -> None:
     """Without what is told apart, and without the program noticing."""
-    journal = told.during(CALLBACKS)
+    journal = watched.during(CALLBACKS)
     quick, slow, last, after = journal.of(FitBegan)  # a fit inside another is none of its own
     ends = journal.of(FitEnded)
     assert len(ends) == 3 and ends[-1].at > after.at  # the one that failed ended without a word, and the next is another one
@@ -189,7 +189,7 @@ def test_a_slow_callback_is_timed_by_itself_and_nothing_else_changes(told: Watch
     timed = [event for event in timings if slow.at < event.at < last.at][-1]
     rows = {row["name"]: row for row in timed.callbacks if row["hook"] == "on_train_batch_end"}
     draws, sleeps = rows["Draws"], rows["Sleeps"]
-    assert draws["where"] == told.line("draws") and sleeps["where"] == told.line("sleeps")
+    assert draws["where"] == watched.line("draws") and sleeps["where"] == watched.line("sleeps")
     assert 0.5 * timed.calls["on_train_batch_end"] < draws["timed"] <= timed.calls["on_train_batch_end"] < 100
     assert draws["seconds"] > 0.029 * draws["timed"] and draws["cpu_s"] > 5 * sleeps["cpu_s"]  # one works, the other waits
     scores = next(row for row in timed.callbacks if (row["name"], row["hook"]) == ("Scores", "on_epoch_end"))
@@ -208,9 +208,9 @@ AFTERWARDS = PARTS.add("""
 """)
 
 
-def test_an_evaluation_after_a_fit_is_no_training(told: WatchedProgram) -> None:
+def test_an_evaluation_after_a_fit_is_no_training(watched: WatchedProgram) -> None:
     """The same lines of Keras make the function that trains and the one that evaluates."""
-    journal = told.during(AFTERWARDS)
+    journal = watched.during(AFTERWARDS)
     assert [fit.api for fit in journal.of(FitBegan)] == ["keras"]
     groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
     assert sum(group.last - group.first + 1 for group in groups) == 20
@@ -225,8 +225,8 @@ AFTER_A_LOOP = PARTS.add("""
 """)
 
 
-def test_the_input_of_a_fit_after_a_loop_of_ones_own_is_that_of_a_training(told: WatchedProgram) -> None:
-    journal = told.during(AFTER_A_LOOP)
+def test_the_input_of_a_fit_after_a_loop_of_ones_own_is_that_of_a_training(watched: WatchedProgram) -> None:
+    journal = watched.during(AFTER_A_LOOP)
     assert [fit.api for fit in journal.of(FitBegan)] == ["own_loop", "keras"]
     assert [(described.kind, described.role) for described in journal.of(InputDescribed)] == [("tf.data", "train")]
 
@@ -250,9 +250,9 @@ INTERRUPTED = PARTS.add("""
 """)
 
 
-def test_a_fit_that_is_left_by_an_interrupt_is_told_and_the_next_one_is_a_fit_of_its_own(told: WatchedProgram) -> None:
+def test_a_fit_that_is_left_by_an_interrupt_is_told_and_the_next_one_is_a_fit_of_its_own(watched: WatchedProgram) -> None:
     """As in a notebook, whose process lives on."""
-    journal = told.during(INTERRUPTED)
+    journal = watched.during(INTERRUPTED)
     (left,) = journal.of(ErrorRaised)
     assert (left.kind, left.fatal, left.thread, left.step) == ("KeyboardInterrupt", False, "MainThread", 4)
     first, second = journal.of(FitBegan)
@@ -260,5 +260,5 @@ def test_a_fit_that_is_left_by_an_interrupt_is_told_and_the_next_one_is_a_fit_of
     assert [ended.steps for ended in journal.of(FitEnded)] == [20]
 
 
-def test_a_fit_that_ends_in_order_was_left_by_nobody(told: WatchedProgram) -> None:
-    assert not told.during(SHORT_STEPS).of(ErrorRaised)
+def test_a_fit_that_ends_in_order_was_left_by_nobody(watched: WatchedProgram) -> None:
+    assert not watched.during(SHORT_STEPS).of(ErrorRaised)

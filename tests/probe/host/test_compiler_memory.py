@@ -28,6 +28,6 @@ def test_it_is_counted_up_to_the_first_step_and_is_a_part_of_the_peak(tmp_path: 
     (tmp_path / "train.py").write_text(FIT)
     figures = recorded(tmp_path)["figures"]
     assert 0 < figures["compiler_bytes"] < figures["host_peak_bytes"]
-    told = read_folder(run_lookup.find("last").path).of(CompilationsCounted)
-    assert told[-1].framework == "jax" and told[-1].compilations > 1
-    assert told[-1].grown_bytes == figures["compiler_bytes"], "the step was compiled once"
+    result = read_folder(run_lookup.find("last").path).of(CompilationsCounted)
+    assert result[-1].framework == "jax" and result[-1].compilations > 1
+    assert result[-1].grown_bytes == figures["compiler_bytes"], "the step was compiled once"

@@ -17,8 +17,7 @@ from unstall.journal.events import Event, HoldingsCounted
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core.probe import Probe
 from unstall.probe.host import container_growth
-from unstall.probe.host.container_growth import ContainerGrowth
-from unstall.probe.host.container_writes import feeder
+from unstall.probe.host.container_growth import ContainerGrowth, feeder
 from unstall.probe.host.containers import Place, find_containers, newest
 
 HERE = __file__

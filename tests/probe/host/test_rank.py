@@ -25,7 +25,7 @@ jax.distributed.initialize("127.0.0.1:1", 3, process_id=2, initialization_timeou
 """
 
 
-def told(own_home: Path, tmp_path: Path, source: str) -> tuple[list[tuple[str, int | None, int | None, str]], str]:
+def ranks_of(own_home: Path, tmp_path: Path, source: str) -> tuple[list[tuple[str, int | None, int | None, str]], str]:
     """As the program itself told it, and what it printed."""
     program = write(tmp_path, source)
     done = subprocess.run(
@@ -38,12 +38,12 @@ def told(own_home: Path, tmp_path: Path, source: str) -> tuple[list[tuple[str, i
 
 @pytest.mark.torch
 def test_what_is_said_to_torch(own_home: Path, tmp_path: Path) -> None:
-    found, printed = told(own_home, tmp_path, TORCH)
+    found, printed = ranks_of(own_home, tmp_path, TORCH)
     assert found == [("torch.distributed", 1, 2, "127.0.0.1:1")]
     assert printed.startswith("caught Dist")  # its own error, as without us
 
 
 @pytest.mark.jax
 def test_what_is_said_to_jax(own_home: Path, tmp_path: Path) -> None:
-    found, _ = told(own_home, tmp_path, JAX)
+    found, _ = ranks_of(own_home, tmp_path, JAX)
     assert found == [("jax.distributed", 2, 3, "127.0.0.1:1")]

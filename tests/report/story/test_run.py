@@ -67,8 +67,8 @@ def test_the_last_loss_is_the_latest_that_is_known_of_a_step_or_an_epoch() -> No
 def test_the_state_is_how_the_program_ended() -> None:
     def state(*before: Event, **how: int) -> str:
         events = journal(started(), *before, ProcessEnded(at=T0 + 9, pid=1, **how))
-        told: str = tell(events, diagnose(events))["state"]
-        return told
+        text: str = tell(events, diagnose(events))["state"]
+        return text
 
     assert [state(exit_code=0), state(exit_code=3), state(signal=9)] == ["done", "failed", "killed"]
     assert state(ProgramEnded(at=T0 + 8, pid=1)) == "done"
@@ -79,8 +79,8 @@ def test_the_state_is_how_the_program_ended() -> None:
 def test_a_program_that_its_user_leaves_was_not_killed() -> None:
     def state(*before: Event) -> str:
         events = journal(started(), *before, ProcessEnded(at=T0 + 90, pid=1, signal=2), now=90)
-        told: str = tell(events, diagnose(events))["state"]
-        return told
+        text: str = tell(events, diagnose(events))["state"]
+        return text
 
     pressed = SignalSent(at=T0 + 89, signal=2, from_terminal=True)
     assert state(pressed) == "interrupted"
@@ -94,12 +94,12 @@ def test_a_program_that_its_user_leaves_was_not_killed() -> None:
 def test_the_step_since_which_the_loss_is_not_finite_is_the_closest_that_was_seen() -> None:
     seen = LoopSeen(at=T0 + 6, facts={"kind": "not_finite", "step": 25})
     broken = [started(), steps(0, 9, at=5, loss=2.0), seen, replace(steps(1024, 1030, at=20), loss_is_finite=False)]
-    told = tell(journal(*broken), diagnose(journal(*broken)))
-    assert told["numerics"]["not_finite_since_step"] == 25
-    assert ("numbers", "loss 2, not finite since step 25") in summary_lines(told)
+    result = tell(journal(*broken), diagnose(journal(*broken)))
+    assert result["numerics"]["not_finite_since_step"] == 25
+    assert ("numbers", "loss 2, not finite since step 25") in summary_lines(result)
     corrected = [*broken, replace(steps(1040, 1050, at=30, loss=1.5), loss_is_finite=True)]
-    told = tell(journal(*corrected), diagnose(journal(*corrected)))
-    assert ("numbers", "loss 2 → 1.5, not finite in step 25") in summary_lines(told)
+    result = tell(journal(*corrected), diagnose(journal(*corrected)))
+    assert ("numbers", "loss 2 → 1.5, not finite in step 25") in summary_lines(result)
 
 
 def test_a_verdict_that_no_longer_holds_in_the_end_is_told_with_the_evidence_it_had() -> None:
@@ -111,8 +111,8 @@ def test_a_verdict_that_no_longer_holds_in_the_end_is_told_with_the_evidence_it_
     assert tell(goes_on := journal(*events, now=9), diagnose(goes_on))["earlier"] == []
     ended = journal(*events, ProcessEnded(at=T0 + 20, pid=1, exit_code=0))
     story = tell(ended, diagnose(ended))
-    (told,) = story["earlier"]
-    assert (told["cause"], told["summary"], told["evidence"], told["remedies"]) == (
+    (result,) = story["earlier"]
+    assert (result["cause"], result["summary"], result["evidence"], result["remedies"]) == (
         "input_starved", "It waits.", ["9 of 10 s"], ["prefetch"],
     )  # fmt: skip
     assert ("earlier", "input_starved: said while it ran, and no longer so") in summary_lines(story)

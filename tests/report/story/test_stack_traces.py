@@ -2,7 +2,7 @@
 
 from tests.diagnosis.builders import T0, journal, lib, main, native, py, source, stacks, stalled, started, stuck, thread, three
 from unstall.journal.events import ErrorRaised, ProcessEnded, StallEnded
-from unstall.report.story.stack_traces import error, stalls
+from unstall.report.story.threads import error, stalls
 
 LIBRARY = thread(lib("tensorflow/python/x.py", "wait"), name="pool", id=7)
 MINE = thread(lib("requests/api.py", "get", 9), py("loader.py", "load", 57), name="reader", id=8)
@@ -59,7 +59,7 @@ def test_stacks_are_bounded() -> None:
 
 def test_the_error_that_ended_it_is_told_and_one_that_was_caught_is_not() -> None:
     raised = ErrorRaised(at=T0 + 9, kind="ValueError", message="no", frames=MINE["frames"], fatal=True)
-    told = error(journal(started(), raised, ProcessEnded(at=T0 + 10, exit_code=1)))
-    assert told is not None
-    assert (told["kind"], [frame["where"] for frame in told["user_frames"]]) == ("ValueError", ["loader.py:57"])
+    result = error(journal(started(), raised, ProcessEnded(at=T0 + 10, exit_code=1)))
+    assert result is not None
+    assert (result["kind"], [frame["where"] for frame in result["user_frames"]]) == ("ValueError", ["loader.py:57"])
     assert error(journal(started(), ErrorRaised(at=T0 + 9, kind="KeyError"), ProcessEnded(at=T0 + 10, exit_code=0))) is None

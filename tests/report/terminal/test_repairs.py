@@ -44,12 +44,12 @@ def test_a_repair_says_what_happened_what_is_changed_and_which_attempt_it_is() -
 
 
 def test_the_summary_has_a_line_for_each_with_whether_it_helped() -> None:
-    (told,) = story(PLAN, PlanVerified(at=T0 + 1, attempt=1, how="so"))["repairs"]  # type: ignore[misc]
-    assert story_text.repair_line(told) == "1: device_memory_exhausted in step 1,234: micro_batch_size 8 → 4; it helped"
-    (told,) = story(PLAN, PlanUndone(at=T0 + 1, attempt=1, why="so"))["repairs"]  # type: ignore[misc]
-    assert story_text.repair_line(told).endswith("undone, it did not help")
-    (told,) = story(PLAN)["repairs"]  # type: ignore[misc]
-    assert story_text.repair_line(told).endswith("not seen to help yet")
+    (result,) = story(PLAN, PlanVerified(at=T0 + 1, attempt=1, how="so"))["repairs"]  # type: ignore[misc]
+    assert story_text.repair_line(result) == "1: device_memory_exhausted in step 1,234: micro_batch_size 8 → 4; it helped"
+    (result,) = story(PLAN, PlanUndone(at=T0 + 1, attempt=1, why="so"))["repairs"]  # type: ignore[misc]
+    assert story_text.repair_line(result).endswith("undone, it did not help")
+    (result,) = story(PLAN)["repairs"]  # type: ignore[misc]
+    assert story_text.repair_line(result).endswith("not seen to help yet")
 
 
 def test_a_run_without_repairs_has_none() -> None:

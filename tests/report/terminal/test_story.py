@@ -33,14 +33,14 @@ VERDICT = {
 
 def story(**changed: Any) -> dict[str, Any]:
     events = journal(started(), steps(0, 10, at=3), now=20)
-    told = {**tell(events, diagnose(events)), "unknown": [], **changed}
+    plain = {**tell(events, diagnose(events)), "unknown": [], **changed}
     is_given = "outcome" in changed or "state" not in changed
-    return told if is_given else {**told, "outcome": outcome_of(told, UNEXPLAINED.get(told["state"]))}
+    return plain if is_given else {**plain, "outcome": outcome_of(plain, UNEXPLAINED.get(plain["state"]))}
 
 
-def shown(told: dict[str, Any], summary: bool = False) -> str:
+def shown(plain: dict[str, Any], summary: bool = False) -> str:
     out = io.StringIO()
-    story_text.show(told, Console(file=out, width=100), summary=summary)
+    story_text.show(plain, Console(file=out, width=100), summary=summary)
     return out.getvalue()
 
 
@@ -91,8 +91,8 @@ def test_a_program_that_was_left_by_its_user_ended_for_no_cause_to_be_found() ->
 
 
 def test_what_the_user_can_let_us_see_is_always_told() -> None:
-    for told in (story(unknown=[FIX]), story(unknown=[FIX], state="stuck", verdicts=[VERDICT])):
-        assert "the permission to read stacks: run it with sudo" in shown(told)
+    for result in (story(unknown=[FIX]), story(unknown=[FIX], state="stuck", verdicts=[VERDICT])):
+        assert "the permission to read stacks: run it with sudo" in shown(result)
 
 
 def test_what_nobody_can_help_is_told_only_where_something_is_unexplained() -> None:

@@ -46,10 +46,10 @@ def test_a_series_is_bounded_ordered_and_keeps_its_least_and_greatest(points: li
     series = Series(most=10)
     for moment, value in points:
         series.add(moment, value)
-    told = series.plain()
-    assert len(told["t"]) <= 10
-    assert told["t"] == sorted(told["t"])
-    low, high = told.get("low", told["mean"]), told.get("high", told["mean"])
+    result = series.plain()
+    assert len(result["t"]) <= 10
+    assert result["t"] == sorted(result["t"])
+    low, high = result.get("low", result["mean"]), result.get("high", result["mean"])
     assert min(low) == pytest.approx(min(value for _, value in points), rel=1e-5)
     assert max(high) == pytest.approx(max(value for _, value in points), rel=1e-5)
 
@@ -58,11 +58,11 @@ def test_a_spike_among_many_values_survives() -> None:
     series = Series(most=50)
     for second in range(100_000):
         series.add(second, 90.0 if second == 54_321 else 1.0)
-    told = series.plain()
-    assert len(told["t"]) <= 50
-    assert max(told["high"]) == 90.0
-    place = told["high"].index(90.0)
-    assert abs(told["t"][place] - 54_321) < 2 * 100_000 / 25
+    result = series.plain()
+    assert len(result["t"]) <= 50
+    assert max(result["high"]) == 90.0
+    place = result["high"].index(90.0)
+    assert abs(result["t"][place] - 54_321) < 2 * 100_000 / 25
 
 
 def test_few_values_are_told_as_they_are() -> None:

@@ -26,7 +26,7 @@ from unstall.journal.events import (
 )
 from unstall.report.story.run import tell
 from unstall.report.timeline import Timeline, of_journal
-from unstall.report.timeline.weights import groups
+from unstall.report.timeline.sections import groups
 
 
 def of_stream(events: list[Event]) -> Timeline:
@@ -35,13 +35,13 @@ def of_stream(events: list[Event]) -> Timeline:
     return timeline
 
 
-def told(*events: Event, now: float | None = None) -> dict[str, Any]:
+def timeline_of(*events: Event, now: float | None = None) -> dict[str, Any]:
     known = journal(*events, now=now)
     return of_journal(known).plain(known.now)
 
 
 def plot(name: str, *events: Event, now: float | None = None) -> dict[str, Any]:
-    found: dict[str, Any] = next(each for each in told(*events, now=now)["plots"] if each["name"] == name)
+    found: dict[str, Any] = next(each for each in timeline_of(*events, now=now)["plots"] if each["name"] == name)
     return found
 
 
@@ -96,7 +96,7 @@ def test_a_stall_ends_where_another_worker_is_started() -> None:
         steps(1, 50, at=60),
     ]
     assert seconds_of(plot("time", *events, now=60))["stuck"] == pytest.approx(30, abs=0.05)
-    stall = told(*events)["marks"]["shown"][0]
+    stall = timeline_of(*events)["marks"]["shown"][0]
     assert (stall["at"], stall["until"], "goes_on" in stall) == (10, 40, False)
 
 
@@ -130,7 +130,7 @@ def test_losses_of_steps_and_epochs_and_the_figures_have_their_plots() -> None:
 
 
 def test_what_the_own_trainer_tells_of_an_epoch_stands_where_it_belongs() -> None:
-    told = {
+    plain = {
         "loss": 3.0,
         "box_loss": 1.0,
         "class_loss": 2.0,
@@ -140,7 +140,7 @@ def test_what_the_own_trainer_tells_of_an_epoch_stands_where_it_belongs() -> Non
         "eval_s": 4.0,
         "train_s": 60.0,
     }
-    events = [started(), EpochEnded(at=T0 + 9, logs={**told})]
+    events = [started(), EpochEnded(at=T0 + 9, logs={**plain})]
     assert lines("loss", *events) == {"mean of an epoch": [3.0], "box_loss": [1.0], "class_loss": [2.0]}
     assert lines("gradient_norm", *events) == {"of all weights": [7.0]}
     assert lines("figures", *events) == {"AP": [0.3]}
@@ -154,11 +154,11 @@ def test_a_loss_over_many_decades_has_a_scale_of_decades() -> None:
 
 
 def weights(at: float, **gradients: float) -> WeightsSampled:
-    told = [
+    rows = [
         {"name": f"net/{name}/kernel", "shape": [4], "rms": 1.0, "step": 0.01, "gradient": value}
         for name, value in gradients.items()
     ]
-    return WeightsSampled(at=T0 + at, step=1, facts={"learning_rate": 0.1, "weights": told})
+    return WeightsSampled(at=T0 + at, step=1, facts={"learning_rate": 0.1, "weights": rows})
 
 
 def test_gradients_are_norms_by_layer() -> None:
@@ -228,7 +228,7 @@ def test_the_own_pipeline_tells_of_its_stages_too() -> None:
 
 
 def marks(*events: Event, now: float | None = None) -> list[tuple[str, str]]:
-    return [(mark["kind"], mark["title"]) for mark in told(*events, now=now)["marks"]["shown"]]
+    return [(mark["kind"], mark["title"]) for mark in timeline_of(*events, now=now)["marks"]["shown"]]
 
 
 def test_faults_errors_stalls_restarts_and_the_end_are_marked_in_order() -> None:
@@ -261,7 +261,7 @@ def test_a_stall_that_the_program_ends_in_is_a_pause_if_it_ended_well(exit_code:
 
 
 def test_a_stall_that_goes_on_is_marked_up_to_now() -> None:
-    (mark,) = told(started(), stalled(since=10, at=18), now=50)["marks"]["shown"]
+    (mark,) = timeline_of(started(), stalled(since=10, at=18), now=50)["marks"]["shown"]
     assert (mark["at"], mark["until"], mark["goes_on"]) == (10, 50, True)
 
 
@@ -306,12 +306,12 @@ def test_the_trainer_begins_again_from_a_checkpoint_and_each_checkpoint_is_one_m
     died, again = ProcessEnded(at=T0 + 7, exit_code=1), RunStarted(at=T0 + 8, mode="train")
     events = [started(), TrainingBegan(at=T0 + 1), saved, completed, died, again, TrainingBegan(at=T0 + 9, from_step=40)]
     assert marks(*events) == [("checkpoint", "checkpoint of step 40"), ("end", "ended"), ("restart", "begun again")]
-    assert told(*events)["marks"]["shown"][-1]["detail"] == "from step 40"
+    assert timeline_of(*events)["marks"]["shown"][-1]["detail"] == "from step 40"
 
 
 def test_many_checkpoints_are_thinned_out_and_still_counted() -> None:
     saved = [CheckpointSaved(at=T0 + at, path=f"{at}.keras") for at in range(1, 1001)]
-    found = told(started(), *saved)["marks"]
+    found = timeline_of(started(), *saved)["marks"]
     assert found["counts"] == {"checkpoint": 1000}
     assert len(found["shown"]) <= 80
     assert (found["shown"][0]["detail"], found["shown"][-1]["detail"]) == ("1.keras", "1000.keras")
@@ -369,7 +369,7 @@ def test_a_short_run_is_told_exactly_as_before() -> None:
 
 def test_every_plot_has_a_table_of_a_few_rows() -> None:
     events = [started(), *(steps(place, place, at=place, loss=float(place)) for place in range(1, 200)), host(50, 1.5)]
-    for each in told(*events)["plots"]:
+    for each in timeline_of(*events)["plots"]:
         table = each["table"]
         assert 1 <= len(table["rows"]) <= 12
         assert all(len(row["cells"]) == len(table["columns"]) for row in table["rows"])
@@ -378,7 +378,7 @@ def test_every_plot_has_a_table_of_a_few_rows() -> None:
 
 
 def test_a_journal_of_nothing_gives_no_plots() -> None:
-    assert told() == {
+    assert timeline_of() == {
         "began": None,
         "seconds": 0.0,
         "plots": [],

@@ -1,7 +1,7 @@
 """What the project's own trainer tells of its updates, over the run."""
 
 from tests.diagnosis.builders import T0, started
-from tests.report.timeline.test_timeline import lines, told
+from tests.report.timeline.test_timeline import lines, timeline_of
 from unstall.journal.events import EpochEnded, UpdatesMeasured
 
 
@@ -16,4 +16,4 @@ def test_what_it_tells_of_updates_is_shown_instead_of_the_epochs_means_and_is_no
     assert lines("gradient_norm", *events) == {"of all weights": [5.0, 10.0]}
     assert lines("gradients", *events) == {"backbone": [3.0, 6.0], "head": [4.0, 8.0]}
     assert lines("learning_rate", *events) == {"learning rate": [0.1, 0.2]}
-    assert told(*events)["marks"]["shown"] == []
+    assert timeline_of(*events)["marks"]["shown"] == []

@@ -165,8 +165,8 @@ class Program:
 
     @property
     def json(self) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads(self.json_path.read_text())
-        return told
+        plain: dict[str, Any] = json.loads(self.json_path.read_text())
+        return plain
 
     @property
     def story(self) -> dict[str, Any]:
@@ -208,12 +208,12 @@ def guarded(folder: Path) -> dict[str, Any]:
     env.pop("UNSTALL_RUN", None)
     command = [sys.executable, str(write(folder, GUARDED, "notebook.py"))]
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=2 * WITHIN_S, check=True)
-    told: dict[str, Any] = json.loads(done.stdout)
-    run = RunFolder(Path(told["run"]))
+    plain: dict[str, Any] = json.loads(done.stdout)
+    run = RunFolder(Path(plain["run"]))
     until = time.monotonic() + WITHIN_S
     while not (run.read_story() or {}).get("report") and time.monotonic() < until:  # the watcher outlives the program by a moment
         time.sleep(0.1)
-    return {**told, "stories": [*told["stories"], run.read_story()]}
+    return {**plain, "stories": [*plain["stories"], run.read_story()]}
 
 
 def interrupted_fit(program: Program) -> None:
@@ -347,11 +347,11 @@ def test_a_guarded_fit_that_was_interrupted_keeps_its_verdict_until_steps_are_ma
 
 def test_what_it_hung_on_is_told_again(played: dict[str, Future[Program]]) -> None:
     program = played["interrupted_fit"].result()
-    told = subprocess.run(
+    result = subprocess.run(
         [*UNSTALL, "diagnose", program.run.name, "--json", "-"], env=program.env, capture_output=True, check=False
     )
-    assert told.returncode == VERDICT_FOUND, told.stderr
-    assert [each["cause"] for each in json.loads(told.stdout)["verdicts"]] == ["generator_blocked"]
+    assert result.returncode == VERDICT_FOUND, result.stderr
+    assert [each["cause"] for each in json.loads(result.stdout)["verdicts"]] == ["generator_blocked"]
     listed = subprocess.run([*UNSTALL, "runs", "--json", "-"], env=program.env, capture_output=True, check=True).stdout
     assert json.loads(listed)["runs"][0]["verdict"] == "generator_blocked"
 

@@ -20,7 +20,7 @@ def test_another_model_machine_or_precision_is_another_matter(own_home: Path) ->
     batch_size_cache.remember(SETTINGS, "card 16 GiB")
     assert batch_size_cache.recall(SETTINGS, "card 80 GiB") is None
     assert batch_size_cache.recall(Settings(model="ssd_tiny", precision="bfloat16"), "card 16 GiB") is None
-    assert batch_size_cache.recall(Settings(model="ssd_tiny", detector={"image_px": 640}), "card 16 GiB") is None
+    assert batch_size_cache.recall(Settings(model="ssd_tiny", detector={"image_size": 640}), "card 16 GiB") is None
 
 
 def test_a_file_that_cannot_be_read_is_no_reason_not_to_train(own_home: Path) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from unstall.journal.run_folder import RunFolder
-from unstall.supervisor.train.checkpoints import set_aside_after, steps
+from unstall.supervisor.train.setup import set_aside_after, steps
 
 
 def saved(run: RunFolder, *names: str) -> None:

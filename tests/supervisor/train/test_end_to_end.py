@@ -27,7 +27,7 @@ from unstall.supervisor.train.training_run import train
 sys.exit(train(RunFolder(Path(sys.argv[1])), RunOptions()))
 """
 TINY = Settings(
-    model="ssd_tiny", detector={"image_px": [64, 64]}, backend="torch", synthetic_images=24, val_split=0.0, batch_size=4, epochs=2,
+    model="ssd_tiny", detector={"image_size": [64, 64]}, backend="torch", synthetic_images=24, val_split=0.0, batch_size=4, epochs=2,
     checkpoint_interval_steps=2, warmup_steps=2, tensorboard=False, num_input_workers=1,
 )  # fmt: skip
 

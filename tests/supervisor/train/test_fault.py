@@ -86,7 +86,7 @@ def test_updates_that_earlier_workers_skipped_are_not_counted_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("rows", "words"),
     [
         ([], "lost the others in step 7: one of them is gone, or cannot be reached."),
         ([OthersLost(at=T0, of=4, gone=[2, 3])], "lost the others in step 7: worker 2 of 4 is gone."),
@@ -97,8 +97,8 @@ def test_updates_that_earlier_workers_skipped_are_not_counted_again() -> None:
         ([OthersMissed(at=T0, of=4, silent=[2]), OthersMissed(at=T0 + 1, of=4)], "one of them is gone, or cannot be reached."),
     ],
 )
-def test_whoever_lost_the_others_says_which_as_far_as_it_is_known(told: list[Event], words: str) -> None:
-    lost, killed = (_of_four(Journal(told), **how) for how in ({"exit_code": 79}, {"signal": signal.SIGABRT}))
+def test_whoever_lost_the_others_says_which_as_far_as_it_is_known(rows: list[Event], words: str) -> None:
+    lost, killed = (_of_four(Journal(rows), **how) for how in ({"exit_code": 79}, {"signal": signal.SIGABRT}))
     assert lost.kind is killed.kind is Kind.DIED
     assert lost.happened.startswith("Worker 1 of 4 lost") and lost.happened.endswith(words)
     assert killed.happened.startswith("Worker 1 of 4 was ended by SIGABRT in step 7")

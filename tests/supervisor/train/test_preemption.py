@@ -13,7 +13,7 @@ from tests.supervisor.train.metadata_server import metadata_server
 from tests.supervisor.train.test_training_run import a_run, lives, supervised, supervisor, wait_until, whole
 from unstall.journal.events import PreemptionNoticed
 from unstall.journal.run_folder import RunFolder
-from unstall.supervisor.train import checkpoints, preemption
+from unstall.supervisor.train import preemption, setup
 from unstall.supervisor.train.preemption import PreemptionListener
 
 
@@ -33,9 +33,9 @@ def test_a_preempted_training_is_saved_ends_in_order_and_goes_on(monkeypatch: py
     assert process.returncode == 75, said
     assert "This machine is preempted" in said
     assert f"unstall train --resume {run.name}" in said
-    assert checkpoints.steps(run) != []
-    told = whole(run).last(PreemptionNoticed)
-    assert told is not None and told.what == "preempted"
+    assert setup.steps(run) != []
+    event = whole(run).last(PreemptionNoticed)
+    assert event is not None and event.what == "preempted"
     story = run.read_story()
     assert story is not None and story["state"] == "interrupted"
     monkeypatch.delenv(preemption.VARIABLE)

@@ -23,9 +23,9 @@ def said(*events: OthersMissed) -> list[Any]:
     heard = []
     for event in events:
         journal.extend([event])
-        told = silence.look(journal)
+        result = silence.look(journal)
         assert silence.look(journal) is None, "nothing is said twice"
-        heard.append((sorted(told.silent), list(told.again)) if told else None)
+        heard.append((sorted(result.silent), list(result.again)) if result else None)
     return heard
 
 

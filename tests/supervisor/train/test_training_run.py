@@ -1,5 +1,6 @@
 """The supervisor of a training, over a worker that needs no framework: what befalls it, and what is done about it."""
 
+import errno
 import json
 import os
 import shutil
@@ -94,12 +95,26 @@ def test_what_a_disk_did_not_take_in_the_end_is_said_last_and_by_the_exit_code()
     assert "trained to its end, but the disk did not take all" in said.splitlines()[-1] and "--resume" in said.splitlines()[-1]
 
 
+def remove_in_use(folder: Path) -> None:
+    """Deletes a folder into which others write meanwhile."""
+    while True:
+        try:
+            shutil.rmtree(folder)
+            return
+        except FileNotFoundError:
+            if not folder.exists():
+                return
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY:
+                raise
+
+
 def test_a_folder_that_is_deleted_meanwhile_is_there_again_with_all_that_was_recorded() -> None:
     run = a_run({"step_s": 0.1})
     given = run.read_settings(are_given=True)
     with supervisor(run) as process:
         wait_until(lambda: bool(run.pulse_paths()) and bool(whole(run).of(CheckpointCompleted)))
-        shutil.rmtree(run.path)
+        remove_in_use(run.path)
         _, said = process.communicate(timeout=240)
     assert process.returncode == 0 and said.count("was deleted while it runs") == 1, said
     assert run.read_settings() == run.read_settings(are_given=True) == given

@@ -119,12 +119,12 @@ def test_where_there_is_no_memory_for_a_thread_it_is_written_all_the_same(tmp_pa
         with pytest.raises(RuntimeError, match="can't start new thread"):
             threading.Thread(target=print).start()
         checkpoints = Checkpoints(tmp_path, 2)
-        told: list[Outcome] = []
-        checkpoints.save(arrays_of(1), {"step": 1, "epoch": 0}, told.append)
+        rows: list[Outcome] = []
+        checkpoints.save(arrays_of(1), {"step": 1, "epoch": 0}, rows.append)
         assert checkpoints.wait()
     finally:
         threading.stack_size(before)
-    assert [(each.step, each.error) for each in told] == [(1, "")]
+    assert [(each.step, each.error) for each in rows] == [(1, "")]
     assert_is(checkpoints.newest(), 1)
 
 

@@ -19,9 +19,19 @@ from unstall.training.distributed.process_env import ProcessEnv
 
 PX, TOTAL = (64, 64), 40
 SMALL: dict[str, dict[str, Any]] = {  # compiled in seconds
-    "ssd_tiny": {"convs": (1, 1, 1, 1, 1), "ratios": ((2.0,), (2.0,)), "scales": (0.1, 0.3, 0.6), "trainable_stages": 4},
-    "retinanet_tiny": {"head_convs": 1, "channels": 16, "groups": 2},
-    "faster_rcnn_tiny": {"anchor_samples": 16, "region_samples": 12, "most_per_level": (40, 40), "most_proposals": (40, 40)},
+    "ssd_tiny": {
+        "stage_convs": (1, 1, 1, 1, 1),
+        "aspect_ratios": ((2.0,), (2.0,)),
+        "scales": (0.1, 0.3, 0.6),
+        "trainable_backbone_layers": 4,
+    },
+    "retinanet_tiny": {"num_head_convs": 1, "fpn_channels": 16, "num_groups": 2},
+    "faster_rcnn_tiny": {
+        "rpn_batch_size_per_image": 16,
+        "box_batch_size_per_image": 12,
+        "rpn_pre_nms_top_n": (40, 40),
+        "rpn_post_nms_top_n": (40, 40),
+    },
 }
 SETTINGS = Settings(batch_size=4, learning_rate=0.02, warmup_steps=2, ema_decay=0.9, clip_norm=5.0, seed=7)
 STEPS = 2
@@ -44,10 +54,10 @@ def main(out: Path, cases: list[str]) -> None:
 
 def taken(variant: str, settings: Settings, who: ProcessEnv) -> dict[str, Any]:
     from tests.detectors.seeded import batch, set_weights
-    from unstall.detectors import build
+    from unstall.detectors import create_model
     from unstall.training.step.step import Step
 
-    detector = build(variant, image_px=PX, classes=3, frozen_norms=True, **SMALL[variant])
+    detector = create_model(variant, image_size=PX, num_classes=3, freeze_batch_norm=True, **SMALL[variant])
     set_weights(detector)
     if not who.is_first:  # whatever it begins with: the state is that of the first
         for variable in detector.trainable_variables:
@@ -56,11 +66,11 @@ def taken(variant: str, settings: Settings, who: ProcessEnv) -> dict[str, Any]:
     step.take_over(step.iteration)
     before = {f"before/{name}": array for name, array in step.arrays().items()}
     mine = slice(who.worker * settings.batch_share, (who.worker + 1) * settings.batch_share)
-    told = []
+    rows = []
     for number in range(STEPS):
         whole = batch(PX, 3, counts=(5, 1, 0, 3), seed=number)
-        told.append(step({name: each[mine] for name, each in whole.items()}).read())
-    numbers = np.array([[*each.losses.values(), each.gradient_norm] for each in told])
+        rows.append(step({name: each[mine] for name, each in whole.items()}).read())
+    numbers = np.array([[*each.losses.values(), each.gradient_norm] for each in rows])
     return {**before, **step.arrays(), "told": numbers}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unstall.backends.sharing import backend_for
+from unstall.backends import backend_for
 from unstall.base.errors import InvalidInputError
 from unstall.training.distributed import backend
 

@@ -27,11 +27,11 @@ class HeartbeatGroup:
 
     def __init__(self, mute: tuple[int, ...] = (), steps: Callable[[], int] = lambda: 10) -> None:
         self.lines = {number: socket.socketpair() for number in (1, 2)}
-        self.told: dict[int, list[LostWorkers]] = {0: [], 1: [], 2: []}
+        self.reported: dict[int, list[LostWorkers]] = {0: [], 1: [], 2: []}
         at_first = {number: ends[0] for number, ends in self.lines.items()}
-        self.workers = {0: Heartbeat(0, at_first, self.told[0].append, steps)}
+        self.workers = {0: Heartbeat(0, at_first, self.reported[0].append, steps)}
         for number, ends in self.lines.items():
-            self.workers[number] = Heartbeat(number, {0: ends[1]}, self.told[number].append, steps)
+            self.workers[number] = Heartbeat(number, {0: ends[1]}, self.reported[number].append, steps)
         for number, worker in self.workers.items():
             if number not in mute:
                 worker.start()
@@ -69,26 +69,26 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 def test_nothing_is_told_of_workers_that_live_however_long_no_step_is_made(worker_group: Callable[..., HeartbeatGroup]) -> None:
     all_of_them = worker_group()
     time.sleep(2 * SILENT_S)
-    assert all_of_them.told == {0: [], 1: [], 2: []}
+    assert all_of_them.reported == {0: [], 1: [], 2: []}
 
 
 def test_one_that_falls_silent_is_told_by_the_first_and_by_those_that_only_hear_the_first(
     worker_group: Callable[..., HeartbeatGroup],
 ) -> None:
     all_of_them = worker_group(mute=(2,))
-    wait_until(lambda: bool(all_of_them.told[0] and all_of_them.told[1]))
-    first, other = all_of_them.told[0][0], all_of_them.told[1][0]
+    wait_until(lambda: bool(all_of_them.reported[0] and all_of_them.reported[1]))
+    first, other = all_of_them.reported[0][0], all_of_them.reported[1][0]
     assert (first.silent, first.gone) == ((2,), ()) and first.seconds >= SILENT_S
     assert (other.silent, other.gone) == ((2,), ())
     all_of_them.workers[2].start()
-    wait_until(lambda: len(all_of_them.told[0]) == 2 and len(all_of_them.told[1]) == 2)
-    assert all_of_them.told[0][1] == all_of_them.told[1][1] == LostWorkers(), "they are heard again"
+    wait_until(lambda: len(all_of_them.reported[0]) == 2 and len(all_of_them.reported[1]) == 2)
+    assert all_of_them.reported[0][1] == all_of_them.reported[1][1] == LostWorkers(), "they are heard again"
 
 
 def test_a_first_worker_that_is_silent_is_told_by_each_of_the_others(worker_group: Callable[..., HeartbeatGroup]) -> None:
     all_of_them = worker_group(mute=(0,))
-    wait_until(lambda: bool(all_of_them.told[1] and all_of_them.told[2]))
-    assert all_of_them.told[1][0].silent == all_of_them.told[2][0].silent == (0,)
+    wait_until(lambda: bool(all_of_them.reported[1] and all_of_them.reported[2]))
+    assert all_of_them.reported[1][0].silent == all_of_them.reported[2][0].silent == (0,)
 
 
 def test_nobody_is_silent_while_steps_are_made(worker_group: Callable[..., HeartbeatGroup]) -> None:
@@ -96,7 +96,7 @@ def test_nobody_is_silent_while_steps_are_made(worker_group: Callable[..., Heart
     made = iter(range(10, 1_000_000))
     all_of_them = worker_group(mute=(2,), steps=lambda: next(made))
     time.sleep(2 * SILENT_S)
-    assert not all_of_them.told[0]
+    assert not all_of_them.reported[0]
 
 
 def test_more_time_is_given_before_the_first_steps_unless_the_machine_does_not_answer_either(
@@ -105,11 +105,11 @@ def test_more_time_is_given_before_the_first_steps_unless_the_machine_does_not_a
     """A compilation may keep a process from its word for long; its machine acknowledges ours all the same."""
     all_of_them = worker_group(mute=(2,), steps=lambda: 0)
     time.sleep(2 * SILENT_S)
-    assert not all_of_them.told[0]
+    assert not all_of_them.reported[0]
     monkeypatch.setattr(heartbeat, "unanswered_s", lambda connection: 2 * SILENT_S)
-    wait_until(lambda: bool(all_of_them.told[0] and all_of_them.told[1]))
-    assert all_of_them.told[0][0].silent == all_of_them.told[0][0].unreached == (2,)
-    assert all_of_them.told[1][0].unreached == (2,), "the others are told"
+    wait_until(lambda: bool(all_of_them.reported[0] and all_of_them.reported[1]))
+    assert all_of_them.reported[0][0].silent == all_of_them.reported[0][0].unreached == (2,)
+    assert all_of_them.reported[1][0].unreached == (2,), "the others are told"
 
 
 def test_what_a_machine_has_acknowledged_is_known_by_its_kernel() -> None:
@@ -129,16 +129,16 @@ def test_whoever_was_kept_from_running_itself_says_nothing_of_others(
     monkeypatch.setattr(heartbeat, "OWN_PAUSE_S", 0.01)  # each round is a pause
     all_of_them = worker_group(mute=(2,))
     time.sleep(2 * SILENT_S)
-    assert not all_of_them.told[0]
+    assert not all_of_them.reported[0]
 
 
 def test_one_whose_process_ends_is_told_as_gone_to_all_and_not_as_silent(worker_group: Callable[..., HeartbeatGroup]) -> None:
     all_of_them = worker_group()
     all_of_them.ends(2)
-    wait_until(lambda: bool(all_of_them.told[0] and all_of_them.told[1]))
+    wait_until(lambda: bool(all_of_them.reported[0] and all_of_them.reported[1]))
     time.sleep(1.5 * SILENT_S)
-    assert [(news.silent, news.gone) for news in all_of_them.told[0]] == [((), (2,))]
-    assert [(news.silent, news.gone) for news in all_of_them.told[1]] == [((), (2,))]
+    assert [(news.silent, news.gone) for news in all_of_them.reported[0]] == [((), (2,))]
+    assert [(news.silent, news.gone) for news in all_of_them.reported[1]] == [((), (2,))]
     assert all_of_them.workers[1].newest(0.0).gone == (2,)
 
 
@@ -148,5 +148,5 @@ def test_words_that_are_none_of_ours_are_passed_over(worker_group: Callable[...,
         all_of_them.lines[1][0].send(words)
     time.sleep(0.2)
     all_of_them.ends(2)
-    wait_until(lambda: bool(all_of_them.told[1]))
-    assert all_of_them.told[1][0].gone == (2,)
+    wait_until(lambda: bool(all_of_them.reported[1]))
+    assert all_of_them.reported[1][0].gone == (2,)

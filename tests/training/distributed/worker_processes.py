@@ -26,8 +26,8 @@ TINY = Settings(
     ema_decay=0.9, augmentations=("horizontal_flip", "photometric_distort"), eval_interval=1, num_input_workers=1, max_boxes_per_image=10,
     checkpoint_interval_steps=1, tensorboard=False,
     detector={
-        "image_px": [64, 64], "convs": [1, 1, 1, 1, 1], "ratios": [[2.0], [2.0]], "scales": [0.1, 0.3, 0.6], "trainable_stages": 4,
-        "frozen_norms": True,
+        "image_size": [64, 64], "stage_convs": [1, 1, 1, 1, 1], "aspect_ratios": [[2.0], [2.0]], "scales": [0.1, 0.3, 0.6], "trainable_backbone_layers": 4,
+        "freeze_batch_norm": True,
     },
 )  # fmt: skip
 COMPILED = Path(tempfile.gettempdir()) / f"unstall-compiled-{os.getpid()}"
@@ -75,7 +75,7 @@ def live(run: RunFolder, workers: int, asked_at: int | None = None, asked: int =
 
 
 def wait_for_step(run: RunFolder, first: subprocess.Popen[bytes], step: int) -> None:
-    journal, from_step, began = Tail(run.journal_path("inside", first.pid)), None, time.monotonic()
+    journal, from_step, began = Tail(run.journal_path("probe", first.pid)), None, time.monotonic()
     while first.poll() is None and time.monotonic() - began < MAX_LIFE_S:
         if from_step is None:
             from_step = next((event.from_step for event in journal.read() if isinstance(event, TrainingBegan)), None)

@@ -59,7 +59,7 @@ def test_boxes_come_back_to_the_pixels_of_the_stored_image(size: tuple[int, int]
 def test_what_reaches_into_the_padding_is_cut_at_the_image(detector: Detector, tmp_path: Path) -> None:
     stored = some_data(tmp_path, 1, width=80, height=40)
     (batch,) = pipeline_for(detector, stored, 1).batches()
-    height, width = detector.settings.image_px
+    height, width = detector.settings.image_size
     boxes = np.array([[[0, 0, width, height], [5, height - 4, 9, height]]], np.float32)
     outputs = {"boxes": boxes, "scores": np.ones((1, 2), np.float32), "classes": np.zeros((1, 2), np.int32)}
     assert detections_at(batch, 0, outputs).boxes.tolist() == [[0, 0, 80, 40]]  # the second lies beside the image altogether
@@ -130,11 +130,11 @@ def test_areas_that_coco_says_are_those_that_count(tmp_path: Path) -> None:
 
 
 def test_what_is_found_is_plain_data(model: InferenceModel, data: DataSet) -> None:
-    result = predict(model, data, NAMES, BATCH, least_score=0.0)
+    result = predict(model, data, NAMES, BATCH, score_threshold=0.0)
     assert [image["image"] for image in result["images"]] == [each.name for each in data.examples]
     boxes = [box for image in result["images"] for box in image["boxes"]]
     assert boxes and {box["class"] for box in boxes} <= set(NAMES)
-    strict = predict(model, data, NAMES, BATCH, least_score=0.9)
+    strict = predict(model, data, NAMES, BATCH, score_threshold=0.9)
     sure = [box for box in boxes if box["score"] >= 0.9]
     assert sum(len(image["boxes"]) for image in strict["images"]) == pytest.approx(len(sure), abs=2)
 

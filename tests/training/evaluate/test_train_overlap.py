@@ -111,6 +111,6 @@ def test_weights_that_a_run_began_with_count_too(learned: TrainValData, tmp_path
 def test_the_run_says_it_by_names(learned: TrainValData, tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     train_overlap.keep(run, train_overlap.describe_training_images(Settings(), learned), learned)
-    told = json.loads(run.split_path.read_text())
-    assert set(told["train"]) == names(learned.train) and set(told["held_out"]) == names(learned.validation)
-    assert (told["train_images"], told["held_out_images"]) == (14, 6)
+    plain = json.loads(run.split_path.read_text())
+    assert set(plain["train"]) == names(learned.train) and set(plain["held_out"]) == names(learned.validation)
+    assert (plain["train_images"], plain["held_out_images"]) == (14, 6)

@@ -70,7 +70,7 @@ def test_it_gives_the_same_boxes(target: str, detector: Detector, tmp_path: Path
     if target == "onnx" and not is_installed("onnxruntime"):
         pytest.skip("onnxruntime is not installed")
     try:
-        told = export(detector, target, out)
+        plain = export(detector, target, out)
     except UnstallError as refused:
         # What there is of JAX and TensorFlow may be too far apart: then it is said, and nothing is left behind.
         assert running_backend() == "jax" and "their versions are too far apart" in str(refused) and not out.exists()
@@ -78,7 +78,7 @@ def test_it_gives_the_same_boxes(target: str, detector: Detector, tmp_path: Path
     expected = {key: keras.ops.convert_to_numpy(value) for key, value in InferenceModel(detector)(IMAGES).items()}
     assert (expected["classes"] >= 0).sum() > 10
     found = {key: np.asarray(value) for key, value in run(out).items()}
-    assert {key: list(value.shape) for key, value in found.items()} == told["outputs"]
+    assert {key: list(value.shape) for key, value in found.items()} == plain["outputs"]
     np.testing.assert_allclose(found["scores"], expected["scores"], atol=1e-4)
     is_clear = expected["scores"][0] - np.append(expected["scores"][0][1:], 0) > 1e-4  # not nearly as sure as the next
     assert is_clear.sum() > 5

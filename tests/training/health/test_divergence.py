@@ -122,12 +122,12 @@ def test_a_loss_far_above_that_of_the_first_steps_is_one_even_in_warm_up(after: 
 
 
 def test_it_is_told_since_when_and_against_what() -> None:
-    divergence, told = Divergence(0), None
+    divergence, result = Divergence(0), None
     for step in range(600):
-        told = told or divergence.see(step, 1.0 if step < 400 else 9.0)
+        result = result or divergence.see(step, 1.0 if step < 400 else 9.0)
         assert divergence.is_suspected == (step >= 409), step
-    assert told is not None
-    assert (told.loss, told.usual_loss) == (9.0, 1.0) and abs(told.since_step - 400) <= 2
+    assert result is not None
+    assert (result.loss, result.usual_loss) == (9.0, 1.0) and abs(result.since_step - 400) <= 2
 
 
 # --- by and by ---
@@ -142,13 +142,13 @@ def rising(steps: int, since: int, per_step: float, noise: float, seed: int = 0)
 @pytest.mark.parametrize("noise", [0.05, 0.3])
 @pytest.mark.parametrize("per_step", [0.0005, 0.001, 0.002])
 def test_a_loss_that_rises_a_little_with_every_step_is_one_when_it_is_twice_the_least(per_step: float, noise: float) -> None:
-    divergence, told = Divergence(0), None
+    divergence, result = Divergence(0), None
     losses = rising(6000, since=2500, per_step=per_step, noise=noise)
     for step, loss in enumerate(losses.tolist()):
-        told = told or divergence.see(step, loss)
-    assert told is not None
-    assert told.loss > 2 * told.usual_loss
-    assert 2500 <= told.since_step <= 2500 + np.log(1.6) / per_step, "from before most of the rise, and no earlier than it"
+        result = result or divergence.see(step, loss)
+    assert result is not None
+    assert result.loss > 2 * result.usual_loss
+    assert 2500 <= result.since_step <= 2500 + np.log(1.6) / per_step, "from before most of the rise, and no earlier than it"
 
 
 @pytest.mark.parametrize("seed", range(4))

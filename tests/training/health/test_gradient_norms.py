@@ -29,7 +29,7 @@ def run(tmp_path: Path) -> Iterator[RunFolder]:
     probe.set_current(None)
 
 
-def told(run: RunFolder) -> list[UpdatesMeasured]:
+def events_of(run: RunFolder) -> list[UpdatesMeasured]:
     return read_folder(run.path).of(UpdatesMeasured)
 
 
@@ -39,7 +39,7 @@ def test_they_are_means_over_the_updates_since_the_last(run: RunFolder) -> None:
     for step, norm in enumerate((1.0, 2.0, 6.0), 1):
         clock.now = step * EVERY_S / 3
         updates.see(step, 0.1 * step, 11 * norm, {"backbone": norm, "head": 10 * norm})
-    (each,) = told(run)
+    (each,) = events_of(run)
     assert (each.step, each.updates, each.rate, each.norm) == (3, 3, 0.3, 33.0)
     assert each.norms == {"backbone": 3.0, "head": 30.0}
     assert shown == [(3, {"gradients/backbone": 3.0, "gradients/head": 30.0})]
@@ -51,7 +51,7 @@ def test_a_long_run_tells_them_once_a_minute(run: RunFolder) -> None:
     for second in range(6 * 3600):
         clock.now = float(second)
         updates.see(second, 0.1, 1.0, {"head": 1.0})
-    steps = [each.step for each in told(run)]
+    steps = [each.step for each in events_of(run)]
     assert steps[1] - steps[0] == EVERY_S and steps[-1] - steps[-2] == MAX_S
     assert len(steps) < 700
 
@@ -61,7 +61,7 @@ def test_what_is_left_is_told_when_somebody_asks_and_nothing_is_told_twice(run: 
     updates.see(1, 0.1, 4.0, {"head": 4.0})
     updates.tell()
     updates.tell()
-    assert [each.norms for each in told(run)] == [{"head": 4.0}]
+    assert [each.norms for each in events_of(run)] == [{"head": 4.0}]
 
 
 def test_groups_go_from_the_image_to_the_boxes_and_each_variable_is_in_one() -> None:

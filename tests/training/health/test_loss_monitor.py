@@ -68,8 +68,8 @@ class Harness:
         self.loss_monitor = LossMonitor(run, some_data(folder), 0, self.at, self.said.append)
         self._batch, self._step = batch, 0
 
-    def see(self, *told: ReadOutput) -> None:
-        for each in told:
+    def see(self, *result: ReadOutput) -> None:
+        for each in result:
             self._step += 1
             self.loss_monitor.see(self._step, each, self._batch)  # type: ignore[arg-type]
 

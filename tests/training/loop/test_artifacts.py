@@ -50,11 +50,11 @@ def page(run: RunFolder) -> str:
 
 def test_the_score_is_shown_with_its_classes(run: RunFolder) -> None:
     write(run, "score.json", SCORE)
-    told = score(run)
-    assert told is not None
-    assert [row["value"] for row in told["figures"][:4]] == [0.4321, 0.71, None, None]
-    assert told["classes"][0] == {"name": "<disc>", "objects": 90, "AP": 0.5, "AP50": 0.8, "AP75": None, "AR_100": 0.6}
-    assert told["mistaken"] == ["10 × <disc> not found", "3 × <disc> where there is none"]
+    result = score(run)
+    assert result is not None
+    assert [row["value"] for row in result["figures"][:4]] == [0.4321, 0.71, None, None]
+    assert result["classes"][0] == {"name": "<disc>", "objects": 90, "AP": 0.5, "AP50": 0.8, "AP75": None, "AR_100": 0.6}
+    assert result["mistaken"] == ["10 × <disc> not found", "3 × <disc> where there is none"]
     shown = page(run)
     assert "0.4321" in shown and "&lt;disc&gt;" in shown and "of epoch 7, on 40 images of shapes" in shown
 

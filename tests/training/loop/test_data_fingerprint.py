@@ -31,11 +31,11 @@ def data_of(folder: Path) -> DataSet:
 
 
 def test_sizes_boxes_and_classes_are_told(tmp_path: Path) -> None:
-    told = fingerprint_of(data_of(tmp_path))
-    assert (told["examples"], told["files"], told["bytes"], told["classes"]) == (3, 3, 15, {"cat": 4})
-    assert told["image_px"]["sizes"] == {"4000×3000": 1, "640×480": 1}, "where the size is not known, it is not guessed"
-    assert told["largest"][0] == {"name": "b.jpg", "width": 4000, "height": 3000}
-    assert (told["boxes_per_image"]["max"], told["boxes_per_image"]["none"], told["boxes_per_image"]["total"]) == (3, 1, 4)
+    result = fingerprint_of(data_of(tmp_path))
+    assert (result["examples"], result["files"], result["bytes"], result["classes"]) == (3, 3, 15, {"cat": 4})
+    assert result["image_px"]["sizes"] == {"4000×3000": 1, "640×480": 1}, "where the size is not known, it is not guessed"
+    assert result["largest"][0] == {"name": "b.jpg", "width": 4000, "height": 3000}
+    assert (result["boxes_per_image"]["max"], result["boxes_per_image"]["none"], result["boxes_per_image"]["total"]) == (3, 1, 4)
 
 
 def test_a_box_that_is_moved_changes_the_digest_of_labels_alone(tmp_path: Path) -> None:

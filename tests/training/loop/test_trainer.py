@@ -92,9 +92,9 @@ def test_it_scores_as_often_as_it_is_told_to_and_at_the_end(done: RunFolder) -> 
 
 def made_between(run: RunFolder, step: int) -> tuple[float, float]:
     """When so many steps were done: the ends of the stretch of steps, as it was told, with the last of them."""
-    told = [event for event in journal(run).of(StepsEnded) if event.phase == "train"]
-    (number,) = (number for number, event in enumerate(told) if event.first < step <= event.last + 1)
-    return told[number - 1].at if number else 0.0, told[number].at
+    events = [event for event in journal(run).of(StepsEnded) if event.phase == "train"]
+    (number,) = (number for number, event in enumerate(events) if event.first < step <= event.last + 1)
+    return events[number - 1].at if number else 0.0, events[number].at
 
 
 def test_its_checkpoints_come_by_steps_and_at_the_end_of_an_epoch(done: RunFolder) -> None:
@@ -172,9 +172,9 @@ def test_a_run_is_extended_by_more_epochs(make_run: NewRun, disturbed: RunFolder
 
 
 def test_an_epoch_that_was_scored_is_not_scored_again_when_the_run_goes_on_from_its_end(disturbed: RunFolder) -> None:
-    told = [event for path in disturbed.path.glob("events-inside-*.jsonl") for event in Tail(path).read()]
-    assert sorted(event.epoch for event in told if isinstance(event, EpochScored)) == [1, 2, 3]
-    assert sorted(event.epoch for event in told if isinstance(event, EpochEnded)) == [0, 1, 2, 3]
+    entries = [event for path in disturbed.path.glob("events-probe-*.jsonl") for event in Tail(path).read()]
+    assert sorted(event.epoch for event in entries if isinstance(event, EpochScored)) == [1, 2, 3]
+    assert sorted(event.epoch for event in entries if isinstance(event, EpochEnded)) == [0, 1, 2, 3]
 
 
 # --- what cannot go on ---

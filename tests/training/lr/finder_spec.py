@@ -24,7 +24,12 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture(scope="module")
 def trial(own_cache: Any, tmp_path_factory: pytest.TempPathFactory) -> Trial:
-    small = {"synthetic_images": 16, "batch_size": 2, "num_input_workers": 1, "detector": {"image_px": [64, 64], "width": 4}}
+    small = {
+        "synthetic_images": 16,
+        "batch_size": 2,
+        "num_input_workers": 1,
+        "detector": {"image_size": [64, 64], "stem_channels": 4},
+    }
     return Trial(resolve(small).settings, tmp_path_factory.mktemp("aside"))
 
 
@@ -50,9 +55,9 @@ def test_the_rate_is_the_one_that_is_asked_for(trial: Trial) -> None:
 
 
 def test_a_range_test_stops_where_the_loss_diverges(trial: Trial) -> None:
-    told = range_test(trial, spaced_rates(1e-2, 1e4, 20))
-    assert len(told["learning_rates"]) == len(told["losses"]) == len(told["smoothed"]) < 20
-    assert not math.isfinite(told["losses"][-1]) or told["losses"][-1] > told["losses"][0]
+    result = range_test(trial, spaced_rates(1e-2, 1e4, 20))
+    assert len(result["learning_rates"]) == len(result["losses"]) == len(result["smoothed"]) < 20
+    assert not math.isfinite(result["losses"][-1]) or result["losses"][-1] > result["losses"][0]
 
 
 def test_the_check_of_the_rate_tells_a_good_one_from_one_that_is_far_too_high(

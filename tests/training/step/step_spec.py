@@ -15,16 +15,26 @@ from tests.detectors.conformance import FLOOR
 from tests.detectors.seeded import batch, set_weights
 from unstall.base.errors import InvalidInputError
 from unstall.config.settings import Settings
-from unstall.detectors import build
+from unstall.detectors import create_model
 from unstall.training.step.step import Numbers, Step, draw_key
 
 PX = (64, 64)
 STEPS = 3
 TOTAL = 40
 SMALL: dict[str, dict[str, Any]] = {
-    "ssd_tiny": {"convs": (1, 1, 1, 1, 1), "ratios": ((2.0,), (2.0,)), "scales": (0.1, 0.3, 0.6), "trainable_stages": 4},
-    "retinanet_tiny": {"head_convs": 1, "channels": 16, "groups": 2},
-    "faster_rcnn_tiny": {"anchor_samples": 16, "region_samples": 12, "most_per_level": (40, 40), "most_proposals": (40, 40)},
+    "ssd_tiny": {
+        "stage_convs": (1, 1, 1, 1, 1),
+        "aspect_ratios": ((2.0,), (2.0,)),
+        "scales": (0.1, 0.3, 0.6),
+        "trainable_backbone_layers": 4,
+    },
+    "retinanet_tiny": {"num_head_convs": 1, "fpn_channels": 16, "num_groups": 2},
+    "faster_rcnn_tiny": {
+        "rpn_batch_size_per_image": 16,
+        "box_batch_size_per_image": 12,
+        "rpn_pre_nms_top_n": (40, 40),
+        "rpn_post_nms_top_n": (40, 40),
+    },
 }
 # PyTorch compiles nothing, and so runs all families; that the others give the same shows with one. See `conformance.SPECIFIED`.
 IS_EVERY = keras.backend.backend() == "torch" or os.environ.get("UNSTALL_EVERY_BACKEND") == "1"
@@ -34,7 +44,7 @@ IN_PARTS = replace(SETTINGS, micro_batch_size=2)
 
 
 def made(variant: str = "ssd_tiny", settings: Settings = SETTINGS, **changes: Any) -> Step:
-    detector = build(variant, image_px=PX, classes=3, **{**SMALL[variant], **changes})
+    detector = create_model(variant, image_size=PX, num_classes=3, **{**SMALL[variant], **changes})
     set_weights(detector)
     return Step(detector, settings, TOTAL)
 
@@ -45,7 +55,7 @@ def given(number: int) -> dict[str, np.ndarray]:
 
 
 def taken(step: Step, count: int = STEPS) -> list[Numbers]:
-    return [told.read() for told in [step(given(step.iteration)) for _ in range(count)]]
+    return [result.read() for result in [step(given(step.iteration)) for _ in range(count)]]
 
 
 def furthest(these: dict[str, np.ndarray], those: dict[str, np.ndarray], kind: str = "weights/") -> float:
@@ -92,7 +102,7 @@ EXPECTED: dict[str, list[dict[str, float]]] = {
 
 @pytest.mark.parametrize("variant", FAMILIES)
 def test_every_backend_takes_the_same_steps_with_a_batch_in_parts(variant: str) -> None:
-    numbers = taken(made(variant, IN_PARTS, frozen_norms=True), 2)
+    numbers = taken(made(variant, IN_PARTS, freeze_batch_norm=True), 2)
     found = [{**each.losses, "norm": each.gradient_norm} for each in numbers]
     for one, other in zip(found, EXPECTED[variant], strict=True):
         assert one == pytest.approx(other, rel=1e-4)
@@ -103,7 +113,8 @@ def test_every_backend_takes_the_same_steps_with_a_batch_in_parts(variant: str) 
 def test_parts_give_the_update_of_the_whole_batch(variant: str) -> None:
     """The first one: later ones begin with weights that differ in the last bit, of which a ReLU or a choice may make more."""
     whole, in_two, in_four = (
-        made(variant, settings, frozen_norms=True) for settings in (SETTINGS, IN_PARTS, replace(SETTINGS, micro_batch_size=1))
+        made(variant, settings, freeze_batch_norm=True)
+        for settings in (SETTINGS, IN_PARTS, replace(SETTINGS, micro_batch_size=1))
     )
     before = whole.arrays()
     (of_whole,) = taken(whole, 1)
@@ -191,8 +202,8 @@ def test_an_update_that_is_not_finite_is_not_applied() -> None:
     name = "weights/head.classification_head.module_list.0/bias"
     sick = {**healthy, name: np.where(np.arange(healthy[name].size) % 2, 3e38, -3e38).astype(np.float32)}
     step.restore(sick)
-    (told,) = taken(step, 1)
-    assert not told.is_applied and not np.isfinite(told.loss) and not told.is_overflow
+    (result,) = taken(step, 1)
+    assert not result.is_applied and not np.isfinite(result.loss) and not result.is_overflow
     assert same_bits(step.arrays(), {**sick, "iteration": sick["iteration"] + 1}) == []
     step.restore(healthy)
 
@@ -202,8 +213,8 @@ def test_in_float16_an_overflow_halves_the_scale_and_is_no_fault() -> None:
     step = made(settings=replace(SETTINGS, precision="float16"), precision="mixed_float16")
     before = step.arrays()
     step.restore({**before, "loss_scale": np.array(2.0**24, np.float32)})
-    (told,) = taken(step, 1)
-    assert not told.is_applied and told.is_overflow and np.isfinite(told.loss) and told.loss_scale == 2.0**24
+    (result,) = taken(step, 1)
+    assert not result.is_applied and result.is_overflow and np.isfinite(result.loss) and result.loss_scale == 2.0**24
     after = step.arrays()
     assert after["loss_scale"] == 2.0**23
     assert [name for name in same_bits(after, before) if name not in ("loss_scale", "iteration")] == []
@@ -313,8 +324,8 @@ def test_what_would_be_recorded_of_a_step_gives_its_bits(variant: str) -> None:
     recorded = in_stretches(trace_operations(part, given_tensors))
     taken(step, 1)
     with torch.no_grad():
-        told = recorded(*given_tensors)
-    assert all(torch.equal(these, those) for these, those in zip(told, part(*given_tensors), strict=True))
+        result = recorded(*given_tensors)
+    assert all(torch.equal(these, those) for these, those in zip(result, part(*given_tensors), strict=True))
     waits = [node for node in recorded.graph.nodes if "settled" in str(node.target)]
     assert bool(waits) == (variant == "faster_rcnn_tiny")
 

@@ -66,20 +66,20 @@ def is_recorded(name: str) -> bool:
 
 def redact_command(arguments: Iterable[str]) -> list[str]:
     """A command line as it was typed, but for secrets: `--password •••`, `token=•••`."""
-    told: list[str] = []
+    rows: list[str] = []
     value_is_secret = False
     for argument in arguments:
         name, sign, value = argument.partition("=")
         if value_is_secret and not argument.startswith("--"):
-            told.append(MASK)
+            rows.append(MASK)
             value_is_secret = False
         elif sign and value and speaks_of_secret(name):
-            told.append(f"{name}={MASK}")
+            rows.append(f"{name}={MASK}")
             value_is_secret = False
         else:
-            told.append(redact_value(argument))
+            rows.append(redact_value(argument))
             value_is_secret = argument.startswith("-") and not sign and speaks_of_secret(name)
-    return told
+    return rows
 
 
 def redact_value(text: str) -> str:

@@ -121,8 +121,8 @@ def redact_json(text: str, indent: int | None = None) -> str:
     if not may_hold_secret(text):
         return text
     plain = json.loads(text)
-    told = redact(plain)
-    return text if told == plain else json.dumps(told, indent=indent, separators=None if indent else (",", ":"))
+    result = redact(plain)
+    return text if result == plain else json.dumps(result, indent=indent, separators=None if indent else (",", ":"))
 
 
 def _redact_item(name: Any, value: Any) -> Any:

@@ -77,7 +77,7 @@ def _wanted(
     settings: Settings, classes: int | None, progress: Progress | None, is_spot: bool, images_per_s: float | None
 ) -> tuple[TrainingRequest, int | None]:
     from unstall.cloud import plan as machine_plan
-    from unstall.detectors.weights import shapes
+    from unstall.detectors.weights import compatibility
 
     data = None
     if settings.data is not None:
@@ -88,7 +88,7 @@ def _wanted(
     pixels = [(each.width or 0) * (each.height or 0) for each in data.examples] if data is not None else []
     wanted = machine_plan.TrainingRequest(
         settings=settings,
-        parameters=shapes.parameters(settings.model),
+        parameters=compatibility.parameters(settings.model),
         images=len(data.examples) if data is not None else settings.synthetic_images,
         largest_pixels=max(pixels, default=0) or None,
         input=machine_plan.measure_input(data, settings),

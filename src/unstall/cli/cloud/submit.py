@@ -77,7 +77,7 @@ def command(
     plain: dict[str, Any] = {"engine": engine, "is_sent": False, "request": request, "written_to": target, "job": None}
     if engine == "vertex" and not dry_run:
         plain |= {"is_sent": True, **_sent(job, given["endpoint"])}
-    answer({**plain, **_told(job)}, json_target, show_job)
+    answer({**plain, **_describe_job(job)}, json_target, show_job)
 
 
 def _request(engine: str, job: Job, given: dict[str, Any]) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _sent(job: Job, endpoint: str | None) -> dict[str, Any]:
     return {**found, "page": vertex.console_page(job, found["job"])}
 
 
-def _told(job: Job) -> dict[str, Any]:
+def _describe_job(job: Job) -> dict[str, Any]:
     return {
         "name": job.name,
         "out": job.out,

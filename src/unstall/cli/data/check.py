@@ -93,7 +93,7 @@ def _write_copy(report: Report, copy: Path, quiet: bool) -> dict[str, object]:
     from unstall.report.terminal.data import show_fixed
 
     with show_progress() as progress:
-        told = write_copy(report, copy, progress)
+        plain = write_copy(report, copy, progress)
     if not quiet:
-        show_fixed(told, console())
-    return told
+        show_fixed(plain, console())
+    return plain

@@ -52,7 +52,7 @@ def command(
         refuse_taken(resolve_path(out))
     with show_progress() as progress, whole_at(resolve_path(out)) as local:
         given = write_shapes(local, shapes, format_name, _splits(splits), list(dict.fromkeys(defects)), progress)
-    told = {
+    plain = {
         "path": out,
         "format": format_name,
         "images": num_images,
@@ -63,7 +63,7 @@ def command(
         "defects": [{"defect": defect, "where": where} for defect, where in given.items()],
     }
     if json_target:
-        json.write(told, json_target)
+        json.write(plain, json_target)
     if json_target != "-":
         click.echo(f"{out}: {num_images:,} images of {width}×{height}, {len(shapes.classes)} classes, {format_name}")
         for defect, where in given.items():

@@ -41,16 +41,16 @@ def command(
         anchors_of(detector)
     with show_progress() as progress:
         data = read(path, format_name, progress, label_map)
-    told = stats(data, detectors or None)
+    plain = stats(data, detectors or None)
     if json_target:
-        json.write(told, json_target)
+        json.write(plain, json_target)
     if png_target:
         from unstall.report.html.data import write_plots
 
-        write_plots(data, told, resolve_path(png_target))
+        write_plots(data, plain, resolve_path(png_target))
     if html_target:
         from unstall.report.html.data import write_stats
 
-        write_stats(data, told, resolve_path(html_target))
+        write_stats(data, plain, resolve_path(html_target))
     if json_target != "-":
-        show_stats(told, console())
+        show_stats(plain, console())

@@ -25,7 +25,7 @@ def command(
 ) -> None:
     from unstall.base.progress import show_progress
     from unstall.report import json
-    from unstall.report.terminal.tfod_import import show_imported
+    from unstall.report.terminal.imports import show_imported_config
     from unstall.tfod.conversion import convert, refuse_existing, write
     from unstall.tfod.inputs import PathOverrides
 
@@ -34,4 +34,4 @@ def command(
     with show_progress() as progress:
         converted = convert(config, PathOverrides(data, label_map, val_data, out), progress)
     files = write(converted, out)
-    answer({**converted.as_plain(), **files}, json_target, show_imported)
+    answer({**converted.as_plain(), **files}, json_target, show_imported_config)

@@ -29,7 +29,7 @@ def command(
 ) -> None:
     from unstall.detectors.weights.importer import import_file, name_classes, write
     from unstall.report import json
-    from unstall.report.terminal.weights import show_imported
+    from unstall.report.terminal.imports import show_imported
 
     json.refuse_unwritable(json_target)
     imported = import_file(file, variant, num_classes, norm_epsilon)

@@ -15,7 +15,7 @@ def command(file: str, lists_tensors: bool, json_target: str | None) -> None:
     from unstall.base.console import console
     from unstall.detectors.weights.description import describe_file
     from unstall.report import json
-    from unstall.report.terminal.weights import show_seen
+    from unstall.report.terminal.imports import show_seen
 
     plain = describe_file(file)
     if json_target:

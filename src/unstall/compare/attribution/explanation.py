@@ -11,7 +11,7 @@ from unstall.compare.differences.difference import Difference
 from unstall.compare.record.results import OF_THE_RUN
 
 SHARED = "by this or others (cannot be told apart)"
-TOLD_AS_ONE = 0.1  # of an amount: what is unsure by more is told as from where to where
+MAX_UNCERTAINTY = 0.1  # of an amount: what is unsure by more is told as from where to where
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Explanation:
     @property
     def words(self) -> str:
         """+5.1 GiB; +120 to +160 MiB; +12 ms per step (input); +0.4 in the loss, by this or others (cannot be told apart)."""
-        told = format_range(*self.range) if self.is_range else format_amount(self.amount, self.unit, self.channel, self.part)
-        return told + (f", {SHARED}" if self.is_shared else "") + (f" {self.note}" if self.note else "")
+        result = format_range(*self.range) if self.is_range else format_amount(self.amount, self.unit, self.channel, self.part)
+        return result + (f", {SHARED}" if self.is_shared else "") + (f" {self.note}" if self.note else "")
 
     @property
     def is_range(self) -> bool:
-        return self.unit == "B" and self.unsure > TOLD_AS_ONE * abs(self.amount)
+        return self.unit == "B" and self.unsure > MAX_UNCERTAINTY * abs(self.amount)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -46,12 +46,12 @@ class Explanation:
         return sign * max(0.0, abs(self.amount) - self.unsure), sign * (abs(self.amount) + self.unsure)
 
     @property
-    def told(self) -> str:
-        return f"{self.difference.told}: {self.words}"
+    def description(self) -> str:
+        return f"{self.difference.description}: {self.words}"
 
     def as_plain(self) -> dict[str, Any]:
         return {
-            "difference": self.difference.name, "detail": self.difference.detail, "description": self.told,
+            "difference": self.difference.name, "detail": self.difference.detail, "description": self.description,
             "channel": self.channel, "part": self.part, "amount": None if self.is_shared else self.amount, "unit": self.unit,
             "how": self.how, "share": None if self.is_shared else round(self.share, 4),
             "range": list(self.range) if self.is_range else None, "shared_amount": self.amount if self.is_shared else None,
@@ -84,9 +84,9 @@ def format_amount(amount: float, unit: str, channel: str = "", part: str = "") -
     if unit == "B":
         return f"{sign}{size(abs(amount))}{' free' if channel == 'free' else ''}"
     if unit == "s":
-        told = f"{abs(amount) * 1000:.3g} ms" if abs(amount) < 1 else f"{abs(amount):.3g} s"
+        text = f"{abs(amount) * 1000:.3g} ms" if abs(amount) < 1 else f"{abs(amount):.3g} s"
         where = f" ({part})" if part else ""
-        return f"{sign}{told} {'of the run' if part in OF_THE_RUN else 'per step'}{where}"
+        return f"{sign}{text} {'of the run' if part in OF_THE_RUN else 'per step'}{where}"
     return f"{sign}{abs(amount):.3g}" + (" in the loss" if channel == "loss" else "")
 
 

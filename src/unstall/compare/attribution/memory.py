@@ -86,8 +86,8 @@ def explain(
         found = _by_plan(touching, planned, total)
     else:
         found = _by_arithmetic(touching, beside, moved, total, facts.floor_bytes(before))
-    told = found if total is None else _with_what_is_left(found, touching, total, moved.noise)
-    return _with_unsure(told, total, unsure)
+    result = found if total is None else _with_what_is_left(found, touching, total, moved.noise)
+    return _with_unsure(result, total, unsure)
 
 
 def free(differences: Sequence[Difference], after: dict[str, Any]) -> ChannelExplanation:
@@ -224,7 +224,7 @@ def _with_what_is_left(found: ChannelExplanation, touching: list[Difference], to
         taken = Explanation(unknown[0], MEMORY, left, "B", how, note="" if how == "measured" else "(what nothing else explains)")
         return _ordered(ChannelExplanation(MEMORY, (*found.explanations, taken), found.together, 0.0, "B"), total)
     words = f"{size(abs(left))} {'more' if left > 0 else 'less'} that none of it explains"
-    candidates = tuple(each.told for each in unknown)
+    candidates = tuple(each.description for each in unknown)
     return _ordered(ChannelExplanation(MEMORY, found.explanations, found.together, left, "B", words, candidates), total)
 
 
@@ -235,7 +235,7 @@ NOT_PLANNED = frozenset({"large_images", "data_size", "prefetch", "cache", "thre
 
 
 def planner(
-    before: dict[str, Any], after: dict[str, Any], told: Callable[[Question], None] | None = None
+    before: dict[str, Any], after: dict[str, Any], callback: Callable[[Question], None] | None = None
 ) -> Callable[[Sequence[Difference]], Alone | None]:
     """For `attribution.compared`: None where one of the runs has no settings, or nothing can be planned here."""
 
@@ -246,7 +246,7 @@ def planner(
         if not settings or not facts.section(after, "settings") or not changes:
             return None
         try:
-            return _planned(settings, changes, told)
+            return _planned(settings, changes, callback)
         except UnstallError:
             return None  # arithmetic is what is left
 
@@ -260,11 +260,11 @@ def _change(each: Difference) -> dict[str, Any]:
     return {names[0]: each.after}
 
 
-def _planned(settings: dict[str, Any], changes: dict[str, dict[str, Any]], told: Callable[[Question], None] | None) -> Alone:
+def _planned(settings: dict[str, Any], changes: dict[str, dict[str, Any]], callback: Callable[[Question], None] | None) -> Alone:
     from unstall.planning.memory.client import PlannerClient
     from unstall.planning.memory.planner import step_need
 
-    with PlannerClient(told) as client:
+    with PlannerClient(callback) as client:
 
         def need(*some: dict[str, Any]) -> float:
             return float(step_need(_with(settings, some), client).need)

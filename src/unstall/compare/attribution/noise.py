@@ -233,8 +233,8 @@ def part(name: str, before: dict[str, Any], after: dict[str, Any]) -> FigureChan
 def _is_known_by_itself(before: dict[str, Any], after: dict[str, Any]) -> bool:
     """Of both runs it is told how much their waiting for input differs from step to step, and the machine was as full: then the
     noise of what is computed is none of the input's."""
-    is_told = all(facts.part_unsure(record, "input") > 0 for record in (before, after))
-    return is_told and abs(facts.waiting_share(after) - facts.waiting_share(before)) < CROWDED_MORE
+    is_known = all(facts.part_unsure(record, "input") > 0 for record in (before, after))
+    return is_known and abs(facts.waiting_share(after) - facts.waiting_share(before)) < CROWDED_MORE
 
 
 def _random_change(name: str, before: dict[str, Any], after: dict[str, Any]) -> float:

@@ -53,7 +53,8 @@ def explain(
         found, left = _of_the_step(differences, beside, moved, left)
     found.sort(key=lambda each: -each.share)
     words = "; ".join(
-        f"{_told(rest)} per step of {part}, for which nothing that differs is known to be the cause" for part, rest, _ in left
+        f"{_format_seconds(rest)} per step of {part}, for which nothing that differs is known to be the cause"
+        for part, rest, _ in left
     )
     candidates = tuple(dict.fromkeys(name for _, _, names in left for name in names))
     return ChannelExplanation(
@@ -147,7 +148,7 @@ def _of_part(part: str, pushes: list[ExpectedEffect], moved: FigureChange) -> tu
     if abs(left) > moved.noise and len(unknown) == 1:
         found.append(_explanation(unknown[0].difference, part, left, moved, "possible"))
         left = 0.0
-    return found, left, tuple(push.difference.told for push in unknown)
+    return found, left, tuple(push.difference.description for push in unknown)
 
 
 def _explanation(each: Difference, part: str, amount: float, moved: FigureChange, how: str) -> Explanation:
@@ -155,6 +156,6 @@ def _explanation(each: Difference, part: str, amount: float, moved: FigureChange
     return replace(Explanation(each, TIME, amount, "s", how), share=min(1.0, share), part=part)
 
 
-def _told(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     sign = "+" if seconds >= 0 else "−"
     return f"{sign}{abs(seconds) * 1000:.3g} ms" if abs(seconds) < 1 else f"{sign}{abs(seconds):.3g} s"

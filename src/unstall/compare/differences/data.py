@@ -22,10 +22,10 @@ PARALLEL = ("num_parallel_calls", "cycle_length", "workers", "num_workers", "use
 
 def of_data(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
     old, new = facts.section(before, "data"), facts.section(after, "data")
-    told = list(_of_contents(old, new)) if old and new else []
-    yield from told
+    result = list(_of_contents(old, new)) if old and new else []
+    yield from result
     yield from _of_labels(before, after)
-    if old and new and not told and _are_of_the_same_look(old, new):
+    if old and new and not result and _are_of_the_same_look(old, new):
         yield from _of_digests(old, new)
 
 

@@ -100,7 +100,7 @@ class Difference:
         return absent(self.name)
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """In words, with the place."""
         return f"{self.words} ({self.where})" if self.where else self.words
 

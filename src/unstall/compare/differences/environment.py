@@ -24,7 +24,7 @@ SETTINGS = {
     "checkpoint_interval_s": "checkpoints", "checkpoint_interval_steps": "checkpoints", "max_checkpoints": "checkpoints",
     "deterministic": "execution", "data": "data_contents", "format": "data_contents", "label_map": "labels",
 }  # fmt: skip
-DETECTOR = {"image_px": "image_size", "filters": "filters", "width": "filters", "classes": "labels"}
+DETECTOR = {"image_size": "image_size", "filters": "filters", "stem_channels": "filters", "num_classes": "labels"}
 UNIMPORTANT = frozenset({"tensorboard", "max_restarts", "max_bad_fraction", "patience"})
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS",
            "NUMEXPR_NUM_THREADS")  # fmt: skip

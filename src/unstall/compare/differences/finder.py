@@ -219,8 +219,8 @@ def _of_source(unexplained: list[Change]) -> list[Difference]:
         more = f" and {len(own) - 1} more" if len(own) > 1 else ""
         touches = frozenset[str]().union(*(_touched_by(change) for change in own)) if kind == "source" else KINDS[kind].touches
         lines = tuple(line for change in own for line in change.lines)
-        told = difference("sources", kind, list(first.before), list(first.after), f"{first.words}{more}", file, touches)
-        found.append(replace(told, where=first.where, lines=lines[:MAX_LINES]))
+        result = difference("sources", kind, list(first.before), list(first.after), f"{first.words}{more}", file, touches)
+        found.append(replace(result, where=first.where, lines=lines[:MAX_LINES]))
     return found
 
 

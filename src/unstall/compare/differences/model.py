@@ -57,9 +57,9 @@ def _of_layers(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Differ
         widths = [[_width(layer) for layer in each] for each in zip(*((pair.before, pair.after) for pair in grown), strict=True)]
         yield difference("model", "filters", widths[0], widths[1], f"filters: {_named(grown)}{parameters}")
     if lost or added:
-        told = [f"new: {_counted([layer.kind for layer in added])}"] if added else []
-        told += [f"gone: {_counted([layer.kind for layer in lost])}"] if lost else []
-        words = f"layers {len(old)} → {len(new)}: {'; '.join(told)}{parameters}"
+        text = [f"new: {_counted([layer.kind for layer in added])}"] if added else []
+        text += [f"gone: {_counted([layer.kind for layer in lost])}"] if lost else []
+        words = f"layers {len(old)} → {len(new)}: {'; '.join(text)}{parameters}"
         yield difference("model", "layers", len(old), len(new), words)
     places = [
         pair for pair in pairs if pair.before and pair.after and pair.places_ratio != 1.0 and not follows_width(pair, pairs)
@@ -71,8 +71,8 @@ def _of_layers(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Differ
 
 
 def _named(grown: list[Pair]) -> str:
-    told = [f"{pair.after.name} {_width(pair.before)} → {_width(pair.after)}" for pair in grown if pair.after]
-    distinct = list(dict.fromkeys(told))
+    parts = [f"{pair.after.name} {_width(pair.before)} → {_width(pair.after)}" for pair in grown if pair.after]
+    distinct = list(dict.fromkeys(parts))
     more = len(distinct) - MAX_NAMED
     return ", ".join(distinct[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
@@ -84,8 +84,8 @@ def _width(layer: Layer | None) -> int:
 
 def _counted(kinds: list[str]) -> str:
     counts = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
-    told = [f"{count} × {kind}" if count > 1 else kind for kind, count in list(counts.items())[:MAX_NAMED]]
-    return ", ".join(told)
+    rows = [f"{count} × {kind}" if count > 1 else kind for kind, count in list(counts.items())[:MAX_NAMED]]
+    return ", ".join(rows)
 
 
 def _parameters(before: dict[str, Any], after: dict[str, Any]) -> str:

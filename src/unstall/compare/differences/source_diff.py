@@ -92,8 +92,8 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]
         if file not in before or file not in after:
             entry = new if file in after else old
             count = int(entry.get("lines") or 0)
-            told = (f"({count:,} lines)",)
-            found.append(Change(file, 1, () if file in after else told, told if file in after else ()))
+            text = (f"({count:,} lines)",)
+            found.append(Change(file, 1, () if file in after else text, text if file in after else ()))
         else:
             found += of_file(file, str(old.get("text") or ""), str(new.get("text") or ""))
     return found[:MAX_CHANGES]

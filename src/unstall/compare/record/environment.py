@@ -57,7 +57,7 @@ def machine(taken: JournalSummary) -> dict[str, Any]:
 
 def devices(taken: JournalSummary) -> list[dict[str, Any]]:
     """Cards as they were before the start: what was free, and who else held what."""
-    told = []
+    rows = []
     for card in taken.cards():
         ours = sum(process.get("bytes") or 0 for process in card.processes if process.get("ours"))
         foreign = [
@@ -65,7 +65,7 @@ def devices(taken: JournalSummary) -> list[dict[str, Any]]:
             for process in card.processes
             if not process.get("ours")
         ]
-        told.append(
+        rows.append(
             {
                 "index": card.index,
                 "name": card.name,
@@ -74,7 +74,7 @@ def devices(taken: JournalSummary) -> list[dict[str, Any]]:
                 "foreign": foreign,
             }
         )
-    return told
+    return rows
 
 
 def inputs(taken: JournalSummary) -> dict[str, Any]:
@@ -82,45 +82,45 @@ def inputs(taken: JournalSummary) -> dict[str, Any]:
     described = [event for event in taken.of(InputDescribed) if event.role == "train"]
     last = described[-1] if described else None
     own = taken.last(InputMeasured)
-    told: dict[str, Any] = {}
+    plain: dict[str, Any] = {}
     if last is not None:
-        told = {"kind": last.kind, "where": last.where, "batches": last.batches, "arguments": last.arguments}
+        plain = {"kind": last.kind, "where": last.where, "batches": last.batches, "arguments": last.arguments}
     elif own is not None:
-        told = {"kind": f"unstall, {own.engine}", "workers": own.workers}
+        plain = {"kind": f"unstall, {own.engine}", "workers": own.workers}
     measured, built = _measured(taken), _built(taken)
     if measured or built:
-        told.setdefault("kind", "tf.data")
-        told["stages"] = measured or built
-        told["stages_are"] = "measured" if measured else "built"
-        told["stages_built"] = built
-    return told
+        plain.setdefault("kind", "tf.data")
+        plain["stages"] = measured or built
+        plain["stages_are"] = "measured" if measured else "built"
+        plain["stages_built"] = built
+    return plain
 
 
 def _measured(taken: JournalSummary) -> list[dict[str, Any]]:
     """The stages of the pipeline that ran, where TensorFlow could be asked: of a run that went on for a while."""
     known = [event for event in taken.of(PipelineMeasured) if event.stages and event.role == "train"]
     stages = [stage for stage in known[-1].stages if stage.get("stage")] if known else []  # others were added by a library
-    return _told([(str(stage["stage"]), stage.get("arguments") or {}, stage.get("where")) for stage in stages])
+    return _stage_rows([(str(stage["stage"]), stage.get("arguments") or {}, stage.get("where")) for stage in stages])
 
 
 def _built(taken: JournalSummary) -> list[dict[str, Any]]:
     """All that the program has built, in its order."""
-    return _told([(event.stage, event.arguments, event.where) for event in taken.of(PipelineBuilt)])
+    return _stage_rows([(event.stage, event.arguments, event.where) for event in taken.of(PipelineBuilt)])
 
 
-def _told(stages: list[tuple[str, dict[str, Any], str | None]]) -> list[dict[str, Any]]:
+def _stage_rows(stages: list[tuple[str, dict[str, Any], str | None]]) -> list[dict[str, Any]]:
     return [{"stage": stage, "arguments": _named(stage, given), "where": where} for stage, given, where in stages[:MAX_STAGES]]
 
 
 def _named(stage: str, given: dict[str, Any]) -> dict[str, Any]:
     """Arguments that were given by their place have the names that TensorFlow gives them."""
-    told: dict[str, Any] = {}
+    plain: dict[str, Any] = {}
     names = STAGE_ARGUMENTS.get(stage, ())
     after_function = 1 if stage in {"map", "interleave", "flat_map", "filter"} else 0
     for key, value in given.items():
         place = int(key.removeprefix("argument_")) - after_function if key.startswith("argument_") else -1
-        told[names[place] if 0 <= place < len(names) else key] = value
-    return told
+        plain[names[place] if 0 <= place < len(names) else key] = value
+    return plain
 
 
 # The fingerprint of the data, as far as it was met.

@@ -290,10 +290,10 @@ def storage(record: dict[str, Any]) -> str | None:
     known = section(section(record, "data"), "storage") or section(section(record, "machine"), "storage")
     if not known.get("kind"):
         return None
-    told = [str(known["kind"])]
-    told += ["over the network"] if known.get("is_remote") else []
-    told += ["a disk that turns"] if known.get("is_rotational") else []
-    return ", ".join(told)
+    rows = [str(known["kind"])]
+    rows += ["over the network"] if known.get("is_remote") else []
+    rows += ["a disk that turns"] if known.get("is_rotational") else []
+    return ", ".join(rows)
 
 
 def free_bytes(record: dict[str, Any]) -> float | None:

@@ -91,14 +91,14 @@ def _from_samples(taken: JournalSummary) -> list[Array]:
     described = next((event for event in reversed(taken.of(InputDescribed)) if event.role == "train"), None)
     rows = described.arguments.get("batch_size") if described is not None else None
     for event in taken.of(BatchSampled):
-        told = [array for array in event.facts.get("arrays") or [] if isinstance(array, dict) and array.get("shape")]
-        if not told or event.facts.get("source") not in {"batch", "arrays"}:
+        entries = [array for array in event.facts.get("arrays") or [] if isinstance(array, dict) and array.get("shape")]
+        if not entries or event.facts.get("source") not in {"batch", "arrays"}:
             continue
         is_whole = event.facts.get("source") == "arrays" and isinstance(rows, int)
-        shapes = [[min(rows, array["shape"][0]), *array["shape"][1:]] if is_whole else array["shape"] for array in told]
+        shapes = [[min(rows, array["shape"][0]), *array["shape"][1:]] if is_whole else array["shape"] for array in entries]
         return [
             _array(array.get("role", ""), array.get("name", ""), shape, array.get("dtype", ""))
-            for array, shape in zip(told, shapes, strict=True)
+            for array, shape in zip(entries, shapes, strict=True)
         ]
     return []
 
@@ -111,14 +111,14 @@ def _rows(arrays: list[Array]) -> int | None:
 
 def _values(taken: JournalSummary) -> list[dict[str, Any]]:
     """min, max and mean of each array over the batches that were looked at; of boxes, how many a batch had."""
-    told: dict[tuple[str, str], dict[str, Any]] = {}
+    plain: dict[tuple[str, str], dict[str, Any]] = {}
     for event in taken.of(BatchSampled):
         if event.facts.get("source") == AT_THE_ERROR:
             continue  # of the lines that failed, too: no run that went well has told of them
         for array in event.facts.get("arrays") or []:
             if not isinstance(array, dict) or "min" not in array:
                 continue
-            known = told.setdefault((array["role"], array["name"]), {"means": [], "boxes": []})
+            known = plain.setdefault((array["role"], array["name"]), {"means": [], "boxes": []})
             known["min"] = min(known.get("min", array["min"]), array["min"])
             known["max"] = max(known.get("max", array["max"]), array["max"])
             known["means"].append(array.get("mean"))
@@ -128,7 +128,7 @@ def _values(taken: JournalSummary) -> list[dict[str, Any]]:
             if "distinct" in array:
                 known["distinct"] = max(known.get("distinct", 0), array["distinct"])
     rows = []
-    for (role, name), known in told.items():
+    for (role, name), known in plain.items():
         means = [mean for mean in known.pop("means") if isinstance(mean, int | float)]
         counts = known.pop("boxes")
         row = {"role": role, "name": name, **known, "mean": sum(means) / len(means) if means else None}
@@ -149,11 +149,11 @@ def size_bytes(shape: Sequence[int | None], dtype: str) -> int | None:
 
 
 def model(taken: JournalSummary, fed: dict[str, Any]) -> dict[str, Any]:
-    told = find_model_record(taken)
-    if told is None:
+    result = find_model_record(taken)
+    if result is None:
         return _from_description(taken)
-    facts, size = told.facts, fed.get("micro_batch_size") or fed.get("size")
-    layers = [_layer(row, size) for row in told.layers if isinstance(row, list) and len(row) == 6]
+    facts, size = result.facts, fed.get("micro_batch_size") or fed.get("size")
+    layers = [_layer(row, size) for row in result.layers if isinstance(row, list) and len(row) == 6]
     held = [layer["activation_bytes"] for layer in layers if layer["output_shape"] is not None]
     fit = taken.last(FitBegan)
     return {
@@ -162,7 +162,7 @@ def model(taken: JournalSummary, fed: dict[str, Any]) -> dict[str, Any]:
         "parameters": facts.get("parameters"),
         "trainable_parameters": facts.get("trainable_parameters"),
         "layers": layers,
-        "layers_left_out": told.layers_left_out,
+        "layers_left_out": result.layers_left_out,
         "activation_bytes": sum(held) if held and None not in held else None,  # of the layers whose shapes Keras knows
         "inputs": [_tensor(each, size) for each in facts.get("inputs") or []],
         "outputs": [_tensor(each, size) for each in facts.get("outputs") or []],
@@ -189,8 +189,8 @@ def _from_description(taken: JournalSummary) -> dict[str, Any]:
     if described is None:
         return {}
     layers = [layer for layer in described.facts.get("layers") or [] if isinstance(layer, dict)]
-    told = [{"name": layer.get("name", ""), "class": layer.get("class", "")} for layer in layers]
-    return {"name": "", "class": described.facts.get("model", ""), "layers": told} if layers else {}
+    rows = [{"name": layer.get("name", ""), "class": layer.get("class", "")} for layer in layers]
+    return {"name": "", "class": described.facts.get("model", ""), "layers": rows} if layers else {}
 
 
 def _layer(row: list[Any], size: int | None) -> dict[str, Any]:
@@ -214,29 +214,29 @@ def _filled(shape: list[int | None], size: int | None) -> list[int | None]:
     return [size, *shape[1:]] if shape and shape[0] is None else list(shape)
 
 
-def _tensor(told: list[Any], size: int | None) -> dict[str, Any]:
-    name, shape, dtype = told
+def _tensor(rows: list[Any], size: int | None) -> dict[str, Any]:
+    name, shape, dtype = rows
     return {"name": name, "shape": shape, "dtype": dtype, "bytes": size_bytes(_filled(shape, size), dtype)}
 
 
 def optimizer(taken: JournalSummary, settings: dict[str, Any]) -> dict[str, Any]:
     if settings.get("optimizer"):  # of a training of Unstall's own
         return {"class": settings["optimizer"], **{key: settings.get(name) for key, name in OF_SETTINGS.items()}}
-    told, described = find_model_record(taken), taken.last(ModelDescribed)
-    facts = dict(told.facts.get("optimizer") or {}) if told else {}
+    result, described = find_model_record(taken), taken.last(ModelDescribed)
+    facts = dict(result.facts.get("optimizer") or {}) if result else {}
     if not facts and described is not None and described.facts.get("optimizer"):
         names = ("momentum", "weight_decay", "clipped", "schedule")
         facts = {"class": described.facts["optimizer"], **{name: described.facts.get(name) for name in names}}
     if described is not None and described.facts.get("optimizer_at"):
         facts["where"] = described.facts["optimizer_at"]
-    switches = {name: told.facts[name] for name in SWITCHES if name in told.facts} if told else {}
+    switches = {name: result.facts[name] for name in SWITCHES if name in result.facts} if result else {}
     return {**facts, **switches}
 
 
 def losses(taken: JournalSummary) -> dict[str, Any]:
     """The names of Keras's own; of one's own, the name and the place of the function."""
-    told, described = find_model_record(taken), taken.last(ModelDescribed)
-    found = (told.facts.get("losses") if told else None) or (described.facts.get("losses") if described else None) or []
+    result, described = find_model_record(taken), taken.last(ModelDescribed)
+    found = (result.facts.get("losses") if result else None) or (described.facts.get("losses") if described else None) or []
     names = [str(loss.get("own") or loss.get("name", "")) for loss in found if isinstance(loss, dict)]
     if not names:
         return {}

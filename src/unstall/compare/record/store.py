@@ -29,7 +29,7 @@ from typing import Any
 from unstall.base.private_files import write_private
 from unstall.base.redact.environment import redact_command
 from unstall.base.redact.text import redact_json
-from unstall.compare.record import environment, metrics, model, outcome
+from unstall.compare.record import environment, model, outcome
 from unstall.compare.record.journal_summary import JournalSummary
 from unstall.config.aliases import current_names
 from unstall.journal.provenance import read_sources, versions_of
@@ -101,7 +101,7 @@ def _made(folder: RunFolder) -> dict[str, Any]:
         "optimizer": lambda: model.optimizer(taken, environment.settings(folder, taken)),
         "loss": lambda: model.losses(taken),
         "input": lambda: environment.inputs(taken),
-        "figures": lambda: metrics.figures(taken, batch, score_of(folder)),
+        "figures": lambda: outcome.figures(taken, batch, score_of(folder)),
     }
     record = {name: _or_empty(make, [] if name == "devices" else {}) for name, make in sections.items()}
     record["run"]["command"] = redact_command(record["run"].get("command") or [])

@@ -61,7 +61,7 @@ def family_settings(family: str) -> list[DetectorSetting]:
 
 def settings_of(variant: str, **changes: Any) -> Any:
     """The settings of that variant, with changes. Lists are taken as tuples; where a level has a list of its own, a number alone
-    is one of one: `anchor_sizes_px = [8, 16, 32, 64, 128]`."""
+    is one of one: `anchor_sizes = [8, 16, 32, 64, 128]`."""
     settings = variants_of(family_of(variant))[variant]
     known = {field.name: str(field.type) for field in fields(settings)}
     for name in changes:
@@ -78,9 +78,9 @@ def changed_settings(variant: str) -> dict[str, Any]:
     return {each.name: value for each in fields(settings) if (value := getattr(settings, each.name)) != each.default}
 
 
-def image_px(variant: str) -> tuple[int, int]:
+def image_size(variant: str) -> tuple[int, int]:
     """Height and width that it sees, if nobody says otherwise."""
-    size: tuple[int, int] = settings_of(variant).image_px
+    size: tuple[int, int] = settings_of(variant).image_size
     return size
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from unstall.base.errors import InvalidInputError
 
 MIN_SIDE_PX = 32  # of an image: less than the stride of a backbone's last map is nothing to look at
 MAX_SIDE_PX = 8192
-SHARES = ("_iou", "_score", "_share")  # ends of names: each is one, whatever the detector
+SHARES = ("_iou_threshold", "_nms_threshold", "score_threshold", "_fraction")  # ends of names: each is one, whatever the detector
 
 
 def whole(settings: Any, least: int, most: int | None, *names: str) -> None:
@@ -57,13 +57,13 @@ def positive(settings: Any, *names: str) -> None:
         _refuse_unless(fits, name, "a list of one or more numbers above 0", value)
 
 
-def image_size(settings: Any) -> None:
-    """`image_px`: height and width, which need not be equal."""
-    value = settings.image_px
+def check_image_size(settings: Any) -> None:
+    """`image_size`: height and width, which need not be equal."""
+    value = settings.image_size
     fits = _is_list(value) and len(value) == 2 and all(isinstance(side, int) for side in value)
     fits = fits and all(MIN_SIDE_PX <= side <= MAX_SIDE_PX for side in value)
     _refuse_unless(
-        fits, "image_px", f"height and width in whole pixels, {MIN_SIDE_PX} to {MAX_SIDE_PX} each, as in 640,640", value
+        fits, "image_size", f"height and width in whole pixels, {MIN_SIDE_PX} to {MAX_SIDE_PX} each, as in 640,640", value
     )
 
 
@@ -104,3 +104,17 @@ def _is_number(value: Any) -> bool:
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+# What the settings of several detectors share: the numbers of published backbones, and the precisions.
+
+
+Precision = Literal["float32", "mixed_bfloat16", "mixed_float16"]  # as Keras calls its dtype policies
+
+VGG16 = (2, 2, 3, 3, 3)  # convolutions of the five stages
+VGG_WIDTH = 64  # channels of the first stage
+VGG_DILATION = 6  # of the first convolution that was once fully connected: it looks as far as it did when it was larger
+RESNET50 = (3, 4, 6, 3)  # blocks of the four stages
+RESNET_STEM_CHANNELS = 64
+MOBILENET_STAGES = (0, 2, 4, 7, 13, 16)  # the features that a stage begins with: the stem, those that halve the map, the last
+FPN_CHANNELS = 256

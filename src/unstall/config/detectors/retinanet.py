@@ -11,7 +11,7 @@ from typing import Literal
 
 from unstall.base.errors import InvalidInputError
 from unstall.config.detectors import ranges
-from unstall.config.detectors.defaults import FPN_CHANNELS, RESNET50, RESNET_STEM_CHANNELS, Precision
+from unstall.config.detectors.ranges import FPN_CHANNELS, RESNET50, RESNET_STEM_CHANNELS, Precision
 from unstall.config.settings import setting
 
 LEVELS = 5  # of the pyramid
@@ -24,82 +24,86 @@ def three_sizes(px: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class RetinaNetSettings:
-    classes: int = setting(
+    num_classes: int = setting(
         90, "without background: there is one more output, which never learns an object, as in the published weights"
     )
-    image_px: tuple[int, int] = setting((800, 800), "height, width")
-    anchor_sizes_px: tuple[tuple[float, ...], ...] = setting(
+    image_size: tuple[int, int] = setting((800, 800), "height, width")
+    anchor_sizes: tuple[tuple[float, ...], ...] = setting(
         tuple(three_sizes(px) for px in (32, 64, 128, 256, 512)), "of each level"
     )
-    anchor_ratios: tuple[float, ...] = setting((0.5, 1.0, 2.0), "height / width")
+    aspect_ratios: tuple[float, ...] = setting((0.5, 1.0, 2.0), "height / width")
     focal_alpha: float = setting(0.25, "what an object weighs; background weighs the rest to 1")
     focal_gamma: float = setting(2.0, "how much less the easy ones weigh; 0: they weigh the same")
     box_loss: Literal["l1", "giou"] = setting("l1", "of codes, or of the boxes themselves")
-    foreground_iou: float = setting(0.5, "an anchor that overlaps a box by this learns it")
-    background_iou: float = setting(0.4, "one that overlaps none by this learns background; between, nothing")
-    least_score: float = setting(0.05, "of a detection")
-    most_iou: float = setting(0.5, "of two detections of one class")
-    most_candidates: int = setting(1000, "of a level, that suppression sees")
-    most_detections: int = setting(300, "of an image")
-    trainable_stages: int = setting(3, "of the backbone's five")
-    frozen_norms: bool = setting(True, "batch norms of the backbone use the statistics that came with the weights")
+    fg_iou_threshold: float = setting(0.5, "an anchor that overlaps a box by this learns it")
+    bg_iou_threshold: float = setting(0.4, "one that overlaps none by this learns background; between, nothing")
+    score_threshold: float = setting(0.05, "of a detection")
+    nms_iou_threshold: float = setting(0.5, "of two detections of one class")
+    pre_nms_top_k: int = setting(1000, "of a level, that suppression sees")
+    max_detections: int = setting(300, "of an image")
+    trainable_backbone_layers: int = setting(3, "of the backbone's five")
+    freeze_batch_norm: bool = setting(True, "batch norms of the backbone use the statistics that came with the weights")
     norm_epsilon: float = setting(1e-5, "of the backbone's norms")
-    head_convs: int = setting(4, "before the output of each head")
-    group_norm: bool = setting(False, "in the heads")
-    groups: int = setting(32, "of group norm")
+    num_head_convs: int = setting(4, "before the output of each head")
+    use_group_norm: bool = setting(False, "in the heads")
+    num_groups: int = setting(32, "of group norm")
     coarse_from_backbone: bool = setting(False, "the sixth level from the backbone's last map rather than from the pyramid's")
-    prior: float = setting(0.01, "of an object, that the class outputs begin with")
-    blocks: tuple[int, ...] = setting(RESNET50, "of the backbone's four stages")
-    width: int = setting(RESNET_STEM_CHANNELS, "channels of the backbone's first convolution")
-    channels: int = setting(FPN_CHANNELS, "of the pyramid and the heads")
+    prior_probability: float = setting(0.01, "of an object, that the class outputs begin with")
+    stage_blocks: tuple[int, ...] = setting(RESNET50, "of the backbone's four stages")
+    stem_channels: int = setting(RESNET_STEM_CHANNELS, "channels of the backbone's first convolution")
+    fpn_channels: int = setting(FPN_CHANNELS, "of the pyramid and the heads")
     precision: Precision = setting("float32", "that layers compute in; weights and losses stay in float32")
     remat: bool = setting(False, "compute the backbone's blocks again when gradients need them, rather than keep their outputs")
 
     def __post_init__(self) -> None:
-        ranges.image_size(self)
-        ranges.whole(self, 1, None, "classes", "most_candidates", "most_detections", "width", "channels", "head_convs", "groups")
-        ranges.positive(self, "anchor_sizes_px", "anchor_ratios", "blocks")
-        ranges.as_many(self, LEVELS, "one for each level of the pyramid", "anchor_sizes_px")
-        ranges.as_many(self, 4, "one for each stage after the stem", "blocks")
-        ranges.share(self, "focal_alpha", "foreground_iou", "background_iou", "least_score", "most_iou", "prior")
-        ranges.ordered(self, "background_iou", "foreground_iou")
+        ranges.check_image_size(self)
+        ranges.whole(self, 1, None, "num_classes", "pre_nms_top_k", "max_detections", "stem_channels", "fpn_channels")
+        ranges.whole(self, 1, None, "num_head_convs", "num_groups")
+        ranges.positive(self, "anchor_sizes", "aspect_ratios", "stage_blocks")
+        ranges.as_many(self, LEVELS, "one for each level of the pyramid", "anchor_sizes")
+        ranges.as_many(self, 4, "one for each stage after the stem", "stage_blocks")
+        ranges.share(self, "focal_alpha", "fg_iou_threshold", "bg_iou_threshold")
+        ranges.share(self, "score_threshold", "nms_iou_threshold", "prior_probability")
+        ranges.ordered(self, "bg_iou_threshold", "fg_iou_threshold")
         ranges.at_least(self, 0, "focal_gamma", "norm_epsilon")
-        ranges.whole(self, 0, 5, "trainable_stages")
+        ranges.whole(self, 0, 5, "trainable_backbone_layers")
         ranges.one_of(self, Literal["l1", "giou"], "box_loss")
         ranges.one_of(self, Precision, "precision")
-        ranges.flags(self, "frozen_norms", "group_norm", "coarse_from_backbone", "remat")
-        if len({len(sizes) for sizes in self.anchor_sizes_px}) > 1:
-            raise InvalidInputError(f"anchor_sizes_px: expected as many sizes on every level. Received: {self.anchor_sizes_px}")
-        if self.prior in (0, 1):
-            raise InvalidInputError(f"prior: expected a share between 0 and 1, neither of them. Received: {self.prior}")
-        if self.group_norm and self.channels % self.groups:
+        ranges.flags(self, "freeze_batch_norm", "use_group_norm", "coarse_from_backbone", "remat")
+        if len({len(sizes) for sizes in self.anchor_sizes}) > 1:
+            raise InvalidInputError(f"anchor_sizes: expected as many sizes on every level. Received: {self.anchor_sizes}")
+        if self.prior_probability in (0, 1):
             raise InvalidInputError(
-                f"channels: expected a multiple of the {self.groups} groups of the norm. Received: {self.channels}"
+                f"prior_probability: expected a share between 0 and 1, neither of them. Received: {self.prior_probability}"
+            )
+        if self.use_group_norm and self.fpn_channels % self.num_groups:
+            raise InvalidInputError(
+                f"fpn_channels: expected a multiple of the {self.num_groups} groups of the norm. Received: {self.fpn_channels}"
             )
 
 
 VARIANTS = {
     "retinanet_resnet50_fpn": RetinaNetSettings(),
     "retinanet_resnet50_fpn_v2": RetinaNetSettings(
-        box_loss="giou", frozen_norms=False, group_norm=True, coarse_from_backbone=True, trainable_stages=5
+        box_loss="giou", freeze_batch_norm=False, use_group_norm=True, coarse_from_backbone=True, trainable_backbone_layers=5
     ),
     # Small enough for two cores, and with anchors of the sizes that the embedded shapes have.
     "retinanet_tiny": RetinaNetSettings(
-        classes=6,
-        image_px=(192, 192),
-        anchor_sizes_px=tuple(three_sizes(px) for px in (18, 36, 72, 144, 288)),
+        num_classes=6,
+        image_size=(192, 192),
+        anchor_sizes=tuple(three_sizes(px) for px in (18, 36, 72, 144, 288)),
         focal_alpha=0.5,  # in so short a training objects that weigh a quarter are learned late
         focal_gamma=1.0,
         box_loss="giou",
-        trainable_stages=5,
-        frozen_norms=False,
-        group_norm=True,
-        groups=8,
-        head_convs=2,
-        most_candidates=200,
-        most_detections=100,
-        blocks=(1, 1, 1, 1),
-        width=16,
-        channels=64,
+        trainable_backbone_layers=5,
+        freeze_batch_norm=False,
+        use_group_norm=True,
+        num_groups=8,
+        num_head_convs=2,
+        pre_nms_top_k=200,
+        max_detections=100,
+        stage_blocks=(1, 1, 1, 1),
+        stem_channels=16,
+        fpn_channels=64,
     ),
 }

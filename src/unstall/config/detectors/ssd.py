@@ -12,7 +12,7 @@ from typing import Literal
 
 from unstall.base.errors import InvalidInputError
 from unstall.config.detectors import ranges
-from unstall.config.detectors.defaults import MOBILENET_STAGES, VGG16, VGG_DILATION, VGG_WIDTH, Precision
+from unstall.config.detectors.ranges import MOBILENET_STAGES, VGG16, VGG_DILATION, VGG_WIDTH, Precision
 from unstall.config.settings import setting
 
 BACKBONE_MAPS = 2  # that the backbone gives
@@ -26,71 +26,71 @@ SSD300_RATIOS = ((2.0,), (2.0, 3.0), (2.0, 3.0), (2.0, 3.0), (2.0,), (2.0,))
 
 @dataclass(frozen=True)
 class SSDSettings:
-    classes: int = setting(90, "without background, which is one more output, the first")
-    image_px: tuple[int, int] = setting((300, 300), "height, width")
+    num_classes: int = setting(90, "without background, which is one more output, the first")
+    image_size: tuple[int, int] = setting((300, 300), "height, width")
     scales: tuple[float, ...] = setting(
         (0.07, 0.15, 0.33, 0.51, 0.69, 0.87, 1.05), "sides as shares of the image's, one more than levels"
     )
-    ratios: tuple[tuple[float, ...], ...] = setting(SSD300_RATIOS, "of each level's boxes, lying and standing, beside squares")
-    foreground_iou: float = setting(0.5, "a default box that overlaps a box by this learns it; others learn background")
-    negatives_per_object: float = setting(
-        3.0, "how many of the hardest background count, for each default box that learns an object"
+    aspect_ratios: tuple[tuple[float, ...], ...] = setting(
+        SSD300_RATIOS, "of each level's boxes, lying and standing, beside squares"
     )
-    least_score: float = setting(0.01, "of a detection")
-    most_iou: float = setting(0.45, "of two detections of one class")
-    most_candidates: int = setting(400, "of a class, that suppression sees")
-    most_detections: int = setting(200, "of an image")
+    fg_iou_threshold: float = setting(0.5, "a default box that overlaps a box by this learns it; others learn background")
+    neg_pos_ratio: float = setting(3.0, "how many of the hardest background count, for each default box that learns an object")
+    score_threshold: float = setting(0.01, "of a detection")
+    nms_iou_threshold: float = setting(0.45, "of two detections of one class")
+    pre_nms_top_k: int = setting(400, "of a class, that suppression sees")
+    max_detections: int = setting(200, "of an image")
     backbone: Backbone = setting("vgg", "MobileNet has the heads and further maps of SSDLite, too")
-    trainable_stages: int = setting(4, "of the backbone's: VGG has five, MobileNet six")
-    frozen_norms: bool = setting(False, "norms use the statistics that came with the weights")
-    convs: tuple[int, ...] = setting(VGG16, "of VGG's stages")
-    width: int = setting(VGG_WIDTH, "of VGG's first stage")
+    trainable_backbone_layers: int = setting(4, "of the backbone's: VGG has five, MobileNet six")
+    freeze_batch_norm: bool = setting(False, "norms use the statistics that came with the weights")
+    stage_convs: tuple[int, ...] = setting(VGG16, "of VGG's stages")
+    stem_channels: int = setting(VGG_WIDTH, "of VGG's first stage")
     dilation: int = setting(VGG_DILATION, "of the convolution after VGG's last stage")
-    vgg_norms: bool = setting(False, "the published VGG has none")
+    vgg_batch_norm: bool = setting(False, "the published VGG has none")
     reduced_tail: bool = setting(True, "MobileNet's last blocks have half the channels")
     precision: Precision = setting("float32", "that layers compute in; weights and losses stay in float32")
     remat: bool = setting(False, "compute the backbone's blocks again when gradients need them, rather than keep their outputs")
 
     def __post_init__(self) -> None:
-        ranges.image_size(self)
-        ranges.whole(self, 1, None, "classes", "most_candidates", "most_detections", "width", "dilation")
-        ranges.positive(self, "scales", "ratios", "convs")
-        ranges.share(self, "foreground_iou", "least_score", "most_iou")
-        ranges.at_least(self, 0, "negatives_per_object")
+        ranges.check_image_size(self)
+        ranges.whole(self, 1, None, "num_classes", "pre_nms_top_k", "max_detections", "stem_channels", "dilation")
+        ranges.positive(self, "scales", "aspect_ratios", "stage_convs")
+        ranges.share(self, "fg_iou_threshold", "score_threshold", "nms_iou_threshold")
+        ranges.at_least(self, 0, "neg_pos_ratio")
         ranges.one_of(self, Backbone, "backbone")
         ranges.one_of(self, Precision, "precision")
-        ranges.flags(self, "frozen_norms", "vgg_norms", "reduced_tail", "remat")
-        ranges.whole(self, 0, len(VGG16 if self.backbone == "vgg" else MOBILENET_STAGES), "trainable_stages")
-        ranges.as_many(self, len(VGG16), "one for each stage of VGG", "convs")
-        levels = len(self.ratios)
+        ranges.flags(self, "freeze_batch_norm", "vgg_batch_norm", "reduced_tail", "remat")
+        ranges.whole(self, 0, len(VGG16 if self.backbone == "vgg" else MOBILENET_STAGES), "trainable_backbone_layers")
+        ranges.as_many(self, len(VGG16), "one for each stage of VGG", "stage_convs")
+        levels = len(self.aspect_ratios)
         if not BACKBONE_MAPS <= levels <= BACKBONE_MAPS + len(VGG_EXTRAS):
-            raise InvalidInputError(f"ratios: expected those of 2 to 6 levels. Received: {self.ratios}")
-        ranges.as_many(self, levels + 1, "one more than the levels that ratios has", "scales")
+            raise InvalidInputError(f"aspect_ratios: expected those of 2 to 6 levels. Received: {self.aspect_ratios}")
+        ranges.as_many(self, levels + 1, "one more than the levels that aspect_ratios has", "scales")
 
 
 VARIANTS = {
     "ssd300_vgg16": SSDSettings(),
     "ssdlite320_mobilenet_v3_large": SSDSettings(
-        image_px=(320, 320),
+        image_size=(320, 320),
         backbone="mobilenet_v3",
         scales=(0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1.0),
-        ratios=((2.0, 3.0),) * 6,
-        least_score=0.001,
-        most_iou=0.55,
-        most_candidates=300,
-        most_detections=300,
-        trainable_stages=len(MOBILENET_STAGES),
+        aspect_ratios=((2.0, 3.0),) * 6,
+        score_threshold=0.001,
+        nms_iou_threshold=0.55,
+        pre_nms_top_k=300,
+        max_detections=300,
+        trainable_backbone_layers=len(MOBILENET_STAGES),
     ),
     # Small enough for two cores, and with boxes of the sizes that the embedded shapes have.
     "ssd_tiny": SSDSettings(
-        classes=6,
-        image_px=(192, 192),
+        num_classes=6,
+        image_size=(192, 192),
         scales=(0.09, 0.18, 0.36, 0.6),
-        ratios=((2.0,), (2.0,), (2.0,)),
-        trainable_stages=5,
-        convs=(1, 1, 1, 2, 1),
-        width=8,
+        aspect_ratios=((2.0,), (2.0,), (2.0,)),
+        trainable_backbone_layers=5,
+        stage_convs=(1, 1, 1, 2, 1),
+        stem_channels=8,
         dilation=2,
-        vgg_norms=True,
+        vgg_batch_norm=True,
     ),
 }

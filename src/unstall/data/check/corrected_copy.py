@@ -197,10 +197,10 @@ def write_copy(report: Report, target: Path, progress: Progress | None = None) -
             corrected = correct(report, Path(scratch))
             target.mkdir(exist_ok=True)
             lost = FORMATS.module(original.format).write(corrected.data, target, progress=progress)
-        told = changes_as_plain(corrected, target)
-        told["not_held_by_the_format"] = dict(lost)
-        (target / "changes.json").write_text(json.dumps(finite(told), indent=2, default=str) + "\n", encoding="utf-8")
+        plain = changes_as_plain(corrected, target)
+        plain["not_held_by_the_format"] = dict(lost)
+        (target / "changes.json").write_text(json.dumps(finite(plain), indent=2, default=str) + "\n", encoding="utf-8")
         (target / "changes.txt").write_text(changes_as_text(corrected), encoding="utf-8", errors="replace")
     except OSError as error:
         raise InvalidInputError(f"Cannot write the corrected copy to '{target}': {error.strerror or error}.") from None
-    return told
+    return plain

@@ -30,7 +30,7 @@ from unstall.base.console import printable
 if TYPE_CHECKING:
     pass
 
-FOLDER, TOLD = "data-defects", "defects.json"  # in a run's folder
+FOLDER, DEFECTS_FILE = "data-defects", "defects.json"  # in a run's folder
 SEVERITIES = ("error", "warning")
 MAX_PROBLEMS = 30
 MAX_PICTURES = 20
@@ -112,14 +112,16 @@ def keep(run: RunFolder, plain: dict[str, Any]) -> None:
                 write_private(target / picture["file"], (source / picture["file"]).read_bytes())
             except FileNotFoundError:
                 continue  # the cache was tidied up meanwhile
-    write_whole(target / TOLD, json.dumps({key: value for key, value in plain.items() if key != "folder"}, indent=1) + "\n")
+    write_whole(
+        target / DEFECTS_FILE, json.dumps({key: value for key, value in plain.items() if key != "folder"}, indent=1) + "\n"
+    )
 
 
 def of_run(run: RunFolder) -> dict[str, Any] | None:
     """None where nothing was found, or nobody looked. What is not as it should be is left out: a run may come from a stranger."""
     folder = run.path / FOLDER
     try:
-        plain = json.loads((folder / TOLD).read_text(encoding="utf-8"))
+        plain = json.loads((folder / DEFECTS_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     rows = [update_defect(row) for row in _rows(plain.get("problems"))] if isinstance(plain, dict) else []
@@ -165,8 +167,8 @@ def _rows(value: object) -> list[dict[str, Any]]:
 
 
 def _text(value: object, most: int = MAX_LETTERS) -> str:
-    told = value if isinstance(value, str) else ""
-    return told if len(told) <= most else told[: most - 1] + "…"
+    text = value if isinstance(value, str) else ""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _short(value: object) -> str:
@@ -229,7 +231,7 @@ def place(finding: dict[str, Any]) -> str:
 
 def _image(finding: dict[str, Any]) -> str:
     name = finding["example"]
-    is_told = name in {"", finding["file"]} or (
+    is_named = name in {"", finding["file"]} or (
         finding["box"] is not None and PurePath(name).stem == PurePath(finding["file"]).stem
     )
-    return "" if is_told else f" ({name})"
+    return "" if is_named else f" ({name})"

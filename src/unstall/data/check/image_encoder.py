@@ -11,9 +11,9 @@ import numpy as np
 
 from unstall.data.check.context import CheckedData
 from unstall.data.check.fixes import Fix
-from unstall.data.check.images import exif_of
 from unstall.data.example import Finding
-from unstall.data.io.image import jpeg
+from unstall.data.io import images
+from unstall.data.io.images import find_exif
 
 QUALITY = 95
 _ORIENTATION = 0x0112
@@ -50,7 +50,7 @@ def without_turn(checked: CheckedData, finding: Finding, row: int) -> Fix | None
     source = checked.data.examples[row].image
     data = source.read() if source is not None else b""
     what = "the note in its EXIF is dropped and the image left as it is stored: its boxes fit that"
-    part = exif_of(data)
+    part = find_exif(data)
     if checked.images[row].kind == "jpeg" and part is not None:
         return Fix(finding, what, row, image=data[: part[0]] + data[part[1] :])
     return _reencode(checked, finding, _opened(checked, finding), what)
@@ -74,7 +74,7 @@ def _whole_bytes(checked: CheckedData, finding: Finding) -> bytes:
     source = checked.data.examples[row].image
     assert source is not None, "an image that was looked at is there"
     data = source.read()
-    return (jpeg.with_end_mark(data) or data) if checked.images[row].lacks_end_mark else data
+    return (images.with_end_mark(data) or data) if checked.images[row].lacks_end_mark else data
 
 
 def _from_array(array: Any) -> Any:

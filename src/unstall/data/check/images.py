@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import os
-import struct
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +22,8 @@ import numpy.typing as npt
 
 from unstall.data.check.context import ImageFacts
 from unstall.data.example import Example, ImageSource
-from unstall.data.io.image import jpeg
+from unstall.data.io import images
+from unstall.data.io.images import ORIENTATION_TAG, UNREADABLE, read_orientation
 from unstall.storage.bucket_path import BucketPath
 
 LARGEST_PIXELS = 178_956_970  # beyond this Pillow refuses too: a few bytes that unfold to half a gigabyte
@@ -39,8 +39,6 @@ _KINDS = (
     (b"II*\x00", "tiff"),
     (b"MM\x00*", "tiff"),
 )
-_ORIENTATION = 0x0112  # the EXIF tag
-BROKEN = (OSError, ValueError, SyntaxError, EOFError, IndexError, KeyError, TypeError, OverflowError, struct.error, zlib.error)
 _JPEG_MODES = {"Gray": "L", "YCbCr": "RGB", "RGB": "RGB", "CMYK": "CMYK", "YCCK": "CMYK"}
 
 Grey = npt.NDArray[np.uint8]
@@ -120,7 +118,7 @@ def _look_at_jpeg(data: bytes) -> ImageFacts:
         height, width, colours, _ = simplejpeg.decode_jpeg_header(data, strict=False)
     except (ValueError, KeyError):  # a KeyError where it does not know the colours
         return _look_with_pillow(data, "jpeg")
-    facts = replace(facts, width=width, height=height, mode=_JPEG_MODES.get(colours, colours), orientation=turn_of(data))
+    facts = replace(facts, width=width, height=height, mode=_JPEG_MODES.get(colours, colours), orientation=read_orientation(data))
     if width * height > LARGEST_PIXELS:
         return _refused(facts)
     grey, wrong, lacks_end_mark = _decoded_in_grey(data)
@@ -133,49 +131,23 @@ def _decoded_in_grey(data: bytes) -> tuple[Grey | None, str, bool]:
     """Small, with what is wrong, and whether its end mark alone is missing; None where nothing can be made of it."""
     import simplejpeg
 
-    small = {**jpeg.IN_GREY, "min_width": THUMBNAIL[0], "min_height": THUMBNAIL[1]}
+    small = {**images.IN_GREY, "min_width": THUMBNAIL[0], "min_height": THUMBNAIL[1]}
     try:
         return simplejpeg.decode_jpeg(data, **small)[..., 0], "", False
     except ValueError as error:
         said = _plain(error)
-    whole = jpeg.with_end_mark(data) if jpeg.ENDS_EARLY in said else None
+    whole = images.with_end_mark(data) if images.ENDS_EARLY in said else None
     if whole is not None:
         return simplejpeg.decode_jpeg(whole, strict=False, **small)[..., 0], "", True
     try:
         grey = simplejpeg.decode_jpeg(data, strict=False, **small)[..., 0]
     except ValueError as error:
         return None, _plain(error), False
-    return grey, said if jpeg.is_damage(said) else "", False
+    return grey, said if images.is_damage(said) else "", False
 
 
 def _plain(error: Exception) -> str:
     return str(error).rpartition("(): ")[2] or type(error).__name__
-
-
-def turn_of(data: bytes) -> int:
-    """The EXIF orientation of a JPEG, 1 where it has none."""
-    exif = exif_of(data)
-    return orientation_of(exif[2]) if exif else 1
-
-
-def exif_of(data: bytes) -> tuple[int, int, bytes] | None:
-    """Start, end and content of a JPEG's EXIF part."""
-    for marker, start, end in jpeg.markers(data):
-        if marker == 0xE1 and data[start + 4 : start + 10] == b"Exif\x00\x00":
-            return start, end, data[start + 4 : end]
-    return None
-
-
-def orientation_of(exif: bytes) -> int:
-    from PIL import Image
-
-    read = Image.Exif()
-    try:
-        read.load(exif)
-        turn = read.get(_ORIENTATION, 1)
-    except BROKEN:
-        return 1  # EXIF that nobody can read turns no image
-    return turn if isinstance(turn, int) and 1 <= turn <= 8 else 1
 
 
 # --- all others ---
@@ -196,14 +168,14 @@ def _look_with_pillow(data: bytes, kind: str) -> ImageFacts:
             image.load()
             grey = _grey(image)
         has_notes = not chunks or b"eXIf" in chunks  # to ask a PNG, Pillow decodes it
-        turn = image.getexif().get(_ORIENTATION, 1) if has_notes else 1
+        turn = image.getexif().get(ORIENTATION_TAG, 1) if has_notes else 1
         turn = turn if isinstance(turn, int) and 1 <= turn <= 8 else 1
         return replace(facts, orientation=turn, likeness=likeness(grey))
     except Image.DecompressionBombError:
         return replace(facts, error=f"unfolds to more than {LARGEST_PIXELS:,} pixels", is_refused=True)
     except UnidentifiedImageError:
         return replace(facts, error=f"begins as a {kind} does, and is none")
-    except BROKEN as error:
+    except UNREADABLE as error:
         cut = bool(facts.width) and any(word in str(error) for word in ("truncated", "Truncated", "unrecognized data stream"))
         return replace(facts, error=_plain(error), is_truncated=cut)
 

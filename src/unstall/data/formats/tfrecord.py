@@ -46,7 +46,7 @@ from unstall.data.example import DataSet, Example, Flags, ImageSource, Origin
 from unstall.data.io import label_map, tf_example, tfrecord_file
 from unstall.data.io.columns import example as make_example
 from unstall.data.io.folder import Folder
-from unstall.data.io.image.headers import header_of_bytes
+from unstall.data.io.images import header_of_bytes
 from unstall.data.io.reader import SPLITS, Names, Notes, Unparsable, split_name
 from unstall.data.io.record_features import BOX_KEYS, Classes, KeyCounter, RecordKeysWrong
 from unstall.data.io.writer import DataSetWriter, annotated_size, label_numbers

@@ -44,7 +44,7 @@ from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, O
 from unstall.data.io import class_lists
 from unstall.data.io.columns import example as make_example
 from unstall.data.io.folder import Folder, FoundPath
-from unstall.data.io.image.headers import header
+from unstall.data.io.images import header
 from unstall.data.io.reader import (
     IMAGE_SUFFIXES,
     SPLITS,
@@ -70,9 +70,10 @@ from unstall.data.io.yolo_files import (
     labels_text,
     read_labels,
     read_settings,
+    refuse_what_leads_out,
     settings_text,
+    where_it_leads,
 )
-from unstall.data.io.yolo_root import refuse_what_leads_out, where_it_leads
 from unstall.storage.prefetch import prefetching
 
 SIGNS = "a YAML file with names, folders labels/ and images/, or classes.txt with text files beside images"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from unstall.data.example import Example, Flags, Floats, ImageSource, Integers, Origin
-from unstall.data.io.image.headers import header
+from unstall.data.io.images import header
 
 
 def example(

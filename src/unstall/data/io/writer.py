@@ -14,7 +14,7 @@ import numpy as np
 
 from unstall.base.progress import Progress, with_progress
 from unstall.data.example import DataSet, Example, Flags, ImageSource
-from unstall.data.io.image.headers import header
+from unstall.data.io.images import header
 from unstall.data.io.reader import IMAGE_SUFFIXES
 from unstall.storage.bucket_path import is_in_bucket
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from unstall.data.augment.geometry import inside, on_canvas
 from unstall.data.example import Flags, Integers
+from unstall.data.pipeline.canvas import BatchSlot, Tile
 from unstall.data.pipeline.decoder import Pixels
 from unstall.data.pipeline.sampler import EMPTY
 from unstall.data.pipeline.settings import Settings
-from unstall.data.pipeline.tile import BatchSlot, Tile
 
 Floats32 = npt.NDArray[np.float32]
 
@@ -37,6 +37,10 @@ class Batch:
     ]  # (batch, 4) a, b, c, d: x of the stored image = a·x + b, y = c·y + d. Mosaic: of the first image
     epoch: int
     step: int
+
+    def inputs(self) -> dict[str, npt.NDArray[Any]]:
+        """What a training step takes. Crowds are no single objects: no detector learns them."""
+        return {"images": self.images, "boxes": self.boxes, "classes": self.classes, "mask": self.mask & ~self.crowd}
 
     @classmethod
     def gathered(

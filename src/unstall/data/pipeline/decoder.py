@@ -3,7 +3,7 @@
 JPEGs go through simplejpeg (libjpeg-turbo): it writes straight into the batch, decodes at 1/2, 1/4 or 1/8, lets go of the
 interpreter's lock and refuses damaged data, where OpenCV gives a half-grey image and a line on stderr. Everything else, and
 every JPEG it refuses, goes through Pillow, which knows all modes and tells a truncated image from one with a harmless blemish;
-one that lacks nothing but its end mark gets it (`data/io/image/jpeg.py`).
+one that lacks nothing but its end mark gets it (`data/io/images.py`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from unstall.base.errors import InvalidInputError
 from unstall.data.example import ImageSource
-from unstall.data.io.image import jpeg
-from unstall.data.io.image.orientation import AS_STORED, Size, find_turn, turn_image, turn_size
+from unstall.data.io import images
+from unstall.data.io.images import AS_STORED, Size, find_turn, turn_image, turn_size
 from unstall.storage.bucket_path import BucketPath
 
 try:
@@ -139,7 +139,7 @@ def _patiently(encoded: Encoded) -> Pixels:
     try:
         return _by_pillow(encoded)
     except OSError:
-        whole = jpeg.with_end_mark(bytes(encoded)) if encoded[:2] == b"\xff\xd8" else None
+        whole = images.with_end_mark(bytes(encoded)) if encoded[:2] == b"\xff\xd8" else None
         if whole is None:
             raise
         return _by_pillow(whole)

@@ -15,12 +15,11 @@ from unstall.data.example import DataSet
 from unstall.data.pipeline.bad_examples import BadExample, SkippedExamples
 from unstall.data.pipeline.bucket_fetcher import Fetcher
 from unstall.data.pipeline.cache import Cache
-from unstall.data.pipeline.canvas import NOTHING, Canvas, part
+from unstall.data.pipeline.canvas import NOTHING, BatchSlot, Canvas, Fit, Subject, Tile, clean_rows, draw, part, usable_boxes
 from unstall.data.pipeline.decoder import Facts
 from unstall.data.pipeline.image_loader import ImageLoader, ThreadContext
 from unstall.data.pipeline.sampler import EMPTY
 from unstall.data.pipeline.settings import Settings
-from unstall.data.pipeline.tile import BatchSlot, Fit, Subject, Tile, clean_rows, draw, usable_boxes
 
 SUBSTITUTES = 20  # tried for a bad example, before its place stays empty
 

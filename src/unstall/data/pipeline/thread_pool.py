@@ -21,14 +21,13 @@ from unstall.data.example import DataSet, Integers
 from unstall.data.pipeline.autotune import ThreadAutotuner, ThroughputSample
 from unstall.data.pipeline.bad_examples import SkippedExamples
 from unstall.data.pipeline.batch import Batch
-from unstall.data.pipeline.canvas import Canvas, Canvases
+from unstall.data.pipeline.canvas import BatchSlot, Canvas, Canvases
 from unstall.data.pipeline.decoder import Pixels
 from unstall.data.pipeline.image_loader import ThreadContext
 from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import EMPTY
 from unstall.data.pipeline.settings import Settings
 from unstall.data.pipeline.throughput import Tally, total
-from unstall.data.pipeline.tile import BatchSlot
 from unstall.journal.events import WorkerReplaced
 from unstall.probe.core import probe
 

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from unstall.base.errors import InvalidInputError
-from unstall.data.check.images import BROKEN, LARGEST_BYTES, LARGEST_PIXELS
+from unstall.data.check.images import LARGEST_BYTES, LARGEST_PIXELS
 from unstall.data.example import DataSet, Example, ImageSource
-from unstall.data.io.image.orientation import AS_STORED, Size, find_turn, turn_image, turn_size
+from unstall.data.io.images import AS_STORED, UNREADABLE, Size, find_turn, turn_image, turn_size
 from unstall.data.tools.split import rows_of
 from unstall.storage.transfer import whole_at
 
@@ -45,7 +45,7 @@ def decode_thumbnail(source: ImageSource, side: int, said: Size = (None, None)) 
             return None
         parser.draft("RGB", (side, side))  # a JPEG is decoded at a fraction of its size
         image = _whole_or_part(parser, ImageFile)
-    except (*BROKEN, Image.DecompressionBombError):
+    except (*UNREADABLE, Image.DecompressionBombError):
         return None
     turn = find_turn(encoded, (width, height), said)
     if turn != AS_STORED:

@@ -77,10 +77,10 @@ def clip(boxes: Tensor, height: Tensor | float, width: Tensor | float) -> Tensor
     return ops.stack([left, top, right, bottom], axis=-1)
 
 
-def extent(image_px: tuple[int, int], sizes: Tensor | None) -> tuple[Any, Any]:
+def extent(image_size: tuple[int, int], sizes: Tensor | None) -> tuple[Any, Any]:
     """Height and width that boxes are cut to: the input's, or each image's own."""
     if sizes is None:
-        return float(image_px[0]), float(image_px[1])
+        return float(image_size[0]), float(image_size[1])
     sizes = ops.cast(sizes, "float32")
     return sizes[:, 0][:, None], sizes[:, 1][:, None]
 

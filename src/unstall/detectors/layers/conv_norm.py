@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from unstall.backends import torch_nn
 from unstall.backends.devices import is_compiled, is_on_processor
-from unstall.backends.ops import nn
-from unstall.config.detectors.defaults import Precision
+from unstall.config.detectors.ranges import Precision
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.initializers import glorot_uniform
 
@@ -87,7 +87,7 @@ class Conv(KeyedLayer, keras.layers.Conv2D):  # type: ignore[misc]
 
     def _convolved(self, x: Tensor, kernel: Tensor) -> Tensor:
         kernel, step, dilation = ops.convert_to_tensor(kernel), self.strides[0], self.dilation_rate[0]
-        own = nn.convolve(x, kernel, step, self._around, dilation)
+        own = torch_nn.convolve(x, kernel, step, self._around, dilation)
         if own is not None:
             return own
         return ops.conv(pad_image(x, self._outside), kernel, step, self.padding, "channels_last", dilation)
@@ -121,7 +121,7 @@ class StemConv(Conv):
         kernel = ops.pad(self.kernel, ((0, 1), (0, 1), (0, fill), (0, 0)))
         kernel = ops.transpose(ops.reshape(kernel, (4, 2, 4, 2, channels, self.filters)), (0, 2, 1, 3, 4, 5))
         kernel = ops.reshape(kernel, (4, 4, 4 * channels, self.filters))
-        own = nn.convolve(x, kernel, 1, 0)
+        own = torch_nn.convolve(x, kernel, 1, 0)
         return ops.conv(x, kernel, 1, "valid", "channels_last") if own is None else own
 
 
@@ -139,7 +139,7 @@ class DepthwiseConv(KeyedLayer, keras.layers.DepthwiseConv2D):  # type: ignore[m
 
     def call(self, x: Tensor) -> Tensor:
         kernel = ops.convert_to_tensor(self.kernel)
-        own = nn.convolve_depthwise(x, kernel, self.strides[0], self._around, self.dilation_rate[0])
+        own = torch_nn.convolve_depthwise(x, kernel, self.strides[0], self._around, self.dilation_rate[0])
         if own is None:
             return super().call(pad_image(x, self._outside))
         return own + ops.reshape(self.bias, (1, 1, 1, -1)) if self.use_bias else own
@@ -166,7 +166,7 @@ def max_pool(x: Tensor, size: int, stride: int, around: int = 0, takes_rest: boo
     of SSD 27 and 35 ms, 3.3 and 4.2 GiB). Operation by operation the backend's own window is faster than so many slices
     (TensorFlow 4 and 96 ms, PyTorch 25 and 40).
     """
-    own = nn.largest(x, size, stride, around, takes_rest)
+    own = torch_nn.largest(x, size, stride, around, takes_rest)
     if own is not None:
         return own
     x = pad_image(x, around)
@@ -214,8 +214,8 @@ class BatchNorm(KeyedLayer, keras.layers.BatchNormalization):  # type: ignore[mi
         """What each channel of these values (float32) is multiplied by, and what is added to it then."""
         gamma, beta, mean, variance = self._held()
         if training and self.trainable:
-            told = _told.get()
-            about = mean if told is None else told.abouts[id(self)]
+            result = _collected.get()
+            about = mean if result is None else result.abouts[id(self)]
             mean, variance = one_pass_moments(values, (0, 1, 2), about=about, counts=counts)
             self._tell(mean, variance)
         factor = gamma * ops.rsqrt(ops.maximum(variance + self.epsilon, MIN_VARIANCE))
@@ -229,8 +229,8 @@ class BatchNorm(KeyedLayer, keras.layers.BatchNormalization):  # type: ignore[mi
         gamma, beta, mean, variance = self._held()
         epsilon = max(self.epsilon, MIN_VARIANCE)
         if not learns:
-            return nn.frozen_norm(x, gamma, beta, mean, variance, epsilon)
-        fused = nn.batch_norm(x, gamma, beta, epsilon)
+            return torch_nn.frozen_norm(x, gamma, beta, mean, variance, epsilon)
+        fused = torch_nn.batch_norm(x, gamma, beta, epsilon)
         if fused is None:
             return None
         y, *moments = fused
@@ -243,11 +243,11 @@ class BatchNorm(KeyedLayer, keras.layers.BatchNormalization):  # type: ignore[mi
         self.moving_variance.assign(self.moving_variance * self.momentum + variance * (1 - self.momentum))
 
     def _tell(self, mean: Tensor, variance: Tensor) -> None:
-        told = _told.get()
-        if told is None:
+        result = _collected.get()
+        if result is None:
             self.learn(mean, variance)
         else:
-            told.moments.append((self, mean, variance))
+            result.moments.append((self, mean, variance))
 
 
 class GroupNorm(KeyedLayer, keras.layers.GroupNormalization):  # type: ignore[misc]
@@ -258,7 +258,7 @@ class GroupNorm(KeyedLayer, keras.layers.GroupNormalization):  # type: ignore[mi
 
     def call(self, x: Tensor) -> Tensor:
         gamma, beta = ops.convert_to_tensor(self.gamma), ops.convert_to_tensor(self.beta)
-        fused = nn.group_norm(x, self.groups, gamma, beta, self.epsilon)
+        fused = torch_nn.group_norm(x, self.groups, gamma, beta, self.epsilon)
         if fused is not None:
             return fused
         channels = x.shape[-1]
@@ -303,7 +303,7 @@ class NormStatistics(NamedTuple):
     abouts: dict[int, Tensor]  # of each norm, its running mean before it learned: computed again, it is to round the same
 
 
-_told: ContextVar[NormStatistics | None] = ContextVar("statistics of norms", default=None)
+_collected: ContextVar[NormStatistics | None] = ContextVar("statistics of norms", default=None)
 
 
 def rematerialize(layer: keras.layers.Layer, x: Tensor, then: Callable[[Tensor], Tensor] = lambda y: y) -> Tensor:
@@ -315,14 +315,14 @@ def rematerialize(layer: keras.layers.Layer, x: Tensor, then: Callable[[Tensor],
     norms: list[BatchNorm] = []
 
     def compute(x: Tensor) -> tuple[Tensor, ...]:
-        told = NormStatistics([], abouts)
-        token = _told.set(told)
+        result = NormStatistics([], abouts)
+        token = _collected.set(result)
         try:
             y = then(layer(x, training=True))
         finally:
-            _told.reset(token)
-        norms[:] = [norm for norm, _, _ in told.moments]
-        return (y, *(moment for _, mean, variance in told.moments for moment in (mean, variance)))
+            _collected.reset(token)
+        norms[:] = [norm for norm, _, _ in result.moments]
+        return (y, *(moment for _, mean, variance in result.moments for moment in (mean, variance)))
 
     y, *moments = keras.remat(compute)(x)
     for norm, mean, variance in zip(norms, moments[::2], moments[1::2], strict=True):

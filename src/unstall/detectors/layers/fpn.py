@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
-from unstall.config.detectors.defaults import FPN_CHANNELS
+from unstall.config.detectors.ranges import FPN_CHANNELS
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import Conv
 from unstall.detectors.layers.initializers import variance_scaling

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from keras import ops
 
 from unstall.backends.devices import is_compiled_for_card
-from unstall.backends.ops.optimization_barrier import add_optimization_barrier
+from unstall.backends.ops import add_optimization_barrier
 from unstall.detectors.layers.boxes import Tensor, iou
 
 TIE = 3e-7  # of an overlap: nearer than this they are equal

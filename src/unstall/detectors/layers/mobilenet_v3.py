@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import keras
 from keras import ops
 
-from unstall.config.detectors.defaults import MOBILENET_STAGES
+from unstall.config.detectors.ranges import MOBILENET_STAGES
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import BatchNorm, Conv, DepthwiseConv, rematerialize
 from unstall.detectors.layers.initializers import RandomInitializer, he_normal
@@ -175,9 +175,10 @@ class MobileNetV3(keras.layers.Layer):  # type: ignore[misc]
             maps[number] = x = rematerialize(feature, x) if self.remat and training else feature(x, training=training)
         return [maps[number] for number in self.outputs_of]
 
-    def freeze(self, trainable_stages: int) -> None:
+    def freeze(self, trainable_backbone_layers: int) -> None:
         """The last so many of its six stages learn. A stage that does not learn uses the statistics it has, too."""
-        begins = MOBILENET_STAGES[len(MOBILENET_STAGES) - trainable_stages] if trainable_stages > 0 else len(self.features)
+        stages = len(MOBILENET_STAGES)
+        begins = MOBILENET_STAGES[stages - trainable_backbone_layers] if trainable_backbone_layers > 0 else len(self.features)
         for feature in self.features[:begins]:
             feature.trainable = False
 

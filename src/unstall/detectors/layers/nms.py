@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from keras import ops
 
-from unstall.backends.ops.fixed_point import find_fixed_point
-from unstall.backends.ops.top_k import top_k
+from unstall.backends.ops import find_fixed_point, top_k
 from unstall.detectors.layers.boxes import Tensor, iou
 
 
@@ -29,24 +28,24 @@ class Detections(NamedTuple):
         return self.classes >= 0
 
 
-def find_kept(boxes: Tensor, scores: Tensor, group: Tensor | None, most_iou: float) -> Tensor:
+def find_kept(boxes: Tensor, scores: Tensor, group: Tensor | None, nms_iou_threshold: float) -> Tensor:
     """Which of the boxes (batch, n, 4), sorted by score, the best first, stay. Boxes of different groups do not touch each other;
     those with a score of 0 or less do not count."""
     counts = scores > 0
     count = boxes.shape[1]
     is_better = ops.arange(count)[:, None] > ops.arange(count)[None, :]  # the column's box, than the row's
-    overlaps = (iou(boxes, boxes) > most_iou) & is_better[None] & counts[:, None, :]
+    overlaps = (iou(boxes, boxes) > nms_iou_threshold) & is_better[None] & counts[:, None, :]
     if group is not None:
         overlaps = overlaps & (group[:, :, None] == group[:, None, :])
     return find_fixed_point(counts, overlaps)
 
 
-def suppress(boxes: Tensor, scores: Tensor, classes: Tensor, most_iou: float, most: int) -> Detections:
+def suppress(boxes: Tensor, scores: Tensor, classes: Tensor, nms_iou_threshold: float, most: int) -> Detections:
     """The `most` best that stay, suppressed class by class. Candidates (batch, n) in any order; a score of 0 or less is none."""
     scores, order = top_k(scores, scores.shape[1])
     boxes = ops.take_along_axis(boxes, order[..., None], axis=1)
     classes = ops.take_along_axis(classes, order, axis=1)
-    scores = ops.where(find_kept(boxes, scores, classes, most_iou), scores, 0.0)
+    scores = ops.where(find_kept(boxes, scores, classes, nms_iou_threshold), scores, 0.0)
     return best(boxes, scores, classes, most)
 
 
@@ -81,17 +80,17 @@ FIRST_FACTOR = 5  # times as many candidates as detections are tried first
 
 
 def suppress_by_class(
-    boxes: Tensor, scores: Tensor, most_iou: float, most_candidates: int, most: int, first_factor: int = FIRST_FACTOR
+    boxes: Tensor, scores: Tensor, nms_iou_threshold: float, pre_nms_top_k: int, most: int, first_factor: int = FIRST_FACTOR
 ) -> Detections:
-    """(batch, n, 4) boxes and (batch, n, classes) scores, where 0 is none. Of each class `most_candidates` are looked at."""
+    """(batch, n, 4) boxes and (batch, n, classes) scores, where 0 is none. Of each class `pre_nms_top_k` are looked at."""
     anchors, classes = scores.shape[1], scores.shape[2]
     tried = min(first_factor * most, anchors * classes)
     flat, anchor, of_class = _best_pairs(scores, tried)
     among = _at(boxes, anchor)
     counts = flat > 0
-    if tried > most_candidates:
-        counts = counts & (_rank_in_class(of_class) < most_candidates)
-    stays = find_kept(among, ops.where(counts, flat, 0.0), of_class, most_iou)
+    if tried > pre_nms_top_k:
+        counts = counts & (_rank_in_class(of_class) < pre_nms_top_k)
+    stays = find_kept(among, ops.where(counts, flat, 0.0), of_class, nms_iou_threshold)
     found = best(among, ops.where(stays, flat, 0.0), of_class, most)
     if tried == anchors * classes:
         return found
@@ -100,7 +99,7 @@ def suppress_by_class(
     everything = ops.cond(
         ops.all(is_enough | is_all),
         lambda: tuple(found),
-        lambda: tuple(_by_each_class(boxes, scores, most_iou, most_candidates, most)),
+        lambda: tuple(_by_each_class(boxes, scores, nms_iou_threshold, pre_nms_top_k, most)),
     )
     return Detections(*everything)
 
@@ -115,13 +114,13 @@ def _best_pairs(scores: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
     return flat, ops.take_along_axis(chosen, place // classes, axis=1), place % classes
 
 
-def _by_each_class(boxes: Tensor, scores: Tensor, most_iou: float, most_candidates: int, most: int) -> Detections:
+def _by_each_class(boxes: Tensor, scores: Tensor, nms_iou_threshold: float, pre_nms_top_k: int, most: int) -> Detections:
     """One class after the other, so that memory does not grow with their number."""
-    count = min(most_candidates, scores.shape[1])
+    count = min(pre_nms_top_k, scores.shape[1])
 
     def of_one(of_class: Tensor) -> tuple[Tensor, Tensor]:
         own, place = ops.top_k(of_class, count)
-        stays = find_kept(_at(boxes, place), own, ops.zeros_like(place), most_iou)
+        stays = find_kept(_at(boxes, place), own, ops.zeros_like(place), nms_iou_threshold)
         return ops.where(stays, own, 0.0), ops.cast(place, "int32")
 
     own, place = ops.map(of_one, ops.transpose(scores, (2, 0, 1)))

@@ -10,7 +10,7 @@ import keras
 from keras import ops
 
 from unstall.backends.devices import is_compiled_for_card
-from unstall.config.detectors.defaults import RESNET50, RESNET_STEM_CHANNELS
+from unstall.config.detectors.ranges import RESNET50, RESNET_STEM_CHANNELS
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import BatchNorm, Conv, StemConv, max_pool, rematerialize
 from unstall.detectors.layers.initializers import he_normal
@@ -112,9 +112,9 @@ class ResNet(keras.layers.Layer):  # type: ignore[misc]
     def _computed(self, part: keras.layers.Layer, x: Tensor, training: bool | None) -> Tensor:
         return rematerialize(part, x) if self.remat and training and part.trainable else part(x, training=training)
 
-    def freeze(self, trainable_stages: int) -> None:
+    def freeze(self, trainable_backbone_layers: int) -> None:
         """The last so many of its five stages learn; the stem's norm goes with the stem. Frozen norms stay frozen."""
-        frozen = self.stages[: max(0, len(self.stages) - trainable_stages)]
+        frozen = self.stages[: max(0, len(self.stages) - trainable_backbone_layers)]
         if "conv1" in frozen:
             self.stem.trainable = False
         for number, stage in enumerate(self.layers_of_stage):

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from keras import ops
 
-from unstall.backends.ops.weighted_gather import gather_weighted_rows
+from unstall.backends.ops import gather_weighted_rows
 from unstall.detectors.layers.boxes import Tensor, area
-from unstall.detectors.layers.sampling import at
+from unstall.detectors.layers.rng import at
 
 CANONICAL_PX = 224.0  # a region of this size …
 CANONICAL_LEVEL = 4  # … belongs to this level of the pyramid

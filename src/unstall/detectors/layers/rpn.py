@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from unstall.backends.ops.top_k import top_k
+from unstall.backends.ops import top_k
 from unstall.data.anchors import Anchors
 from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers.boxes import Tensor
@@ -16,7 +16,7 @@ from unstall.detectors.layers.conv_norm import BatchNorm, Conv, KeyedLayer
 from unstall.detectors.layers.initializers import he_normal, normal, variance_scaling
 from unstall.detectors.layers.nms import find_kept
 from unstall.detectors.layers.resnet import Norms
-from unstall.detectors.layers.sampling import at
+from unstall.detectors.layers.rng import at
 
 SPREAD = 0.01  # of the proposer's first weights
 
@@ -115,10 +115,10 @@ def propose(
     anchors: Sequence[Anchors],
     extent: tuple[Any, Any],
     *,
-    most_per_level: int,
+    rpn_pre_nms_top_n: int,
     most: int,
-    most_iou: float,
-    least_score: float,
+    nms_iou_threshold: float,
+    score_threshold: float,
 ) -> Proposals:
     """From logits (batch, anchors) and codes (batch, anchors, 4) of each level. Nothing learns through it: no gradient passes.
 
@@ -126,15 +126,16 @@ def propose(
     `most` best. All levels are suppressed at once, as if they were images of one batch: the shorter ones are filled up.
     """
     levels = [
-        _best_of_level(ops.stop_gradient(level_logits), ops.stop_gradient(level_codes), level_anchors, extent, most_per_level)
+        _best_of_level(ops.stop_gradient(level_logits), ops.stop_gradient(level_codes), level_anchors, extent, rpn_pre_nms_top_n)
         for level_logits, level_codes, level_anchors in zip(logits, codes, anchors, strict=True)
     ]
     longest = max(level_logits.shape[1] for _, level_logits in levels)
     boxes = ops.stack([_filled(level_boxes, longest, 0.0) for level_boxes, _ in levels], axis=1)
     rank = ops.stack([_filled(level_logits, longest, NEVER) for _, level_logits in levels], axis=1)
-    counts = (rank > NEVER) & (ops.sigmoid(rank) >= least_score)
+    counts = (rank > NEVER) & (ops.sigmoid(rank) >= score_threshold)
     together = (-1, longest)
-    stays = find_kept(ops.reshape(boxes, (*together, 4)), ops.reshape(ops.cast(counts, "float32"), together), None, most_iou)
+    ranked = ops.reshape(ops.cast(counts, "float32"), together)
+    stays = find_kept(ops.reshape(boxes, (*together, 4)), ranked, None, nms_iou_threshold)
     total = len(levels) * longest
     rank = ops.where(ops.reshape(stays, (-1, total)), ops.reshape(rank, (-1, total)), NEVER)
     rank, place = top_k(rank, min(most, total))

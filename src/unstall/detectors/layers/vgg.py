@@ -13,7 +13,7 @@ import keras
 from keras import ops
 
 from unstall.backends.devices import is_compiled_for_card
-from unstall.config.detectors.defaults import VGG16, VGG_DILATION, VGG_WIDTH
+from unstall.config.detectors.ranges import VGG16, VGG_DILATION, VGG_WIDTH
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import Conv, max_pool, rematerialize
 from unstall.detectors.layers.initializers import RandomInitializer, glorot_uniform, he_normal
@@ -104,7 +104,7 @@ class Vgg(keras.layers.Layer):  # type: ignore[misc]
     def _run(self, stage: Convs, x: Tensor, training: bool | None) -> Tensor:
         return rematerialize(stage, x) if self.remat and training else stage(x, training=training)
 
-    def freeze(self, trainable_stages: int) -> None:
+    def freeze(self, trainable_backbone_layers: int) -> None:
         """The last so many of its five stages learn; the convolutions that SSD has added always do."""
-        for stage in self.stages[: max(0, len(self.stages) - trainable_stages)]:
+        for stage in self.stages[: max(0, len(self.stages) - trainable_backbone_layers)]:
             stage.trainable = False

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from unstall.base.errors import InvalidInputError
-from unstall.detectors.weights import shapes
+from unstall.config.aliases import current_value
+from unstall.detectors.weights import compatibility
 from unstall.detectors.weights.compatibility import best_fit
 from unstall.detectors.weights.reader import Checkpoint, read
 
@@ -86,7 +87,7 @@ def description_of(checkpoint: Checkpoint) -> Description:
     return Description(
         variant=said.get("variant", ""),
         detector=said.get("detector", ""),
-        settings={key: _in_tuples(value) for key, value in settings.items()},
+        settings={key: _in_tuples(value) for key, value in current_value("detector", settings).items()},
         class_names=tuple(names),
         source=said.get("source", ""),
         holds=cast(Holds, holds),
@@ -119,7 +120,7 @@ SHOWN = 3  # variants
 def describe_file(path: Path | str) -> dict[str, Any]:
     checkpoint = read(path)
     tensors = checkpoint.tensors
-    fits = {name: best_fit(tensors, known.shapes) for name, known in shapes.known_variants().items()}
+    fits = {name: best_fit(tensors, known.shapes) for name, known in compatibility.known_variants().items()}
     nearest = sorted(fits, key=lambda name: -len(fits[name].taken))[:SHOWN]
     return {
         "file": str(path),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from unstall.base.errors import InvalidInputError
-from unstall.detectors.weights import shapes
+from unstall.detectors.weights import compatibility
 from unstall.detectors.weights.compatibility import Fit, best_fit, classes_in, group_reasons, with_classes
 from unstall.detectors.weights.description import Description
 from unstall.detectors.weights.formats import safetensors_files
@@ -82,15 +82,15 @@ def import_checkpoint(
     checkpoint: Checkpoint, variant: str | None = None, classes: int | None = None, norm_epsilon: float | None = None
 ) -> ImportedWeights:
     tensors = checkpoint.tensors
-    if variant is not None and variant not in shapes.known_variants():
-        raise InvalidInputError(f"There is no variant '{variant}'. Variants: {', '.join(shapes.known_variants())}.")
-    fits = {name: _held_against(tensors, name) for name in shapes.known_variants()}
+    if variant is not None and variant not in compatibility.known_variants():
+        raise InvalidInputError(f"There is no variant '{variant}'. Variants: {', '.join(compatibility.known_variants())}.")
+    fits = {name: _held_against(tensors, name) for name in compatibility.known_variants()}
     chosen = _chosen(checkpoint, fits, variant)
-    known, there = shapes.known_variants()[chosen], fits[chosen]
+    known, there = compatibility.known_variants()[chosen], fits[chosen]
     own_classes = classes_in(tensors, known.shapes, known.classes, there) if not there.is_backbone else None
     count = classes if classes is not None else own_classes if own_classes is not None else known.classes
     fit = best_fit(tensors, with_classes(known.shapes, known.classes, count))
-    settings: dict[str, Any] = {"classes": count}
+    settings: dict[str, Any] = {"num_classes": count}
     epsilon = norm_epsilon if norm_epsilon is not None else _epsilon(chosen, tensors, fit, own_classes)
     if epsilon is not None:
         settings["norm_epsilon"] = epsilon
@@ -107,7 +107,7 @@ def import_checkpoint(
 
 def _held_against(tensors: Tensors, variant: str) -> Fit:
     """With as many classes as the file has, so that a detector trained for others is still recognised."""
-    known = shapes.known_variants()[variant]
+    known = compatibility.known_variants()[variant]
     fit = best_fit(tensors, known.shapes)
     own = classes_in(tensors, known.shapes, known.classes, fit)
     return fit if own is None else best_fit(tensors, with_classes(known.shapes, known.classes, own))

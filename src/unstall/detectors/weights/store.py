@@ -40,9 +40,9 @@ def save(
     trained_on: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Whole or not at all: what stood there before stays until the new file is complete."""
-    if class_names and len(class_names) != detector.settings.classes:
+    if class_names and len(class_names) != detector.settings.num_classes:
         raise InvalidInputError(
-            f"class_names: expected {detector.settings.classes}, one for each class. Received: {len(class_names)}"
+            f"class_names: expected {detector.settings.num_classes}, one for each class. Received: {len(class_names)}"
         )
     arrays = {
         key: np.ascontiguousarray(slot.to_torch(keras.ops.convert_to_numpy(slot.variable)))
@@ -94,7 +94,7 @@ def load(detector: Detector, path: Path | str, class_names: Sequence[str] = ()) 
 
 
 def build_from(path: Path | str, may_be_partial: bool = False, **changes: Any) -> Detector:
-    """The detector that a weights file of Unstall is of. `changes` to its settings, such as `image_px`, come last."""
+    """The detector that a weights file of Unstall is of. `changes` to its settings, such as `image_size`, come last."""
     _, description = read_description(path)
     if description.holds != "detector" and not may_be_partial:
         lacking = "heads are" if description.holds == "backbone" else "class outputs are"
@@ -123,8 +123,8 @@ def _built(path: Path | str, description: Description, changes: dict[str, Any]) 
         settings = settings_of(variant, **{**description.settings, **changes})
         family = family_of(variant)
         names = len(description.class_names)
-        if names not in {0, settings.classes} and "classes" not in changes:
-            raise InvalidInputError(f"it has {names} class_names, and {settings.classes} classes. Expected as many.")
+        if names not in {0, settings.num_classes} and "num_classes" not in changes:
+            raise InvalidInputError(f"it has {names} class_names, and {settings.num_classes} classes. Expected as many.")
         made: Detector = detectors.detector_class(family)(settings, name=description.variant or family)
     except (TypeError, ValueError, InvalidInputError) as error:
         raise InvalidInputError(f"'{path}': a detector cannot be built from its settings: {error}") from None

@@ -49,21 +49,21 @@ _DO = (
 
 def examine(journal: Journal) -> Verdict:
     """What one worker's own list shows."""
-    told = journal.last(MembershipSeen)
-    if told is None:
+    event = journal.last(MembershipSeen)
+    if event is None:
         return Clear("the program tells of no other workers")
-    twice = [address for address, count in Counter(told.addresses).items() if count > 1]
+    twice = [address for address, count in Counter(event.addresses).items() if count > 1]
     if twice:
-        count = Counter(told.addresses)[twice[0]]
+        count = Counter(event.addresses)[twice[0]]
         claim = f"the list of workers has {twice[0]} {count} times"
-        return _found(f"{count} workers were given one address: {claim}.", claim, twice[0], (told,), [])
-    here = [address for address in told.addresses if is_loopback(address)]
-    if here and len(here) < len(told.addresses) and _waits(journal):  # on one machine both may lead to it
-        other = next(address for address in told.addresses if not is_loopback(address))
+        return _found(f"{count} workers were given one address: {claim}.", claim, twice[0], (event,), [])
+    here = [address for address in event.addresses if is_loopback(address)]
+    if here and len(here) < len(event.addresses) and _waits(journal):  # on one machine both may lead to it
+        other = next(address for address in event.addresses if not is_loopback(address))
         claim = f"the list of workers has {here[0]} beside {other}"
         summary = f"One address in the list of workers leads each machine to itself: {claim}."
-        return _found(summary, claim, here[0], (told,), [], Certainty.LIKELY)
-    if not told.coordinator and not told.addresses:
+        return _found(summary, claim, here[0], (event,), [], Certainty.LIKELY)
+    if not event.coordinator and not event.addresses:
         return Unknown("the addresses that the worker was given")
     return Clear("the addresses that it was given are all different")
 
@@ -80,21 +80,21 @@ def examine_workers(run_group: RunGroup) -> Verdict:
         single = examine(member.journal)
         if isinstance(single, Found):
             return single
-    told = [(member, member.rank_seen) for member in run_group.members if member.rank_seen is not None]
-    if not any(each.coordinator or each.addresses for _, each in told):
+    rows = [(member, member.rank_seen) for member in run_group.members if member.rank_seen is not None]
+    if not any(each.coordinator or each.addresses for _, each in rows):
         return Unknown("the addresses that the workers were given")
     if not joining:
         return Clear("no worker waits for the others to come")
-    return _of_lists(run_group, told) or _not_there(joining) or Clear("the addresses lead to the workers, as far as can be seen")
+    return _of_lists(run_group, rows) or _not_there(joining) or Clear("the addresses lead to the workers, as far as can be seen")
 
 
-def _of_lists(run_group: RunGroup, told: list[tuple[Member, MembershipSeen]]) -> Found | None:
-    lists = {(each.coordinator, *each.addresses): member for member, each in told}
-    events = tuple(each for _, each in told)
+def _of_lists(run_group: RunGroup, ranked: list[tuple[Member, MembershipSeen]]) -> Found | None:
+    lists = {(each.coordinator, *each.addresses): member for member, each in ranked}
+    events = tuple(each for _, each in ranked)
     if len(lists) > 1:
         said = ", ".join(f"{member.name} {_shown(key)}" for key, member in list(lists.items())[:4])
         claim = f"the workers were given different addresses: {said}"
-        odd = _odd(told)
+        odd = _odd(ranked)
         return _found(f"The workers look for each other at different places: {said}.", claim, len(lists), events, odd)
     address = next(address for address in next(iter(lists)) if address)
     if is_loopback(address) and len(run_group.machines) > 1:
@@ -118,12 +118,12 @@ def _not_there(joining: list[tuple[Member, Place]]) -> Found | None:
 
 def _own_address(member: Member) -> str:
     """Under which the others look for it; empty where they need not."""
-    told = member.rank_seen
-    if told is None or told.worker is None:
+    event = member.rank_seen
+    if event is None or event.worker is None:
         return ""
-    if told.addresses:
-        return told.addresses[told.worker] if told.worker < len(told.addresses) else ""
-    return told.coordinator if told.worker == 0 else ""
+    if event.addresses:
+        return event.addresses[event.worker] if event.worker < len(event.addresses) else ""
+    return event.coordinator if event.worker == 0 else ""
 
 
 def _no_listener(member: Member, own: str) -> Found | None:
@@ -143,11 +143,11 @@ def _of_another_machine(member: Member, own: str) -> Found | None:
     return _found(words, claim, host, (machine,), [member], Certainty.LIKELY)
 
 
-def _odd(told: list[tuple[Member, MembershipSeen]]) -> list[Member]:
+def _odd(ranked: list[tuple[Member, MembershipSeen]]) -> list[Member]:
     """Those that were given another one than most; of two, the one that is not the first."""
-    counts = Counter((each.coordinator, *each.addresses) for _, each in told)
-    usual = max(counts, key=lambda key: (counts[key], key == (told[0][1].coordinator, *told[0][1].addresses)))
-    return [member for member, each in told if (each.coordinator, *each.addresses) != usual]
+    counts = Counter((each.coordinator, *each.addresses) for _, each in ranked)
+    usual = max(counts, key=lambda key: (counts[key], key == (ranked[0][1].coordinator, *ranked[0][1].addresses)))
+    return [member for member, each in ranked if (each.coordinator, *each.addresses) != usual]
 
 
 def _shown(key: tuple[str, ...]) -> str:

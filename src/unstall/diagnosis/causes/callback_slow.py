@@ -119,8 +119,8 @@ def _seen(journal: Journal, timed: CallbacksTimed, slow: CallbackTime) -> list[C
         if thread is None or not frames or not _is_of(slow, frames[-1]):
             continue
         near = [look for look in looks if 0 <= look.at - sample.at < SEEN_TOGETHER_S and look.pid == sample.pid]
-        told = find(near[0], thread["id"]) if near else None
-        call = str(told["call"]) if told and told.get("call") else None
+        text = find(near[0], thread["id"]) if near else None
+        call = str(text["call"]) if text and text.get("call") else None
         result.append(CallbackSample(sample, frames, waits_for(thread, call), thread["active"] or call == "running"))
     return result
 
@@ -141,9 +141,9 @@ def _works(slow: CallbackTime, seen: list[CallbackSample]) -> bool:
 
 def _awaited(seen: list[CallbackSample]) -> str | None:
     """What most looks show it waiting for; None where they show no such thing, or a sleep."""
-    told = Counter(each.awaits for each in seen if each.awaits is not None)
-    waits = {words: count for words, count in told.items() if not is_meant(words)}
-    sleeps = told.total() - sum(waits.values())
+    result = Counter(each.awaits for each in seen if each.awaits is not None)
+    waits = {words: count for words, count in result.items() if not is_meant(words)}
+    sleeps = result.total() - sum(waits.values())
     return max(waits, key=lambda words: waits[words]) if sum(waits.values()) >= max(MIN_SEEN, sleeps + 1) else None
 
 

@@ -51,18 +51,20 @@ def examine(journal: Journal) -> Verdict:
 def examine_workers(run_group: RunGroup) -> Verdict:
     """Against the first worker; where it is the one that is off, against all the others alike."""
     first, *others = run_group.members
-    known = [(other, told) for other in others if (told := offset(first.journal, other.journal)) is not None and told.is_locked]
-    known = [(other, told) for other, told in known if not _is_one_clock(first, other)]
+    known = [
+        (other, result) for other in others if (result := offset(first.journal, other.journal)) is not None and result.is_locked
+    ]
+    known = [(other, result) for other, result in known if not _is_one_clock(first, other)]
     if not known:
         if all(_is_one_clock(first, other) for other in others):
             return Clear("all workers have one clock")
         return Unknown("steps that workers of several machines have made in lock-step")
-    offsets = [(other, told) for other, told in known if _differs(told)]
+    offsets = [(other, result) for other, result in known if _differs(result)]
     if not offsets:
-        most = max(abs(told.seconds) for _, told in known)
+        most = max(abs(result.seconds) for _, result in known)
         return Clear(f"the clocks are within {most:.1f} s of each other")
     if len(offsets) == len(others) > 1 and _are_alike(offsets):
-        return _found(run_group, [(first, told) for _, told in offsets], others[0], is_first=True)
+        return _found(run_group, [(first, result) for _, result in offsets], others[0], is_first=True)
     return _found(run_group, offsets, first, is_first=False)
 
 
@@ -74,31 +76,31 @@ def _is_one_clock(one: Member, other: Member) -> bool:
     return abs(first.clock_s - second.clock_s) < SAME_CLOCK_S
 
 
-def _differs(told: Offset) -> bool:
-    return abs(told.seconds) >= max(MAX_OFFSET_S, TIMES_ERROR * told.error_s)
+def _differs(clock_offset: Offset) -> bool:
+    return abs(clock_offset.seconds) >= max(MAX_OFFSET_S, TIMES_ERROR * clock_offset.error_s)
 
 
 def _are_alike(offsets: list[tuple[Member, Offset]]) -> bool:
-    seconds = [told.seconds for _, told in offsets]
+    seconds = [result.seconds for _, result in offsets]
     return max(seconds) - min(seconds) < MAX_OFFSET_S
 
 
 def _found(run_group: RunGroup, offsets: list[tuple[Member, Offset]], against: Member, is_first: bool) -> Found:
     """`is_first`: all the others agree, so that the first is off, the other way."""
-    member, told = max(offsets, key=lambda each: abs(each[1].seconds))
-    seconds = -told.seconds if is_first else told.seconds
+    member, result = max(offsets, key=lambda each: abs(each[1].seconds))
+    seconds = -result.seconds if is_first else result.seconds
     way = "ahead of" if seconds > 0 else "behind"
     host = f" ({member.host})" if member.host else ""
     rest = "the others" if is_first or len(run_group.members) > 2 else against.name
-    claim = f"{told.steps} steps that ended on both at the same moment were written down {abs(told.seconds):.1f} s apart"
-    if not told.steps:
-        claim = f"when they met, the times that they told each other were {abs(told.seconds):.1f} s apart"
+    claim = f"{result.steps} steps that ended on both at the same moment were written down {abs(result.seconds):.1f} s apart"
+    if not result.steps:
+        claim = f"when they met, the times that they told each other were {abs(result.seconds):.1f} s apart"
     return Found(
         Certainty.CERTAIN,
-        f"The clock of {member.name}{host} is {abs(seconds):.1f} s {way} that of {rest} (± {told.error_s:.1f} s).",
+        f"The clock of {member.name}{host} is {abs(seconds):.1f} s {way} that of {rest} (± {result.error_s:.1f} s).",
         (
-            Evidence(claim, told.seconds, MAX_OFFSET_S, told.events),
-            Evidence(f"this difference is known within {told.error_s:.2f} s", told.error_s, None, told.events),
+            Evidence(claim, result.seconds, MAX_OFFSET_S, result.events),
+            Evidence(f"this difference is known within {result.error_s:.2f} s", result.error_s, None, result.events),
         ),
         _DO,
         effect=Effect.SPOILS,

@@ -27,8 +27,8 @@ from __future__ import annotations
 
 from unstall.base.formatting import format_count
 from unstall.diagnosis.causes import device_memory_fragmented, device_memory_held_by_other
-from unstall.diagnosis.device_memory import device_shortage, gib, not_seen
 from unstall.diagnosis.fatal_error import steps_by_then, steps_in_words, user_line
+from unstall.diagnosis.out_of_memory import device_shortage, gib, not_seen
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
@@ -45,10 +45,10 @@ def examine(journal: Journal) -> Verdict:
             return Clear("a narrower cause explains it")
     asked = f"{gib(short.asked)} more were asked for" if short.asked else "more was asked for than there is"
     free = f", {gib(short.free_on_card)} of {gib(short.capacity)} were free" if short.capacity else ""
-    made = steps_by_then(journal, short.told.error)
-    evidence = [Evidence(f"the error that ended it: {short.told.text}", short.asked, short.free_on_card, short.events)]
+    made = steps_by_then(journal, short.shortage.error)
+    evidence = [Evidence(f"the error that ended it: {short.shortage.text}", short.asked, short.free_on_card, short.events)]
     if made:
-        evidence.append(Evidence(f"{format_count(made, 'step')} fitted before it", made, None, (short.told.error,)))
+        evidence.append(Evidence(f"{format_count(made, 'step')} fitted before it", made, None, (short.shortage.error,)))
     return Found(
         certainty=Certainty.CERTAIN,
         summary=f"The card has too little memory for this program: {asked}{free}.{steps_in_words(made)}",
@@ -57,5 +57,5 @@ def examine(journal: Journal) -> Verdict:
             "make the batch or the images smaller, or accumulate gradients over smaller batches",
             "use mixed precision: keras.mixed_precision.set_global_policy('mixed_bfloat16')",
         ),
-        where=user_line(short.told.error, program_folder(journal)),
+        where=user_line(short.shortage.error, program_folder(journal)),
     )

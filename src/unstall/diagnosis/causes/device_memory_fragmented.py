@@ -23,8 +23,8 @@ batches few fixed shapes, by padding or buckets.
 
 from __future__ import annotations
 
-from unstall.diagnosis.device_memory import device_shortage, gib, not_seen
 from unstall.diagnosis.fatal_error import user_line
+from unstall.diagnosis.out_of_memory import device_shortage, gib, not_seen
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
@@ -42,7 +42,7 @@ def examine(journal: Journal) -> Verdict:
         return Clear("what the program held unused was too little by itself")
     if short.largest_piece is not None and short.largest_piece >= short.asked:
         return Clear("one piece was large enough")
-    is_torch = short.told.error.kind.startswith("torch")
+    is_torch = short.shortage.error.kind.startswith("torch")
     largest = f"; the largest piece has {gib(short.largest_piece)}" if short.largest_piece is not None else ""
     setting = (
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True" if is_torch else "TF_GPU_ALLOCATOR=cuda_malloc_async (TensorFlow)"
@@ -52,11 +52,11 @@ def examine(journal: Journal) -> Verdict:
         summary=f"{gib(short.asked)} were asked for and the program holds {gib(short.held_but_unused)} unused, but in "
         f"pieces{largest}: the memory is fragmented.",
         evidence=(
-            Evidence(f"the error that ended it: {short.told.text}", short.asked, None, (short.told.error,)),
+            Evidence(f"the error that ended it: {short.shortage.text}", short.asked, None, (short.shortage.error,)),
             Evidence(
                 f"{gib(short.held_but_unused)} held and unused at the error", short.held_but_unused, short.asked, short.events
             ),
         ),
         actions=(f"set {setting} before the start", "give batches few fixed shapes, by padding or by buckets"),
-        where=user_line(short.told.error, program_folder(journal)),
+        where=user_line(short.shortage.error, program_folder(journal)),
     )

@@ -23,8 +23,8 @@ all the card at the start: let them grow instead (TF_FORCE_GPU_ALLOW_GROWTH=true
 
 from __future__ import annotations
 
-from unstall.diagnosis.device_memory import device_shortage, gib, not_seen
 from unstall.diagnosis.fatal_error import user_line
+from unstall.diagnosis.out_of_memory import device_shortage, gib, not_seen
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
@@ -51,12 +51,12 @@ def examine(journal: Journal) -> Verdict:
         summary=f"Process {first['pid']}{name}{more} holds {gib(held)} of the card's {gib(short.capacity)}; "
         f"{gib(short.asked)} were asked for and {gib(short.free_on_card)} were free.",
         evidence=(
-            Evidence(f"the error that ended it: {short.told.text}", short.asked, short.free_on_card, (short.told.error,)),
+            Evidence(f"the error that ended it: {short.shortage.text}", short.asked, short.free_on_card, (short.shortage.error,)),
             Evidence(f"process {first['pid']} holds {gib(int(first['bytes']))} of the card", held, None, short.events),
         ),
         actions=(
             f"end process {first['pid']} if it is yours (a notebook's kernel, a run left over), or wait for it",
             "or choose another card: CUDA_VISIBLE_DEVICES=1",
         ),
-        where=user_line(short.told.error, program_folder(journal)),
+        where=user_line(short.shortage.error, program_folder(journal)),
     )

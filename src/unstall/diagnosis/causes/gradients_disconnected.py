@@ -90,12 +90,12 @@ def _sampled(journal: Journal, event: GradientsMissed) -> tuple[list[str], list[
 
 
 def _found_by_error(journal: Journal, error: ErrorRaised, event: GradientsMissed | None) -> Found:
-    told = Evidence(f"the program ended with: {error_text(error).line}", None, None, (error,))
+    result = Evidence(f"the program ended with: {error_text(error).line}", None, None, (error,))
     if event is not None:
-        return _found(journal, event, Certainty.CERTAIN, told, are_still=False)
+        return _found(journal, event, Certainty.CERTAIN, result, are_still=False)
     read = [seen for seen in facts(journal, "trainable") if seen.facts.get("loss_cut_at")]
     place = short(journal, read[-1].facts["loss_cut_at"]) if read else None
-    evidence = [told]
+    evidence = [result]
     if read:
         evidence.append(Evidence(f"your loss calls {read[-1].facts['loss_cut_by']} at {place}", None, None, (read[-1],)))
     by = f" Your loss calls {read[-1].facts['loss_cut_by']} at {place}." if read else ""

@@ -135,9 +135,9 @@ def _refused(journal: Journal) -> Found | None:
     if refused is None or refused.bad("y"):
         return None  # what labels hold is a cause of its own
     inputs, variables, given = refused.bad("x"), refused.bad("variable"), refused.bad("argument")
-    told_line = error_text(refused.error).line
+    error_line = error_text(refused.error).line
     finite = [facts for facts in refused.of("x") if not facts.get("not_finite")]
-    evidence = [Evidence(f"the error that ended it: {told_line}", None, None, (refused.error,))]
+    evidence = [Evidence(f"the error that ended it: {error_line}", None, None, (refused.error,))]
     evidence += [
         Evidence(
             f"numbers that are not finite in {_named_array(facts)}: {describe_bad_rows(facts)}",

@@ -71,10 +71,10 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
     image = unread_image(journal, error)
     if image is not None and not image.exists:
         return _of_image(journal, error, image)
-    told = next((text for text in texts(error) if any(kind in text for kind in _NOT_THERE) and missing_path(text)), None)
-    if told is None:
+    result = next((text for text in texts(error) if any(kind in text for kind in _NOT_THERE) and missing_path(text)), None)
+    if result is None:
         return Clear("the error is about something else")
-    path = missing_path(told) or ""
+    path = missing_path(result) or ""
     looked = next((look for look in reversed(journal.of(PathLooked)) if look.path == path), None)
     return _found(error, path, looked, user_line(error, folder))
 

@@ -39,7 +39,7 @@ FRAMEWORKS = (
     "tensorflow", "keras", "tf-keras", "tf_keras", "jax", "jaxlib", "torch", "numpy", "ml_dtypes", "ml-dtypes", "horovod",
     "jax-cuda12-plugin", "jax-cuda13-plugin", "jax-cuda12-pjrt", "jax-cuda13-pjrt", "nvidia-nccl-cu12", "nvidia-nccl-cu13",
 )  # what all must have alike  # fmt: skip
-MAX_TOLD = 6
+MAX_REPORTED = 6
 
 _DO = ("give all workers the same image and the same checkout, and start all of them again",)
 
@@ -66,11 +66,11 @@ def examine_workers(run_group: RunGroup) -> Verdict:
 Difference = tuple[str, dict[str, list[Member]]]  # of what, and who has which
 
 
-def _differences(members: list[Member], told: Callable[[Member], dict[str, str]]) -> list[Difference]:
+def _differences(members: list[Member], facts_of: Callable[[Member], dict[str, str]]) -> list[Difference]:
     """Only what several tell of, and tell differently."""
     by_name: dict[str, dict[str, list[Member]]] = {}
     for member in members:
-        for name, value in told(member).items():
+        for name, value in facts_of(member).items():
             by_name.setdefault(name, {}).setdefault(value, []).append(member)
     return [(name, values) for name, values in sorted(by_name.items()) if len(values) > 1]
 
@@ -107,7 +107,7 @@ def _found(members: list[Member], sources: list[Difference], versions: list[Diff
             Evidence(_said(f"the {name} of the cards", values), name, None, _events(values, VersionsRead))
             for name, values in drivers
         ),
-    ][:MAX_TOLD]
+    ][:MAX_REPORTED]
     parts = []
     if sources:
         parts.append(
@@ -136,8 +136,8 @@ def _odd(differences: list[Difference]) -> list[Member]:
 
 
 def _said(what: str, values: dict[str, list[Member]], shown: Callable[[str], str] = str) -> str:
-    told = [f"{shown(value)} on {format_members(members, 3)}" for value, members in values.items()]
-    return f"{what} is {', '.join(told[:4])}"
+    parts = [f"{shown(value)} on {format_members(members, 3)}" for value, members in values.items()]
+    return f"{what} is {', '.join(parts[:4])}"
 
 
 def _short(value: str) -> str:

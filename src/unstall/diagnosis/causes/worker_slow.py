@@ -74,27 +74,27 @@ class _Slowdown:
 
 
 def examine(journal: Journal) -> Verdict:
-    told = next((event for event in reversed(journal.of(WorkerFaltered)) if event.how == SLOWS), None)
-    if told is not None:
-        return _told(journal, told)
+    result = next((event for event in reversed(journal.of(WorkerFaltered)) if event.how == SLOWS), None)
+    if result is not None:
+        return _verdict_of(journal, result)
     if journal.last(MembershipSeen) is None:
         return Clear("the program tells of no other workers")
     return Unknown("the runs of the other workers, to be read together: unstall diagnose RUN RUN…")
 
 
-def _told(journal: Journal, told: WorkerFaltered) -> Verdict:
+def _verdict_of(journal: Journal, event: WorkerFaltered) -> Verdict:
     """What the supervisor of several workers has found among them, by the rule below."""
-    if any(event.worker == told.worker for event in journal.since(WorkerRecovered, told.at)):
-        return Clear(f"worker {told.worker} was slow, and is so no more")
-    claims = [*told.evidence, *([f"it was at {' < '.join(told.stack[:MAX_FRAMES])}"] if told.stack else [])]
-    certainty = next((each for each in Certainty if each.word == told.certainty), Certainty.LIKELY)
+    if any(event.worker == event.worker for event in journal.since(WorkerRecovered, event.at)):
+        return Clear(f"worker {event.worker} was slow, and is so no more")
+    claims = [*event.evidence, *([f"it was at {' < '.join(event.stack[:MAX_FRAMES])}"] if event.stack else [])]
+    certainty = next((each for each in Certainty if each.word == event.certainty), Certainty.LIKELY)
     return Found(
         certainty,
-        told.why,
-        tuple(Evidence(claim, None, None, (told,)) for claim in claims or [told.why]),
-        tuple(told.do),
+        event.why,
+        tuple(Evidence(claim, None, None, (event,)) for claim in claims or [event.why]),
+        tuple(event.do),
         effect=Effect.SLOWS,
-        details={"workers": [told.worker]},
+        details={"workers": [event.worker]},
     )
 
 
@@ -317,19 +317,19 @@ def _need_of_cores(step_times: StepTimes) -> float:
 
 def _machine(slow: StepTimes, others: list[StepTimes]) -> list[Evidence]:
     """What its own machine tells, where that of the others is otherwise."""
-    told: list[tuple[str, float, float, tuple[Event, ...]]] = []
+    rows: list[tuple[str, float, float, tuple[Event, ...]]] = []
     rest = [step_times for step_times in others if step_times.cpu_share is not None]
     if slow.cpu_share is not None and rest:
         usual = median(step_times.cpu_share or 0.0 for step_times in rest)
         claim = f"it uses {100 * slow.cpu_share:.0f} % of its cores, the others {100 * usual:.0f} %"
-        told.append((claim, slow.cpu_share, usual, slow.hosts))
+        rows.append((claim, slow.cpu_share, usual, slow.hosts))
     if slow.queued_cores is not None and slow.queued_cores >= QUEUED_CORES:
         claim = f"{slow.queued_cores:.1f} of its threads wait for a core at any time"
-        told.append((claim, slow.queued_cores, QUEUED_CORES, slow.hosts))
+        rows.append((claim, slow.queued_cores, QUEUED_CORES, slow.hosts))
     if slow.swap_bytes_s is not None and slow.swap_bytes_s > SWAPS_BYTES_S:
         claim = f"its machine swaps {slow.swap_bytes_s / 1e6:.0f} MB a second"
-        told.append((claim, slow.swap_bytes_s, SWAPS_BYTES_S, slow.hosts))
-    return [Evidence(claim, value, limit, events[-3:]) for claim, value, limit, events in told if events]
+        rows.append((claim, slow.swap_bytes_s, SWAPS_BYTES_S, slow.hosts))
+    return [Evidence(claim, value, limit, events[-3:]) for claim, value, limit, events in rows if events]
 
 
 def _found(run_group: RunGroup, slow: _Slowdown, step_s: float) -> Found:

@@ -154,8 +154,8 @@ def _elsewhere(journal: Journal, stall: Stall, step: int | None, standing: list[
         how = "works" if stall.is_busy else "moves"
         return Place(Activity.WORKS, step, began.phase, how + place, began.since, at, (sample, *stall.hosts[-1:]))
     words = waits_for(thread, main.call) or ""
-    told = f"waits for {words}{place}" if words else f"stands still{place}"
-    return Place(Activity.STANDS, step, began.phase, told, began.since, at, main.samples)
+    text = f"waits for {words}{place}" if words else f"stands still{place}"
+    return Place(Activity.STANDS, step, began.phase, text, began.since, at, main.samples)
 
 
 def _moving(journal: Journal) -> Place:

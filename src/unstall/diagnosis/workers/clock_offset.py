@@ -37,9 +37,9 @@ def offset(one: Journal, other: Journal) -> Offset | None:
     """None where too few steps were told by both. Steps whose end both have told count most: the moments of others are taken in
     proportion, and are as uneven as the steps."""
     first, second = _ends(one), _ends(other)
-    told = {event.last for event in first}
+    names = {event.last for event in first}
     pairs = [(event, at) for event in second if (at := _moment(first, event.last)) is not None]
-    exact = _compared(first, [(event, at) for event, at in pairs if event.last in told])
+    exact = _compared(first, [(event, at) for event, at in pairs if event.last in names])
     by_steps = exact if exact is not None and exact.is_locked else _compared(first, pairs)
     return by_steps if by_steps is not None and by_steps.is_locked else _when_they_met(one, other) or by_steps
 

@@ -163,13 +163,13 @@ TOGETHER = "read the runs of all workers together, which shows who is waited for
 
 def who(journal: Journal) -> str:
     """' This is worker 0 of 2.', where that is known."""
-    told = journal.last(MembershipSeen)
-    if told is None or told.of is None:
+    event = journal.last(MembershipSeen)
+    if event is None or event.of is None:
         return ""
     return (
-        f" This is worker {told.worker} of {told.of}."
-        if told.worker is not None
-        else f" The run is meant for {told.of} processes."
+        f" This is worker {event.worker} of {event.of}."
+        if event.worker is not None
+        else f" The run is meant for {event.of} processes."
     )
 
 
@@ -181,8 +181,8 @@ def is_number(address: str) -> bool:
 def tf_workers(cluster: ClusterSeen) -> list[str]:
     """The addresses that TF_CONFIG lists."""
     try:
-        told = json.loads(cluster.variables.get("TF_CONFIG", "")).get("cluster", {})
-        return [str(address) for addresses in told.values() for address in addresses]
+        plain = json.loads(cluster.variables.get("TF_CONFIG", "")).get("cluster", {})
+        return [str(address) for addresses in plain.values() for address in addresses]
     except (ValueError, AttributeError, TypeError):
         return []
 
@@ -190,8 +190,8 @@ def tf_workers(cluster: ClusterSeen) -> list[str]:
 def tf_others(cluster: ClusterSeen) -> list[str]:
     """The same without the process's own; none where TF_CONFIG does not say which that is."""
     try:
-        told = json.loads(cluster.variables.get("TF_CONFIG", ""))
-        own = str(told["cluster"][told["task"]["type"]][int(told["task"]["index"])])
+        plain = json.loads(cluster.variables.get("TF_CONFIG", ""))
+        own = str(plain["cluster"][plain["task"]["type"]][int(plain["task"]["index"])])
     except (ValueError, AttributeError, TypeError, LookupError):
         return []
     return [address for address in tf_workers(cluster) if address != own]

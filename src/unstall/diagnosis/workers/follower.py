@@ -206,7 +206,7 @@ See = Callable[[WorkersFollower], None]  # called after each look
 class BlockageFollower:
     def __init__(self, follower: WorkersFollower, tell: Tell, see: See) -> None:
         self._follower, self._tell, self._see = follower, tell, see
-        self._told: set[frozenset[str]] = set()
+        self._reported: set[frozenset[str]] = set()
 
     def have_all_ended(self) -> bool:
         """After a look, in which it is told who holds the others."""
@@ -215,11 +215,11 @@ class BlockageFollower:
         self._see(follower)
         standing = follower.blockage()
         for run_group, blockage in standing:
-            sure = None if names(blockage) in self._told else confirm_blockage(blockage, folder)
+            sure = None if names(blockage) in self._reported else confirm_blockage(blockage, folder)
             if sure is not None:
-                self._told.add(names(blockage))
+                self._reported.add(names(blockage))
                 self._tell(read_suspects(run_group, sure, folder), sure)
-        self._told &= {names(blockage) for _, blockage in standing}
+        self._reported &= {names(blockage) for _, blockage in standing}
         return follower.have_all_ended
 
 

@@ -76,8 +76,8 @@ class RunGroup:
 
     @property
     def coordinator(self) -> str:
-        told = [member.rank_seen for member in self.members if member.rank_seen is not None]
-        return next((each.coordinator or ", ".join(each.addresses) for each in told if each.coordinator or each.addresses), "")
+        rows = [member.rank_seen for member in self.members if member.rank_seen is not None]
+        return next((each.coordinator or ", ".join(each.addresses) for each in rows if each.coordinator or each.addresses), "")
 
     @property
     def now(self) -> float:
@@ -86,8 +86,8 @@ class RunGroup:
     @property
     def machines(self) -> set[str]:
         """Of those that tell it. Containers of one machine have names of their own, and each its own localhost."""
-        told = [member.machine for member in self.members if member.machine is not None]
-        return {f"{each.boot_id} {each.hostname}" for each in told}
+        rows = [member.machine for member in self.members if member.machine is not None]
+        return {f"{each.boot_id} {each.hostname}" for each in rows}
 
     def others(self, member: Member) -> tuple[Member, ...]:
         return tuple(other for other in self.members if other is not member)
@@ -194,11 +194,11 @@ def program_of(member: Member) -> str:
 
 
 def _why_alone(member: Member) -> str:
-    told = member.rank_seen
-    assert told is not None
-    address = told.coordinator or ", ".join(told.addresses[:3])
+    event = member.rank_seen
+    assert event is not None
+    address = event.coordinator or ", ".join(event.addresses[:3])
     place = f" at {address}" if address else ""
-    return f"it is {member.name} of {told.of or 'several'}{place}, and no other of these runs belongs to that cluster"
+    return f"it is {member.name} of {event.of or 'several'}{place}, and no other of these runs belongs to that cluster"
 
 
 def _order(member: Member) -> tuple[bool, int, str]:

@@ -12,12 +12,12 @@ from unstall.base.progress import Progress
 from unstall.diagnosis.workers.members import Member
 from unstall.journal import run_folder
 from unstall.journal.events import Event, MembershipSeen
+from unstall.journal.legacy_names import OLD_PROBE_FILES
 from unstall.journal.provenance import read_sources, versions_of
-from unstall.journal.reader import JOURNAL_FILES, Journal, Tail, of_the_newest_worker, read_folder
+from unstall.journal.reader import JOURNAL_FILES, PROBE_FILES, Journal, Tail, of_the_newest_worker, read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.storage import is_bucket, run_lookup
 
-INSIDE_FILES = "events-inside-*.jsonl"
 WATCHER_FILES = "events-watcher-*.jsonl"
 # Of a training of ours, of all but the first worker; of a machine that has several and not the first, in that of its first.
 WORKER_FOLDERS = ("workers/*", "workers/*/workers/*")
@@ -27,13 +27,13 @@ def find_runs(names: Sequence[str]) -> list[RunFolder]:
     """Each name is a run, as `runs.find` takes it, or a folder that holds several; on the disk or in a bucket."""
     found: dict[Path, RunFolder] = {}
     for name in names:
-        inside = runs_inside(name)
+        inside = runs_of_probes(name)
         for run in inside or [run_lookup.find(name)]:
             found.setdefault(run.path, run)
     return list(found.values())
 
 
-def runs_inside(name: str) -> list[RunFolder]:
+def runs_of_probes(name: str) -> list[RunFolder]:
     """Those in a folder that is no run itself; none where it is one. Where the first worker is on another machine, the run has no
     journal of its own here, but those of its guests."""
     if is_bucket(name):
@@ -83,8 +83,8 @@ def members_of(run: RunFolder) -> list[Member]:
     if beside:
         own = [_member(each, each.path.relative_to(run.path.parent).as_posix()) for each in beside]
         return [_member(run, run.name), *own]
-    by_pid = _inside(run)
-    workers = {told.worker for events in by_pid.values() if (told := _rank_seen(events)) is not None}
+    by_pid = _of_probes(run)
+    workers = {event.worker for events in by_pid.values() if (event := _rank_seen(events)) is not None}
     if len(workers) < 2:
         return [_member(run, run.name)]
     return _of_one_watcher(run, by_pid)
@@ -114,16 +114,21 @@ def _of_one_watcher(run: RunFolder, by_pid: dict[int, list[Event]]) -> list[Memb
     watched = [event for path in sorted(run.path.glob(WATCHER_FILES)) for event in Tail(path).read()]
     members = []
     for pid, events in by_pid.items():
-        told = _rank_seen(events)
-        if told is not None:
+        rank_event = _rank_seen(events)
+        if rank_event is not None:
             own = of_the_newest_worker([*_of_process(watched, pid, set(by_pid)), *events])
-            members.append(Member(f"{run.name}/{pid}", Journal(own), told, versions, sources))
+            members.append(Member(f"{run.name}/{pid}", Journal(own), rank_event, versions, sources))
     return members
 
 
-def _inside(run: RunFolder) -> dict[int, list[Event]]:
+def probe_journals(run: RunFolder) -> list[Path]:
+    """What the processes of the program have written, one file each."""
+    return sorted(path for kind in (PROBE_FILES, OLD_PROBE_FILES) for path in run.path.glob(f"{kind}-*.jsonl"))
+
+
+def _of_probes(run: RunFolder) -> dict[int, list[Event]]:
     found: dict[int, list[Event]] = {}
-    for path in sorted(run.path.glob(INSIDE_FILES)):
+    for path in probe_journals(run):
         number = path.stem.rpartition("-")[2]
         if number.isdecimal():
             found[int(number)] = Tail(path).read()
@@ -131,8 +136,8 @@ def _inside(run: RunFolder) -> dict[int, list[Event]]:
 
 
 def _rank_seen(events: Iterable[Event]) -> MembershipSeen | None:
-    told = [event for event in events if isinstance(event, MembershipSeen)]
-    return told[-1] if told else None
+    rows = [event for event in events if isinstance(event, MembershipSeen)]
+    return rows[-1] if rows else None
 
 
 def _of_process(watched: Iterable[Event], pid: int, pids: set[int]) -> list[Event]:

@@ -134,6 +134,17 @@ class FrameworkLoaded(Event):
 
 
 @dataclass(frozen=True)
+class SignalsSeen(Event):
+    """What the hooks of the probe give in this program, told when a training begins and at the end. A signal is seen where a hook
+    found the place in the framework that it needs: another version may not have it."""
+
+    pid: int = 0
+    frameworks: dict[str, str] = field(default_factory=dict)  # name and version of those that are loaded
+    seen: list[str] = field(default_factory=list)  # steps | loss | gradients | input wait | …
+    not_seen: dict[str, list[str]] = field(default_factory=dict)  # by framework: what is expected of it, and no hook gives
+
+
+@dataclass(frozen=True)
 class ProgramEnded(Event):
     """The interpreter came to its orderly end (atexit): not written after os._exit or a kill."""
 

@@ -1,7 +1,12 @@
-"""Questions are answered in a process of its own: it takes another backend than ours, or none of its memory stays here."""
+"""Asks what a step needs, and keeps the answers.
+
+Questions are answered in a process of its own: it takes another backend than ours, or none of its memory stays here.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import importlib.metadata
 import json
 import os
 import re
@@ -10,12 +15,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
+import unstall
+from unstall.base.directories import cache_dir
 from unstall.base.errors import UnstallError
 from unstall.base.processes import kill_tree
-from unstall.planning.memory import plan_cache
 from unstall.planning.memory.messages import Answer, Question
 
 if TYPE_CHECKING:
@@ -43,14 +51,14 @@ class PlannerClient:
         self.asked = 0
 
     def __call__(self, question: Question) -> Answer:
-        known = plan_cache.recall(question)
+        known = recall_answer(question)
         if known is not None:
             return known
         if self._before is not None:
             self._before(question)
         self.asked += 1
         answer = self._answer(question)
-        plan_cache.remember(question, answer)
+        remember_answer(question, answer)
         return answer
 
     def _answer(self, question: Question) -> Answer:
@@ -72,10 +80,10 @@ class PlannerClient:
             raise PlannerError(f"The process that was to say what a step needs took longer than {MAX_S / 60:.0f} minutes.")
         if not line:
             raise self._failed()
-        told = json.loads(line)
-        if "error" in told:
-            raise PlannerError(told["error"])
-        return Answer.from_plain(told)
+        plain = json.loads(line)
+        if "error" in plain:
+            raise PlannerError(plain["error"])
+        return Answer.from_plain(plain)
 
     def _comes(self, stdout: IO[str]) -> bool:
         """It answers with one line, or ends; whichever comes first can be read."""
@@ -142,3 +150,65 @@ def announce_questions(progress: Progress | None) -> Callable[[Question], None] 
         asked += 1
 
     return tell
+
+
+# Answers that were got once: a compilation takes minutes, and the same question has the same answer as long as the code does.
+
+
+PACKAGES = ("keras", "numpy", "jax", "jaxlib", "jax-cuda13-plugin", "jax-cuda12-plugin", "tensorflow", "tensorflow-cpu", "torch")
+SOURCES = (
+    "config/detectors",
+    "detectors",
+    "training",
+    "backends",
+    "planning/memory",
+)  # a change of these may change what a step needs
+
+
+def cache_key(question: Question) -> str:
+    said = json.dumps([question.as_plain(), versions(), source_digest()], sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()[:32]
+
+
+def recall_answer(question: Question) -> Answer | None:
+    try:
+        return Answer.from_plain(json.loads(_path(question).read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None  # not there, or of another form: it is asked again
+
+
+def remember_answer(question: Question, answer: Answer) -> None:
+    """Aside, then renamed. A folder that cannot be written forgets, nothing more."""
+    path = _path(question)
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_text(json.dumps(answer.as_plain()), encoding="utf-8")
+        aside.replace(path)
+    except OSError:
+        return
+
+
+def _path(question: Question) -> Path:
+    return cache_dir() / "memory" / f"{cache_key(question)}.json"
+
+
+@cache
+def versions() -> dict[str, str]:
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+@cache
+def source_digest() -> str:
+    digest = hashlib.sha256()
+    root = Path(unstall.__file__).parent
+    for folder in SOURCES:
+        for path in sorted((root / folder).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()

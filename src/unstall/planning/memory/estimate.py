@@ -60,8 +60,8 @@ def _read_for_regions(detector: Detector, phase: Phase) -> int:
     if not isinstance(detector, FasterRCNN):
         return 0
     own = detector.settings
-    regions: int = own.region_samples if phase == "training" else own.most_proposals[1]
-    return regions * (CELLS * READINGS) ** 2 * CORNERS * int(own.channels) * FLOAT_BYTES
+    regions: int = own.box_batch_size_per_image if phase == "training" else own.rpn_post_nms_top_n[1]
+    return regions * (CELLS * READINGS) ** 2 * CORNERS * int(own.fpn_channels) * FLOAT_BYTES
 
 
 def sizes_of(detector: Detector, settings: Settings, phase: Phase) -> Sizes:
@@ -72,7 +72,7 @@ def sizes_of(detector: Detector, settings: Settings, phase: Phase) -> Sizes:
     program = Program(detector, settings)
     weights, trainable = _bytes(program.variables), _bytes(program.trained)
     average = _bytes(program.changing) if settings.ema_decay else 0
-    shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_size, settings.max_boxes_per_image)
+    shapes = batch_shapes(tuple(detector.settings.image_size), settings.batch_size, settings.max_boxes_per_image)
     input_ = sum(math.prod(shape) * WIDTH[kind] for shape, kind in shapes.values())
     if phase == "evaluation":
         return Sizes(weights, 0, 0, input_)

@@ -1,8 +1,16 @@
-"""The largest size that fits, in few looks: a look is a compilation of minutes, never a trial that runs out of memory."""
+"""The largest batch size that fits, found in few looks.
+
+A look is a compilation of minutes, never a trial that runs out of memory.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+
+from unstall.config.settings import Settings, changed
+from unstall.planning.memory.messages import Answer
+from unstall.training.step.activations import Layer
 
 FINE_ENOUGH = 0.03  # of the size: a further look would gain less than this
 FINE_ENOUGH_SQUEEZED = 0.04
@@ -51,3 +59,60 @@ def _where_the_line_meets(looked: dict[int, int], limit: int) -> int:
     (size, need), (other, other_need) = (*nearest, (0, 0))[:2]
     slope = (need - other_need) / (size - other)
     return int(size + (limit - need) / slope) if slope > 0 else size
+
+
+# Measured at two small sizes, known at any: memory is a line over the images of a pass.
+
+
+PROBES = (2, 4)  # images; small enough for any device that can train at all
+
+
+def on_the_line(settings: Settings, ask: Callable[[Settings], Answer]) -> Answer:
+    """What settings need that are not run themselves: they might not fit. `ask` measures settings of one pass."""
+    images = settings.at_once
+    if images <= PROBES[-1]:
+        answer = ask(_one_pass(settings, images))
+    else:
+        low, high = (ask(_one_pass(settings, size)) for size in PROBES)
+        answer = through(low, high, images)
+    return _with_passes(answer, images, settings.batch_size)
+
+
+def itself(settings: Settings, ask: Callable[[Settings], Answer]) -> Answer:
+    """What settings need that are run."""
+    images = settings.at_once
+    return _with_passes(ask(_one_pass(settings, images)), images, settings.batch_size)
+
+
+def _one_pass(settings: Settings, images: int) -> Settings:
+    return changed(settings, {"batch_size": images, "micro_batch_size": images})
+
+
+def through(low: Answer, high: Answer, images: int) -> Answer:
+    """The answer at so many images, by those at the two sizes of the probes."""
+
+    def at(first: int, second: int) -> int:
+        return int(first + (second - first) / (PROBES[1] - PROBES[0]) * (images - PROBES[0]))
+
+    layers = tuple(_layer(layer, images) for layer in high.layers)
+    return replace(
+        high, need=at(low.need, high.need), activations=at(low.activations, high.activations), input=at(low.input, high.input),
+        layers=layers,
+    )  # fmt: skip
+
+
+def _layer(layer: Layer, images: int) -> Layer:
+    first, *rest = layer.shape
+    return replace(
+        layer, shape=(first * images // PROBES[1], *rest), bytes=layer.bytes * images // PROBES[1]
+    )  # fmt: skip
+
+
+def _with_passes(answer: Answer, images: int, batch_size: int) -> Answer:
+    """Several passes for an update: their sum of gradients is kept, and the whole batch is there."""
+    if images >= batch_size:
+        return answer
+    further = answer.input // images * (batch_size - images)
+    return replace(
+        answer, need=answer.need + answer.gradients + further, gradients=answer.gradients * 2, input=answer.input + further
+    )  # fmt: skip

@@ -30,7 +30,7 @@ def measure_step(detector: Detector, settings: Settings, phase: Phase) -> Answer
     layers = layers_of(detector, images, settings.max_boxes_per_image)
     sizes = sizes_of(detector, settings, phase)
     before = forget_peak()
-    shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_size, settings.max_boxes_per_image)
+    shapes = batch_shapes(tuple(detector.settings.image_size), settings.batch_size, settings.max_boxes_per_image)
     batch = {name: np.zeros(shape, kind) for name, (shape, kind) in shapes.items()}
     if phase == "training":
         _train(detector, settings, batch)

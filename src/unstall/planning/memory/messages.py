@@ -38,7 +38,7 @@ def question(settings: Settings, classes: int | None, phase: Phase, backend: str
     for name in ON_OR_OFF:
         relevant[name] = getattr(Settings, name) or 0.5 if relevant[name] else 0.0
     if classes is not None:
-        relevant["detector"] = {**relevant["detector"], "classes": classes}
+        relevant["detector"] = {**relevant["detector"], "num_classes": classes}
     relevant["micro_batch_size"] = settings.at_once
     if phase == "evaluation":
         relevant |= {"batch_size": relevant["micro_batch_size"], "remat": False}

@@ -17,8 +17,7 @@ from unstall.planning.memory.client import PlannerClient, PlannerError
 from unstall.planning.memory.devices import Device, here
 from unstall.planning.memory.fit_policy import Choice, choose
 from unstall.planning.memory.host import host_need
-from unstall.planning.memory.linear_model import itself, on_the_line
-from unstall.planning.memory.max_batch_size import largest
+from unstall.planning.memory.max_batch_size import itself, largest, on_the_line
 from unstall.planning.memory.memory_plan import MAX_IMAGES, MemoryPlan, limit_of, with_state
 from unstall.planning.memory.messages import Answer, Phase, Question, Way, question
 

@@ -29,10 +29,10 @@ def main() -> None:
     os.dup2(2, 1)
     for line in sys.stdin:
         try:
-            told: dict[str, Any] = answer(Question(**json.loads(line))).as_plain()
+            plain: dict[str, Any] = answer(Question(**json.loads(line))).as_plain()
         except UnstallError as error:
-            told = {"error": str(error)}
-        out.write(json.dumps(told) + "\n")
+            plain = {"error": str(error)}
+        out.write(json.dumps(plain) + "\n")
 
 
 def answer(question: Question) -> Answer:
@@ -64,9 +64,9 @@ def _found(question: Question) -> Answer:
 
 
 def detector_of(settings: Settings, changes: dict[str, Any]) -> Detector:
-    from unstall.detectors import POLICIES, build
+    from unstall.detectors import POLICIES, create_model
 
-    return build(settings.model, **{**changes, "precision": POLICIES[settings.precision], "remat": settings.remat})
+    return create_model(settings.model, **{**changes, "precision": POLICIES[settings.precision], "remat": settings.remat})
 
 
 if __name__ == "__main__":

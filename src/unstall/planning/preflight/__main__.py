@@ -21,7 +21,7 @@ from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.registry import needs
 from unstall.planning.preflight.results import CheckError, CheckResult, CheckUnknown, as_plain
 
-TOLD_EVERY_S = 0.2  # progress
+REPORT_INTERVAL_S = 0.2  # progress
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ class ProgressReporter:
         self._tell, self._last = tell, 0.0
 
     def __call__(self, doing: str, done: int, of: int) -> None:
-        if time.monotonic() - self._last > TOLD_EVERY_S or done == of:
+        if time.monotonic() - self._last > REPORT_INTERVAL_S or done == of:
             self._last = time.monotonic()
             self._tell({"progress": [doing, done, of]})
 

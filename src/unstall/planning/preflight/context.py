@@ -65,27 +65,26 @@ class Context:
         return len(self.data.classes) if self.data is not None else SHAPES_CLASSES
 
     @cached_property
-    def image_px(self) -> tuple[int, int]:
+    def image_size(self) -> tuple[int, int]:
         """Height and width that the detector sees."""
-        from unstall.config.detectors import image_px
+        from unstall.config.detectors import image_size
 
-        height, width = self.settings.detector.get("image_px") or image_px(self.settings.model)
+        height, width = self.settings.detector.get("image_size") or image_size(self.settings.model)
         return int(height), int(width)
 
     @property
     def published_parameters(self) -> int:
         """Whatever the data is."""
-        from unstall.detectors.weights import shapes
+        from unstall.detectors.weights import compatibility
 
-        return shapes.parameters(self.settings.model)
+        return compatibility.parameters(self.settings.model)
 
     @cached_property
     def parameters(self) -> int:
         """Of the detector as it is published, with the classes of this data."""
-        from unstall.detectors.weights import shapes
-        from unstall.detectors.weights.compatibility import with_classes
+        from unstall.detectors.weights.compatibility import known_variants, with_classes
 
-        known = shapes.known_variants()[self.settings.model]
+        known = known_variants()[self.settings.model]
         return sum(prod(shape) for shape in with_classes(known.shapes, known.classes, self.classes).values())
 
     @property
@@ -102,7 +101,7 @@ class Context:
     def largest_image_bytes(self) -> int:
         """Decoded, as far as sizes are known from annotations and headers."""
         if self.data is None:
-            return prod(self.image_px) * 3
+            return prod(self.image_size) * 3
         sizes = [(example.width or 0) * (example.height or 0) for example in self.data.examples]
         return max(sizes, default=0) * 3
 

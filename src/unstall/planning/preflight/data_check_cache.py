@@ -34,8 +34,8 @@ def name_of(data: DataSet, settings: Settings) -> str:
     files |= {root / example.origin.file for example in data.examples} | {root / file for file in data.files}
     files |= {resolve_path(settings.label_map)} if settings.label_map else set()
     facts = _in_bucket(data.path) if isinstance(data.path, BucketPath) else [(str(path), *_facts(path)) for path in sorted(files)]
-    told = json.dumps([unstall.__version__, LAYOUT, data.format, list(data.classes), len(data.examples), facts])
-    return hashlib.sha256(told.encode()).hexdigest()[:32]
+    plain = json.dumps([unstall.__version__, LAYOUT, data.format, list(data.classes), len(data.examples), facts])
+    return hashlib.sha256(plain.encode()).hexdigest()[:32]
 
 
 def pictures(name: str) -> Path:

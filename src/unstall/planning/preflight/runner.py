@@ -87,8 +87,8 @@ class Lines:
                 raise EOFError
             self._held += piece
         line, _, self._held = self._held.partition(b"\n")
-        told: dict[str, Any] = json.loads(line)
-        return told
+        plain: dict[str, Any] = json.loads(line)
+        return plain
 
 
 def _listen(lines: Lines, checks: Sequence[str], progress: Progress | None) -> tuple[list[dict[str, Any]], bool]:
@@ -96,17 +96,17 @@ def _listen(lines: Lines, checks: Sequence[str], progress: Progress | None) -> t
     results: list[dict[str, Any]] = []
     while len(results) < len(checks):
         try:
-            told = lines.next(MAX_SILENT_S)
+            result = lines.next(MAX_SILENT_S)
         except EOFError:
             return results, False
-        if told is None:
+        if result is None:
             return results, True
-        if "check" in told:
-            results.append(told)
+        if "check" in result:
+            results.append(result)
         if progress is not None:
             progress("preflight", len(results), len(checks))
-            if "progress" in told:
-                progress(*told["progress"])
+            if "progress" in result:
+                progress(*result["progress"])
     return results, False
 
 

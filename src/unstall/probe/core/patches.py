@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MARK = "_unstall_original"
 HOOK = "_unstall_hook"
+_wrapped = [0]  # in this process
 
 
 def wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> bool:
@@ -35,7 +36,13 @@ def wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..
     setattr(wrapper, MARK, original)
     setattr(wrapper, HOOK, hook)
     setattr(owner, name, wrapper)
+    _wrapped[0] += 1
     return True
+
+
+def wrapped_count() -> int:
+    """How many methods and functions have been wrapped: whoever asks before and after knows whether a hook found its place."""
+    return _wrapped[0]
 
 
 def _hooks_on(function: Any) -> list[str]:

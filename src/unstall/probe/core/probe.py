@@ -41,7 +41,7 @@ class Probe:
         self.run = run
         self.active = True
         self.pid = os.getpid()
-        self.writer = JournalWriter(run.journal_path("inside", self.pid))
+        self.writer = JournalWriter(run.journal_path("probe", self.pid))
         self.shield = Shield(self.emit)
         self._pulse: Optional[Pulse] = None
         self._introduced = False

@@ -18,7 +18,7 @@ COST_SHARE = 0.001  # of the run's time, for each probe that asks for a budget
 COST_ALLOWANCE_S = 0.25  # what a probe may cost before its share counts
 
 
-def _not_told(error: Exception) -> None:
+def _ignore(error: Exception) -> None:
     """That a probe failed cannot be told: the error has no text, say, or there is no memory left."""
 
 
@@ -36,9 +36,9 @@ class Shield:
         try:
             return function(*args, **kwargs)
         except Exception as error:  # the one place inside the program where everything is caught: nothing of ours may reach it
-            told = error
+            result = error
             try:
-                attempt(lambda: self.failed(name, told), _not_told)
+                attempt(lambda: self.failed(name, result), _ignore)
             except RecursionError:  # the program itself is at the end of its stack: there is no room to tell of it
                 pass
             return None

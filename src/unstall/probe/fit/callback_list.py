@@ -190,7 +190,7 @@ class _Follower:
 
     def train_begin(self, callbacks: Any, logs: Any = None) -> None:
         model = _model(callbacks)
-        params = _told(callbacks, "params") or {}
+        params = _attribute(callbacks, "params") or {}
         self.losses.clear()
         self.rested.clear()
         self.is_between_steps = False
@@ -300,10 +300,10 @@ def _fits_on_the_stack() -> int:
 
 
 def _model(callbacks: Any) -> Any:
-    return _told(callbacks, "_model") or _told(callbacks, "model")
+    return _attribute(callbacks, "_model") or _attribute(callbacks, "model")
 
 
-def _told(callbacks: Any, name: str) -> Any:
+def _attribute(callbacks: Any, name: str) -> Any:
     """Of the list; up to Keras 2.2 only its callbacks know."""
     if hasattr(callbacks, name):
         return getattr(callbacks, name)

@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Optional
 
 from unstall.journal.events import CallbacksTimed
+from unstall.probe.core.patches import wrap
+from unstall.probe.core.probe import Probe
 from unstall.probe.core.step_counter import as_number
 from unstall.probe.core.tracebacks import OWN
-from unstall.probe.core.user_code import code_place
+from unstall.probe.core.user_code import code_place, user_place
 
 LONG_S = 0.001  # a call of the list that takes less is not even counted
 SUSPICIOUS_SHARE = 0.2  # of the time since the first long call: from then on each callback is timed
 SUSPICIOUS_S = 1.0
-TOLD_EVERY_S = 5.0
+REPORT_INTERVAL_S = 5.0
 MAX_ROWS = 50
 EACH_BATCH = "on_train_batch_end"
 OLDER_NAME = {EACH_BATCH: "on_batch_end"}  # which the framework's own method calls
@@ -44,7 +46,7 @@ class CallbackTimes:
         self._since: Optional[float] = None
         self._spent_s = 0.0
         self._timed_since = 0.0
-        self._told_at = 0.0
+        self._reported_at = 0.0
         self._calls: dict[str, int] = {}
         self._rows: dict[Key, dict[str, Any]] = {}
 
@@ -58,7 +60,7 @@ class CallbackTimes:
         self._spent_s += max(0.0, seconds - aside_s)
         if self._spent_s >= SUSPICIOUS_S and self._spent_s >= SUSPICIOUS_SHARE * (now - self._since):
             self.is_timing = True
-            self._timed_since = self._told_at = now
+            self._timed_since = self._reported_at = now
 
     def call(self, hook: str, original: Callable[..., Any], callbacks: Any, *args: Any, **kwargs: Any) -> Any:
         """Calls the list's own method, and times each callback where that can be done."""
@@ -113,9 +115,9 @@ class CallbackTimes:
 
     def tell(self, at_last: bool = False) -> None:
         now = time.monotonic()
-        if not self.is_timing or (now - self._told_at < TOLD_EVERY_S and not at_last):
+        if not self.is_timing or (now - self._reported_at < REPORT_INTERVAL_S and not at_last):
             return
-        self._told_at = now
+        self._reported_at = now
         rows = [dict(row) for row in self._rows.values()]
         self._probe.emit(CallbacksTimed(at=time.time(), seconds=now - self._timed_since, calls=dict(self._calls), callbacks=rows))
 
@@ -140,3 +142,39 @@ def _is_read(logs: Any) -> bool:
     if isinstance(logs, dict):
         as_number(logs.get("loss"))
     return True
+
+
+# Saving has its own clock: Model.save and save_weights of Keras 3 and tf_keras, and tf.train.Checkpoint.
+
+
+def install_model(module: ModuleType, probe: Probe) -> None:
+    for name in ("save", "save_weights"):
+        wrap(module.Model, name, _timed(probe))
+
+
+def install_checkpoint(module: ModuleType, probe: Probe) -> None:
+    for name in ("save", "write", "_write"):  # CheckpointManager calls the last
+        wrap(getattr(module, "Checkpoint", None), name, _timed(probe))
+
+
+def _timed(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def method(owner: Any, *args: Any, **kwargs: Any) -> Any:
+            if not probe.active or probe.phase == "save":
+                return original(owner, *args, **kwargs)
+            path = next(
+                (str(value) for value in (*args, *kwargs.values()) if isinstance(value, str) or hasattr(value, "__fspath__")),
+                "",
+            )
+            where = probe.shield.call("saving", user_place, 2)
+            began = time.monotonic()
+            probe.shield.call("saving", probe.phase_began, "save")
+            try:
+                return original(owner, *args, **kwargs)
+            finally:
+                probe.shield.call("saving", probe.phase_ended, "save")
+                probe.shield.call("saving", probe.saved, path, time.monotonic() - began, where)
+
+        return method
+
+    return make

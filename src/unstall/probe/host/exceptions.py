@@ -6,18 +6,24 @@ would alone.
 
 from __future__ import annotations
 
+import linecache
 import logging
+import re
 import sys
 import threading
 import time
 import warnings
+from collections.abc import Iterator
+from types import TracebackType
 from typing import Any, Optional
 
 from unstall.journal.events import ErrorRaised, WarningShown
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.tracebacks import without_ours
 from unstall.probe.core.user_code import is_user_code, traceback_frames
-from unstall.probe.host import devices, error_batch, files, modules
+from unstall.probe.host import devices, files, modules
+from unstall.probe.input import batch_stats
+from unstall.probe.input.batch_samples import AT_THE_ERROR, batch_facts_of
 
 LOGGERS = ("tensorflow", "absl", "jax", "keras")
 LONGEST_MESSAGE = 4000
@@ -61,13 +67,13 @@ def _name(kind: type[BaseException]) -> str:
 
 def _led_to(error: Any) -> list[str]:
     """The errors that an error was raised from, or while handling."""
-    told: list[str] = []
+    rows: list[str] = []
     for _ in range(LONGEST_CHAIN):
         error = getattr(error, "__cause__", None) or getattr(error, "__context__", None)
         if error is None:
             break
-        told.append(_shortened(f"{_name(type(error))}: {error}", LONGEST_LINK))
-    return told
+        rows.append(_shortened(f"{_name(type(error))}: {error}", LONGEST_LINK))
+    return rows
 
 
 def _shortened(text: str, longest: int) -> str:
@@ -107,7 +113,7 @@ def _tell_error(probe: Probe, kind: type[BaseException], error: BaseException, t
     probe.shield.call("errors", lambda: probe.emit(error_event(probe, kind, error, traceback, fatal=True)))
     probe.shield.call("modules", modules.tell_once, probe)
     probe.shield.call("files", files.tell, probe, traceback)
-    probe.shield.call("batch at the error", error_batch.tell, probe, traceback)
+    probe.shield.call("batch at the error", report_batch, probe, traceback)
     probe.shield.call("device memory", devices.tell_memory, probe)
 
 
@@ -169,3 +175,70 @@ class _Listener(logging.Filter):
         message = record.getMessage()[:LONGEST_MESSAGE]
         event = WarningShown(at=time.time(), source=f"logging:{self._logger}", category=record.levelname, message=message)
         self._probe.emit(event)
+
+
+# The numbers that a step was given when an error ended the program: of the batch in hand, and of the lines that failed.
+#
+# A loss that refuses its numbers says that they are out of range, and not that the data holds a NaN. So the batch that it was
+# given is looked at, as far as it is still there and lies in host memory, and within a time limit.
+
+
+SEARCH_S = 0.5
+MAX_ELEMENTS = 4_000_000  # of one array
+MAX_ARRAYS = 12
+
+
+def report_batch(probe: Probe, traceback: Optional[TracebackType]) -> None:
+    if "numpy" not in sys.modules or not any(name in sys.modules for name in ("torch", "jax", "tensorflow")):
+        return
+    until = time.monotonic() + SEARCH_S
+    facts = batch_facts_of(probe)
+    described: list[dict[str, Any]] = []
+    seen: set[int] = set()
+    for role, name, value in [*facts.current_arrays(), *_variables(traceback)]:
+        if id(value) in seen or len(described) >= MAX_ARRAYS or time.monotonic() > until:
+            continue
+        seen.add(id(value))
+        try:
+            found = _described(role, name, value, until)
+        except (TypeError, ValueError, RuntimeError, AttributeError):  # of a device, of a kind that NumPy has not, or deleted
+            continue
+        if found is not None:
+            described.append(found)
+    if described:
+        facts.tell(AT_THE_ERROR, described)
+
+
+def _described(role: str, name: str, value: Any, until: float) -> Optional[dict[str, Any]]:
+    array = _as_array(value)
+    if array is None:
+        return None
+    facts = batch_stats.describe(role, name, array, MAX_ELEMENTS)
+    if facts.get("not_finite"):
+        row = batch_stats.first_bad_row(array, until, time.monotonic)
+        if row is not None:
+            facts["first_bad_row"] = row
+    return facts
+
+
+def _as_array(value: Any) -> Optional[Any]:
+    if type(value).__module__.startswith("jaxlib") and hasattr(value, "devices"):
+        on_host = all(device.platform == "cpu" for device in value.devices())
+        return batch_stats.as_array(sys.modules["numpy"].asarray(value)) if on_host else None
+    return batch_stats.as_array(value)
+
+
+def _variables(traceback: Optional[TracebackType]) -> Iterator[batch_stats.Part]:
+    """What stands in the lines of the traceback: in the program's own, and in the one that raised; the innermost first."""
+    frames = []
+    while traceback is not None:
+        frames.append((traceback.tb_frame, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    for depth, (frame, number) in enumerate(reversed(frames)):
+        if depth and not is_user_code(frame.f_code):
+            continue
+        line = linecache.getline(frame.f_code.co_filename, number)
+        role = "variable" if is_user_code(frame.f_code) else "argument"
+        for name, value in list(frame.f_locals.items()):
+            if re.search(rf"\b{re.escape(name)}\b", line):
+                yield from batch_stats.name_arrays(role, value, name)

@@ -18,7 +18,7 @@ from unstall.probe.core.user_code import is_user_path
 
 MAX_FILES = 400
 MAX_PACKAGES = 600
-_TOLD = "modules told"
+_REPORTED = "modules told"
 
 
 def install(probe: Probe) -> None:
@@ -30,9 +30,9 @@ def install(probe: Probe) -> None:
 
 def tell_once(probe: Probe) -> None:
     """When a training begins; or when an error or the end comes before one."""
-    if probe.extras.get(_TOLD):
+    if probe.extras.get(_REPORTED):
         return
-    probe.extras[_TOLD] = True
+    probe.extras[_REPORTED] = True
     files, packages = list_modules(dict(sys.modules))
     variables = select_variables(os.environ)
     probe.emit(ModulesLoaded(at=time.time(), pid=probe.pid, files=files, packages=packages, variables=variables))

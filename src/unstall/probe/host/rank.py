@@ -17,7 +17,7 @@ from unstall.journal.rank import RankInfo, read_rank
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 
-_TOLD = "rank told"
+_REPORTED = "rank told"
 
 
 def install(probe: Probe) -> None:
@@ -29,22 +29,22 @@ def install(probe: Probe) -> None:
     probe.on_fit.append(tell_again)
 
 
-def tell(probe: Probe, told: Optional[RankInfo]) -> None:
+def tell(probe: Probe, event: Optional[RankInfo]) -> None:
     """Once, and again when it is other than before. What was said to the framework counts more than variables."""
-    before = probe.extras.get(_TOLD)
-    if told is None or told == before or (before is not None and "." in before.told_by and "." not in told.told_by):
+    before = probe.extras.get(_REPORTED)
+    if event is None or event == before or (before is not None and "." in before.told_by and "." not in event.told_by):
         return
-    probe.extras[_TOLD] = told
+    probe.extras[_REPORTED] = event
     probe.emit(
         MembershipSeen(
             at=time.time(),
             pid=probe.pid,
-            told_by=told.told_by,
-            worker=told.worker,
-            of=told.of,
-            coordinator=told.coordinator,
-            addresses=list(told.addresses),
-            job=told.job,
+            told_by=event.told_by,
+            worker=event.worker,
+            of=event.of,
+            coordinator=event.coordinator,
+            addresses=list(event.addresses),
+            job=event.job,
         )
     )
 

@@ -18,7 +18,7 @@ from unstall.probe.core.probe import Probe
 from unstall.probe.input import batch_stats
 from unstall.probe.input.batch_shapes import BatchShapes
 from unstall.probe.loop.custom_training import loop_of
-from unstall.probe.loop.nonfinite_loss import loss_watch_of
+from unstall.probe.loop.losses import loss_watch_of
 
 FIRST = 3
 LOOK_EVERY_S = 2.0

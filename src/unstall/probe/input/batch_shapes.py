@@ -15,7 +15,7 @@ from unstall.probe.input import batch_stats
 EACH_UP_TO = 64  # batches: each of them is looked at …
 LOOK_EVERY_S = 0.005  # … and later ones so often at most, which is each of them where steps are not very short
 MAX_SHAPES = 64  # that are kept apart
-MAX_TOLD = 200  # events of one program
+MAX_REPORTED = 200  # events of one program
 LISTED = 16
 if TYPE_CHECKING:  # Python 3.8 cannot make these when it runs
     Shape = tuple[tuple[str, str, tuple[int, ...], str], ...]  # role, name, shape, dtype of each array
@@ -25,7 +25,7 @@ class BatchShapes:
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
         self._events = 0
-        self._told_at = 0
+        self._reported_at = 0
         self.reset()
 
     def reset(self) -> None:
@@ -54,10 +54,10 @@ class BatchShapes:
 
     def tell(self) -> None:
         """As far as it goes beyond what was told."""
-        if not self._batches or self._batches == self._told_at or self._events >= MAX_TOLD:
+        if not self._batches or self._batches == self._reported_at or self._events >= MAX_REPORTED:
             return
         self._events += 1
-        self._told_at = self._batches
+        self._reported_at = self._batches
         largest_first = sorted(self._counts.items(), key=lambda pair: -elements(pair[0]))
         listed = largest_first if len(largest_first) <= LISTED else [*largest_first[: LISTED - 1], largest_first[-1]]
         shapes = [{"arrays": [[*part] for part in shape], "batches": count} for shape, count in listed]

@@ -9,12 +9,16 @@ from __future__ import annotations
 import glob
 import os
 import time
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any, Optional
 
-from unstall.journal.events import DataMet
+from unstall.journal.events import DataMet, ImageNotRead, PatternMatchedNothing
+from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
+from unstall.probe.core.user_code import calling_code, is_user_code, user_place
 
-MAX_EVENTS = 24
+MAX_FILE_EVENTS = 24
 MAX_LOOKS = 400
 MAX_ENTRIES = 2000  # of a list, spread over it
 MAX_FOLDERS = 24
@@ -30,20 +34,20 @@ class DataFileWatch:
         self._probe = probe
         self._looks = 0
         self._events = 0
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     @property
     def is_over(self) -> bool:
-        return self._looks >= MAX_LOOKS or self._events >= MAX_EVENTS
+        return self._looks >= MAX_LOOKS or self._events >= MAX_FILE_EVENTS
 
     def meet(self, value: Any, how: str) -> None:
         if self.is_over:
             return
         self._looks += 1
-        fresh = [path for path in summarize_paths(paths_in(value)) if path not in self._told]
+        fresh = [path for path in summarize_paths(paths_in(value)) if path not in self._reported]
         if fresh:
             self._events += 1
-            self._told.update(fresh)
+            self._reported.update(fresh)
             self._probe.emit(DataMet(at=time.time(), paths=fresh, how=how))
 
 
@@ -101,3 +105,73 @@ def summarize_paths(paths: list[str]) -> list[str]:
     common = os.path.commonpath([folder for folder, _ in kinds])
     suffixes = list(dict.fromkeys(suffix for _, suffix in kinds))[:MAX_SUFFIXES]
     return [f"{glob.escape(common)}/**/*{glob.escape(suffix)}" for suffix in suffixes] if common.count("/") > 1 else []
+
+
+# File patterns: what they found, which may be the data; and that they match nothing, on which many programs then train.
+
+
+MAX_PATTERN_EVENTS = 50
+MAX_SEEN = 200
+
+
+def install_patterns(module: ModuleType, probe: Probe) -> None:
+    """glob, and tensorflow.python.lib.io.file_io (tf.io.gfile.glob)."""
+    name = "glob" if module.__name__ == "glob" else "get_matching_files_v2"
+    wrap(module, name, _watched(probe))
+
+
+def _watched(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    reported = seen = 0
+
+    def record(pattern: Any) -> None:
+        nonlocal reported
+        reported += 1
+        where = user_place(4)
+        if reported <= MAX_PATTERN_EVENTS and where is not None:
+            probe.emit(PatternMatchedNothing(at=time.time(), pattern=str(pattern)[:500], where=where))
+
+    def see(found: list[Any]) -> None:
+        nonlocal seen
+        seen += 1
+        if seen <= MAX_SEEN and is_user_code(calling_code(3)):  # libraries look for files of their own
+            meet(probe, found, "glob")
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def glob(pathname: Any, *args: Any, **kwargs: Any) -> Any:
+            found = original(pathname, *args, **kwargs)
+            if probe.active and isinstance(found, list):
+                probe.shield.call("patterns", record, pathname) if not found else probe.shield.call("patterns", see, found)
+            return found
+
+        return glob
+
+    return make
+
+
+# Images that OpenCV could not read: `cv2.imread` gives None and no error, and the program fails later, or not at all.
+
+
+MAX_IMAGE_EVENTS = 50
+
+
+def install_images(module: ModuleType, probe: Probe) -> None:
+    """cv2"""
+    reported = 0
+
+    def record(path: Any) -> None:
+        nonlocal reported
+        reported += 1
+        if reported <= MAX_IMAGE_EVENTS and isinstance(path, (str, os.PathLike)):
+            name = os.fspath(path)
+            probe.emit(ImageNotRead(at=time.time(), path=str(name)[:500], exists=os.path.exists(name), where=user_place()))
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def imread(*args: Any, **kwargs: Any) -> Any:
+            image = original(*args, **kwargs)
+            if image is None and probe.active:
+                probe.shield.call("images", record, args[0] if args else kwargs.get("filename"))
+            return image
+
+        return imread
+
+    wrap(module, "imread", make)

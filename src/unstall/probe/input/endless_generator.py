@@ -10,7 +10,7 @@ import linecache
 from types import CodeType
 from typing import Optional
 
-from unstall.probe.core.ast_nodes import constant
+from unstall.probe.core.user_code import constant
 
 LARGEST_FILE_LINES = 20_000
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)

@@ -20,8 +20,7 @@ from unstall.probe.core.user_code import code_place, user_place
 from unstall.probe.input.batch_shapes import tell_spec
 from unstall.probe.input.data_files import meet
 from unstall.probe.input.endless_generator import never_ends
-from unstall.probe.input.tf_pipeline import batch_size
-from unstall.probe.input.tf_stages import batches_per_pass
+from unstall.probe.input.tf_pipeline import batch_size, batches_per_pass
 from unstall.probe.input.tf_timestamp import InputStamp
 
 KINDS = {

@@ -22,7 +22,7 @@ from typing import Any, Optional
 from unstall.journal.events import PipelineMeasured, ProbeFailed
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.input.tf_stages import chain
+from unstall.probe.input.tf_pipeline import chain
 
 FIRST_AFTER_S = 3.0
 EVERY_S = 5.0
@@ -62,7 +62,7 @@ class _FollowedIterator:
         self.stages = stages
         self.role = role
         self.began = time.monotonic()
-        self.told = -1
+        self.last_reported = -1
 
 
 class _Measurer:
@@ -123,9 +123,9 @@ class _Measurer:
             return
         nodes = measure_stages(iterator)
         made = sum(node["elements"] + node["buffered"] for node in nodes)
-        if made == followed.told:
+        if made == followed.last_reported:
             return  # nothing has moved since
-        followed.told = made
+        followed.last_reported = made
         self._tell(
             PipelineMeasured(
                 at=time.time(),

@@ -89,7 +89,7 @@ class OwnLoop:
         self.on_variables: list[Callable[[list[Any]], None]] = []  # told the variables that gradients are asked for
         self._clock: Any = None
         self._others = 0
-        self._told_others = False
+        self._reported_others = False
         self._thread = 0
         self._epoch = 0
         self._set: Any = None  # the token of the data set that feeds the training
@@ -129,8 +129,8 @@ class OwnLoop:
         if self._clock is None:
             self._clock = clock
         if clock != self._clock:
-            if not self._told_others:
-                self._told_others = True
+            if not self._reported_others:
+                self._reported_others = True
                 self.probe.emit(LoopSeen(at=time.time(), facts={"kind": "turns"}))
             self._others += 1
             if self._others < ANOTHER_CLOCK_AFTER:

@@ -44,7 +44,7 @@ class TracedFunction:
         self.count = 0
         self.calls = 0
         self.seconds = 0.0
-        self.told_at = 0.0
+        self.reported_at = 0.0
         self.reasons: dict[str, int] = {}
         self.objects = 0
         self.graph_loop: Any = None  # counts the batches of a loop inside it that trains
@@ -103,9 +103,9 @@ class Traces:
         with self._lock:
             record.add(seconds, cache, types)
             now = time.monotonic()
-            if record.count > TELL_EACH_UP_TO and now - record.told_at < TELL_EVERY_S:
+            if record.count > TELL_EACH_UP_TO and now - record.reported_at < TELL_EVERY_S:
                 return
-            record.told_at = now
+            record.reported_at = now
         called_at = user_place()
         why = max(record.reasons, key=lambda reason: record.reasons[reason]) if record.reasons else ""
         self._probe.emit(
@@ -155,6 +155,52 @@ def install(module: ModuleType, probe: Probe) -> None:
         return _create_concrete_function
 
     wrap(module, "_create_concrete_function", make)
+
+
+def install_methods(module: ModuleType, probe: Probe) -> None:
+    """tensorflow.python.eager.function (up to TensorFlow 2.9) and its successor, polymorphic_function.tracing_compiler (up to
+    2.13): there a trace is made by a method of the function."""
+    traces = traces_of(probe)
+
+    def note(function: Any, args: Any, kwargs: Any, seconds: float) -> None:
+        if str(getattr(function._python_function, "__module__", "")).startswith(_DATA_MODULES):
+            return
+        record = traces.of(function._python_function)
+        if record is not None:
+            names = list(getattr(getattr(function, "_function_spec", None), "arg_names", None) or ())
+            traces.traced(record, seconds, function._function_cache, _types_of(names, args or (), kwargs or {}))
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def _create_graph_function(function: Any, args: Any, kwargs: Any, *more: Any, **named: Any) -> Any:
+            began = time.monotonic()
+            concrete = original(function, args, kwargs, *more, **named)
+            if probe.active:
+                probe.shield.call("traces", note, function, args, kwargs, time.monotonic() - began)
+            return concrete
+
+        return _create_graph_function
+
+    wrap(getattr(module, "Function", None), "_create_graph_function", make)
+    wrap(getattr(module, "TracingCompiler", None), "_create_concrete_function", make)
+
+
+def _types_of(names: list[str], args: Any, kwargs: dict[str, Any]) -> dict[str, str]:
+    """The arguments of a trace in the words that newer versions have for them: what makes two traces differ."""
+    given = {names[place] if place < len(names) else f"argument {place + 1}": value for place, value in enumerate(args)}
+    given.update(kwargs)
+    return {name: _type_of(value)[:300] for name, value in given.items()}
+
+
+def _type_of(value: Any) -> str:
+    if isinstance(value, (str, bytes)):
+        return f"Literal[{value[:100]!r}]"
+    if isinstance(value, (bool, int, float, type(None))):
+        return f"Literal[{value!r}]"
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return f"TensorSpec(shape={value.shape}, dtype={value.dtype!r})"
+    if isinstance(value, (list, tuple)):
+        return f"({', '.join(map(_type_of, value[:8]))})"
+    return type(value).__qualname__
 
 
 _JAX_TIMES = ("/jax/core/compile/jaxpr_trace_duration", "/jax/core/compile/jaxpr_to_mlir_module_duration")

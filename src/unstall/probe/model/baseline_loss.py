@@ -81,10 +81,10 @@ class BaselineLoss:
         self._batches = 0
         self._kind = ""
         self._classes: Optional[int] = None
-        self._told: Optional[float] = None
+        self._reported: Optional[float] = None
 
     def fit_began(self, model: Any) -> None:
-        self._told = None
+        self._reported = None
         if model is None:
             return
         self._of_keras = True
@@ -153,8 +153,8 @@ class BaselineLoss:
             level = self.labels.entropy()
             if level is None and self._classes is not None and self._classes > 1:
                 level = math.log(self._classes)
-        if level is not None and level > 0 and level != self._told:
-            self._told = level
+        if level is not None and level > 0 and level != self._reported:
+            self._reported = level
             facts = {
                 "kind": "guessing",
                 "loss": self._kind,

@@ -12,9 +12,8 @@ import linecache
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Optional
 
-from unstall.probe.core.ast_nodes import last_line
 from unstall.probe.core.tracebacks import OWN
-from unstall.probe.core.user_code import _INSTALLED, _STDLIB
+from unstall.probe.core.user_code import _INSTALLED, _STDLIB, last_line
 
 DEEPEST = 3  # calls followed from the block
 LARGEST_FILE = 2_000_000

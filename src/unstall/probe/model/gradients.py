@@ -53,7 +53,7 @@ class TapeWatcher:
     def __init__(self, probe: Probe, loop: OwnLoop) -> None:
         self._probe = probe
         self._loop = loop
-        self._told: set[Any] = set()
+        self._reported: set[Any] = set()
 
     def computed(self, began: float, target: Any, sources: Any, result: Any, eager: bool) -> None:
         variables = _variables(sources)
@@ -79,13 +79,13 @@ class TapeWatcher:
 
     def _missing(self, frame: Optional[FrameType], target: Any, variables: list[Any], gradients: list[Any], eager: bool) -> None:
         place = None if frame is None else (frame.f_code, frame.f_lineno)
-        if place in self._told or len(self._told) >= MAX_PLACES:
+        if place in self._reported or len(self._reported) >= MAX_PLACES:
             return
         pairs = zip(variables, gradients)  # noqa: B905 - of equal length; `strict` is not of Python 3.7
         missing = [variable for variable, gradient in pairs if gradient is None and is_trainable(variable)]
         if not missing:
             return
-        self._told.add(place)
+        self._reported.add(place)
         self._loop.missed(missing)
         feeding: Optional[list[Any]] = None
         cut_at, cut_by = None, ""

@@ -11,7 +11,7 @@ from typing import Any, Optional
 from unstall.probe.core.user_code import is_of_keras
 
 MAX_LAYERS = 400
-MAX_TOLD = 64
+MAX_REPORTED = 64
 DEEPEST = 12
 _PASSING = frozenset({
     "Reshape", "Flatten", "Identity", "Dropout", "SpatialDropout1D", "SpatialDropout2D", "GaussianNoise", "Permute", "Cast",
@@ -81,20 +81,20 @@ def entry(model: Any) -> Optional[list[str]]:
 def weighted_layers(model: Any) -> list[dict[str, Any]]:
     """The layers with weights to train, in order: name, class, activation (their own, or that of a layer right after)."""
     layers = flat(model)
-    told = []
+    rows = []
     for index, layer in enumerate(layers):
         if not getattr(layer, "trainable_weights", None):
             continue
         activation = activation_of(layer)
         if activation in (None, "linear") and is_ordered(model):
             activation = _activation_after(layers[index + 1 : index + 4]) or activation
-        told.append({"name": layer.name, "class": type(layer).__name__, "activation": activation})
-    return _spread(told)
+        rows.append({"name": layer.name, "class": type(layer).__name__, "activation": activation})
+    return _spread(rows)
 
 
-def _spread(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _spread(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """All of them, or as many from the start as from the end."""
-    return told if len(told) <= MAX_TOLD else told[: MAX_TOLD // 2] + told[-MAX_TOLD // 2 :]
+    return rows if len(rows) <= MAX_REPORTED else rows[: MAX_REPORTED // 2] + rows[-MAX_REPORTED // 2 :]
 
 
 def _activation_after(layers: list[Any]) -> Optional[str]:
@@ -128,14 +128,14 @@ def outputs(model: Any) -> list[dict[str, Any]]:
         return []
     names = list(getattr(model, "output_names", None) or [])
     tensors = list(getattr(model, "outputs", None) or [])
-    told = []
+    rows = []
     for index, tensor in enumerate(tensors):
         shape = tuple(getattr(tensor, "shape", ()) or ())
         units = shape[-1] if shape and isinstance(shape[-1], int) else None
         activation, axis = _ends_in(tensor, 0)
         name = names[index] if index < len(names) else ""
-        told.append({"name": name, "units": units, "rank": len(shape), "activation": activation, "axis": axis})
-    return told
+        rows.append({"name": name, "units": units, "rank": len(shape), "activation": activation, "axis": axis})
+    return rows
 
 
 def _ends_in(tensor: Any, depth: int) -> tuple[Optional[str], Optional[int]]:

@@ -28,20 +28,20 @@ _LOOKS = "_unstall_looks"
 
 def install(module: ModuleType, probe: Probe) -> None:
     """keras.src.losses.loss, or losses of Keras 2"""
-    told = 0
+    reported = 0
 
     def look(loss: Any, predicted: Any) -> None:
-        nonlocal told
+        nonlocal reported
         if type(predicted).__name__ == "KerasTensor" or str(getattr(predicted, "device", "")) == "meta":
             return  # a rehearsal without values
         loss.__dict__[_LOOKS] = loss.__dict__.get(_LOOKS, 0) + 1
-        if told >= MAX_LOSSES or not hasattr(predicted, "shape"):
+        if reported >= MAX_LOSSES or not hasattr(predicted, "shape"):
             return
         facts = describe_loss(loss)
         if "entropy" not in facts["name"]:
             loss.__dict__[_LOOKS] = MAX_LOOKS
             return
-        told += 1
+        reported += 1
         shape = [int(part) if part is not None else None for part in predicted.shape]
         seen = {"kind": "loss_called", **facts, "shape": shape, "made_by": _made_by(predicted), "where": user_place()}
         probe.emit(LoopSeen(at=time.time(), facts={**seen, **_values(predicted)}))

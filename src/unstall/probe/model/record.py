@@ -33,7 +33,7 @@ SWITCHES = ("jit_compile", "run_eagerly", "steps_per_execution", "auto_scale_los
 class ModelRecord:
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
-        self._told: list[tuple[int, int]] = []  # models with their optimizers
+        self._reported: list[tuple[int, int]] = []  # models with their optimizers
         self._own: Optional[dict[str, Any]] = None  # what is told of one's own loop
 
     def fit_began(self, model: Any) -> None:
@@ -47,9 +47,9 @@ class ModelRecord:
 
     def tell(self, model: Any) -> None:
         key = (id(model), id(getattr(model, "optimizer", None)))
-        if key in self._told or len(self._told) >= MAX_MODELS:
+        if key in self._reported or len(self._reported) >= MAX_MODELS:
             return
-        self._told.append(key)
+        self._reported.append(key)
         found = leaves_of(model)
         layers = [row(layer) for layer in found[:MAX_LAYERS]]
         left_out = len(found) - len(layers)
@@ -60,9 +60,9 @@ class ModelRecord:
     def asked_for(self, variables: list[Any]) -> None:
         """Gradients for these are wanted: by them alone it is known what is trained. None of them is kept."""
         key = (id(variables[0]) if variables else 0, len(variables))
-        if key in self._told or len(self._told) >= MAX_MODELS or not loop_of(self._probe).is_mine():
+        if key in self._reported or len(self._reported) >= MAX_MODELS or not loop_of(self._probe).is_mine():
             return
-        self._told.append(key)
+        self._reported.append(key)
         some = list(variables)[:MAX_VARIABLES]
         count = count_of(some)
         self._own = {"own_loop": True, "parameters": count, "trainable_parameters": count}
@@ -74,9 +74,14 @@ class ModelRecord:
         if self._own is None and known:  # no tape has asked for gradients, as on PyTorch
             self.asked_for(list(known))
         key = (0, id(optimizer))
-        if self._own is None or key in self._told or len(self._told) >= 2 * MAX_MODELS or not loop_of(self._probe).is_mine():
+        if (
+            self._own is None
+            or key in self._reported
+            or len(self._reported) >= 2 * MAX_MODELS
+            or not loop_of(self._probe).is_mine()
+        ):
             return
-        self._told.append(key)
+        self._reported.append(key)
         self._probe.emit(ModelRecorded(at=time.time(), facts={**self._own, "optimizer": optimizer_facts(optimizer)}))
 
 

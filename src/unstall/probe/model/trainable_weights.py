@@ -54,7 +54,7 @@ class Weights:
         self._optimizer_reference: Any = None
         self._watched: list[Any] = []  # weak references
         self._asked_ids: set[int] = set()
-        self._asked_is_told = False
+        self._asked_is_reported = False
         self._asked_in_fit = False
         self._is_described = False
         self._first: dict[int, int] = {}
@@ -79,7 +79,7 @@ class Weights:
 
     def _reset(self) -> None:
         self._watched, self._first, self._changing, self._due = [], {}, 0, 0.0
-        self._asked_ids, self._asked_is_told, self._asked_in_fit = set(), False, False
+        self._asked_ids, self._asked_is_reported, self._asked_in_fit = set(), False, False
         self.applied_to, self.applied_at, self.asked_at = set(), None, None
 
     def fit_began(self, model: Any) -> None:
@@ -119,8 +119,8 @@ class Weights:
             if not self._asked_in_fit:
                 self._asked_in_fit = True
                 self.asked_at = find_traced_line() or user_place()
-            if self._is_described and not self._watched and not self._asked_is_told:
-                self._asked_is_told = True
+            if self._is_described and not self._watched and not self._asked_is_reported:
+                self._asked_is_reported = True
                 self.probe.emit(LoopSeen(at=time.time(), facts={"kind": "asked", "variables": len(variables)}))
             return
         if self._model_reference is not None:

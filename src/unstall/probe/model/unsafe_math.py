@@ -9,7 +9,7 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, Any, Optional
 
-from unstall.probe.core.ast_nodes import constant, is_constant, last_line
+from unstall.probe.core.user_code import constant, is_constant, last_line
 from unstall.probe.model import gradient_cuts
 
 DEEPEST = 2

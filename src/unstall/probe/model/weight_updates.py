@@ -15,14 +15,13 @@ from typing import Any, Optional
 from unstall.journal.events import ModelDescribed, WeightsSampled
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import user_place
-from unstall.probe.core.weak_attribute import Weak
 from unstall.probe.input.batch_samples import batch_facts_of
 from unstall.probe.loop.custom_training import OwnLoop, loop_of
-from unstall.probe.loop.nonfinite_loss import loss_watch_of
+from unstall.probe.loop.losses import loss_watch_of
 from unstall.probe.model import learning_rate
 from unstall.probe.model.description import describe_fits, describe_loop
 from unstall.probe.model.gradients import find_traced_line
-from unstall.probe.model.weight_values import Values, are_readable
+from unstall.probe.model.weight_values import Values, Weak, are_readable
 
 EARLY = frozenset({1, 2, 3, 5, 6, 9, 10, 17, 18, 33, 34, 65, 66, 129, 130})
 EARLY_COST_S = 0.03  # that the early samples may cost together
@@ -46,7 +45,7 @@ class Numerics:
         self._loop = loop
         self._optimizer = None
         self._asked_at: Optional[str] = None
-        self._is_told = True  # nothing of one's own loop is to be told yet
+        self._is_reported = True  # nothing of one's own loop is to be told yet
         self._reset(None)
 
     def _reset(self, model: Any) -> None:
@@ -87,13 +86,13 @@ class Numerics:
         self._window = self._before = self._start = None
         self._baseline()
         self._asked_at = find_traced_line() or user_place()
-        self._is_told = False
+        self._is_reported = False
 
     def applied(self, optimizer: Any, grads: Any, variables: Any) -> None:
         if optimizer is not self._optimizer:
             self._optimizer = optimizer
-        if not self._is_told:
-            self._is_told = True
+        if not self._is_reported:
+            self._is_reported = True
             facts = describe_loop(self.probe, optimizer, self._asked_at, find_traced_line() or user_place())
             self.probe.emit(ModelDescribed(at=time.time(), facts=facts))
 
@@ -151,12 +150,12 @@ class Numerics:
             self._start = self._before = self._window = now
         else:
             gradients = self._values.gradients(self._optimizer, done)
-            told = [self._describe(index, now, gradients[index]) for index in range(len(arrays)) if arrays[index] is not None]
+            rows = [self._describe(index, now, gradients[index]) for index in range(len(arrays)) if arrays[index] is not None]
             rate = learning_rate.current(self._optimizer, done, self._values.array)
             window = self._window.step if self._window is not None else 0
-            facts = {"learning_rate": rate, "window": done - window, "optimizer": type(self._optimizer).__name__, "weights": told}
+            facts = {"learning_rate": rate, "window": done - window, "optimizer": type(self._optimizer).__name__, "weights": rows}
             self.probe.emit(WeightsSampled(at=time.time(), step=done, facts=facts))
-            if not self._is_ruined and any(weight.get("not_finite") for weight in told):
+            if not self._is_ruined and any(weight.get("not_finite") for weight in rows):
                 self._is_ruined = True  # the loss may still look as if nothing was wrong
                 batch_facts_of(self.probe).loss_broke()
             self._before = now

@@ -6,7 +6,6 @@ import sys
 import weakref
 from typing import Any, Optional
 
-from unstall.probe.core.weak_attribute import Weak
 from unstall.probe.model.gradients import name_of, size_of
 
 MAX_VARIABLES = 32
@@ -14,6 +13,23 @@ MAX_ELEMENTS = 8192  # of one variable
 LARGEST_COPIED = 262_144  # elements; of a larger variable only the sample is copied to the host, where that can be done
 LARGEST_ON_JAX = 4_194_304  # JAX has no sample without a compilation: larger ones are left out unless they lie in host memory
 _SLOTS = ("_velocities", "_accumulators")
+
+
+# An attribute that does not keep its value alive: what the program lets go must go, whatever we looked at.
+
+
+class Weak:
+    """class Probe: model = Weak(). Reading gives the object, or None once it is gone."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._slot = f"{name} (weak)"
+
+    def __get__(self, instance: Any, owner: Optional[type] = None) -> Any:
+        reference = instance.__dict__.get(self._slot) if instance is not None else None
+        return reference() if reference is not None else None
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__[self._slot] = None if value is None else weakref.ref(value)
 
 
 class Values:

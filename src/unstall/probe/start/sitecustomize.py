@@ -96,7 +96,7 @@ def _tell_error(kind: "type[BaseException]", error: BaseException, traceback: "A
 def _write(event: "dict[str, Any]") -> None:
     """As the journal's writer would write it: that may be what cannot be loaded."""
     line = _redacted(_as_json({**event, "at": time.time()}))
-    journal = os.path.join(os.environ.get("UNSTALL_RUN", ""), f"events-inside-{os.getpid()}.jsonl")
+    journal = os.path.join(os.environ.get("UNSTALL_RUN", ""), f"events-probe-{os.getpid()}.jsonl")
     file = os.open(journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         os.write(file, line.encode() + b"\n")

@@ -36,7 +36,7 @@ def write(plain: dict[str, Any], target: Path) -> None:
         plot("Memory", plain["curves"]["memory"], "seconds", "B"),
     ]
     write_page(
-        "compare.html", target, told=plain, metrics=metrics, differences=differences, plots=[each for each in plots if each],
+        "compare.html", target, result=plain, metrics=metrics, differences=differences, plots=[each for each in plots if each],
         style=style, policy=policy,
     )  # fmt: skip
 

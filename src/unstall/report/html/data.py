@@ -20,14 +20,14 @@ MAX_CLASSES = 25
 MAX_POINTS = 20_000  # of the cloud of box sizes
 
 
-def write_plots(data: DataSet, told: dict[str, Any], target: Path) -> None:
+def write_plots(data: DataSet, plain: dict[str, Any], target: Path) -> None:
     try:
-        target.write_bytes(plots(data, told))
+        target.write_bytes(plots(data, plain))
     except OSError as error:
         raise InvalidInputError(f"Cannot write the picture to '{target}': {error.strerror}.") from None
 
 
-def plots(data: DataSet, told: dict[str, Any]) -> bytes:
+def plots(data: DataSet, plain: dict[str, Any]) -> bytes:
     """PNG."""
     import numpy as np
     from matplotlib.figure import Figure
@@ -39,7 +39,7 @@ def plots(data: DataSet, told: dict[str, Any]) -> bytes:
     sides = sides[np.isfinite(sides).all(axis=1) & (sides > 0).all(axis=1)]
     figure = Figure(figsize=(13, 7.6), dpi=110, layout="constrained")
     axes = figure.subplots(2, 3).ravel()
-    _classes(axes[0], told)
+    _classes(axes[0], plain)
     counts = np.array([example.count for example in data.examples])
     most = int(counts.max(initial=1))
     axes[1].hist(counts, bins=np.arange(-0.5, min(most, 60) + 1.5) if most <= 60 else 60, color=FILL)
@@ -54,16 +54,16 @@ def plots(data: DataSet, told: dict[str, Any]) -> bytes:
         _logarithmic_axis(axes[4], "x")
         _logarithmic_axis(axes[4], "y")
         name_axis(axes[4], "Width and height", "width, pixels", "height, pixels")
-    _anchors(axes[5], told)
+    _anchors(axes[5], plain)
     out = io.BytesIO()
     figure.savefig(out, format="png")
     return out.getvalue()
 
 
-def _classes(axis: Any, told: dict[str, Any]) -> None:
-    rows = told["classes"][:MAX_CLASSES][::-1]
+def _classes(axis: Any, plain: dict[str, Any]) -> None:
+    rows = plain["classes"][:MAX_CLASSES][::-1]
     axis.barh([row["class"].replace("$", r"\$")[:24] for row in rows], [row["boxes"] for row in rows], color=FILL)
-    more = len(told["classes"]) - len(rows)
+    more = len(plain["classes"]) - len(rows)
     name_axis(axis, "Boxes of each class" + (f" ({more} more)" if more > 0 else ""), "boxes", "")
     axis.tick_params(axis="y", labelsize=8 if len(rows) > 12 else 10)
 
@@ -88,8 +88,8 @@ def _logarithmic_axis(axis: Any, which: str) -> None:
     own.set_minor_formatter(NullFormatter())
 
 
-def _anchors(axis: Any, told: dict[str, Any]) -> None:
-    fits = told["anchors"][::-1]
+def _anchors(axis: Any, plain: dict[str, Any]) -> None:
+    fits = plain["anchors"][::-1]
     names = [row["detector"].replace("_v3_large", "").replace("_resnet50_fpn", "") for row in fits]
     axis.barh(names, [row["recall"] for row in fits], color=FILL)
     axis.set_xlim(0, 1)
@@ -137,7 +137,7 @@ def as_data_url(picture: Any, kind: str = "JPEG") -> str:
     return f"data:image/{kind.lower()};base64,{base64.b64encode(out.getvalue()).decode('ascii')}"
 
 
-def write_stats(data: DataSet, told: dict[str, Any], target: Path) -> None:
+def write_stats(data: DataSet, plain: dict[str, Any], target: Path) -> None:
 
-    picture = f"data:image/png;base64,{base64.b64encode(plots(data, told)).decode('ascii')}"
-    write_page("data_stats.html", target, told=told, picture=picture, spreads=SPREADS)
+    picture = f"data:image/png;base64,{base64.b64encode(plots(data, plain)).decode('ascii')}"
+    write_page("data_stats.html", target, result=plain, picture=picture, spreads=SPREADS)

@@ -88,4 +88,4 @@ def _plain(name: str) -> str:
 
 def write_score(plain: dict[str, Any], target: Path) -> None:
     picture = f"data:image/png;base64,{base64.b64encode(plots(plain)).decode('ascii')}"
-    write_page("score.html", target, told=plain, picture=picture, figures=FIGURES, mistaken=mistaken(plain["confusion"]))
+    write_page("score.html", target, result=plain, picture=picture, figures=FIGURES, mistaken=mistaken(plain["confusion"]))

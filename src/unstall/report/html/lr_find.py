@@ -29,7 +29,7 @@ def write_lr_find(plain: dict[str, Any], target: Path) -> None:
     from unstall.report.html.page import write_page
 
     picture = f"data:image/png;base64,{base64.b64encode(plot(plain)).decode('ascii')}"
-    write_page("lr_find.html", target, told=plain, picture=picture)
+    write_page("lr_find.html", target, result=plain, picture=picture)
 
 
 def plot(plain: dict[str, Any]) -> bytes:

@@ -12,8 +12,8 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import duration, size, without_codes
 from unstall.base.redact.text import redact, redact_json
 from unstall.journal.writer import finite
-from unstall.report.atomic_write import write_text
 from unstall.report.html import assets
+from unstall.report.json import write_text
 from unstall.report.terminal import story as story_text
 from unstall.training.evaluate.summary import number
 from unstall.training.loop.artifacts import as_data

@@ -63,10 +63,10 @@ def _variables(journal: Journal) -> dict[str, str]:
 
 
 def _packages(journal: Journal) -> dict[str, str]:
-    told: dict[str, str] = {}
+    plain: dict[str, str] = {}
     for event in journal.of(VersionsRead):
-        told.update(event.versions)
-    return dict(sorted(told.items()))
+        plain.update(event.versions)
+    return dict(sorted(plain.items()))
 
 
 def _cards(journal: Journal) -> list[DeviceSampled]:

@@ -20,6 +20,7 @@ from unstall.journal.events import (
     ProgramStarted,
     RunStarted,
     SampleFailed,
+    SignalsSeen,
     StackSampled,
     StepsEnded,
 )
@@ -41,6 +42,7 @@ QUESTIONS = {"stuck": "why it is stuck", "failed": "why it failed", "killed": "w
 # The error that refuses an input, as stories name it; the second is its name in those of earlier versions.
 REFUSALS = (f"{InvalidInputError.__module__}.{InvalidInputError.__name__}", "unstall.errors.WrongInput")
 _TITLES = {"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
+_NAMES = {**_TITLES, "keras": "Keras"}
 _OWN_LOOP = "write `with unstall.watch() as run: for batch in run.steps(loader):` around the training loop"
 
 
@@ -80,6 +82,17 @@ def list_seen(journal: Journal) -> list[str]:
         "exit code": ended is not None and ended.exit_code is not None,
     }
     return [name for name, is_seen in found.items() if is_seen]
+
+
+def list_not_seen(journal: Journal) -> list[dict[str, Any]]:
+    """What the probe does not see of the frameworks that are loaded, as its hooks do not find their places in them."""
+    event = journal.last(SignalsSeen)
+    if event is None:
+        return []
+    return [
+        {"framework": _NAMES.get(name, name), "version": event.frameworks.get(name, ""), "signals": signals}
+        for name, signals in event.not_seen.items()
+    ]
 
 
 def why_unknown(journal: Journal, state: str) -> str | None:

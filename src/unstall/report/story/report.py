@@ -5,16 +5,19 @@ It is the JSON of `unstall report`, and all that its page shows.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
+from unstall.base.exit_codes import ExitCode
 from unstall.base.progress import Progress
+from unstall.config.aliases import current_names
 from unstall.data.check import defects
 from unstall.diagnosis.findings import Diagnosis, diagnose
 from unstall.journal.events import Event, RunStarted
 from unstall.journal.reader import JOURNAL_FILES, FolderTail, Journal, since
 from unstall.journal.run_folder import RunFolder
-from unstall.report.story import environment, stack_traces
+from unstall.report.story import environment, threads
 from unstall.report.story.run import tell
 from unstall.report.timeline import Timeline
 from unstall.training.loop import artifacts
@@ -26,8 +29,8 @@ def tell_whole(run: RunFolder, journal: Journal, diagnosis: Diagnosis, timeline:
         **story,
         "since_last_good": (run.read_story() or {}).get("since_last_good"),  # found out when it ended
         "timeline": timeline.plain(journal.now),
-        "stalls": stack_traces.stalls(journal, [verdict["where"] for verdict in story["verdicts"]]),
-        "error": stack_traces.error(journal),
+        "stalls": threads.stalls(journal, [verdict["where"] for verdict in story["verdicts"]]),
+        "error": threads.error(journal),
         "environment": environment.environment(journal),
         "model": environment.model(journal),
         "input": environment.inputs(journal),
@@ -76,3 +79,44 @@ def some_at_once(events: Iterator[Event], count: int) -> Iterator[list[Event]]:
             yield some
             some = []
     yield some
+
+
+# How a training went, as plain data: its score, its files, its story.
+
+
+def describe_training(run: RunFolder, exit_code: int, preflight: dict[str, Any]) -> dict[str, Any]:
+    titles = {exit_code_kind.value: exit_code_kind.title for exit_code_kind in ExitCode}
+    return {
+        "run": run.name,
+        "folder": str(run.path),
+        "exit_code": exit_code,
+        "ending": titles.get(exit_code, "failed"),
+        "score": _stored(run),
+        "files": _files(run),
+        "settings": current_names(run.read_settings()),
+        "preflight": preflight,
+        "story": run.read_story(),
+    }
+
+
+def _stored(run: RunFolder) -> dict[str, Any] | None:
+    """None where nothing was scored yet."""
+    try:
+        score: dict[str, Any] = json.loads(run.score_path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return score
+
+
+def _files(run: RunFolder) -> dict[str, str]:
+    """Those that there are."""
+    paths = {
+        "best_weights": run.best_weights_path,
+        "last_weights": run.last_weights_path,
+        "history": run.history_path,
+        "predictions": run.predictions_path,
+        "tensorboard": run.tensorboard_path,
+        "checkpoints": run.checkpoints_path,
+        "report": run.report_path,
+    }
+    return {name: str(path) for name, path in paths.items() if path.exists()}

@@ -49,7 +49,7 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
-from unstall.report.story.outcome import list_seen, missing_rows, outcome_of, why_unknown
+from unstall.report.story.outcome import list_not_seen, list_seen, missing_rows, outcome_of, why_unknown
 from unstall.report.story.threads import threads
 from unstall.sensors.stacks import GONE
 
@@ -60,15 +60,16 @@ GOES_ON = frozenset({"stuck", "idle", "slow", "training", "running"})  # as far 
 def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict[str, Any]:
     folder = program_folder(journal)
     started = journal.first(RunStarted)
-    told = state(journal, diagnosis)
-    reason = None if diagnosis.findings else why_unknown(journal, told)
+    result = state(journal, diagnosis)
+    reason = None if diagnosis.findings else why_unknown(journal, result)
     story = {
-        "state": told,
+        "state": result,
         "outcome": "",
         "reason": reason,
         "verdicts": [describe_verdict(finding, folder) for finding in diagnosis.findings],
         "earlier": earlier(journal, diagnosis, folder),
         "seen": list_seen(journal),
+        "not_seen": list_not_seen(journal),
         "threads": [] if diagnosis.findings else threads(journal),
         "unknown": _unknown(journal, diagnosis, missing_rows(journal, reason)),
         "events": journal.count,
@@ -95,20 +96,20 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
 
 def distributed(journal: Journal) -> dict[str, Any] | None:
     """Which worker of how many it is; None for a run that tells of no others."""
-    told = journal.last(MembershipSeen)
-    if told is None:
+    event = journal.last(MembershipSeen)
+    if event is None:
         return None
-    return {"rank": told.worker, "world_size": told.of, "cluster": told.coordinator or ",".join(told.addresses)}
+    return {"rank": event.worker, "world_size": event.of, "cluster": event.coordinator or ",".join(event.addresses)}
 
 
 def state(journal: Journal, diagnosis: Diagnosis) -> str:
     """failed | killed | interrupted | done | ended | stuck | idle | slow | training | running | starting | unknown. Ended: nobody
     saw how. Unknown: where nothing could be read, of all or of one journal, its end may have stood."""
-    told = state_of(journal, bool(diagnosis.findings))
+    result = state_of(journal, bool(diagnosis.findings))
     if journal.is_beginning:
         return "starting"
     is_lost = journal.count == 0 or any(each.is_all for each in journal.unread)
-    return "unknown" if is_lost and told in GOES_ON else told
+    return "unknown" if is_lost and result in GOES_ON else result
 
 
 def state_of(journal: Journal, is_named: bool) -> str:
@@ -121,11 +122,11 @@ def state_of(journal: Journal, is_named: bool) -> str:
             return "interrupted" if _was_left(journal, ended) else "killed"
         if ended.exit_code is None:
             failed = any(error.fatal and error.thread in {"", "MainThread"} for error in journal.of(ErrorRaised))
-            told = "failed" if failed else "done" if journal.last(ProgramEnded) else "ended"
+            event = "failed" if failed else "done" if journal.last(ProgramEnded) else "ended"
         else:
-            told = "failed" if ended.exit_code else "done"
+            event = "failed" if ended.exit_code else "done"
         was_stuck = stall is not None and was_asked_to_end(journal, stall.began)
-        return "interrupted" if was_stuck and told in {"done", "ended"} else told
+        return "interrupted" if was_stuck and event in {"done", "ended"} else event
     if any(error.fatal and error.thread in {"", "MainThread"} for error in journal.of(ErrorRaised)):
         return "failed"  # it is on its way out
     if stall is not None and was_interrupted(journal, stall.began):
@@ -212,11 +213,11 @@ def _unknown(journal: Journal, diagnosis: Diagnosis, first: list[dict[str, str]]
     known = {row["missing"] for row in first}
     by_cause = [(missing, fix, names) for (missing, fix), names in by_missing.items() if missing not in known]
     rows = [*first, *({"missing": missing, "fix": fix, "causes": ", ".join(names)} for missing, fix, names in by_cause)]
-    told = {row["missing"] for row in rows}
+    result = {row["missing"] for row in rows}
     failed = probe_failure(journal)
-    if failed is not None and failed.missing not in told:  # another process of the program was seen from inside
+    if failed is not None and failed.missing not in result:  # another process of the program was seen from inside
         rows.append({"missing": f"in one process {failed.missing}", "fix": failed.fix, "causes": "probe"})
-    failures = [event for event in journal.of(SampleFailed) if not event.missing.endswith(GONE) and event.missing not in told]
+    failures = [event for event in journal.of(SampleFailed) if not event.missing.endswith(GONE) and event.missing not in result]
     failures = [event for event in failures if not _seen_later(journal, event)]
     not_sampled = {(event.missing, event.cure): event for event in failures}
     rows += [{"missing": missing, "fix": fix, "causes": event.signal} for (missing, fix), event in not_sampled.items()]

@@ -8,14 +8,35 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 from unstall.base.formatting import duration
+from unstall.diagnosis.fatal_error import fatal_error
 from unstall.diagnosis.stalls import current_stall
 from unstall.diagnosis.thread_waits import asleep_in, find, standing_s
-from unstall.journal.events import ProcessEnded, RunStarted, StackSampled, ThreadsSeen, ThreadStack
+from unstall.journal.events import (
+    Frame,
+    ProcessEnded,
+    RunStarted,
+    SourceRead,
+    StackSampled,
+    StallBegan,
+    StallEnded,
+    ThreadsSeen,
+    ThreadStack,
+)
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import is_native, main_thread, place, position, program_folder, python_frames, user_frames
+from unstall.journal.stack_frames import (
+    is_native,
+    is_user_file,
+    main_thread,
+    place,
+    position,
+    program_folder,
+    python_frames,
+    user_frames,
+)
 
 MAX_LINES = 6
 MIN_WAIT_S = 1.0  # that is worth its time
@@ -33,7 +54,7 @@ def threads(journal: Journal) -> list[dict[str, Any]]:
     samples, looks = _looked_at(journal)
     if not samples:
         return _seen_last(journal)
-    return _told(journal, samples, looks)
+    return _thread_rows(journal, samples, looks)
 
 
 def _seen_last(journal: Journal) -> list[dict[str, Any]]:
@@ -46,12 +67,13 @@ def _seen_last(journal: Journal) -> list[dict[str, Any]]:
     for sample in last.values():
         looks = [look for look in journal.of(ThreadsSeen) if abs(look.at - sample.at) < SAME_LOOK_S]
         rows += [
-            {**row, "duration_s": None, "before_end_s": max(0.0, ended.at - sample.at)} for row in _told(journal, [sample], looks)
+            {**row, "duration_s": None, "before_end_s": max(0.0, ended.at - sample.at)}
+            for row in _thread_rows(journal, [sample], looks)
         ]
     return rows
 
 
-def _told(journal: Journal, samples: list[StackSampled], looks: list[ThreadsSeen]) -> list[dict[str, Any]]:
+def _thread_rows(journal: Journal, samples: list[StackSampled], looks: list[ThreadsSeen]) -> list[dict[str, Any]]:
     by_pid: dict[int, list[StackSampled]] = {}
     for sample in samples:
         by_pid.setdefault(sample.pid, []).append(sample)
@@ -168,10 +190,10 @@ def lines(rows: list[dict[str, Any]], is_over: bool = False) -> list[str]:
     """A sentence for the main thread, for each in which the user's code stands or that runs, and for each in a telling call.
     `is_over`: the program has ended, so nobody can attach to it any more."""
     shown = [row for row in rows if row["main"] or row["is_user_code"] or row["state"] == "runs" or row["where"] is None]
-    told = [sentence(row) for row in shown[:MAX_LINES]]
-    left = len(rows) - len(told)
+    entries = [sentence(row) for row in shown[:MAX_LINES]]
+    left = len(rows) - len(entries)
     where = "story.json in the run folder" if is_over else "unstall attach --dump"
-    return [*told, f"{left} more thread{'s' if left > 1 else ''}: {where}"] if left and told else told
+    return [*entries, f"{left} more thread{'s' if left > 1 else ''}: {where}"] if left and entries else entries
 
 
 def sentence(row: dict[str, Any]) -> str:
@@ -193,12 +215,111 @@ def sentence(row: dict[str, Any]) -> str:
     )
 
 
-def dump_lines(rows: list[dict[str, Any]], told: list[dict[str, Any]]) -> list[str]:
+def dump_lines(rows: list[dict[str, Any]], entries: list[dict[str, Any]]) -> list[str]:
     """Each thread with its whole stack: `rows` of stacks(), and what threads() says of them."""
-    said = {(row["pid"], row["id"]): sentence(row) for row in told}
+    said = {(row["pid"], row["id"]): sentence(row) for row in entries}
     result = []
     for row in rows:
         head = said.get((row["pid"], row["id"]), row["name"] or "a thread")
         result += ["", f"Process {row['pid']}, thread {row['id']}: {head}"]
         result += [f"    {frame['function']} ({frame['where']})" for frame in row["frames"]]
     return result
+
+
+# Where a program stood: its stacks at each stall and at the error that ended it, the user's own lines before all others.
+
+
+MAX_STALLS = 4
+MAX_THREADS = 10
+MAX_FRAMES = 40
+MAX_LETTERS = 240  # of a name
+MAX_MESSAGE = 4000
+
+
+def stalls(journal: Journal, named: Collection[str | None] = ()) -> list[dict[str, Any]]:
+    """The last ones first. `named` are the places that the verdicts name: the threads that stand there come before all others."""
+    rows = []
+    ends = journal.of(StallEnded)
+    for began in reversed(journal.of(StallBegan)[-MAX_STALLS:]):
+        ended = next((event for event in ends if event.at >= began.at), None)
+        until = ended.at if ended is not None else journal.now
+        rows.append(
+            {
+                "at": began.since,
+                "phase": began.phase,
+                "step": began.step if began.step >= 0 else None,
+                "seconds": max(0.0, until - began.since),
+                "goes_on": ended is None,
+                "threads": _threads(journal, began.since, until, named),
+            }
+        )
+    return rows
+
+
+def _threads(journal: Journal, since: float, until: float, named: Collection[str | None]) -> list[dict[str, Any]]:
+    """The last sample of each process, with native frames if there is one. Threads in which the user's code stands come first."""
+    samples: dict[int, StackSampled] = {}
+    for sample in journal.of(StackSampled):
+        known = samples.get(sample.pid)
+        if since <= sample.at <= until and (known is None or sample.native or not known.native):
+            samples[sample.pid] = sample
+    source = _source(journal)
+    folder = program_folder(journal)
+    rows = [_thread(thread, sample, source, folder) for sample in samples.values() for thread in sample.threads]
+    rows.sort(
+        key=lambda row: (
+            not any(frame["where"] in named for frame in row["user_frames"]),
+            not row["user_frames"],
+            not row["main"],
+        )
+    )
+    return rows[:MAX_THREADS]
+
+
+def _source(journal: Journal) -> dict[tuple[str, int], str]:
+    return {(read.file, read.line): read.text for read in journal.of(SourceRead)}
+
+
+def _thread(thread: ThreadStack, sample: StackSampled, source: dict[tuple[str, int], str], folder: str) -> dict[str, Any]:
+    return {
+        "name": thread["name"][:MAX_LETTERS] or f"thread {thread['id']}",
+        "main": sample.main and thread["name"] == "MainThread",
+        "pid": sample.pid,
+        "active": thread["active"],
+        **_describe_stack(thread["frames"], source, folder),
+    }
+
+
+def _describe_stack(frames: list[Frame], source: dict[tuple[str, int], str], folder: str) -> dict[str, Any]:
+    """All frames, innermost first, and those of the user's own again, with the text of their lines as far as it was read."""
+    rows = [_frame(frame, source, folder) for frame in frames]
+    return {
+        "user_frames": [row for row in rows if row["is_user_code"]][:MAX_FRAMES],
+        "frames": rows[:MAX_FRAMES],
+        "frames_left_out": max(0, len(rows) - MAX_FRAMES),
+    }
+
+
+def _frame(frame: Frame, source: dict[tuple[str, int], str], folder: str) -> dict[str, Any]:
+    native = is_native(frame)
+    return {
+        "function": frame["function"][:MAX_LETTERS],
+        "where": frame["module"] if native else place(frame["file"], frame["line"], folder),
+        "is_user_code": not native and is_user_file(frame["file"]),
+        "text": source.get((frame["file"], frame["line"]), "")[:MAX_LETTERS],
+    }
+
+
+def error(journal: Journal) -> dict[str, Any] | None:
+    """The error that ended the program."""
+    fatal = fatal_error(journal)
+    if fatal is None:
+        return None
+    return {
+        "at": fatal.at,
+        "kind": fatal.kind,
+        "message": fatal.message[:MAX_MESSAGE],
+        "chain": [text[:MAX_MESSAGE] for text in fatal.chain[:5]],
+        "thread": fatal.thread,
+        **_describe_stack(fatal.frames, _source(journal), program_folder(journal)),
+    }

@@ -52,49 +52,49 @@ def _examples(problem: dict[str, Any]) -> str:
 def summary(plain: dict[str, Any]) -> str:
     """One line, with rich's marks for colour."""
     counts = {severity: sum(row["count"] for row in plain["problems"] if row["severity"] == severity) for severity in COLOUR}
-    told = [f"[{COLOUR[severity]}]{format_count(count, severity)}[/]" for severity, count in counts.items() if count]
-    found = ", ".join(told) or "[green]nothing wrong was found[/]"
+    parts = [f"[{COLOUR[severity]}]{format_count(count, severity)}[/]" for severity, count in counts.items() if count]
+    found = ", ".join(parts) or "[green]nothing wrong was found[/]"
     size = data_set_holds(plain["images"], plain["boxes"], len(plain["classes"]))
     if plain["images"] and not plain["images_looked_at"]:
         size += ", the images themselves not looked at"
     return f"{plain['format']}: {size}: {found} ({plain['seconds']:.1f} s)"
 
 
-def show_fixed(told: dict[str, Any], out: Console) -> None:
+def show_fixed(plain: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
-    left = sum(row["count"] for row in told["left_as_it_was"])
-    lost = "".join(f", {count:,} {what} left out" for what, count in told["not_held_by_the_format"].items())
-    changed = f"{format_count(len(told['changes']), 'change')}, listed in changes.txt"
-    print_line(out, Text(f"{told['copy']}: {changed}; {format_count(left, 'finding')} left as they were{lost}"))
+    left = sum(row["count"] for row in plain["left_as_it_was"])
+    lost = "".join(f", {count:,} {what} left out" for what, count in plain["not_held_by_the_format"].items())
+    changed = f"{format_count(len(plain['changes']), 'change')}, listed in changes.txt"
+    print_line(out, Text(f"{plain['copy']}: {changed}; {format_count(left, 'finding')} left as they were{lost}"))
 
 
-def show_stats(told: dict[str, Any], out: Console) -> None:
+def show_stats(plain: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
-    splits = ", ".join(f"{name or 'no split'} {count:,}" for name, count in told["splits"].items())
-    empty = f", {told['images_without_boxes']:,} without boxes" if told["images_without_boxes"] else ""
-    print_line(out, Text(f"{told['format']}: {told['images']:,} images ({splits}{empty}), {told['boxes']:,} boxes\n"))
+    splits = ", ".join(f"{name or 'no split'} {count:,}" for name, count in plain["splits"].items())
+    empty = f", {plain['images_without_boxes']:,} without boxes" if plain["images_without_boxes"] else ""
+    print_line(out, Text(f"{plain['format']}: {plain['images']:,} images ({splits}{empty}), {plain['boxes']:,} boxes\n"))
     classes = _figures(out)
     for name in ("class", "boxes", "images", "median side"):
         _add_column(classes, name, is_first=name == "class")
-    for row in told["classes"][:CLASSES]:
+    for row in plain["classes"][:CLASSES]:
         side = "" if row["median_side"] is None else f"{row['median_side']:,.0f} px"
         classes.add_row(row["class"], f"{row['boxes']:,}", f"{row['images']:,}", side)
-    if len(told["classes"]) > CLASSES:
-        classes.add_row(f"and {len(told['classes']) - CLASSES} more", "", "", "")
+    if len(plain["classes"]) > CLASSES:
+        classes.add_row(f"and {len(plain['classes']) - CLASSES} more", "", "", "")
     print_clean(out, classes)
-    print_clean(out, _spreads(told, out))
-    sizes = ", ".join(f"{name} {row['share']:.0%}" for name, row in told["by_size"].items())
+    print_clean(out, _spreads(plain, out))
+    sizes = ", ".join(f"{name} {row['share']:.0%}" for name, row in plain["by_size"].items())
     print_line(out, Text(f"by size: {sizes} (COCO's limits: 32² and 96² pixels)"))
-    for row in told["outliers"][:OUTLIERS]:
+    for row in plain["outliers"][:OUTLIERS]:
         print_clean(
             out, Text(f"far from the others: {row['what']} {row['value']:,} {row['unit']}".rstrip() + f", {row['place']}")
         )
-    if told["anchors"]:
-        print_clean(out, _anchors(told, out))
-    if len(told["anchors"]) == 1:
-        better = ", ".join(f"{width:.0f}×{height:.0f}" for width, height in told["anchors"][0]["better"])
+    if plain["anchors"]:
+        print_clean(out, _anchors(plain, out))
+    if len(plain["anchors"]) == 1:
+        better = ", ".join(f"{width:.0f}×{height:.0f}" for width, height in plain["anchors"][0]["better"])
         print_line(out, Text(f"anchors that would fit better, in pixels of the resized image: {better}"))
 
 
@@ -113,23 +113,23 @@ def _add_column(table: Table, name: str, is_first: bool = False) -> None:
         table.add_column(name, justify="right", no_wrap=True)
 
 
-def _spreads(told: dict[str, Any], out: Console) -> Table:
+def _spreads(plain: dict[str, Any], out: Console) -> Table:
     columns = ("mean", "0%", "5%", "50%", "95%", "100%")
     table = _figures(out)
     _add_column(table, "", is_first=True)
     for name in columns:
         _add_column(table, {"0%": "least", "50%": "median", "100%": "most"}.get(name, name))
     for key, name in SPREADS.items():
-        if told[key]:
-            table.add_row(name, *(f"{told[key][column]:,.4g}" for column in columns))
+        if plain[key]:
+            table.add_row(name, *(f"{plain[key][column]:,.4g}" for column in columns))
     return table
 
 
-def _anchors(told: dict[str, Any], out: Console) -> Table:
+def _anchors(plain: dict[str, Any], out: Console) -> Table:
     table = _figures(out, wide=100)
     for name in ("anchors of", "fit", "small", "medium", "large", "shape", "better shape"):
         _add_column(table, name, is_first=name == "anchors of")
-    for row in told["anchors"]:
+    for row in plain["anchors"]:
         by_size = (
             f"{row['recall_by_size'][size]:.0%}" if size in row["recall_by_size"] else "" for size in ("small", "medium", "large")
         )

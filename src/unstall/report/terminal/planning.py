@@ -155,9 +155,9 @@ def show_preflight(plain: dict[str, Any], out: Console) -> None:
 def summary(plain: dict[str, Any]) -> str:
     """One line, with rich's marks for colour."""
     names = {"error": "errors", "warning": "warnings"}
-    told = [
+    parts = [
         f"[{COLOUR[status]}]{format_count(count, status, names.get(status, status))}[/]"
         for status, count in plain["counts"].items()
         if count
     ]
-    return f"preflight: {', '.join(told)} ({plain['seconds']:.1f} s)"
+    return f"preflight: {', '.join(parts)} ({plain['seconds']:.1f} s)"

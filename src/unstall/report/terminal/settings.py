@@ -41,7 +41,7 @@ def show_models(plain: dict[str, Any], out: Console) -> None:
     for name in ("model", "weights", "image", "batch", "epochs", "optimizer", "lr"):
         table.add_column(name, justify="left" if name in {"model", "optimizer"} else "right", no_wrap=True)
     for row in plain["models"]:
-        image = "×".join(map(str, row["image_px"]))
+        image = "×".join(map(str, row["image_size"]))
         rest = (str(row[name]) for name in ("batch_size", "epochs", "optimizer"))
         table.add_row(
             Text(row["model"], style="bold"), f"{row['parameters'] / 1e6:.1f} M", image, *rest, f"{row['learning_rate']:g}"

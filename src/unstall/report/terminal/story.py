@@ -212,7 +212,13 @@ def not_seen(story: dict[str, Any]) -> list[str]:
         not story["verdicts"] and not describe_known_end(story) and story["state"] in {"stuck", "slow", "failed", "killed"}
     )
     rows = needed or [row for row in story["unknown"] if row["fix"] or is_unexplained]
-    return [row["missing"] + (f": {row['fix']}" if row["fix"] else "") for row in rows[:MAX_NOT_SEEN]]
+    said = [row["missing"] + (f": {row['fix']}" if row["fix"] else "") for row in rows[:MAX_NOT_SEEN]]
+    return said if needed else [*(_signals(row) for row in story.get("not_seen") or ()), *said]
+
+
+def _signals(row: dict[str, Any]) -> str:
+    """'TensorFlow 2.4.1: function traces'."""
+    return f"{row['framework']} {row['version']}".rstrip() + f": {', '.join(row['signals'])}"
 
 
 def _needed(story: dict[str, Any]) -> list[dict[str, str]]:
@@ -268,8 +274,8 @@ def repair_line(repair: dict[str, Any]) -> str:
 
 def changes(repair: dict[str, Any]) -> str:
     """micro_batch_size 8 → 4, or that the run was resumed."""
-    told = [f"{name} {_short(repair['before'].get(name))} → {_short(value)}" for name, value in repair["change"].items()]
-    return ", ".join(told) or ("begun again" if repair["verb"] == "restart" else f"resume {from_where(repair)}")
+    parts = [f"{name} {_short(repair['before'].get(name))} → {_short(value)}" for name, value in repair["change"].items()]
+    return ", ".join(parts) or ("begun again" if repair["verb"] == "restart" else f"resume {from_where(repair)}")
 
 
 def from_where(repair: dict[str, Any]) -> str:

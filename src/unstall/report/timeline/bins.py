@@ -59,12 +59,12 @@ class Spans:
             self.sums[kind] = [*sums[: int(count)], *[0.0] * (int(count) - len(sums))]
         for place in range(int(count)):
             width = min(self.width_s, until - place * self.width_s)
-            told = sum(sums[place] for sums in self.sums.values())
-            if told > width:
+            result = sum(sums[place] for sums in self.sums.values())
+            if result > width:
                 for sums in self.sums.values():
-                    sums[place] *= max(0.0, width) / told
+                    sums[place] *= max(0.0, width) / result
             else:
-                self.sums[rest][place] += width - told
+                self.sums[rest][place] += width - result
 
     def _halve(self) -> None:
         self.width_s *= 2
@@ -114,9 +114,9 @@ class Series:
     def plain(self) -> dict[str, list[float | None]]:
         """t (seconds from the begin of the run) and mean; low and high where they differ from it."""
         ordered = [self._bins[place] for place in sorted(self._bins)]
-        told = {"t": [short(each[1] / each[0]) for each in ordered], "mean": [short(each[2] / each[0]) for each in ordered]}
+        plain = {"t": [short(each[1] / each[0]) for each in ordered], "mean": [short(each[2] / each[0]) for each in ordered]}
         low, high = [short(each[3]) for each in ordered], [short(each[4]) for each in ordered]
-        return told if low == high == told["mean"] else {**told, "low": low, "high": high}
+        return plain if low == high == plain["mean"] else {**plain, "low": low, "high": high}
 
 
 def _put_together(known: list[float], other: list[float]) -> None:

@@ -89,8 +89,8 @@ class TimeSplit:
 
     def split(self, seconds: float) -> dict[str, float | None]:
         """Of all events, where a journal in memory keeps some: the sums of `time_split`."""
-        told: dict[str, float | None] = {kind: sum(sums) for kind, sums in self._up_to(seconds).sums.items()}
-        return {**told, "input": told["input"] if self._is_input_measured else None, "total": seconds}
+        plain: dict[str, float | None] = {kind: sum(sums) for kind, sums in self._up_to(seconds).sums.items()}
+        return {**plain, "input": plain["input"] if self._is_input_measured else None, "total": seconds}
 
     def _up_to(self, seconds: float) -> Spans:
         """With what is only known now: the stall that goes on, and what is left."""

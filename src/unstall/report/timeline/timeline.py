@@ -7,13 +7,10 @@ from typing import Any, Protocol
 
 from unstall.journal.events import Event
 from unstall.journal.reader import Journal
-from unstall.report.timeline.input import Input
 from unstall.report.timeline.marks import Marks
-from unstall.report.timeline.memory import Memory
-from unstall.report.timeline.metrics import Numbers
 from unstall.report.timeline.plots import Plot
+from unstall.report.timeline.sections import Input, Memory, Numbers, Weights
 from unstall.report.timeline.time_split import TimeSplit
-from unstall.report.timeline.weights import Weights
 
 
 class Part(Protocol):

@@ -26,8 +26,8 @@ from unstall.journal.reader import Journal, read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.journal.stack_frames import main_thread, position
 from unstall.report.story.run import tell
-from unstall.report.story.threads import stacks as told_stacks
-from unstall.report.story.threads import threads as told_threads
+from unstall.report.story.threads import stacks as stack_rows
+from unstall.report.story.threads import threads as thread_rows
 from unstall.sensors import oom_kills, stacks, threads
 from unstall.sensors.device import DeviceSampler
 from unstall.sensors.host import HostSampler
@@ -95,7 +95,7 @@ def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]
     events += [event for event in (stall, idle) if event is not None]
     journal = Journal([*_history(pid), *events], now=time.time())
     diagnosis = diagnose(journal)
-    return {**tell(journal, diagnosis), "threads": told_threads(journal), "stacks": told_stacks(journal)}
+    return {**tell(journal, diagnosis), "threads": thread_rows(journal), "stacks": stack_rows(journal)}
 
 
 def _not_python(failed: SampleFailed, pid: int) -> SampleFailed:

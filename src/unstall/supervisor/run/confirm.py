@@ -67,9 +67,9 @@ def confirm(
 
 def _whole(command: Sequence[str], folder: str, run: RunFolder) -> Sequence[str]:
     if any(MASK in part for part in (*command, folder)):
-        told = " ".join(command)
+        text = " ".join(command)
         raise InvalidInputError(
-            f"The command of run '{run.name}' held a secret, which is not kept: {told}. It cannot be started again from here; "
+            f"The command of run '{run.name}' held a secret, which is not kept: {text}. It cannot be started again from here; "
             "expected: unstall run --confirm -- COMMAND"
         )
     return command

@@ -81,9 +81,9 @@ def _watch_to_the_end(
 
 def show_on_board(run: run_folder.RunFolder, options: RunOptions) -> None:
     """Before the program is started: from then on signals are passed on to it, and a board must not begin with them held back."""
-    from unstall.board import autostart
+    from unstall.board import launcher
 
-    autostart.show(run, is_quiet=options.quiet)
+    launcher.show(run, is_quiet=options.quiet)
 
 
 def start(

@@ -112,13 +112,13 @@ def fault_of(worker_state: WorkerState, ended: ProcessEnded, step: int, diagnosi
 
 def _killed(worker_state: WorkerState, number: int, step: int, diagnosis: Diagnosis) -> Fault:
     name = _name(number)
-    told = describe_cause(diagnosis)
+    result = describe_cause(diagnosis)
     if any(finding.cause == Kind.HOST_MEMORY for finding in diagnosis.findings):
         return worker_state.has(
             Kind.HOST_MEMORY,
             step,
             f"The kernel killed {worker_state.name_inside} in step {step:,} for want of host memory.",
-            *told,
+            *result,
         )
     full = _fullness(worker_state.journal)
     if number in CRASHES and full is not None:
@@ -128,8 +128,8 @@ def _killed(worker_state: WorkerState, number: int, step: int, diagnosis: Diagno
     if number == signals.SIGABRT and not worker_state.is_alone:
         who = who_was_lost(worker_state.journal)
         why = f"; {who}" if who else ", as frameworks end a worker when another is gone or cannot be reached"
-        return worker_state.has(Kind.DIED, step, f"{worker_state.name} was ended by {name} in step {step:,}{why}.", *told)
-    return worker_state.has(Kind.DIED, step, f"{worker_state.name} was ended by {name} in step {step:,}.", *told)
+        return worker_state.has(Kind.DIED, step, f"{worker_state.name} was ended by {name} in step {step:,}{why}.", *result)
+    return worker_state.has(Kind.DIED, step, f"{worker_state.name} was ended by {name} in step {step:,}.", *result)
 
 
 def _out_of_memory(worker_state: WorkerState, step: int) -> Fault:
@@ -185,13 +185,13 @@ def without_others(worker_state: WorkerState, step: int) -> Fault:
 
 def who_was_lost(journal: Journal) -> str:
     """By what the workers heard of each other up to the end; empty: they did not notice."""
-    told = max(
+    event = max(
         (each for each in (journal.last(OthersLost), journal.last(OthersMissed)) if each), key=lambda each: each.at, default=None
     )
-    if told is not None and told.gone:
-        return f"worker {told.gone[0]} of {told.of} is gone"
-    if told is not None and told.silent:
-        return f"nothing was heard any more of worker {', '.join(map(str, told.silent))} of {told.of}"
+    if event is not None and event.gone:
+        return f"worker {event.gone[0]} of {event.of} is gone"
+    if event is not None and event.silent:
+        return f"nothing was heard any more of worker {', '.join(map(str, event.silent))} of {event.of}"
     return ""
 
 

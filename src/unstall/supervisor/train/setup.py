@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import time
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from unstall.config.sources import going_on
 from unstall.data.check import defects
 from unstall.journal import run_folder
 from unstall.journal.events import PlanMade
-from unstall.journal.run_folder import KEPT_IN, RunFolder
+from unstall.journal.run_folder import BUCKET_FILE, RunFolder
 from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Kind, Verb
 from unstall.storage import is_bucket, resolve_path, run_lookup
@@ -199,7 +200,9 @@ def _refuse_taken(out: str) -> None:
 class PreservedFolder:
     def __init__(self, run: RunFolder) -> None:
         self._run = run
-        self._files = {path: read for path in (run.settings_given_path, run.path / KEPT_IN) if (read := _read(path)) is not None}
+        self._files = {
+            path: read for path in (run.settings_given_path, run.path / BUCKET_FILE) if (read := _read(path)) is not None
+        }
         self._is_tried = False
         self.of_workers: list[Path] = []
 
@@ -232,3 +235,42 @@ def _read(path: Path) -> str | None:
         return path.read_text(encoding="utf-8")
     except OSError:
         return None
+
+
+# The checkpoints of a run as the supervisor sees them: folders named by their step. What is in them is the worker's affair.
+
+
+SET_ASIDE = "checkpoints-set-aside"
+_NAME = re.compile(r"step-(\d+)")
+
+
+def steps(run: RunFolder) -> list[int]:
+    """Oldest first. A checkpoint is complete or absent: one that is being written has another name."""
+    return sorted(step for _, step in _folders(run))
+
+
+def set_aside_after(run: RunFolder, step: int) -> None:
+    """The next worker takes the newest that there is: later ones are moved away, and can be moved back."""
+    aside = run.path / SET_ASIDE
+    for folder, at in _folders(run):
+        if at > step:
+            make_private_folder(aside)
+            folder.rename(_free(aside / folder.name))
+
+
+def _free(path: Path) -> Path:
+    """The same step may be set aside twice, by two repairs."""
+    number = 2
+    free = path
+    while free.exists():
+        free = path.with_name(f"{path.name}-{number}")
+        number += 1
+    return free
+
+
+def _folders(run: RunFolder) -> list[tuple[Path, int]]:
+    try:
+        entries = list(run.checkpoints_path.iterdir())
+    except OSError:
+        return []
+    return [(entry, int(match[1])) for entry in entries if (match := _NAME.fullmatch(entry.name)) and entry.is_dir()]

@@ -31,7 +31,7 @@ QUICKER = 0.8  # of the length that steps had, so long at most they take again w
 class SlowWorker:
     monitor: WorkerMonitor
     found: Found
-    told_at: float
+    reported_at: float
 
     @property
     def step_s(self) -> float:
@@ -113,29 +113,29 @@ class SilenceMonitor:
 
     def look(self, journal: Journal) -> SilenceReport | None:
         """What is to be said now, if anything."""
-        told = journal.last(OthersMissed)
-        if told is None or told.at <= self._until:
+        event = journal.last(OthersMissed)
+        if event is None or event.at <= self._until:
             return None
-        self._until = told.at
-        named = {worker: host for worker, host in zip(told.silent, told.hosts, strict=False) if worker not in self._ours}
-        fresh = {worker: _sentence(worker, host, told) for worker, host in named.items() if worker not in self._silent}
-        again = tuple(sorted(self._silent - set(named) - set(told.gone)))
+        self._until = event.at
+        named = {worker: host for worker, host in zip(event.silent, event.hosts, strict=False) if worker not in self._ours}
+        fresh = {worker: _sentence(worker, host, event) for worker, host in named.items() if worker not in self._silent}
+        again = tuple(sorted(self._silent - set(named) - set(event.gone)))
         self._silent = set(named)
-        return SilenceReport(fresh, again, told.seconds, told.of) if fresh or again else None
+        return SilenceReport(fresh, again, event.seconds, event.of) if fresh or again else None
 
 
-def _sentence(worker: int, host: str, told: OthersMissed) -> str:
+def _sentence(worker: int, host: str, event: OthersMissed) -> str:
     why = "its machine is down, or the line to it is cut"
-    if worker not in told.unreached:
+    if worker not in event.unreached:
         why = "its machine answers, and its process does not: it is stopped, or kept from running"
-    return f"nothing was heard of worker {worker} of {told.of} ({host}) for {told.seconds:.0f} s, and no step was made: {why}"
+    return f"nothing was heard of worker {worker} of {event.of} ({host}) for {event.seconds:.0f} s, and no step was made: {why}"
 
 
 def gone_s(journal: Journal) -> float:
     """For how long it has been known that the process of another is no more; 0: of none."""
     since = None
-    for told in reversed(journal.of(OthersMissed)):
-        if not told.gone:
+    for event in reversed(journal.of(OthersMissed)):
+        if not event.gone:
             break
-        since = told.at
+        since = event.at
     return max(0.001, journal.now - since) if since is not None else 0.0

@@ -27,7 +27,7 @@ from unstall.remedies.shrink_micro_batch import find_divisor
 from unstall.report import json as json_report
 from unstall.supervisor.launch import LaunchedProgram
 from unstall.supervisor.run.program import Printer, RunOptions, show_on_board, start
-from unstall.supervisor.train import batch_size_cache, checkpoints
+from unstall.supervisor.train import batch_size_cache, setup
 from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, find_ineffective_plan, treat
 from unstall.supervisor.train.preemption import PreemptionListener
 from unstall.supervisor.train.setup import PreservedFolder
@@ -131,7 +131,7 @@ class TrainingRun:
 
     def worker_state(self, monitor: WorkerMonitor) -> WorkerState:
         cores = len(os.sched_getaffinity(0))
-        saved = tuple(checkpoints.steps(self.run))
+        saved = tuple(setup.steps(self.run))
         name = monitor.who.words[0].upper() + monitor.who.words[1:]
         journal, helped = monitor.watch.journal, frozenset(self.verified)
         return WorkerState(self.settings, journal, tuple(self.plans), saved, cores, name, self._is_secondary_host, helped)
@@ -203,7 +203,7 @@ class TrainingRun:
         """Only here, where a plan is undone, and before the first step, settings are changed."""
         self._write(plan.applied_to(self.settings))
         if plan.from_step is not None:
-            checkpoints.set_aside_after(self.run, plan.from_step)
+            setup.set_aside_after(self.run, plan.from_step)
 
     def _undo(self, made: PlanMade) -> None:
         self._write(changed(self.settings, made.undo))
@@ -241,7 +241,7 @@ class TrainingRun:
         fits = batch_size_cache.recall(self.settings, self._machine)
         now = self.settings.at_once
         smaller = find_divisor(self.settings.batch_share, fits) if fits else None
-        if smaller is None or smaller >= now or checkpoints.steps(self.run) or self.settings.max_restarts == 0:
+        if smaller is None or smaller >= now or setup.steps(self.run) or self.settings.max_restarts == 0:
             return
         undo = {"micro_batch_size": self.settings.micro_batch_size}
         self._write(changed(self.settings, {"micro_batch_size": smaller}))

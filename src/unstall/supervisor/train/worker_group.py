@@ -247,7 +247,7 @@ class WorkerGroup:
         if slow is not None:
             self._tell_slow(slow)
         elif before is not None and self._slowness.slow is None:
-            who, seconds = before.monitor.who, time.monotonic() - before.told_at
+            who, seconds = before.monitor.who, time.monotonic() - before.reported_at
             self.lead.watch.note(WorkerRecovered(at=time.time(), worker=who.worker, of=who.workers, seconds=seconds))
 
     def _tell_slow(self, slow: SlowWorker) -> None:

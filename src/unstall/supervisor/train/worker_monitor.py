@@ -51,7 +51,7 @@ class WorkerMonitor:
             None  # a fault whose treatment can wait for the end of an epoch, and since when
         )
         self._said: set[str] = set()
-        self._is_told_to_leave = False
+        self._is_asked_to_leave = False
         self._diagnosis: Diagnosis | None = None
 
     def look(self) -> None:
@@ -80,9 +80,9 @@ class WorkerMonitor:
     @property
     def is_done(self) -> bool:
         """It has trained to its end; how the process itself ended after that matters no more."""
-        told = self.watch.journal.last(TrainingEnded)
+        event = self.watch.journal.last(TrainingEnded)
         ended = self.launched.ended
-        return (told is not None and told.ending == DONE.title) or (ended is not None and ended.exit_code == DONE)
+        return (event is not None and event.ending == DONE.title) or (ended is not None and ended.exit_code == DONE)
 
     def finish(self) -> None:
         assert self.launched.ended is not None
@@ -120,8 +120,8 @@ class WorkerMonitor:
     def _end_if_machine_goes(self) -> None:
         """The notice comes as a file on a server, and not as a signal to the worker: it is handed on as one."""
         notice = self._training_run.notice
-        if notice.came is not None and not self._is_told_to_leave:
-            self._is_told_to_leave = True
+        if notice.came is not None and not self._is_asked_to_leave:
+            self._is_asked_to_leave = True
             self.watch.note(PreemptionNoticed(at=time.time(), source=notice.came.source, what=notice.came.what))
             self._say_once("notice", f"{notice.came.words}: the worker saves and ends, so that the run goes on elsewhere.")
             self.launched.stop(SAVES_WITHIN_S)

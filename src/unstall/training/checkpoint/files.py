@@ -81,7 +81,7 @@ def _write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[st
             hashed.write(bytes(-hashed.length % ALIGNMENT))
             hashed.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
         os.fsync(file.fileno())
-    return hashed.told
+    return hashed.summary
 
 
 def _write_file(path: Path, raw: bytes) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def _write_file(path: Path, raw: bytes) -> dict[str, Any]:
         hashed = _HashingFile(file)
         hashed.write(raw)
         os.fsync(file.fileno())
-    return hashed.told
+    return hashed.summary
 
 
 class _HashingFile:
@@ -105,7 +105,7 @@ class _HashingFile:
             self.length += len(piece)
 
     @property
-    def told(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         return {"bytes": self.length, "sha256": self._digest.hexdigest()}
 
 

@@ -146,6 +146,6 @@ def _new_run(run: RunFolder, weights: Path | None) -> str:
     named = {name: given[name] for name in ("model", "data", "epochs") if given[name] is not None}
     usual = as_plain(resolve(named).settings)
     others = {name: value for name, value in given.items() if name not in named and value != usual[name]}
-    told = {**named, **others, **({"weights": str(weights)} if weights is not None else {})}
+    plain = {**named, **others, **({"weights": str(weights)} if weights is not None else {})}
     ignores = ["--no-config"] if is_config_here() else []  # what it says has its part in the settings of the run already
-    return f"unstall train {shlex.join([*ignores, *arguments(told)])}"
+    return f"unstall train {shlex.join([*ignores, *arguments(plain)])}"

@@ -113,12 +113,12 @@ class WaitReporter:
     """Tells now and then who is waited for."""
 
     def __init__(self, who: ProcessEnv) -> None:
-        self._who, self._told_at, self._has_said = who, 0.0, False
+        self._who, self._reported_at, self._has_said = who, 0.0, False
 
     def __call__(self, awaited: WaitStatus) -> None:
-        if awaited.seconds - self._told_at < TELL_EVERY_S:
+        if awaited.seconds - self._reported_at < TELL_EVERY_S:
             return
-        self._told_at = awaited.seconds
+        self._reported_at = awaited.seconds
         who, missing = self._who, list(awaited.missing)
         event = WorkersAwaited(
             at=time.time(),

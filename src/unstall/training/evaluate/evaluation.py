@@ -101,7 +101,7 @@ def evaluate_detections(
 
 def class_map(detector: Detector, class_names: Sequence[str], data: DataSet) -> Integers:
     """(the detector's classes,) each as the data set numbers it. By name where the detector's are known."""
-    count = detector.settings.classes
+    count = detector.settings.num_classes
     if not class_names:
         if count != len(data.classes):
             raise InvalidInputError(

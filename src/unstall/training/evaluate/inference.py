@@ -24,7 +24,7 @@ class InferenceModel(keras.Model):  # type: ignore[misc]
     def __init__(self, detector: Detector) -> None:
         super().__init__(name=f"detecting_{detector.name}")
         self.detector = detector
-        height, width = detector.settings.image_px
+        height, width = detector.settings.image_size
         self.input_shape_px = (height, width, 3)
         self.built = True  # as the detector is: else Keras runs it once, operation by operation, for longer than it compiles
 
@@ -35,7 +35,7 @@ class InferenceModel(keras.Model):  # type: ignore[misc]
 
 def pipeline_for(detector: Detector, data: DataSet, batch_size: int) -> Pipeline:
     """Each example once, in the order of the data set, nothing changed but its size."""
-    height, width = detector.settings.image_px
+    height, width = detector.settings.image_size
     settings = Settings(
         batch_size=batch_size, height_px=height, width_px=width, resize=detector.resize, for_training=False, max_bad_fraction=1.0,
     )  # fmt: skip
@@ -74,14 +74,15 @@ def predict(
     data: DataSet,
     class_names: Sequence[str] = (),
     batch_size: int = 8,
-    least_score: float = 0.3,
+    score_threshold: float = 0.3,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """For each image its boxes, the best first. Images that cannot be read are named; it is an error where none can."""
     pipeline = pipeline_for(model.detector, data, min(batch_size, len(data.examples)))
     images = []
     for row, found in detections(model, pipeline):
-        images.append({"image": data.examples[row].name, "row": row, "boxes": boxes_of(found.at_least(least_score), class_names)})
+        boxes = boxes_of(found.at_least(score_threshold), class_names)
+        images.append({"image": data.examples[row].name, "row": row, "boxes": boxes})
         if progress is not None:
             progress("detecting", len(images), len(data.examples))
     skipped = pipeline.skipped.by_name

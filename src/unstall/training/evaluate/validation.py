@@ -19,7 +19,7 @@ from unstall.training.loop.interruption import Interrupted, Interruption
 from unstall.training.loop.position import Position
 from unstall.training.loop.progress_line import TrainingLine
 from unstall.training.loop.results import Results
-from unstall.training.tensorboard.writer import Board
+from unstall.training.tensorboard import Board
 
 PICTURES_EACH_EPOCH = 3  # for TensorBoard
 Figures = dict[str, float | None]

@@ -19,7 +19,7 @@ class Updates:
     def __init__(self, write: Write | None = None, now: Callable[[], float] = time.monotonic) -> None:
         """`write`: where the norms are shown beside the journal, by step."""
         self._write, self._now = write, now
-        self._began = self._told_at = now()
+        self._began = self._reported_at = now()
         self._sums: dict[str, float] = {}
         self._norm, self._rate, self._count, self._step = 0.0, 0.0, 0, 0
 
@@ -30,7 +30,7 @@ class Updates:
         self._norm += norm
         self._count, self._step, self._rate = self._count + 1, step, rate
         now = self._now()
-        if now - self._told_at >= min(MAX_S, max(EVERY_S, SHARE * (now - self._began))):
+        if now - self._reported_at >= min(MAX_S, max(EVERY_S, SHARE * (now - self._began))):
             self.tell()
 
     def tell(self) -> None:
@@ -50,7 +50,7 @@ class Updates:
         )
         if self._write is not None:
             self._write(step, {f"gradients/{group}": norm for group, norm in means.items()})
-        self._told_at = self._now()
+        self._reported_at = self._now()
         self._sums, self._norm, self._count = {}, 0.0, 0
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from unstall.base.exit_codes import DIVERGED, NOT_FINITE, ExitCode
 from unstall.data.example import DataSet
 from unstall.data.pipeline import Batch
 from unstall.journal.events import LossDiverged, UpdateSkipped
 from unstall.journal.run_folder import RunFolder
-from unstall.training.health import bad_batches
 from unstall.training.health.divergence import Divergence, LossRise, SkippedUpdates
 from unstall.training.health.gradient_norms import Updates
 from unstall.training.loop.instrumentation import tell
@@ -37,7 +41,7 @@ class TrainingStopped(Exception):
 @dataclass(frozen=True)
 class UnreadStep:
     step: int  # counted from 1, over all epochs
-    told: StepOutput
+    output: StepOutput
     batch: Batch
 
 
@@ -71,8 +75,8 @@ class LossMonitor:
         """The loss rises by and by: what is saved now may be worse than what was saved before."""
         return self._divergence.is_rising
 
-    def see(self, step: int, told: StepOutput, batch: Batch) -> None:
-        self._unread.append(UnreadStep(step, told, batch))
+    def see(self, step: int, output: StepOutput, batch: Batch) -> None:
+        self._unread.append(UnreadStep(step, output, batch))
         if len(self._unread) > UNREAD_STEPS:
             self._read(self._unread.popleft())
 
@@ -100,7 +104,7 @@ class LossMonitor:
         self._divergence.restore(plain["divergence"])
 
     def _read(self, unread: UnreadStep) -> None:
-        numbers = unread.told.read()
+        numbers = unread.output.read()
         if numbers.is_applied:
             self._skipped.see(is_applied=True)
             self.last_loss = numbers.loss
@@ -118,7 +122,7 @@ class LossMonitor:
     def _tell_skipped(self, unread: UnreadStep, numbers: Numbers) -> None:
         self._skipped.see(is_applied=False)
         folder = self._run.bad_batches_path
-        path = bad_batches.write(folder, unread.step, unread.batch, self._data, numbers.losses, numbers.gradient_norm)
+        path = write_bad_batch(folder, unread.step, unread.batch, self._data, numbers.losses, numbers.gradient_norm)
         what = "gradient" if math.isfinite(numbers.loss) else "loss"
         tell(
             UpdateSkipped(
@@ -139,7 +143,7 @@ class LossMonitor:
             raise TrainingStopped(NOT_FINITE)
 
     def _rows(self, batch: Batch) -> list[int]:
-        own = bad_batches.rows_of(batch)
+        own = rows_of_batch(batch)
         everyone = [] if self._rows_of_all is None else self._rows_of_all(batch.epoch, batch.step)
         return own + [row for row in everyone if row not in own] if len(everyone) > len(own) else own
 
@@ -148,3 +152,55 @@ class LossMonitor:
         tell(LossDiverged(at=time.time(), step=step, loss=loss, usual_loss=usual, since_step=since))
         self._say(f"Step {step}: the loss has been about {loss:.4g} since step {since}; before, it was {usual:.4g}.")
         raise TrainingStopped(DIVERGED, since)
+
+
+# Batches whose update was not finite, written for a look: their arrays, and the names of the examples with what is marked.
+
+
+MAX_BAD_BATCHES = 8  # in a run: the first ones tell enough, and they may be large
+
+
+def rows_of_batch(batch: Batch) -> list[int]:
+    return [int(row) for row in batch.rows if row >= 0]
+
+
+def write_bad_batch(folder: Path, step: int, batch: Batch, data: DataSet, losses: dict[str, float], gradient_norm: float) -> str:
+    """The path of the .npz; empty where enough lie there already, or the disk does not take it."""
+    stem = folder / f"step-{step:09d}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        others = [path for path in folder.glob("*.npz") if path.stem != stem.name]
+        if len(others) >= MAX_BAD_BATCHES:
+            return ""
+        with stem.with_suffix(".npz").open("wb") as file:
+            arrays: dict[str, Any] = batch.arrays()
+            np.savez_compressed(file, **arrays)
+        text = json.dumps(_described(step, batch, data, losses, gradient_norm), indent=1)
+        stem.with_suffix(".json").write_text(text, encoding="utf-8")
+    except OSError:
+        with suppress(OSError):
+            stem.with_suffix(".npz").unlink()  # half of it
+        return ""
+    return str(stem.with_suffix(".npz"))
+
+
+def _described(step: int, batch: Batch, data: DataSet, losses: dict[str, float], gradient_norm: float) -> dict[str, Any]:
+    return {
+        "step": step,
+        "epoch": batch.epoch + 1,
+        "losses": {name: repr(value) for name, value in losses.items()},  # JSON has no word for what is not finite
+        "gradient_norm": repr(gradient_norm),
+        "examples": [{"row": row, **_example(data, row)} for row in rows_of_batch(batch)],
+    }
+
+
+def _example(data: DataSet, row: int) -> dict[str, Any]:
+    example = data.examples[row]
+    names: Sequence[str] = data.classes
+    return {
+        "name": example.name,
+        "file": "" if example.image is None else str(example.image.path),
+        "annotation": str(example.origin),
+        "boxes": example.boxes.tolist(),
+        "classes": [names[number] if 0 <= number < len(names) else str(number) for number in example.classes.tolist()],
+    }

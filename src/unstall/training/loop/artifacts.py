@@ -30,15 +30,15 @@ def settings(run: RunFolder) -> dict[str, Any]:
 
 def score(run: RunFolder) -> dict[str, Any] | None:
     """COCO's figures and those of each class, as `unstall evaluate` gives them, and what is most often wrong."""
-    told = _read(run.path / "score.json")
-    figures, classes = told.get("figures"), told.get("classes")
+    result = _read(run.path / "score.json")
+    figures, classes = result.get("figures"), result.get("classes")
     if not isinstance(figures, dict) or not isinstance(classes, list):
         return None
-    confusion = told.get("confusion")
+    confusion = result.get("confusion")
     return {
-        "epoch": told.get("epoch"),
-        "images": told.get("images"),
-        "data": told.get("data"),
+        "epoch": result.get("epoch"),
+        "images": result.get("images"),
+        "data": result.get("data"),
         "figures": [
             {"name": name, "meaning": meaning, "value": _number(figures.get(key))} for key, (name, meaning) in FIGURES.items()
         ],

@@ -18,7 +18,7 @@ from unstall.config.settings import Settings
 from unstall.data import formats
 from unstall.data.example import DataSet, Example
 from unstall.data.tools.split import divide, only
-from unstall.journal import data_fingerprint
+from unstall.journal import provenance
 from unstall.sensors import filesystem
 from unstall.storage.bucket_path import BucketPath
 
@@ -38,10 +38,10 @@ class TrainValData:
         return self.train.classes
 
 
-def load_datasets(settings: Settings, image_px: Sequence[int], aside: Path, progress: Progress | None = None) -> TrainValData:
-    """`image_px` is the size of the shapes, height and width. They are drawn `aside` if the user's cache cannot be written."""
+def load_datasets(settings: Settings, image_size: Sequence[int], aside: Path, progress: Progress | None = None) -> TrainValData:
+    """`image_size` is the size of the shapes, height and width. They are drawn `aside` if the user's cache cannot be written."""
     if settings.data is None:
-        data = shapes(settings.synthetic_images, image_px, aside, progress)
+        data = shapes(settings.synthetic_images, image_size, aside, progress)
     else:
         data = formats.read(settings.data, settings.format, progress, settings.label_map)
     if not data.examples:
@@ -128,9 +128,9 @@ def _scored(data: DataSet) -> DataSet:
 # --- the embedded shapes ---
 
 
-def shapes(count: int, image_px: Sequence[int], aside: Path, progress: Progress | None = None) -> DataSet:
+def shapes(count: int, image_size: Sequence[int], aside: Path, progress: Progress | None = None) -> DataSet:
     """Drawn once, and kept: a run that is resumed, and the next one, read the same files."""
-    height, width = image_px
+    height, width = image_size
     name = f"shapes-{SHAPES_VERSION}-{count}-{width}x{height}"
     for folder in (cache_dir() / name, aside / name):
         if not folder.exists() and not _drawn(folder, count, width, height, progress):
@@ -175,11 +175,11 @@ def fingerprint_of(data: DataSet) -> dict[str, Any]:
         "bytes": _bytes_of(files),
         "examples": len(examples),
         "classes": dict(sorted(counts.items(), key=lambda pair: -pair[1])[:100]),
-        "image_px": data_fingerprint.of_images([(width, height) for _, width, height in sized]),
-        "largest": data_fingerprint.largest_images(sized),
-        "boxes_per_image": data_fingerprint.of_counts([each.count for each in examples]),
-        "digest": data_fingerprint.digest(f"{each.name}\0{each.width}\0{each.height}" for each in examples),
-        "labels_digest": data_fingerprint.digest(_labels(each) for each in examples),
+        "image_px": provenance.of_images([(width, height) for _, width, height in sized]),
+        "largest": provenance.largest_images(sized),
+        "boxes_per_image": provenance.of_counts([each.count for each in examples]),
+        "digest": provenance.digest(f"{each.name}\0{each.width}\0{each.height}" for each in examples),
+        "labels_digest": provenance.digest(_labels(each) for each in examples),
         "storage": filesystem.of(data.path),
         "is_whole": True,
     }

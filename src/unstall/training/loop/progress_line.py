@@ -77,7 +77,7 @@ class TrainingLine:
         self._loss: float | None = None
         self._work: tuple[str, int, int] | None = None  # other than steps
         self._step_rate = StepRate(time.monotonic())
-        self._told_at = time.monotonic()
+        self._reported_at = time.monotonic()
         self._live: Any = None
 
     def __enter__(self) -> TrainingLine:
@@ -101,7 +101,7 @@ class TrainingLine:
         now = time.monotonic()
         self._epoch, self._step, self._loss, self._work = epoch, step, loss, None
         self._step_rate.step(now, waited_s)
-        if self._live is None and now - self._told_at > EVERY_S:
+        if self._live is None and now - self._reported_at > EVERY_S:
             self.say(self.text())
 
     def works(self, what: str, done: int, of: int) -> None:
@@ -123,7 +123,7 @@ class TrainingLine:
         """A line that stays."""
         if self._is_silent:
             return
-        self._told_at = time.monotonic()
+        self._reported_at = time.monotonic()
         if self._live is not None:
             from rich.text import Text
 

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import platform
+import random
 import sys
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import unstall
+from unstall import detectors
 from unstall.backends import devices, running_backend
 from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import format_count
 from unstall.base.progress import show_progress
+from unstall.config.detectors import settings_of
 from unstall.config.settings import Settings, as_plain
+from unstall.data.augment.names import augmentations
+from unstall.data.example import DataSet
 from unstall.data.pipeline import Pipeline
+from unstall.data.pipeline import Settings as PipelineSettings
+from unstall.detectors.detector import Detector
+from unstall.detectors.weights import store
+from unstall.detectors.weights.compatibility import group_reasons
+from unstall.detectors.weights.description import description_of
+from unstall.detectors.weights.reader import read
 from unstall.journal.events import TrainingBegan
 from unstall.journal.run_folder import RunFolder
 from unstall.training.checkpoint import resume
@@ -28,7 +39,7 @@ from unstall.training.evaluate.inference import InferenceModel
 from unstall.training.evaluate.validation import ValidationScorer
 from unstall.training.health.gradient_norms import Updates
 from unstall.training.health.loss_monitor import LossMonitor
-from unstall.training.loop import builders, instrumentation
+from unstall.training.loop import instrumentation
 from unstall.training.loop.datasets import TrainValData, fingerprint_of, load_datasets
 from unstall.training.loop.instrumentation import tell
 from unstall.training.loop.interruption import Interruption
@@ -37,7 +48,10 @@ from unstall.training.loop.progress_line import TrainingLine, say
 from unstall.training.loop.results import Results
 from unstall.training.step.activations import batch_shapes
 from unstall.training.step.step import Step
-from unstall.training.tensorboard.writer import Board
+from unstall.training.tensorboard import Board
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 PAGE = 4096  # bytes, as /proc counts them
 
@@ -71,16 +85,14 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, collec
     saved, position = _newest(run, checkpoints, collectives)
     needed = None if position is None else position["needed_by_weights"]
     with show_progress() if collectives.is_first else nullcontext() as progress:
-        learned = load_datasets(
-            settings, builders.image_px(settings, needed), run.of_worker(collectives.who.worker).path, progress
-        )
+        learned = load_datasets(settings, image_px_of(settings, needed), run.of_worker(collectives.who.worker).path, progress)
     refuse_other_data(collectives, learned)
     if position is not None:
         changed = resume.refuse_other_classes(position, learned)
         if changed and collectives.is_first:
             say(changed)
-    detector = builders.build_detector(settings, learned.classes, say if collectives.is_first else _nobody, needed)
-    pipeline = builders.pipeline(settings, detector, learned.train, collectives.who.worker)
+    detector = build_detector(settings, learned.classes, say if collectives.is_first else _nobody, needed)
+    pipeline = create_pipeline(settings, detector, learned.train, collectives.who.worker)
     at = Position(steps_per_epoch=pipeline.steps_per_epoch)
     if position is not None:
         at = Position.from_plain(position, pipeline.steps_per_epoch)
@@ -106,7 +118,7 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, collec
     )
     context = TrainingContext(
         run, settings, interruption, backend, learned, pipeline, step, at, loss_monitor, checkpoints, interval, results,
-        scoring, board, line, builders.needed_by_weights(settings) if needed is None else needed, collectives,
+        scoring, board, line, needed_by_weights(settings) if needed is None else needed, collectives,
     )  # fmt: skip
     _say_what_begins(context, saved)
     return context
@@ -122,10 +134,10 @@ def _newest(
             saved = checkpoints.newest()
         except AllDamaged as damaged:
             refused = refusal(run, damaged.refused)
-    told = collectives.from_first(lambda: {"refused": refused, "position": None if saved is None else saved.position})
-    if told["refused"]:
-        raise InvalidInputError(told["refused"])
-    return saved, told["position"]
+    result = collectives.from_first(lambda: {"refused": refused, "position": None if saved is None else saved.position})
+    if result["refused"]:
+        raise InvalidInputError(result["refused"])
+    return saved, result["position"]
 
 
 def refuse_other_data(collectives: Collectives, learned: TrainValData) -> None:
@@ -164,7 +176,7 @@ def _say_what_begins(context: TrainingContext, saved: LoadedCheckpoint | None) -
         )
     )
     detector = context.step.detector
-    shapes = batch_shapes(tuple(detector.settings.image_px), settings.batch_share, settings.max_boxes_per_image)
+    shapes = batch_shapes(tuple(detector.settings.image_size), settings.batch_share, settings.max_boxes_per_image)
     instrumentation.record(fingerprint_of(learned.train), detector, shapes)
     if not context.collectives.is_first:
         return
@@ -214,3 +226,100 @@ def memory_bytes() -> int | None:
         return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
     except (OSError, ValueError):
         return None
+
+
+# What the first step needs, made from the settings: data, detector, weights, pipeline.
+
+
+OF_THE_RUN = ("num_classes", "precision", "remat")  # settings of a detector that are not its own while it is trained
+
+
+Needed = dict[str, Any] | None  # settings that weights of a file need; None: the file is looked at
+
+
+def detector_settings(settings: Settings, classes: int | None = None, needed: Needed = None) -> dict[str, Any]:
+    """What `detectors.create_model` takes beside the name of the model. `classes`: of the data; None: as the variant has."""
+    for name in OF_THE_RUN:
+        if name in settings.detector:
+            said = "the data says how many there are" if name == "num_classes" else f"expected as the setting '{name}' of the run"
+            raise InvalidInputError(f"detector.{name}: {said}.")
+    changes = {**(needed_by_weights(settings) if needed is None else needed), **settings.detector}
+    changes |= {"precision": detectors.POLICIES[settings.precision], "remat": settings.remat}
+    return changes if classes is None else {**changes, "num_classes": classes}
+
+
+def image_px_of(settings: Settings, needed: Needed = None) -> tuple[int, int]:
+    """Height and width that the detector takes."""
+    height, width = settings_of(settings.model, **detector_settings(settings, needed=needed)).image_size
+    return height, width
+
+
+def build_detector(settings: Settings, classes: Sequence[str], say: Callable[[str], None], needed: Needed = None) -> Detector:
+    """With its first weights: those of a file, and for the rest those that the seed gives. A run that goes on says what they
+    needed, and has its own: the file may be gone by then."""
+    # Weights are drawn by Python's own generator (parts/starts.py); Keras's way to seed it would load TensorFlow on any backend.
+    random.seed(settings.seed)
+    detector = detectors.create_model(settings.model, **detector_settings(settings, len(classes), needed))
+    if settings.weights is not None and needed is None:
+        for line in _loaded(detector, settings.weights, classes):
+            say(line)
+    return detector
+
+
+def _loaded(detector: Detector, path: str, classes: Sequence[str]) -> list[str]:
+    """The report: what was taken, what was left out and why, what begins fresh."""
+    fit = store.load(detector, path, classes)
+    lines = [f"weights: {len(fit.taken)} of {fit.wanted} tensors taken from {Path(path).name}, as {fit.what}"]
+    lines += [f"weights: {fit.note}"] if fit.note else []
+    new = {key: why for key, why in fit.new.items() if why not in fit.left_out.values()}  # else it is said already
+    for kind, reasons in (("left out", fit.left_out), ("new", new)):
+        for group in group_reasons(reasons):
+            names = group["names"][0] + (" …" if group["count"] > 1 else "")
+            lines.append(f"weights: {group['count']} {kind}, {group['why']}: {names}")
+    return lines
+
+
+def needed_by_weights(settings: Settings) -> dict[str, Any]:
+    """A published file may have been trained with norms of another epsilon: it says so itself, and would be worse without."""
+    if settings.weights is None:
+        return {}
+    checkpoint = read(settings.weights)
+    if checkpoint.written_by != "Unstall":
+        return {}
+    description = description_of(checkpoint)
+    if description.variant != settings.model or "norm_epsilon" not in description.settings:
+        return {}
+    return {"norm_epsilon": description.settings["norm_epsilon"]}
+
+
+def create_pipeline(settings: Settings, detector: Detector, data: DataSet, worker: int = 0) -> Pipeline:
+    """Of that worker's part of each batch."""
+    height, width = detector.settings.image_size
+    beyond = [row for row in settings.exclude_examples if not 0 <= row < len(data.examples)]
+    if beyond:
+        raise InvalidInputError(f"exclude_examples: expected numbers from 0 to {len(data.examples) - 1}. Received: {beyond[0]}")
+    if len(data.examples) < settings.batch_size:
+        raise InvalidInputError(
+            f"batch_size: expected at most as many images as there are to learn from, {len(data.examples)}. "
+            f"Received: {settings.batch_size}"
+        )
+    return Pipeline(
+        data,
+        PipelineSettings(
+            batch_size=settings.batch_share,
+            worker=worker,
+            workers=settings.num_workers,
+            height_px=height,
+            width_px=width,
+            resize=detector.resize,
+            max_boxes_per_image=settings.max_boxes_per_image,
+            augmentations=augmentations(settings.augmentations),
+            seed=settings.seed,
+            num_input_workers=settings.num_input_workers,
+            prefetch_bytes=settings.prefetch_bytes,
+            cache_bytes=settings.cache_bytes,
+            cache_dir=Path(settings.cache_dir) if settings.cache_dir else None,
+            max_bad_fraction=settings.max_bad_fraction,
+        ),
+        never=settings.exclude_examples,
+    )

@@ -25,7 +25,6 @@ from unstall.training.loop import instrumentation
 from unstall.training.loop.interruption import Interrupted
 from unstall.training.loop.position import EpochScore
 from unstall.training.loop.setup import TrainingContext, versions
-from unstall.training.step.keras_fit import select_inputs
 
 TIMES, SCORES = ("train_s", "input_wait_s", "eval_s"), ("AP", "AR")  # columns of the history, for TensorBoard's groups
 
@@ -101,9 +100,9 @@ class Trainer:
         waited_s = time.monotonic() - began
         instrumentation.step_began()
         with self.compiling() if self.context.doing == "first_step" else nullcontext():
-            told = self.step(select_inputs(batch))
+            output = self.step(batch.inputs())
         self.at.step_in_epoch += 1
-        self.loss_monitor.see(self.at.step, told, batch)
+        self.loss_monitor.see(self.at.step, output, batch)
         instrumentation.step_ended(lambda: self.loss_monitor.last_loss)
         self.at.now.seconds += time.monotonic() - began
         self.at.now.wait_s += waited_s

@@ -14,8 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from unstall import backends
-from unstall.backends import memory_errors
-from unstall.backends.sharing import backend_for
+from unstall.backends import allocators, backend_for
 from unstall.backends.startup import keep_compiled, start
 from unstall.base.dependencies import name_missing_packages
 from unstall.base.errors import BucketError, InvalidInputError, UnstallError
@@ -83,7 +82,7 @@ def show_all(kind: type[BaseException], error: BaseException, trace: TracebackTy
 
 def _failures() -> tuple[type[BaseException], ...]:
     """What is looked at more closely; of libraries, those that are loaded by then."""
-    return (*memory_errors.kinds(), *distributed_backend.ERRORS)
+    return (*allocators.kinds(), *distributed_backend.ERRORS)
 
 
 class Worker:
@@ -112,7 +111,7 @@ class Worker:
         except PeersLost as lost:
             exit_code = self._without_others(lost)
         except _failures() as error:
-            if memory_errors.is_out_of_memory(error):
+            if allocators.is_out_of_memory(error):
                 self._tell_memory(error, settings)
                 exit_code = OUT_OF_MEMORY
             elif not self.collectives.is_alone and distributed_backend.are_others_lost(error):
@@ -131,7 +130,7 @@ class Worker:
             wanted = backend_for(settings.backend, settings.num_workers)
             backend = backends.choose(None if wanted == "auto" else wanted, takes_card=True)
             if settings.deterministic:
-                from unstall.backends.determinism import make_deterministic
+                from unstall.backends.startup import make_deterministic
 
                 make_deterministic(backend)
             keep_compiled(self.run.compiled_path, backend)

@@ -138,32 +138,31 @@ class Trial:
     def __init__(self, settings: Settings, aside: Path, progress: Progress | None = None) -> None:
         """`aside`: where the embedded shapes are drawn if the user's cache cannot be written."""
         self.backend = start(None if settings.backend == "auto" else settings.backend, takes_card=True)
-        from unstall.training.loop.builders import build_detector, image_px, pipeline
         from unstall.training.loop.datasets import load_datasets
+        from unstall.training.loop.setup import build_detector, create_pipeline, image_px_of
         from unstall.training.step.step import Step
 
         self.settings = settings = settings.alone()
-        data = load_datasets(settings, image_px(settings), aside, progress)
+        data = load_datasets(settings, image_px_of(settings), aside, progress)
         detector = build_detector(settings, data.classes, lambda line: None)
         # A few batches ahead: a trial takes few, and small ones would be made by the thousand.
-        height, width = detector.settings.image_px
+        height, width = detector.settings.image_size
         prefetch_bytes = min(settings.prefetch_bytes, BATCHES_AHEAD * settings.batch_size * height * width * 3)
-        self.pipeline = pipeline(changed(settings, {"prefetch_bytes": prefetch_bytes}), detector, data.train)
+        self.pipeline = create_pipeline(changed(settings, {"prefetch_bytes": prefetch_bytes}), detector, data.train)
         self._step = Step(detector, self.settings, total_steps=1)
         self._first = self._step.arrays()
 
     @contextmanager
     def batches(self) -> Iterator[Iterator[dict[str, Any]]]:
         """As many as are asked for, over as many epochs."""
-        from unstall.training.step.keras_fit import select_inputs
 
         with self.pipeline.batches(epochs=None) as stream:
-            yield (select_inputs(batch) for batch in stream)
+            yield (batch.inputs() for batch in stream)
 
     def loss_at(self, rate: float, batch: dict[str, Any]) -> float:
         """The loss before this step's update; infinite where the update was not finite, and so not applied."""
-        told = self._step(batch, rate).read()
-        return told.loss if told.is_applied or told.is_overflow else float("inf")
+        output = self._step(batch, rate).read()
+        return output.loss if output.is_applied or output.is_overflow else float("inf")
 
     def begin_again(self) -> None:
         self._step.restore(self._first)

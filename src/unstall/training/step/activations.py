@@ -6,24 +6,23 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unstall.detectors.detector import Detector
-
-from dataclasses import dataclass
 
 Output = tuple[tuple[int, ...], int]  # shape, and bytes of one number
 
 
 def layers_of(detector: Detector, images: int, max_boxes_per_image: int) -> tuple[Layer, ...]:
     """Of one pass over so many images."""
-    from unstall.training.step.keras_fit import Fitting
+    from unstall.training.step.loss_model import LossModel
 
     outputs: dict[str, list[Output]] = defaultdict(list)
     kinds: dict[str, str] = {}
     with _overheard(detector, outputs, kinds):
-        Fitting(detector)(batch_of(detector, images, max_boxes_per_image), training=True)
+        LossModel(detector)(batch_of(detector, images, max_boxes_per_image), training=True)
     found = [_layer(name, kinds[name], own) for name, own in outputs.items()]
     return tuple(sorted(found, key=lambda layer: -layer.bytes))
 
@@ -32,13 +31,13 @@ def batch_of(detector: Detector, images: int, max_boxes_per_image: int) -> dict[
     """Shapes and types of what a step is fed with."""
     import keras
 
-    shapes = batch_shapes(tuple(detector.settings.image_px), images, max_boxes_per_image)
+    shapes = batch_shapes(tuple(detector.settings.image_size), images, max_boxes_per_image)
     return {name: keras.KerasTensor(shape, dtype) for name, (shape, dtype) in shapes.items()}
 
 
-def batch_shapes(image_px: tuple[int, ...], images: int, max_boxes_per_image: int) -> dict[str, tuple[tuple[int, ...], str]]:
+def batch_shapes(image_size: tuple[int, ...], images: int, max_boxes_per_image: int) -> dict[str, tuple[tuple[int, ...], str]]:
     return {
-        "images": ((images, *image_px, 3), "uint8"),
+        "images": ((images, *image_size, 3), "uint8"),
         "boxes": ((images, max_boxes_per_image, 4), "float32"),
         "classes": ((images, max_boxes_per_image), "int32"),
         "mask": ((images, max_boxes_per_image), "bool"),
@@ -70,13 +69,13 @@ def _overheard(detector: Detector, outputs: dict[str, list[Output]], kinds: dict
 def _telling(call: Callable[..., Any], own: list[Output]) -> Callable[..., Any]:
     import keras
 
-    def told(*values: Any, **more: Any) -> Any:
+    def recorded_call(*values: Any, **more: Any) -> Any:
         result = call(*values, **more)
         width = keras.backend.standardize_dtype(result.dtype)
         own.append((tuple(result.shape), 2 if width in {"bfloat16", "float16"} else 4))
         return result
 
-    return told
+    return recorded_call
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from torch import fx
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.split_module import split_module
 
-from unstall.backends.ops.fixed_point import WAITING
+from unstall.backends.ops import WAITING
 
 Tensors = Sequence[torch.Tensor]
 WARM_UP = 2  # calls as they are: libraries choose their kernels meanwhile, which must not be recorded

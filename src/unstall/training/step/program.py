@@ -90,9 +90,9 @@ class Program:
         loss = ops.sum(computed.losses)
         after, sizes, is_applied = update_state(state, gradients, computed.statistics, loss, rate, self.rules)
         norms = ops.stack([ops.sqrt(sum(sizes.squares[name] for name in names)) for names in self.groups.values()])
-        return after, self.told(computed.losses, norms, sizes.norm, is_applied, scale_of(state, self.rules))
+        return after, self.pack_output(computed.losses, norms, sizes.norm, is_applied, scale_of(state, self.rules))
 
-    def told(self, losses: Tensor, norms: Tensor, norm: Tensor, is_applied: Tensor, scale: Tensor | float) -> Tensor:
+    def pack_output(self, losses: Tensor, norms: Tensor, norm: Tensor, is_applied: Tensor, scale: Tensor | float) -> Tensor:
         """In one piece, as each that is fetched from a device takes its own time. `norms`: of the gradients of each group."""
         numbers = [ops.cast(each, "float32") for each in (norm, is_applied, scale)]
         return ops.concatenate([losses, norms, ops.stack(numbers)])

@@ -1,8 +1,8 @@
 """One training step: losses, gradients, clipping, the optimizer, averages of weights and, for float16, the scale of the loss.
 
     step = Step(detector, settings, total_steps)
-    told = step(batch)          # does not wait for the device
-    told.read().loss            # does
+    output = step(batch)        # does not wait for the device
+    output.read().loss          # does
 
 k micro-batches give the update of one large batch: losses are shared by what the whole batch holds, and what is drawn at random
 hangs on an image's place in it. Two things differ: norms that learn see a micro-batch at a time, so their statistics are of fewer
@@ -62,12 +62,12 @@ class Numbers:
 class StepOutput:
     """What a step tells when it is done."""
 
-    def __init__(self, told: Any, losses: tuple[str, ...], groups: tuple[str, ...], rate: float) -> None:
-        self._told, self._losses, self._groups, self._rate = told, losses, groups, rate
+    def __init__(self, result: Any, losses: tuple[str, ...], groups: tuple[str, ...], rate: float) -> None:
+        self._output, self._losses, self._groups, self._rate = result, losses, groups, rate
 
     def read(self) -> Numbers:
         """Waits for the step."""
-        *values, norm, is_applied, scale = (float(each) for each in np.asarray(self._told))
+        *values, norm, is_applied, scale = (float(each) for each in np.asarray(self._output))
         count = len(self._losses)
         losses, norms = dict(zip(self._losses, values, strict=False)), dict(zip(self._groups, values[count:], strict=True))
         return Numbers(losses, sum(losses.values()), norm, norms, self._rate, bool(is_applied), scale)
@@ -93,9 +93,9 @@ class Step:
         if len(batch["images"]) != self.settings.batch_share:
             raise ValueError(f"expected a batch of {self.settings.batch_share} images. Received: {len(batch['images'])}")
         rate = rate_at(self.iteration, self.settings, self.total_steps) if rate is None else rate
-        told = self.train_step(batch, rate, draw_key(self.settings.seed, self.iteration))
+        output = self.train_step(batch, rate, draw_key(self.settings.seed, self.iteration))
         self.iteration += 1
-        return StepOutput(told, self.detector.loss_names, tuple(self.program.groups), rate)
+        return StepOutput(output, self.detector.loss_names, tuple(self.program.groups), rate)
 
     def arrays(self) -> Arrays:
         """Every number that the next step hangs on, beside the settings; copies."""

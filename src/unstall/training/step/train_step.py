@@ -19,7 +19,7 @@ class TrainStep(Protocol):
     weights always."""
 
     def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> Any:
-        """One step. What it tells (`Program.told`) is on the device still: nothing is waited for."""
+        """One step. What it tells (`Program.pack_output`) is on the device still: nothing is waited for."""
 
     def arrays(self) -> Arrays:
         """Copies of the whole state, which later steps leave alone."""

@@ -59,9 +59,9 @@ class JaxTrainStep:
 
     def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> jax.Array:
         take = self._in_pieces if self.is_in_pieces else self.function
-        self.state, told = take(self.state, self.fixed, batch, np.float32(rate), key)
+        self.state, result = take(self.state, self.fixed, batch, np.float32(rate), key)
         self._show("weights")
-        return told
+        return result
 
     def _in_pieces(self, state: State, fixed: State, batch: Arrays, rate: np.float32, key: np.ndarray) -> tuple[State, jax.Array]:
         """The same by a function for each part: inside of a loop XLA has no quick convolution for a CPU (jax-ml/jax#12868), and

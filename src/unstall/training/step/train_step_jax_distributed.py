@@ -47,13 +47,13 @@ class DistributedJaxTrainStep(JaxTrainStep):
     def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> jax.Array:
         requests = self._parts(self._requests)
         if self.is_in_pieces:
-            self.state, told, requested = self._pieces_shared(batch, np.float32(rate), key, requests)
+            self.state, result, requested = self._pieces_shared(batch, np.float32(rate), key, requests)
         else:
             whole = {name: jax.make_array_from_process_local_data(self._parted, each) for name, each in batch.items()}
-            self.state, told, requested = self._shared_function(self.state, self.fixed, whole, np.float32(rate), key, requests)
+            self.state, result, requested = self._shared_function(self.state, self.fixed, whole, np.float32(rate), key, requests)
         self._requested.append(requested)
         self._show("weights")
-        return self._own(told)
+        return self._own(result)
 
     def heard(self, requests: tuple[bool, bool]) -> tuple[bool, bool]:
         """Goes with the next step; what any process wished with the step before the last one, the same on all of them. The last
@@ -114,13 +114,13 @@ class DistributedJaxTrainStep(JaxTrainStep):
     # --- what is compiled ---
 
     def _run_shared(self, state: State, fixed: State, batch: State, rate: jax.Array, key: jax.Array, requests: jax.Array) -> Any:
-        after, told = self._run(state, fixed, batch, rate, key)
-        return after, told, jax.lax.psum(requests[0], AXIS)
+        after, result = self._run(state, fixed, batch, rate, key)
+        return after, result, jax.lax.psum(requests[0], AXIS)
 
     def _finish_shared(self, state: State, sums: Sums, statistics: State, rate: jax.Array, requests: jax.Array) -> Any:
         sums, statistics = jax.tree.map(lambda each: each[0], (sums, statistics))
-        after, told = self._finish(state, sums, statistics, rate)
-        return after, told, jax.lax.psum(requests[0], AXIS)
+        after, result = self._finish(state, sums, statistics, rate)
+        return after, result, jax.lax.psum(requests[0], AXIS)
 
     def _of_first(self, parts: State) -> State:
         is_first = jax.lax.axis_index(AXIS) == 0

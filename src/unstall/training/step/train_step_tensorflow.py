@@ -69,11 +69,11 @@ class TensorFlowTrainStep:
             computed, gradients = self._differentiated(statistics, batch, Draw(key), None, scale)
         else:
             computed, gradients = self._in_parts(statistics, batch, key, scale)
-        after, told = program.updated(state, gradients, computed, rate)
+        after, result = program.updated(state, gradients, computed, rate)
         for name, variable in self._changing.items():
             if after[name] is not state[name]:
                 variable.assign(after[name])
-        return told
+        return result
 
     def _differentiated(
         self, statistics: Tensors, part: Tensors, draw: Draw, counts: tf.Tensor | None, scale: Any

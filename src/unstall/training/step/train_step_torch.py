@@ -30,9 +30,9 @@ class PendingOutput:
     """What a step tells, on its way to the host. Whoever reads it waits for that step alone: asked for later, it would come
     behind all that is under way by then, and the card would have nothing to do until the next step is launched."""
 
-    def __init__(self, told: torch.Tensor) -> None:
-        self._held = torch.empty(told.shape, dtype=told.dtype, pin_memory=True)
-        self._held.copy_(told, non_blocking=True)
+    def __init__(self, output: torch.Tensor) -> None:
+        self._held = torch.empty(output.shape, dtype=output.dtype, pin_memory=True)
+        self._held.copy_(output, non_blocking=True)
         self._is_there = torch.cuda.Event()
         self._is_there.record()
 
@@ -63,8 +63,8 @@ class TorchTrainStep:
         self.restore(state)
 
     def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> torch.Tensor | PendingOutput:
-        told = self.on_device({name: self._put(array) for name, array in batch.items()}, rate, self._put(key))
-        return PendingOutput(told) if told.device.type == "cuda" else told
+        output = self.on_device({name: self._put(array) for name, array in batch.items()}, rate, self._put(key))
+        return PendingOutput(output) if output.device.type == "cuda" else output
 
     def on_device(self, batch: Tensors, rate: float, key: torch.Tensor) -> torch.Tensor:
         """A step on what lies there already."""
@@ -189,7 +189,7 @@ class TorchTrainStep:
         for name, value in update_loss_scale(state, is_applied, rules).items():
             state[name].copy_(value)
         of_groups = torch.zeros(len(program.groups), device=norms.device).index_add_(0, self._groups, norms.square()).sqrt()
-        return program.told(computed.losses, of_groups, norm, is_applied, scale)
+        return program.pack_output(computed.losses, of_groups, norm, is_applied, scale)
 
     def _change(self, gradients: list[torch.Tensor], divisor: torch.Tensor, is_skipped: torch.Tensor, rate: float) -> None:
         """Those with decay and those without, each by one kernel that divides the gradients first and, where they are to be

@@ -41,7 +41,7 @@ def test_nearly_all_of_it_warns_and_less_fits() -> None:
 
 
 def test_a_cache_counts_no_more_than_there_are_images_and_nothing_on_disk(tmp_path: Path) -> None:
-    small = context(tmp_path, synthetic_images=100, cache_bytes=GIB, detector={"image_px": [128, 96]})
+    small = context(tmp_path, synthetic_images=100, cache_bytes=GIB, detector={"image_size": [128, 96]})
     assert estimate_need(small).cache == 100 * 128 * 96 * 3
     assert estimate_need(context(tmp_path, cache_bytes=GIB, cache_dir=str(tmp_path))).cache == 0
 

@@ -9,7 +9,7 @@ import numpy as np
 from tests.planning.preflight.contexts import context
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
-from unstall.detectors.weights import shapes
+from unstall.detectors.weights import compatibility
 from unstall.detectors.weights.formats import safetensors_files
 from unstall.planning.preflight.checks.weights import look
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckUnknown, CheckWarning
@@ -17,7 +17,7 @@ from unstall.planning.preflight.results import CheckError, CheckOk, CheckUnknown
 
 def weights_of(variant: str, folder: Path) -> str:
     path = folder / f"{variant}.safetensors"
-    arrays = {name: np.zeros(shape, np.float32) for name, shape in shapes.known_variants()[variant].shapes.items()}
+    arrays = {name: np.zeros(shape, np.float32) for name, shape in compatibility.known_variants()[variant].shapes.items()}
     safetensors_files.write(path, arrays, {})
     return str(path)
 
@@ -34,8 +34,8 @@ def test_weights_of_another_detector_refuse(tmp_path: Path) -> None:
 
 def test_a_network_that_is_changed_is_not_known(tmp_path: Path) -> None:
     path = weights_of("ssd_tiny", tmp_path)
-    assert isinstance(look(context(tmp_path, weights=path, detector={"width": 8})), CheckUnknown)
-    assert isinstance(look(context(tmp_path, weights=path, detector={"image_px": [96, 96]})), CheckOk)
+    assert isinstance(look(context(tmp_path, weights=path, detector={"stem_channels": 8})), CheckUnknown)
+    assert isinstance(look(context(tmp_path, weights=path, detector={"image_size": [96, 96]})), CheckOk)
 
 
 def test_a_large_network_without_weights_warns_and_a_tiny_one_fits(tmp_path: Path) -> None:
@@ -49,13 +49,13 @@ def test_images_that_are_kept_for_scoring_are_not_counted_as_learned_from(tmp_pa
     large = {"model": "retinanet_resnet50_fpn"}
     write_shapes(tmp_path / "split", Shapes(20, 64, 64), "coco", {"train": 0.5, "val": 0.3, "test": 0.2}, [], None)
     write_shapes(tmp_path / "whole", Shapes(20, 64, 64), "coco", {}, [], None)
-    told = {
+    plain = {
         "split": look(context(tmp_path, **large, data=str(tmp_path / "split"))),
         "whole": look(context(tmp_path, **large, data=str(tmp_path / "whole"))),
         "apart": look(context(tmp_path, **large, data=str(tmp_path / "whole"), val_data=str(tmp_path / "split"))),
         "shapes": look(context(tmp_path, **large, synthetic_images=1000, val_split=0.2)),
     }
-    found = {name: answer.reason.partition("with ")[2] for name, answer in told.items()}
+    found = {name: answer.reason.partition("with ")[2] for name, answer in plain.items()}
     assert found == {
         "split": "10 images to learn from",
         "whole": "18 images to learn from",

@@ -44,8 +44,8 @@ class Track(keras.callbacks.Callback):
         self.url = url
 
     def on_train_batch_end(self, batch: int, logs=None) -> None:  # TELLS HERE
-        told = json.dumps({"batch": batch, "loss": float(logs["loss"])})
-        urllib.request.urlopen(self.url, data=told.encode(), timeout=20).read()
+        result = json.dumps({"batch": batch, "loss": float(logs["loss"])})
+        urllib.request.urlopen(self.url, data=result.encode(), timeout=20).read()
 
 
 server = ThreadingHTTPServer(("127.0.0.1", 0), Tracker)

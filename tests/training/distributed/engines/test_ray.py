@@ -53,8 +53,8 @@ def test_a_training_on_a_real_cluster_of_two_nodes_ends_well(tmp_path: Path, mon
     """That it goes on when the cluster loses a node, a worker or a supervisor takes four starts of JAX more: see the benchmark."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with ray_cluster.cluster(2) as nodes:
-        told = ray_cluster.measured(nodes, 2, "none", (*ray_cluster.SETTINGS, "--epochs", "2"))
-    assert told["code"] == 0, told["said"]
+        result = ray_cluster.measured(nodes, 2, "none", (*ray_cluster.SETTINGS, "--epochs", "2"))
+    assert result["code"] == 0, result["said"]
     whole = 2 * (180 // 8)  # epochs of what is not kept for validation, by batches
-    assert told["ended"] == {0: ("done", whole), 1: ("done", whole)}
-    assert told["went_on_from"] == {0: [0], 1: [0]}
+    assert result["ended"] == {0: ("done", whole), 1: ("done", whole)}
+    assert result["went_on_from"] == {0: [0], 1: [0]}

@@ -47,10 +47,10 @@ def examine(checked: CheckedData) -> list[Finding]:
     splits = [example.split for example in checked.data.examples]
     if len(set(splits)) < 2:
         return []
-    found, told = [], set()
+    found, result = [], set()
     for first, second in _candidates(checked, splits):
-        if second not in told and _alike(checked, first, second):
-            told.add(second)
+        if second not in result and _alike(checked, first, second):
+            result.add(second)
             other = checked.data.examples[first]
             message = (
                 f"Expected an image of '{splits[second]}' that '{splits[first]}' does not hold."

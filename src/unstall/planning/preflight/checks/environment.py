@@ -46,7 +46,7 @@ HARMFUL: dict[str, tuple[tuple[str, ...], str]] = {
     "PYTHONDEVMODE": (("1",), "checks everything twice"),
     "PYTHONTRACEMALLOC": (tuple("123456789"), "records every allocation"),
 }
-TOLD = ("CUDA_VISIBLE_DEVICES", "KERAS_BACKEND", "JAX_PLATFORMS", "XLA_FLAGS", "LD_LIBRARY_PATH")  # told where they are set
+REPORTED = ("CUDA_VISIBLE_DEVICES", "KERAS_BACKEND", "JAX_PLATFORMS", "XLA_FLAGS", "LD_LIBRARY_PATH")  # told where they are set
 THREADS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "MKL_NUM_THREADS")
 
 
@@ -60,11 +60,11 @@ def look(context: Context) -> CheckResult:
 
 def judge(environment: Mapping[str, str], cores: int) -> CheckResult:
     found = [*_of_cards(environment), *_harmful(environment), *_threads(environment, cores), *_libraries(environment)]
-    told = {name: environment[name] for name in (*HARMFUL, *THREADS, *TOLD) if name in environment}
+    plain = {name: environment[name] for name in (*HARMFUL, *THREADS, *REPORTED) if name in environment}
     if found:
-        return CheckWarning("; ".join(reason for reason, _ in found), "; ".join(fix for _, fix in found), told)
+        return CheckWarning("; ".join(reason for reason, _ in found), "; ".join(fix for _, fix in found), plain)
     return CheckOk(
-        ", ".join(f"{name}={value}" for name, value in told.items()) or "no variable that changes what a training does", told
+        ", ".join(f"{name}={value}" for name, value in plain.items()) or "no variable that changes what a training does", plain
     )
 
 

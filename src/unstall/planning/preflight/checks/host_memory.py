@@ -59,7 +59,7 @@ def estimate_need(context: Context) -> HostNeed:
     all_images = context.images * max(context.largest_image_bytes, 1)
     whole = changed(context.settings, {"cache_bytes": min(context.settings.cache_bytes, all_images)})
     settings = whole.of_one_worker()
-    height, width = context.image_px
+    height, width = context.image_size
     batch = settings.batch_size * height * width * 3
     on_cores = context.planned.host.device if context.planned is not None else 0
     need = host_need(

@@ -17,7 +17,7 @@ micro-batch.
 What to do
 ----------
 `unstall train` makes the changes that are named, and says so: bfloat16, rematerialised blocks, a smaller micro-batch with
-accumulation, in this order. `unstall plan` shows what each costs. Where nothing helps: a smaller `image_px` or another model.
+accumulation, in this order. `unstall plan` shows what each costs. Where nothing helps: a smaller `image_size` or another model.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def judge(plan: MemoryPlan) -> CheckResult:
     if not plan.fits:
         least = size(plan.tried[-1].need_bytes)
         return CheckError(
-            f"a step needs {said}, and {least} whatever is changed", "a smaller image_px, or another --model", facts
+            f"a step needs {said}, and {least} whatever is changed", "a smaller image_size, or another --model", facts
         )
     if plan.changes():
         shown = ", ".join(f"{name} = {value}" for name, value in plan.changes().items())

@@ -30,7 +30,15 @@ IS_QUICK = True
 NEEDS_PRETRAINING = 2_000_000  # weights; a network of more than these learns little from few images
 ENOUGH_IMAGES = 20_000  # to learn such a network from nothing
 SAME_NETWORK = frozenset(
-    {"image_px", "least_score", "most_iou", "most_candidates", "most_detections", "trainable_stages", "frozen_norms"}
+    {
+        "image_size",
+        "score_threshold",
+        "nms_iou_threshold",
+        "pre_nms_top_k",
+        "max_detections",
+        "trainable_backbone_layers",
+        "freeze_batch_norm",
+    }
 )
 
 
@@ -55,11 +63,11 @@ def _none(context: Context) -> CheckResult:
 
 
 def _of_file(path: str, context: Context) -> CheckResult:
-    from unstall.detectors.weights import shapes
+    from unstall.detectors.weights import compatibility
     from unstall.detectors.weights.compatibility import best_fit, group_reasons, with_classes
     from unstall.detectors.weights.reader import read
 
-    known = shapes.known_variants()[context.settings.model]
+    known = compatibility.known_variants()[context.settings.model]
     fit = best_fit(read(path).tensors, with_classes(known.shapes, known.classes, context.classes))
     facts = {
         "matched": len(fit.taken),

@@ -4,20 +4,20 @@ const body = document.querySelector("tbody");
 let version = document.body.dataset.version;
 
 async function takeRows(answer) {
-  const told = await answer.json();
-  if (told.build !== document.body.dataset.build) { location.reload(); return; }
-  version = told.version;
+  const update = await answer.json();
+  if (update.build !== document.body.dataset.build) { location.reload(); return; }
+  version = update.version;
   keepingScroll(() => {
-    for (const name of told.gone) document.getElementById(`run-${name}`)?.remove();
-    for (const [name, markup] of Object.entries(told.rows)) takeRow(name, markup);
-    if (told.order) putInOrder(told.order);
-    morph(document.getElementById("alarm"), parsed(told.alarm, "#alarm"));
-    morph(document.getElementById("counts"), parsed(told.counts, "#counts"));
+    for (const name of update.gone) document.getElementById(`run-${name}`)?.remove();
+    for (const [name, markup] of Object.entries(update.rows)) takeRow(name, markup);
+    if (update.order) putInOrder(update.order);
+    morph(document.getElementById("alarm"), parsed(update.alarm, "#alarm"));
+    morph(document.getElementById("counts"), parsed(update.counts, "#counts"));
   });
   document.getElementById("none").hidden = body.children.length > 0;
-  if (document.title !== told.title) document.title = told.title;
+  if (document.title !== update.title) document.title = update.title;
   const icon = document.querySelector("link[rel=icon]");
-  if (icon.getAttribute("href") !== told.icon) icon.setAttribute("href", told.icon);
+  if (icon.getAttribute("href") !== update.icon) icon.setAttribute("href", update.icon);
   choose();
   tellAges();
 }
@@ -54,8 +54,8 @@ function choose() {
     shown += fits ? 1 : 0;
   }
   const count = document.getElementById("shown");
-  const told = shown === body.children.length ? "" : `${shown} of ${body.children.length} runs are shown`;
-  if (count.textContent !== told) count.textContent = told;
+  const text = shown === body.children.length ? "" : `${shown} of ${body.children.length} runs are shown`;
+  if (count.textContent !== text) count.textContent = text;
 }
 
 words.addEventListener("input", choose);
@@ -73,8 +73,8 @@ function ageWords(seconds) {
 function tellAges() {
   const now = Date.now() / 1000;
   for (const time of document.querySelectorAll("time[data-at]")) {
-    const told = ageWords(Math.max(0, now - Number(time.dataset.at)));
-    if (time.textContent !== told) time.textContent = told;
+    const text = ageWords(Math.max(0, now - Number(time.dataset.at)));
+    if (time.textContent !== text) time.textContent = text;
   }
 }
 

@@ -1,1 +1,0 @@
-"""Operations that Keras lacks, or that are faster on one backend than its own."""

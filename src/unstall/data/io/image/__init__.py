@@ -1,1 +1,0 @@
-"""The headers and the orientation of image files."""

@@ -1,0 +1,60 @@
+"""Which signals the probe sees in this program: what its hooks give, against what is expected of the frameworks that are loaded.
+
+A hook needs a certain place in a framework, and another version may not have it. Then the program runs as it would alone, and the
+story says what is not seen: that no cause was found says nothing about it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Optional
+
+from unstall.journal.events import SignalsSeen
+from unstall.probe.core.probe import Probe
+
+STEPS, LOSS, GRADIENTS, LABELS = "steps", "loss", "gradients", "labels"
+INPUT_WAIT, PIPELINE, SAVES = "input wait", "pipeline stages", "checkpoint times"
+TRACES, COMPILATIONS = "function traces", "compilations"  # of tf.function, and of JAX
+# What a training with each framework is expected to show.
+EXPECTED = {
+    "tensorflow": (STEPS, LOSS, GRADIENTS, INPUT_WAIT, PIPELINE, TRACES, SAVES),
+    "keras": (STEPS, LOSS, GRADIENTS, LABELS, INPUT_WAIT, SAVES),
+    "tf_keras": (STEPS, LOSS, GRADIENTS, LABELS, INPUT_WAIT, SAVES),
+    "jax": (STEPS, LOSS, GRADIENTS, COMPILATIONS),
+    "torch": (STEPS, LOSS, GRADIENTS, INPUT_WAIT),
+}
+
+
+class Coverage:
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+        self._frameworks: dict[str, str] = {}
+        self._seen: set[str] = set()
+        self._reported: Any = None
+
+    def framework_loaded(self, name: str, version: str) -> None:
+        self._frameworks[name] = version
+
+    def hook_installed(self, gives: tuple[str, ...]) -> None:
+        """A hook has found its place."""
+        self._seen.update(gives)
+
+    def tell(self) -> None:
+        """Where it is not what was told before."""
+        not_seen = {}
+        for name in self._frameworks:
+            missing = [signal for signal in EXPECTED.get(name, ()) if signal not in self._seen]
+            if missing:
+                not_seen[name] = missing
+        now = (dict(self._frameworks), sorted(self._seen), not_seen)
+        if self._frameworks and now != self._reported:
+            self._reported = now
+            self._probe.emit(SignalsSeen(at=time.time(), pid=self._probe.pid, frameworks=now[0], seen=now[1], not_seen=not_seen))
+
+
+def coverage_of(probe: Probe) -> Coverage:
+    found: Optional[Coverage] = probe.extras.get("coverage")
+    if found is None:
+        made = found = probe.extras["coverage"] = Coverage(probe)
+        probe.on_fit.append(lambda model: made.tell())
+    return found

@@ -1,0 +1,170 @@
+"""Waits for signals that are held back, for a bounded time, and says which came.
+
+Python's own `signal.sigtimedwait` cannot be trusted to wait: where the process is stopped meanwhile (Ctrl-Z, SIGSTOP) and goes on
+after the time is up, it gives what happened to lie in memory, SIGHUP say, which nobody has sent. Asked without waiting it tells
+the truth, so a descriptor is waited for that the kernel makes readable when one is there.
+
+A thread that some library began before they were held back (the driver's own, say, once a card was asked something) holds nothing
+back: the kernel would give a signal to that one, which ends the process. So each has a handler that brings it over.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import select
+import signal
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+SIGSET_BYTES = 128  # of libc, on every architecture
+SFD_NONBLOCK_CLOEXEC = 0o2004000
+FROM_KERNEL = 0x80  # si_code of a signal that the terminal made
+OF_KEYS = frozenset({signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGWINCH})  # and of its size and its end
+
+
+SI_TKILL = -6  # si_code of a signal that was sent to one thread: here, one that came to another and was brought over
+
+
+def hold_back(numbers: Iterable[int]) -> set[int]:
+    """In this thread, which is to wait for them; what was held back before."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    if threading.current_thread() is threading.main_thread():
+        for number in {*numbers} - {signal.SIGCHLD}:  # which ends nobody, and is looked for anyway
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it, also for the program that is begun
+                signal.signal(number, _bring_over)
+    return before
+
+
+def _bring_over(number: int, frame: FrameType | None) -> None:
+    """Python calls this in the main thread, whichever it came to. There it waits until it is asked for."""
+    signal.pthread_kill(threading.main_thread().ident or 0, number)
+
+
+def is_of_terminal(info: signal.struct_siginfo) -> bool:
+    """Whether the terminal sent it, to all programs in its foreground. Of one that was brought over nobody knows any more: it is
+    taken for the terminal's if that would send us such."""
+    if info.si_code != SI_TKILL or info.si_pid != os.getpid():
+        return info.si_code == FROM_KERNEL
+    return info.si_signo in OF_KEYS and _is_in_foreground()
+
+
+def _is_in_foreground() -> bool:
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
+def wait_for_signal(numbers: Iterable[int], seconds: float) -> signal.struct_siginfo | None:
+    """One of these, which are held back; None: none came within that time. In one thread of the process."""
+    wanted = frozenset(numbers)
+    came = signal.sigtimedwait(wanted, 0)
+    if came is None and seconds > 0:
+        select.select([_descriptor(wanted)], [], [], seconds)
+        came = signal.sigtimedwait(wanted, 0)
+    return came
+
+
+@cache
+def _descriptor(numbers: frozenset[int]) -> int:
+    """Readable while one of them is pending; what is read from it is none of our concern."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    signals = ctypes.create_string_buffer(SIGSET_BYTES)
+    libc.sigemptyset(signals)
+    for number in numbers:
+        libc.sigaddset(signals, number)
+    descriptor = int(libc.signalfd(-1, signals, SFD_NONBLOCK_CLOEXEC))
+    if descriptor < 0:
+        raise OSError(ctypes.get_errno(), "signalfd")
+    return descriptor
+
+
+# What the program does with signals when it begins: what it would do alone, started by whoever started us.
+#
+# An ignored signal stays ignored in a program that is started. Python ignores SIGPIPE and SIGXFSZ for itself when it starts,
+# and does not say what was before; and an ignored SIGCHLD would have the kernel forget how the program ended, so we do not
+# ignore it.
+
+
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+# Who starts programs with the signals ignored that it ignores. Others (Python, programs in Rust) ignore SIGPIPE themselves, and
+# start programs without.
+PASSES_SIGNALS_ON = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "busybox", "systemd"})
+
+
+@cache
+def inherited_ignored() -> frozenset[int]:
+    """Those of SIGPIPE, SIGXFSZ and SIGCHLD that we were started with ignored, as far as it can be known. From here on SIGCHLD is
+    not ignored any more."""
+    found = {number for number in IGNORED_BY_PYTHON if _is_ignored_by(os.getppid(), number)}
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+        found.add(signal.SIGCHLD)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    return frozenset(int(number) for number in found)
+
+
+def _is_ignored_by(parent: int, number: int) -> bool:
+    try:
+        name = Path(f"/proc/{parent}/comm").read_text().strip()
+        lines = Path(f"/proc/{parent}/status").read_text().splitlines()
+        ignored = int(next(line for line in lines if line.startswith("SigIgn:")).split()[1], 16)
+    except (OSError, ValueError, IndexError, StopIteration):
+        return False
+    return name in PASSES_SIGNALS_ON and bool(ignored >> (number - 1) & 1)
+
+
+def spawn(command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int], prints_on_stderr: bool) -> int:
+    """The number of the process that runs the program. OSError where it cannot be started."""
+    ignored = inherited_ignored()
+    if signal.SIGCHLD in ignored:
+        return _fork(command, environment, mask, prints_on_stderr)
+    default = [number for number in IGNORED_BY_PYTHON if number not in ignored]
+    actions = [(os.POSIX_SPAWN_DUP2, 2, 1)] if prints_on_stderr else []
+    return os.posix_spawnp(command[0], list(command), environment, setsigmask=mask, setsigdef=default, file_actions=actions)
+
+
+def _fork(command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int], prints_on_stderr: bool) -> int:
+    """The same where SIGCHLD is to be ignored again: posix_spawn can only have signals not ignored."""
+    result, tell = os.pipe()  # closed when the program begins; else it tells why it did not
+    pid = os.fork()
+    if pid == 0:
+        _become(command, environment, mask, prints_on_stderr, tell)
+    os.close(tell)
+    with os.fdopen(result, "rb") as file:
+        why = file.read()
+    if why:
+        os.waitpid(pid, 0)
+        raise OSError(int(why), os.strerror(int(why)))
+    return pid
+
+
+def _become(
+    command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int], prints_on_stderr: bool, tell: int
+) -> NoReturn:
+    why = errno.EINVAL
+    try:
+        for number in IGNORED_BY_PYTHON:
+            signal.signal(number, signal.SIG_IGN if number in inherited_ignored() else signal.SIG_DFL)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        if prints_on_stderr:
+            os.dup2(2, 1)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        os.execvpe(command[0], list(command), environment)
+    except OSError as error:
+        why = error.errno or why
+    finally:
+        os.write(tell, str(why).encode())
+        os._exit(127)

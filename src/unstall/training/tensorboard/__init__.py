@@ -1,1 +1,0 @@
-"""Event files for TensorBoard."""
