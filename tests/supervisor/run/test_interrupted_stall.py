@@ -26,11 +26,14 @@ from unstall.report.terminal.story import headline
 pytestmark = pytest.mark.torch
 WITHIN_S = 120.0  # a machine may be busy
 
+# Keras imports JAX where it is installed, and Python drops a KeyboardInterrupt that arrives in JAX's callback of the garbage
+# collector: the program has none, so that one interrupt is enough.
 # The 200th batch comes from a server that says nothing until it is told to. On its way out the program evaluates.
 FIT = """
-import os, socket, sys, time
+import gc, os, socket, sys, time
 os.environ["KERAS_BACKEND"] = "torch"
 import keras, numpy as np, torch
+gc.callbacks.clear()
 torch.set_num_threads(1)
 source = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
 rng = np.random.default_rng(0)
@@ -81,9 +84,10 @@ finally:
 
 # As a notebook does: the interrupt ends the cell, and the process lives on. Then the same model is trained on.
 GUARDED = """
-import json, os, signal, socket, threading, time
+import gc, json, os, signal, socket, threading, time
 os.environ["KERAS_BACKEND"] = "torch"
 import keras, numpy as np, torch
+gc.callbacks.clear()  # as in FIT
 import unstall
 torch.set_num_threads(1)
 rng = np.random.default_rng(0)
