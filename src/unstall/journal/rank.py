@@ -6,9 +6,12 @@ Standard library only, syntax of Python 3.7: it also runs inside the watched pro
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Optional
+
+from unstall.journal.events import MembershipSeen
 
 LONGEST_TF_CONFIG = 200_000
 ALONE = 1
@@ -24,7 +27,7 @@ _NUMBERED = (
 
 @dataclass(frozen=True)
 class RankInfo:
-    """As MembershipSeen has it."""
+    """The rank of one process, with the fields of `MembershipSeen`."""
 
     told_by: str
     worker: Optional[int]
@@ -36,6 +39,18 @@ class RankInfo:
     @property
     def is_of_several(self) -> bool:
         return self.of is None or self.of > ALONE
+
+    def to_event(self, pid: int) -> MembershipSeen:
+        return MembershipSeen(
+            at=time.time(),
+            pid=pid,
+            told_by=self.told_by,
+            worker=self.worker,
+            of=self.of,
+            coordinator=self.coordinator,
+            addresses=list(self.addresses),
+            job=self.job,
+        )
 
 
 def read_rank(variables: Mapping[str, str]) -> Optional[RankInfo]:

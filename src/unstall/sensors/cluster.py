@@ -100,19 +100,8 @@ def look() -> MachineSeen:
 
 def rank_seen(pid: int, variables: Mapping[str, str]) -> MembershipSeen | None:
     """As the program was started with it; None for one that is told of no others."""
-    event = read_rank(variables)
-    if event is None:
-        return None
-    return MembershipSeen(
-        at=time.time(),
-        pid=pid,
-        told_by=event.told_by,
-        worker=event.worker,
-        of=event.of,
-        coordinator=event.coordinator,
-        addresses=list(event.addresses),
-        job=event.job,
-    )
+    rank = read_rank(variables)
+    return None if rank is None else rank.to_event(pid)
 
 
 def addresses() -> list[str]:

@@ -6,13 +6,11 @@ It is told before the call that joins: that one may wait for ever.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Optional
 from urllib.parse import urlsplit
 
-from unstall.journal.events import MembershipSeen
 from unstall.journal.rank import RankInfo, read_rank
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
@@ -35,18 +33,7 @@ def tell(probe: Probe, event: Optional[RankInfo]) -> None:
     if event is None or event == before or (before is not None and "." in before.told_by and "." not in event.told_by):
         return
     probe.extras[_REPORTED] = event
-    probe.emit(
-        MembershipSeen(
-            at=time.time(),
-            pid=probe.pid,
-            told_by=event.told_by,
-            worker=event.worker,
-            of=event.of,
-            coordinator=event.coordinator,
-            addresses=list(event.addresses),
-            job=event.job,
-        )
-    )
+    probe.emit(event.to_event(probe.pid))
 
 
 def install_jax(module: ModuleType, probe: Probe) -> None:
