@@ -212,6 +212,7 @@ def test_what_the_supervisor_of_several_has_found_is_found_in_its_own_journal_un
     assert claims == ["a step takes 400 ms", "it was at read (disk.py:3) < rows (loader.py:9)"]
     over = WorkerRecovered(at=T0 + 60, worker=1, of=2, seconds=10.0)
     assert isinstance(worker_slow.examine(journal(rank_seen(0), output, over)), Clear)
+    assert isinstance(worker_slow.examine(journal(rank_seen(0), output, replace(over, worker=0))), Found), "another one recovered"
     assert isinstance(worker_slow.examine(journal(rank_seen(0), replace(output, how="died"))), Unknown)
 
 

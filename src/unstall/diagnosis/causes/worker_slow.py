@@ -74,27 +74,27 @@ class _Slowdown:
 
 
 def examine(journal: Journal) -> Verdict:
-    result = next((event for event in reversed(journal.of(WorkerFaltered)) if event.how == SLOWS), None)
-    if result is not None:
-        return _verdict_of(journal, result)
+    faltered = next((event for event in reversed(journal.of(WorkerFaltered)) if event.how == SLOWS), None)
+    if faltered is not None:
+        return _verdict_of(journal, faltered)
     if journal.last(MembershipSeen) is None:
         return Clear("the program tells of no other workers")
     return Unknown("the runs of the other workers, to be read together: unstall diagnose RUN RUN…")
 
 
-def _verdict_of(journal: Journal, event: WorkerFaltered) -> Verdict:
+def _verdict_of(journal: Journal, faltered: WorkerFaltered) -> Verdict:
     """What the supervisor of several workers has found among them, by the rule below."""
-    if any(event.worker == event.worker for event in journal.since(WorkerRecovered, event.at)):
-        return Clear(f"worker {event.worker} was slow, and is so no more")
-    claims = [*event.evidence, *([f"it was at {' < '.join(event.stack[:MAX_FRAMES])}"] if event.stack else [])]
-    certainty = next((each for each in Certainty if each.word == event.certainty), Certainty.LIKELY)
+    if any(recovered.worker == faltered.worker for recovered in journal.since(WorkerRecovered, faltered.at)):
+        return Clear(f"worker {faltered.worker} was slow, and is so no more")
+    claims = [*faltered.evidence, *([f"it was at {' < '.join(faltered.stack[:MAX_FRAMES])}"] if faltered.stack else [])]
+    certainty = next((each for each in Certainty if each.word == faltered.certainty), Certainty.LIKELY)
     return Found(
         certainty,
-        event.why,
-        tuple(Evidence(claim, None, None, (event,)) for claim in claims or [event.why]),
-        tuple(event.do),
+        faltered.why,
+        tuple(Evidence(claim, None, None, (faltered,)) for claim in claims or [faltered.why]),
+        tuple(faltered.do),
         effect=Effect.SLOWS,
-        details={"workers": [event.worker]},
+        details={"workers": [faltered.worker]},
     )
 
 
