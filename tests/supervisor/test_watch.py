@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from unstall.journal.events import HostSampled, StackSampled
+from unstall.journal.events import HostSampled, StackSampled, WorkerFaltered
 from unstall.journal.pulse import Beat
 from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import JournalWriter
@@ -69,6 +69,21 @@ def test_a_program_that_works_after_steps_were_seen_is_late_by_its_pulse(watch: 
     watch.journal.extend(HostSampled(at=now - age, interval_s=1.0, cpu_cores=0.9) for age in range(200, 0, -1))
     watch._judge_progress(replace(saved_before_a_training(time.monotonic()), steps_done=40, step=40), time.monotonic())
     assert watch.stall is not None and watch.stall.sure
+
+
+def test_what_was_noted_just_now_is_examined_though_the_disk_is_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write that takes long moves the journal into a thread of its own, and the diagnosis waits for that."""
+    writer = JournalWriter(tmp_path / "events-watcher-2.jsonl")
+    watch, write_whole = Watch(RunFolder(tmp_path), os.getpid(), writer), writer._write_whole
+
+    def write_slowly(line: bytes) -> None:
+        time.sleep(0.1)
+        write_whole(line)
+
+    monkeypatch.setattr(writer, "_write_whole", write_slowly)
+    writer._start_thread()
+    watch.note(WorkerFaltered(at=time.time(), worker=1, of=2, how="slows", why="Worker 1 holds the other worker."))
+    assert [finding.cause for finding in watch.examine().findings] == ["worker_slow"]
 
 
 def test_a_stall_is_judged_when_the_stacks_of_all_processes_can_be_compared(tmp_path: Path) -> None:

@@ -121,12 +121,16 @@ class JournalWriter:
             taken.append(self._kept.popleft())
         return taken
 
-    def close(self, timeout_s: float = 1.0) -> None:
-        """Writes what is queued, for as long as the timeout allows."""
+    def flush(self, timeout_s: float) -> None:
+        """Waits until what is queued has been written, for as long as the timeout allows."""
         deadline = time.monotonic() + timeout_s
         while self._queue and time.monotonic() < deadline:
             self._wake.set()
             time.sleep(0.005)
+
+    def close(self, timeout_s: float = 1.0) -> None:
+        """Writes what is queued, for as long as the timeout allows."""
+        self.flush(timeout_s)
         self._closed = True
         self._wake.set()
 
@@ -204,4 +208,5 @@ class JournalWriter:
             self._wake.wait(1.0)
             self._wake.clear()
             while queue:
-                self._put(*queue.popleft())
+                self._put(*queue[0])
+                queue.popleft()  # only now: `flush` waits for events that are not in the file yet

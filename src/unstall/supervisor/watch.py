@@ -48,6 +48,7 @@ MAX_STALL_SAMPLES = 12
 CHILDREN_SAMPLED = 12
 FULL_SOON_S = 40.0  # when memory will be full so soon, stacks are taken often: they say who fills it
 MAX_PRESSURE_SAMPLES = 40
+OWN_EVENTS_WITHIN_S = 1.0  # on a slow disk they are written by a thread; a dead one must not hold up the watcher
 IDLE_OVER_S = 4.0  # the CPU must have been idle for so long before an idle stall is called
 
 
@@ -188,6 +189,7 @@ class Watch:
                 self.note(*source_lines.read([sample]))
 
     def examine(self) -> Diagnosis:
+        self._writer.flush(OWN_EVENTS_WITHIN_S)  # a diagnosis is often asked for because of an event that was noted just now
         self.read()
         self.diagnosis = diagnose(self.journal)
         self._tell(self.diagnosis)

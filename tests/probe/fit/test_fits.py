@@ -113,7 +113,9 @@ BY_TENSORFLOW = PARTS.add(MADE_AHEAD.replace("AHEAD", ""))
 @pytest.mark.parametrize("part", [BY_THE_PROGRAM, BY_TENSORFLOW], ids=["by_the_program", "by_tensorflow"])
 def test_a_batch_that_is_made_ahead_is_not_waited_for(part: int, watched: WatchedProgram) -> None:
     """Making a batch takes some 60 % of a step. Fetched ahead, by the program or by TensorFlow itself, it costs no wait."""
-    groups = [group for group in watched.during(part).of(StepsEnded) if group.first >= 8 and group.wait_s is not None]
+    steps = watched.during(part).of(StepsEnded)
+    groups = [group for group in steps if group.first >= 8 and group.wait_s is not None]
+    assert groups, steps
     each = sum(group.wait_s or 0.0 for group in groups) / sum(group.waited_steps for group in groups)
     step = sum(group.seconds for group in groups) / sum(group.last - group.first + 1 for group in groups)
     assert each / step < 0.35, f"a step of {step * 1000:.0f} ms is said to wait {each * 1000:.0f} ms"
