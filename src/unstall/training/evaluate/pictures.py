@@ -11,8 +11,7 @@ import numpy as np
 
 from unstall.data.example import DataSet, Example, Floats
 from unstall.data.tools.visualization import GROUND, choose_rows, colour_of, decode_thumbnail, draw_box, save
-from unstall.training.evaluate.detections import ImageDetections
-from unstall.training.evaluate.inference import InferenceModel, detections, pipeline_for
+from unstall.training.evaluate.inference import ImageDetections, InferenceModel, detections, pipeline_for
 
 MAX = 6
 MIN_SCORE = 0.3

@@ -9,9 +9,8 @@ from functools import partial
 from unstall.config.settings import Settings
 from unstall.data.example import DataSet
 from unstall.training.distributed.collectives import Collectives
-from unstall.training.evaluate.detections import DataSetDetections
 from unstall.training.evaluate.evaluation import detect_all, evaluate_detections
-from unstall.training.evaluate.inference import InferenceModel
+from unstall.training.evaluate.inference import DataSetDetections, InferenceModel
 from unstall.training.evaluate.pictures import pictures
 from unstall.training.loop import instrumentation
 from unstall.training.loop.datasets import TrainValData
