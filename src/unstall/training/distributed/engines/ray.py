@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.errors import MissingDependencyError, UnstallError
-from unstall.training.distributed import process_env
+from unstall.training.distributed import engines
+from unstall.training.distributed.engines import ProcessEnv
 from unstall.training.distributed.engines.local import free_port
-from unstall.training.distributed.process_env import ProcessEnv
 
 HINT = "UNSTALL_WORKER, which `unstall train --engine ray` gives each of its workers"
 PR_SET_PDEATHSIG = 1
@@ -37,7 +37,7 @@ def recognise(environ: Mapping[str, str]) -> str:
 
 
 def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
-    return [process_env.of(environ)]
+    return [engines.own_process_env(environ)]
 
 
 def train(arguments: Sequence[str], workers: int, out: str, address: str | None = None, max_restarts: int = MAX_RESTARTS) -> None:
