@@ -193,7 +193,7 @@ def _load_settings(request: _Request) -> tuple[RunFolder | None, ResolvedSetting
 def _start_on_ray(request: _Request, json_target: str | None) -> None:
     """Every worker of Ray's runs this command again, as one of several: here it is only put together."""
     from unstall.base.errors import InvalidInputError
-    from unstall.config.arguments import arguments, chosen
+    from unstall.config.options import arguments, chosen
     from unstall.config.sources import resolve
     from unstall.journal.run_folder import folder_for
     from unstall.report import json

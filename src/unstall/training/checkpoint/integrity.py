@@ -141,8 +141,7 @@ def _kept(run: RunFolder) -> list[str]:
 
 def _new_run(run: RunFolder, weights: Path | None) -> str:
     """The command that trains what this run was begun for, in a new folder."""
-    from unstall.config.arguments import arguments
-    from unstall.config.options import is_config_here
+    from unstall.config.options import arguments, is_config_here
     from unstall.config.sources import resolve
 
     given = as_plain(from_stored(run.read_settings(are_given=run.settings_given_path.exists()), f"{run.settings_path}: "))

@@ -1,4 +1,6 @@
-"""The engines that start workers, and who a worker is among those of its run. An engine is a file of this folder: its name is the engine's, its docstring the page.
+"""The engines that start workers, and who a worker is among those of its run.
+
+An engine is a file of this folder: its name is the engine's, its docstring the page.
 
 Each has
 
@@ -125,12 +127,12 @@ def secondary_worker(environ: Mapping[str, str]) -> int | None:
     return None if first.is_first else first.worker
 
 
-def agree_on_workers(environ: Mapping[str, str], workers: int, is_process_env_given: bool) -> int:
-    """The number of workers, where the engine and a setting may both say one. `is_process_env_given`: somebody has asked for this one."""
+def agree_on_workers(environ: Mapping[str, str], workers: int, is_given: bool) -> int:
+    """The number of workers, where the engine and a setting may both say one. `is_given`: somebody has asked for this one."""
     said = workers_said(environ)
     if said is None or said == workers:
         return workers
-    if is_process_env_given:
+    if is_given:
         raise InvalidInputError(
             f"num_workers: expected {said}, as {recognise_engine(environ)} has started so many. Received: {workers}"
         )
