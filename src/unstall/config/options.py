@@ -1,5 +1,5 @@
-"""The options of `unstall train`, `preflight` and `lr-find`: one for each setting, made from `settings.py`. And the way back, from
-settings to a command line."""
+"""The options of `unstall train`, `preflight` and `lr-find`: one for each setting, made from `settings.py`. And the way
+back, from settings to a command line."""
 
 from __future__ import annotations
 

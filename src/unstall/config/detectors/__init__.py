@@ -26,8 +26,10 @@ ROWS = "tuple[tuple[float, ...], ...]"  # the kind of settings that have a list 
 class Recipe:
     """How a variant is trained: optimizer, rate and its course, as plain data.
 
-    The published ones follow torchvision's, their rates brought to the batch of one card in proportion. The tiny ones were found
-    by trial on the embedded shapes: `python -m benchmarks.learning` holds them to AP50 of 0.90 within ten minutes of two cores."""
+    The published ones follow torchvision's, their rates brought to the batch of one card in proportion. The tiny ones were
+    found by trial on the embedded shapes: `python -m benchmarks.learning` holds them to AP50 of 0.90 within ten minutes of two
+    cores.
+    """
 
     optimizer: Optimizer = "adamw"
     learning_rate: float = 2e-3  # after the warm-up

@@ -46,8 +46,17 @@ import numpy as np
 from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress, with_progress
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
-from unstall.data.io.coco_ids import Id, Places, as_number
-from unstall.data.io.coco_json import MAX_JSON_BYTES, Category, CocoExtras, DecodedInstances, decode, is_something
+from unstall.data.io.coco_json import (
+    MAX_JSON_BYTES,
+    Category,
+    CocoExtras,
+    DecodedInstances,
+    Id,
+    Places,
+    as_number,
+    decode,
+    is_something,
+)
 from unstall.data.io.coco_segmentation import NO_BOX
 from unstall.data.io.columns import Columns, with_header_size
 from unstall.data.io.folder import Folder
