@@ -10,19 +10,13 @@ import os
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
-import numpy as np
-
-from unstall.base.errors import InvalidInputError
-from unstall.data.example import DataSet, Example, ImageSource, Origin, no_boxes
-from unstall.data.io.reader import IMAGE_SUFFIXES
-from unstall.storage import resolve_path
-from unstall.storage.bucket_path import BucketPath, is_in_bucket
+from unstall.storage.bucket_path import BucketPath
 
 How = Literal["found", "case", "missing", "climbs", "foreign"]
 MISSING: Final = "missing"
@@ -196,39 +190,3 @@ def _list(path: str) -> _Listing | None:
     except (OSError, ValueError):  # not there, no folder, not permitted; or a name that no file can have
         return None
     return _Listing(frozenset(files), frozenset(folders), {alike(name): name for name in (*files, *folders)})
-
-
-# Images that belong to no data set: named one by one, or all of a folder.
-
-
-MAX_IMAGES = 1_000_000
-
-
-def data_set_of(paths: Sequence[str | Path]) -> DataSet:
-    """An example without boxes for each. What is in a folder is told by the endings of its files."""
-    examples = [_example(path) for each in paths for path in _images(resolve_path(each))]
-    if len(examples) > MAX_IMAGES:
-        raise InvalidInputError(f"{len(examples):,} images; at most {MAX_IMAGES:,} are taken at once.")
-    return DataSet(resolve_path(paths[0]), "images", (), (), examples)
-
-
-def _images(path: Path) -> Iterator[Path]:
-    if path.is_file():
-        yield path
-        return
-    if not path.is_dir():
-        raise InvalidInputError(
-            f"'{path}': expected an image or a folder of images. There is {'something else' if path.exists() else 'nothing'}."
-        )
-    named = (each for each in path.rglob("*") if each.suffix.lower() in IMAGE_SUFFIXES)
-    found = sorted(each for each in named if is_in_bucket(each) or each.is_file())
-    if not found:
-        raise InvalidInputError(f"'{path}' has no images. Looked for files that end in {', '.join(sorted(IMAGE_SUFFIXES))}.")
-    yield from found
-
-
-def _example(path: Path) -> Example:
-    none = np.zeros(0, np.bool_)
-    return Example(
-        str(path), ImageSource(path), None, None, no_boxes(), np.zeros(0, np.int32), none, none, none, Origin(str(path))
-    )
