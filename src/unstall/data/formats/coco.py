@@ -56,7 +56,7 @@ from unstall.data.io.coco_json import (
     as_number,
     decode,
     is_something,
-)
+)  # fmt: skip
 from unstall.data.io.coco_segmentation import NO_BOX
 from unstall.data.io.columns import Columns, with_header_size
 from unstall.data.io.folder import Folder

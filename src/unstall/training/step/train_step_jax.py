@@ -16,7 +16,7 @@ from unstall.training.step.optimizer import scale_of
 from unstall.training.step.program import Counts, Program, StepResult
 
 if TYPE_CHECKING:
-    from unstall.training.step.step import Arrays
+    from unstall.training.step.train_step import Arrays
 
 State = dict[str, jax.Array]
 NOTHING = np.zeros(0, np.float32)  # what a variable holds between two states

@@ -21,7 +21,7 @@ from unstall.training.step.train_step_jax import JaxTrainStep, State, Sums
 
 if TYPE_CHECKING:
     from unstall.training.step.program import Program
-    from unstall.training.step.step import Arrays
+    from unstall.training.step.train_step import Arrays
 
 AXIS = "batch"  # as keras.distribution.DataParallel calls it
 EVERYWHERE, BY_WORKER = PartitionSpec(), PartitionSpec(AXIS)
