@@ -15,6 +15,7 @@ from unstall.diagnosis.stalls import was_asked_to_end
 from unstall.journal.events import TERMINATION_SIGNALS, FitBegan, PhaseEnded, SignalSent, StallBegan, StepsEnded
 from unstall.journal.pulse import Beat
 from unstall.journal.reader import Journal
+from unstall.sensors.printed_output.parser import Series
 
 LATE_TIMES_USUAL = 20.0
 LATE_TIMES_LONGEST = 3.0
@@ -74,6 +75,31 @@ def history(journal: Journal, phase: str) -> tuple[float | None, float | None]:
         return None, None
     means = [group.seconds / (group.last - group.first + 1) for group in groups]
     return median(means), max(group.longest_s for group in groups)
+
+
+# A training that no hook sees, by the lines of progress that it prints.
+
+
+MIN_PRINTED = 5  # lines after which it is known how often they come
+PRINTED_PATIENCE = PhaseTimeout(10.0, 120.0)  # while it says itself that more steps are to come in this epoch
+ENDLESS_PATIENCE = PhaseTimeout(60.0, 120.0)  # where nothing says whether more are to come
+REGULAR_TIMES = 5.0  # lines that come as regularly as that are awaited though nothing says so
+
+
+def printed_limit(printed: Series | None) -> StallLimit | None:
+    """How long after the last line it may be silent; None: nothing says that another was to come. Between epochs a program may
+    evaluate, save or end."""
+    if printed is None or printed.usual_s is None or len(printed.intervals) < MIN_PRINTED:
+        return None
+    if printed.of is not None and printed.step is not None:
+        patience = PRINTED_PATIENCE if printed.step < printed.of else None
+    else:
+        is_regular = len(printed.intervals) >= 2 * MIN_PRINTED and printed.longest_s <= REGULAR_TIMES * printed.usual_s
+        patience = ENDLESS_PATIENCE if is_regular else None
+    if patience is None:
+        return None
+    allowed = max(printed.usual_s * LATE_TIMES_USUAL, printed.longest_s * LATE_TIMES_LONGEST)
+    return StallLimit(printed.usual_s, max(patience.idle_s, allowed), max(patience.busy_s, allowed))
 
 
 # How often something is looked at: often at first, more seldom later, seldom while a long run goes well.

@@ -33,6 +33,8 @@ from unstall.sensors import source_lines, stacks, threads
 from unstall.sensors.device import DeviceSampler
 from unstall.sensors.host import HostSampler
 from unstall.sensors.oom_kills import KillCounter
+from unstall.sensors.printed_output.parser import Series
+from unstall.sensors.printed_output.reader import PrintedOutput
 from unstall.supervisor import inspect, timeouts
 from unstall.supervisor.inspect import python_processes
 from unstall.supervisor.recorder import Recorder
@@ -54,7 +56,13 @@ IDLE_OVER_S = 4.0  # the CPU must have been idle for so long before an idle stal
 
 class Watch:
     def __init__(
-        self, run: RunFolder, pid: int, writer: JournalWriter, since: float = 0.0, recorder: Recorder | None = None
+        self,
+        run: RunFolder,
+        pid: int,
+        writer: JournalWriter,
+        since: float = 0.0,
+        recorder: Recorder | None = None,
+        output: PrintedOutput | None = None,
     ) -> None:
         """`since`: what the journal tells from before is of an earlier program of the same run."""
         self.run = run
@@ -69,6 +77,7 @@ class Watch:
         self._host = HostSampler(pid, is_finely=True)
         self._device = DeviceSampler()
         self._kills = KillCounter(pid)
+        self._output = output or PrintedOutput()
         self._began = time.monotonic()
         self._host_interval = SamplingInterval(1.0, 3.0, 15.0)
         self._device_interval = SamplingInterval(2.0, 5.0, 20.0)
@@ -147,6 +156,7 @@ class Watch:
             self.note(host, *self._kills.look(self._host.seen))
         if self._device_interval.is_due(now, age, self._is_steady):
             self.note(*self._device.sample(set(self._host.tree())))
+        self.guarded("printed output", lambda: self.note(*self._output.read(time.time())))
         self.read()
         if host is not None:
             self._look_at_pressure()
@@ -252,8 +262,9 @@ class Watch:
     def _judge_progress(self, beat: Beat | None, now: float) -> None:
         phase = "" if beat is None else beat.phase
         since = 0.0 if beat is None else time.time() - beat.silent_s(now)
+        printed = None if _tells_progress(beat) else self._output.progress
         if not _tells_progress(beat):
-            since = max(since, self._idle_since())
+            since = max(since, self._idle_since(), self._output.alive_at)
         silent = time.time() - since
         if self._stall is not None:
             moved = since > self._stall.since + 1.0
@@ -269,12 +280,14 @@ class Watch:
                 )
                 self._stall = None
             return
-        limit = timeouts.limit(self.journal, phase)
+        limit, printed_limit = timeouts.limit(self.journal, phase), timeouts.printed_limit(printed)
+        if printed_limit is not None:
+            limit, phase = printed_limit, "train"
         self._is_steady = beat is not None and self._has_gone_well(silent, limit)
         idle_s = self._idle_s(now)
         is_late = silent > limit.busy_s or (silent > limit.idle_s and idle_s >= min(IDLE_OVER_S, limit.idle_s))
         if is_late:
-            self._begin_stall(beat, phase, since, limit)
+            self._begin_stall(beat, phase, since, limit, printed if printed_limit is not None else None)
 
     def _has_gone_well(self, silent_s: float, limit: timeouts.StallLimit) -> bool:
         hosts = self.journal.of(HostSampled)
@@ -296,18 +309,21 @@ class Watch:
         busy = next((host.at for host in reversed(hosts) if ready_cores(host) >= BUSY_CORES), None)
         return busy if busy is not None else hosts[0].at if hosts else time.time()
 
-    def _begin_stall(self, beat: Beat | None, phase: str, since: float, limit: timeouts.StallLimit) -> None:
+    def _begin_stall(
+        self, beat: Beat | None, phase: str, since: float, limit: timeouts.StallLimit, printed: Series | None
+    ) -> None:
         busy = self._idle_s(time.monotonic()) < IDLE_OVER_S
         self._stall = StallBegan(
             at=time.time(),
             phase=phase,
-            step=beat.step if beat else -1,
-            epoch=beat.epoch if beat else -1,
+            step=(-1 if printed.step is None else printed.step) if printed else beat.step if beat else -1,
+            epoch=int(printed.epoch or -1) if printed else beat.epoch if beat else -1,
             since=since,
             usual_s=limit.usual_s,
             limit_s=limit.busy_s if busy else limit.idle_s,
             waiting_for_input=bool(beat and beat.input_since),
             sure=_tells_progress(beat),
+            printed=printed.line.strip() if printed else "",
         )
         self._is_steady = self._is_leaving = False
         self._stall_beat = beat
@@ -380,6 +396,7 @@ class Watch:
 
     def finish(self, events: Iterable[Event] = ()) -> Diagnosis:
         """The last look, when the program has ended."""
+        self.guarded("printed output", lambda: self.note(*self._output.finish(time.time())))
         self.note(*events, *self._kills.look(self._host.seen, final=True), *self._device.sample(set()))
         self.read()
         self.guarded("record", self._recorder.finish)

@@ -42,6 +42,7 @@ class RunOptions:
     json_target: str | None = None
     confirm: bool = False
     board: bool = False
+    reads_output: bool = True
 
 
 def supervise(command: Sequence[str], options: RunOptions) -> int:
@@ -52,7 +53,8 @@ def supervise(command: Sequence[str], options: RunOptions) -> int:
     if options.board:
         show_on_board(run, options)
     try:
-        launched, watch = start(command, run, "run", JournalWriter(run.journal_path("watcher", os.getpid()), keeps_lost=True))
+        writer = JournalWriter(run.journal_path("watcher", os.getpid()), keeps_lost=True)
+        launched, watch = start(command, run, "run", writer, reads_output=options.reads_output)
     except UnstallError:
         run.remove_if_empty()
         raise
@@ -71,6 +73,7 @@ def _watch_to_the_end(
         if diagnosis is not None and printer.tell_if_new(watch, diagnosis) and options.stop_on_stall and printer.is_stuck:
             launched.stop()
     assert launched.ended is not None
+    launched.output.drain()
     diagnosis = watch.finish([*launched.new_signals(), launched.ended])
     if options.confirm and diagnosis.findings:
         printer.complain("making experiments on the program, in a run of their own …")
@@ -94,16 +97,19 @@ def start(
     mask: Iterable[int] | None = None,
     prints_on_stderr: bool = False,
     variables: Mapping[str, str] | None = None,
+    reads_output: bool = False,
 ) -> tuple[LaunchedProgram, Watch]:
     """A program with its watch; the journal of the watch begins with this program, whatever others the run has had."""
     began = time.time()
-    launched = LaunchedProgram(command, run, mask, prints_on_stderr, variables)
+    launched = LaunchedProgram(command, run, mask, prints_on_stderr, variables, reads_output)
     version, folder = unstall.__version__, str(Path.cwd())
     writer.write(
         RunStarted(at=began, mode=mode, command=redact_command(command), folder=folder, pid=launched.pid, version=version)
     )
     recorder = Recorder(run, launched.pid, writer.write, command, folder, os.environ)
-    return launched, Watch(run, launched.pid, writer, since=began, recorder=recorder)
+    watch = Watch(run, launched.pid, writer, since=began, recorder=recorder, output=launched.output.reader())
+    watch.note(*launched.output.failures)
+    return launched, watch
 
 
 class Printer:
