@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from unstall.journal.events import Event, OutputSkipped
@@ -87,6 +88,7 @@ class FileSource:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._offset = os.lseek(descriptor, 0, os.SEEK_CUR)
+        self._ours: deque[tuple[int, int]] = deque()  # parts of the file that Unstall itself has printed
         self._pieces: deque[Piece] = deque()
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="unstall-output", daemon=True)
@@ -108,8 +110,26 @@ class FileSource:
         except OSError:
             return
         if data:
-            self._offset += left_out + len(data)
-            self._pieces.append(Piece(time.time(), left_out, data))
+            start = self._offset + left_out
+            self._offset = start + len(data)
+            self._pieces += self._without_ours(start, data, left_out)
+
+    def _without_ours(self, start: int, data: bytes, left_out: int) -> Iterable[Piece]:
+        now, at, end = time.time(), start, start + len(data)
+        for began, ended in list(self._ours):
+            if began < end and ended > at:
+                yield Piece(now, left_out, data[at - start : max(at, began) - start])
+                at, left_out = min(ended, end), 0
+            if ended <= end:
+                self._ours.popleft()
+        yield Piece(now, left_out, data[at - start :])
+
+    def prints_ours(self, call: Callable[[], None]) -> None:
+        """Calls what prints into the same file; what stands there since is not read."""
+        began = os.fstat(self._descriptor).st_size
+        self._ours.append((began, sys.maxsize))
+        call()
+        self._ours[-1] = (began, os.fstat(self._descriptor).st_size)
 
     def read(self) -> list[Piece]:
         pieces = []
@@ -129,22 +149,22 @@ class StreamReader:
     def __init__(self, name: str, source: Source) -> None:
         self.name = name
         self.parser = OutputParser(name, time.time())
-        self._source = source
+        self.source = source
         self._cost_s = 1e-6  # of a byte
         self._skipped = 0
         self._skip_told_at = 0.0
 
     def read(self, at: float) -> list[Event]:
-        events = self._parse(self._source.read())
+        events = self._parse(self.source.read())
         events += self.parser.poll(at)
         if self._skipped and at - self._skip_told_at >= SKIPS_TOLD_EVERY_S:
             events += self._tell_skipped(at)
         return events
 
     def finish(self, at: float) -> list[Event]:
-        before = self._source.read()
-        self._source.close()
-        return [*self._parse([*before, *self._source.read()]), *self.parser.finish(at), *self._tell_skipped(at)]
+        before = self.source.read()
+        self.source.close()
+        return [*self._parse([*before, *self.source.read()]), *self.parser.finish(at), *self._tell_skipped(at)]
 
     def _parse(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
@@ -187,6 +207,13 @@ class PrintedOutput:
 
     def __init__(self, streams: Iterable[StreamReader] = ()) -> None:
         self._streams = list(streams)
+
+    def print_own(self, call: Callable[[], None]) -> None:
+        """Calls what prints for Unstall itself, on standard error: where that is a file that is read, it is not the program's."""
+        for stream in self._streams:
+            if stream.name.endswith("stderr") and isinstance(stream.source, FileSource):
+                return stream.source.prints_ours(call)
+        return call()
 
     def read(self, at: float) -> list[Event]:
         return [event for stream in self._streams for event in stream.read(at)]

@@ -25,6 +25,7 @@ from unstall.report import json as json_report
 from unstall.report.story.run import tell
 from unstall.report.terminal import repairs
 from unstall.report.terminal import story as story_text
+from unstall.sensors.printed_output.reader import PrintedOutput
 from unstall.supervisor.launch import LaunchedProgram, with_python
 from unstall.supervisor.recorder import Recorder
 from unstall.supervisor.report_writer import add_exact_sums, keep_record, since_last_good, write_report
@@ -59,6 +60,7 @@ def supervise(command: Sequence[str], options: RunOptions) -> int:
         run.remove_if_empty()
         raise
     printer = Printer(run, options)
+    printer.output = watch.output
     with upload_run(run, printer.complain):
         _watch_to_the_end(launched, watch, printer, run, options)
     return launched.end_as_it_ended()
@@ -122,6 +124,7 @@ class Printer:
         self._seen: dict[str, int] = {}
         self._has_had_verdicts = False
         self.is_stuck = False
+        self.output = PrintedOutput()  # what is read of the program, which our own words are no part of
 
     def tell_if_new(self, watch: Watch, diagnosis: Diagnosis, is_steady: bool = False) -> bool:
         """`is_steady`: what it found was found before, by whoever asks."""
@@ -194,6 +197,9 @@ class Printer:
         return story
 
     def _print(self, story: dict[str, Any], summary: bool = False, repair: bool = False) -> None:
+        self.output.print_own(lambda: self._print_now(story, summary, repair))
+
+    def _print_now(self, story: dict[str, Any], summary: bool, repair: bool) -> None:
         try:
             out = console("stderr")
             out.print()
@@ -208,10 +214,13 @@ class Printer:
     def complain(self, words: str) -> None:
         if sys.stderr is None:
             return
-        try:
-            sys.stderr.write(f"unstall: {without_codes(words)}\n")
-        except OSError:
-            return
+        with contextlib.suppress(OSError):
+            self.output.print_own(lambda: _write_line(f"unstall: {without_codes(words)}"))
+
+
+def _write_line(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
 
 
 def label(command: Sequence[str]) -> str:
