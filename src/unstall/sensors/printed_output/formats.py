@@ -16,7 +16,8 @@ _NOT_FINITE = r"[-+]?(?:nan|inf(?:inity)?)(?:\.0|16|32|64)?"
 _WRAPPER = r"(?:(?:tf\.|torch\.|np\.|jnp\.)?(?:tensor|Tensor|array|Array|float(?:16|32|64))\()?"
 _VALUE = rf"['\"]?{_WRAPPER}(?P<value>{_NUMBER}|{_NOT_FINITE})(?![\w%/]|\.\d|:\d)"
 _LOSS = re.compile(
-    rf"(?P<key>(?<![\w/.@-])[\w/.@-]*loss[\w/.@-]*)['\"]?\s*(?:\((?P<of>[a-z ]{{1,12}})\)\s*)?(?:->|[:=|])?\s*{_VALUE}",
+    r"(?P<key>(?<![\w/.@-])[\w/.@-]*loss[\w/.@-]*)['\"]?(?:\s*\((?P<of>[a-z ]{1,12})\))?"
+    rf"(?:\s*(?:->|[:=|])\s*|\s+){_VALUE}",
     re.IGNORECASE,
 )
 _STEP = re.compile(
@@ -126,7 +127,7 @@ def is_total(name: str) -> bool:
 
 def _parts(name: str) -> list[str]:
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
-    return [part.lower() for part in _KEY_PARTS.split(spaced.replace(" ", "_")) if part and part.lower() != "loss"]
+    return [part.lower() for part in _KEY_PARTS.split(spaced.replace(" ", "_")) if part]
 
 
 def find_losses(text: str) -> dict[str, float]:
@@ -135,7 +136,7 @@ def find_losses(text: str) -> dict[str, float]:
     for match in _LOSS.finditer(text):
         before = text[max(0, match.start() - 24) : match.start()].rstrip(" '\"_-")
         words = [*_parts(match["key"]), *_parts(match["of"] or "")]
-        if _NOT_OF_TRAINING & set(words) or _NOT_OF_NOW.search(before):
+        if "loss" not in words or _NOT_OF_TRAINING & set(words) or _NOT_OF_NOW.search(before):
             continue
         found.setdefault(match["key"].strip("-./"), number(match["value"]))
     return found

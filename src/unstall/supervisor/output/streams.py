@@ -12,6 +12,7 @@ import fcntl
 import os
 import select
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -105,7 +106,7 @@ def open_streams() -> Streams:
         name = " and ".join(NAMES[number] for number in numbers)
         try:
             channel = _open(name, numbers)
-        except (OSError, termios.error, subprocess.SubprocessError) as error:
+        except (OSError, subprocess.SubprocessError) as error:
             missing = f"what the program prints on {name}: {error}"
             streams.failures.append(SampleFailed(at=time.time(), signal="printed output", missing=missing))
             continue
@@ -156,7 +157,7 @@ def _open(name: str, numbers: tuple[int, ...]) -> Channel | None:
 
 def _pipe_like(real: int) -> tuple[int, int]:
     """(read end, write end) of a pipe as large as the real one."""
-    inner, given = map(_high, os.pipe())
+    inner, given = _high_pair(*os.pipe())
     with contextlib.suppress(OSError):
         fcntl.fcntl(given, fcntl.F_SETPIPE_SZ, fcntl.fcntl(real, fcntl.F_GETPIPE_SZ))
     if not os.get_blocking(real):
@@ -167,18 +168,27 @@ def _pipe_like(real: int) -> tuple[int, int]:
 def _terminal_like(real: int) -> tuple[int, int]:
     """(other end, terminal) that changes no byte: what the real terminal makes of a line end, it will make of it. Everything else
     is as the real one has it."""
-    inner, given = map(_high, os.openpty())
-    attributes = termios.tcgetattr(real)
-    attributes[OPOST_OF] &= ~termios.OPOST
-    termios.tcsetattr(given, termios.TCSANOW, attributes)
+    inner, given = _high_pair(*os.openpty())
+    try:
+        attributes = termios.tcgetattr(real)
+        attributes[OPOST_OF] &= ~termios.OPOST
+        termios.tcsetattr(given, termios.TCSANOW, attributes)
+    except termios.error as error:
+        os.close(inner)
+        os.close(given)
+        raise OSError(*error.args) from None
     copy_window_size(real, inner)
     return inner, given
 
 
 def _start_relay(name: str, numbers: tuple[int, ...], inner: int, given: int) -> Channel:
-    copy, copy_in = map(_high, os.pipe())
-    control, control_in = map(_high, _socketpair())
-    try:
+    with contextlib.ExitStack() as ours, contextlib.ExitStack() as of_relay:
+        copy, copy_in = _high_pair(*os.pipe())
+        ours.callback(os.close, copy)
+        of_relay.callback(os.close, copy_in)
+        control, control_in = _high_pair(*_socketpair())
+        ours.callback(os.close, control)
+        of_relay.callback(os.close, control_in)
         with contextlib.suppress(OSError):
             fcntl.fcntl(copy, fcntl.F_SETPIPE_SZ, COPY_BYTES)
         os.set_blocking(copy, False)
@@ -191,19 +201,11 @@ def _start_relay(name: str, numbers: tuple[int, ...], inner: int, given: int) ->
             relay.kill()
             relay.wait()
             raise OSError("its relay did not start")
-    except BaseException:
-        os.close(copy)
-        os.close(control)
-        raise
-    finally:
-        os.close(copy_in)
-        os.close(control_in)
+        ours.pop_all()
     return Channel(name, numbers, given=given, copy=copy, control=control, relay=relay)
 
 
 def _socketpair() -> tuple[int, int]:
-    import socket
-
     one, other = socket.socketpair()
     return one.detach(), other.detach()
 
@@ -223,8 +225,21 @@ def _await(control: int, answer: bytes, until: float) -> bool:
     return False
 
 
+def _high_pair(one: int, other: int) -> tuple[int, int]:
+    """The same under numbers that are none of the standard ones."""
+    try:
+        one = _high(one)
+    except OSError:
+        os.close(other)
+        raise
+    try:
+        return one, _high(other)
+    except OSError:
+        os.close(one)
+        raise
+
+
 def _high(descriptor: int) -> int:
-    """The same under a number that is none of the standard ones."""
     if descriptor >= HIGH:
         return descriptor
     try:
