@@ -80,7 +80,7 @@ def show(rows: list[dict[str, Any]]) -> None:
 def inner(folder: str, width: int, augmented: str, way: str, threads: int, seconds: float) -> None:
     import torch
 
-    from unstall.data.augment.horizontal_flip import Flip
+    from unstall.data.augment.geometric import Flip
     from unstall.data.augment.presets import SSD
     from unstall.data.formats import read
     from unstall.data.pipeline import Pipeline, Settings, autotune

@@ -195,7 +195,7 @@ def torchvision_way(folder: Path, seeds: list[int], recipe: Settings, say: Calla
 def torch_step(torch: Any, train: Part, classes: int, recipe: Settings) -> tuple[Any, Callable[..., Any]]:
     import torchvision
 
-    from unstall.training.lr.schedule import rate_at
+    from unstall.training.step.optimizer import rate_at
 
     height, width = IMAGE_PX
     model = getattr(torchvision.models.detection, VARIANT)(

@@ -166,7 +166,7 @@ def main() -> None:
     from unstall.config.settings import from_plain
     from unstall.planning.memory.measurement import card_peak_bytes, forget_trials, peak_bytes
     from unstall.planning.memory.server import detector_of
-    from unstall.training.step.activations import batch_shapes
+    from unstall.training.step.program import batch_shapes
     from unstall.training.step.step import Step
 
     case = Case(**json.loads(sys.argv[1]))

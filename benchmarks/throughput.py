@@ -81,7 +81,7 @@ def detector_of(variant: str, px: int, recipe: str) -> Any:
 
 
 def unstall_jax(variant: str, size: int, px: int, recipe: str) -> Prepared:
-    from unstall.training.step.loss_model import LossModel
+    from unstall.training.step.program import LossModel
     from unstall.training.step.train_step_jax import in_order_of_weights
 
     model = LossModel(detector_of(variant, px, recipe))

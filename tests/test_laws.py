@@ -105,7 +105,7 @@ LIGHT_OF_LEARNING = (
     "unstall.training.distributed.collectives",
     "unstall.training.distributed.engines",
     "unstall.training.distributed.heartbeat",
-    "unstall.training.distributed.process_env",
+    "unstall.training.distributed.engines",
     "unstall.training.distributed.rendezvous",
     "unstall.training.evaluate.summary",
     "unstall.training.loop.artifacts",

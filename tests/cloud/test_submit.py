@@ -21,7 +21,7 @@ from unstall import cli
 from unstall.base.errors import AccessDeniedError, InvalidInputError
 from unstall.cloud import job, kubeflow, machines, vertex
 from unstall.cloud.job import Job
-from unstall.config import arguments
+from unstall.config import options
 from unstall.config.options import given, setting_options
 
 NEEDS = "needs pip install 'unstall[cloud]'"
@@ -81,7 +81,7 @@ def read_again(words: list[str]) -> dict[str, Any]:
     )
 )  # fmt: skip
 def test_settings_are_read_again_as_they_were(values: dict[str, Any]) -> None:
-    assert read_again(arguments.arguments(values)) == values
+    assert read_again(options.arguments(values)) == values
 
 
 @pytest.mark.parametrize("name", ["data", "weights", "label_map", "val_data"])
@@ -90,8 +90,8 @@ def test_what_lies_on_this_machine_is_refused_with_how_to_copy_it(name: str) -> 
         InvalidInputError,
         match=f"--{name.replace(chr(95), chr(45))}: expected a place in a bucket.* gcloud storage cp --recursive '/home/me/coco'",
     ):
-        arguments.refuse_local_paths({name: "/home/me/coco"})
-    arguments.refuse_local_paths({name: "gs://bucket/coco", "cache_dir": "/scratch"})
+        options.refuse_local_paths({name: "/home/me/coco"})
+    options.refuse_local_paths({name: "gs://bucket/coco", "cache_dir": "/scratch"})
 
 
 # --- what a job needs ---

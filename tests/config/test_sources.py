@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from unstall.base.errors import InvalidInputError
-from unstall.config import toml_file
-from unstall.config.recipes import RECIPES
+from unstall.config import detectors, toml_file
 from unstall.config.settings import Settings
 from unstall.config.sources import CHANGEABLE, going_on, recipe_of, resolve
 from unstall.data.augment.names import NAMED
@@ -26,10 +25,10 @@ def test_later_sources_win_and_each_value_says_where_it_came_from(tmp_path: Path
     assert sources["optimizer"] == "recipe of ssd_tiny"
 
 
-@pytest.mark.parametrize("model", list(RECIPES))
+@pytest.mark.parametrize("model", detectors.variants())
 def test_every_recipe_becomes_settings_of_its_model(model: str) -> None:
     found = resolve({"model": model})
-    assert (found.settings.model, found.settings.learning_rate) == (model, RECIPES[model].learning_rate)
+    assert (found.settings.model, found.settings.learning_rate) == (model, detectors.recipe_of(model).learning_rate)
     assert found.sources["epochs"] == f"recipe of {model}"
 
 

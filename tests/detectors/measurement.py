@@ -20,7 +20,7 @@ from tests.detectors.seeded import batch, set_weights, variables_of
 from unstall.config.settings import Settings
 from unstall.detectors import create_model
 from unstall.detectors.detector import Detector
-from unstall.training.step.loss_model import LossModel
+from unstall.training.step.program import LossModel
 from unstall.training.step.step import Step
 
 STEPS = 12  # of the training that must lower the loss

@@ -62,9 +62,9 @@ def test_lines_that_came_all_at_once_are_unknown() -> None:
 
 
 def test_lines_without_a_step_need_more_of_them() -> None:
-    few = [loss(None, None, at) for at in range(1, 5)]
-    assert isinstance(loss_not_finite.examine(journal(*few)), Unknown)
-    assert isinstance(loss_not_finite.examine(journal(*few, loss(None, None, 5))), Found)
+    some = [loss(None, None, at) for at in range(1, 5)]
+    assert isinstance(loss_not_finite.examine(journal(*some)), Unknown)
+    assert isinstance(loss_not_finite.examine(journal(*some, loss(None, None, 5))), Found)
 
 
 def test_parts_of_a_loss_do_not_count_where_the_loss_itself_is_printed() -> None:

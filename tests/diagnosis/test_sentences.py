@@ -67,7 +67,7 @@ SPOKEN = [
     *sorted(FOLDER.glob("[a-z]*.py")),
     *sorted(FOLDER.parent.glob("[a-z]*.py")),
     *sorted((FOLDER.parents[1] / "remedies").glob("[a-z]*.py")),
-    *(FOLDER.parents[1] / "supervisor" / "train" / name for name in ("fault.py", "restart_triggers.py")),
+    *(FOLDER.parents[1] / "supervisor" / "train" / name for name in ("fault.py", "worker_monitor.py")),
 ]
 
 

@@ -268,9 +268,7 @@ def test_a_training_whose_copy_is_not_whole_does_not_end_as_if_it_were(
     run = a_run()
     run.keep_in(str(target_of(amazon)))
     amazon.proxy.fault(kind="status", status=503)
-    impatient = (
-        f"import unstall.supervisor.upload_process as keeping\nkeeping.SAYS_SO_AFTER_S, keeping.WAITS_S = 1.0, 4.0\n{SUPERVISE}"
-    )
+    impatient = f"import unstall.storage.uploader as keeping\nkeeping.SAYS_SO_AFTER_S, keeping.WAITS_S = 1.0, 4.0\n{SUPERVISE}"
     said = tmp_path / "said.txt"
     with said.open("wb") as errors:  # a file: the process that goes on trying would hold a pipe open
         done = subprocess.run([sys.executable, "-c", impatient, str(run.path)], stderr=errors, timeout=240, check=False)

@@ -9,8 +9,8 @@ from tests.diagnosis.builders import T0, host, started, steps
 from unstall.journal.events import Event, ProbeFailed, StepsEnded, WeightsSampled
 from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import JournalWriter, encode
-from unstall.supervisor import report_writer
-from unstall.supervisor.report_writer import add_exact_sums, write_report
+from unstall.supervisor.run import program
+from unstall.supervisor.run.program import add_exact_sums, write_report
 from unstall.supervisor.watch import Watch
 
 TRAINING = [started(), *(steps(number, number, at=number, loss=1.0) for number in range(1, 30)), host(9, rss_bytes=1 << 30)]
@@ -43,7 +43,7 @@ def test_an_event_that_the_timeline_cannot_take_costs_the_page_and_nothing_else(
 def test_a_disk_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     watch = watched(tmp_path, *TRAINING)
     diagnosis = watch.examine()
-    monkeypatch.setattr(report_writer, "MAX_S", 0.3)
+    monkeypatch.setattr(program, "MAX_S", 0.3)
     os.mkfifo(watch.run.report_path)  # nobody reads it: to open it for writing takes for ever
     assert write_report(watch, diagnosis) is None
     os.close(os.open(watch.run.report_path, os.O_RDONLY | os.O_NONBLOCK))

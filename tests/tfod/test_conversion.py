@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.tfod.configs import FASTER_RCNN, RETINANET, SSD, converted, row_of, written
-from unstall.config.recipes import RECIPES
+from unstall.config.detectors import variants
 from unstall.config.settings import as_plain, from_plain
 from unstall.config.sources import resolve
 from unstall.data.augment.names import NAMED
@@ -85,7 +85,7 @@ def test_norms_that_need_weights_are_said_to() -> None:
 
 
 def test_every_detector_that_is_chosen_has_published_weights_and_a_recipe() -> None:
-    assert set(PUBLISHED) <= set(RECIPES)
+    assert set(PUBLISHED) <= set(variants())
 
 
 def test_texts_of_strangers_break_neither_the_settings_nor_the_report() -> None:

@@ -22,7 +22,9 @@ OWN = {
     ),  # what PyTorch and TensorFlow compile for a card is nothing else, or cannot be had without one
     "torch": (
         "step/optimizer_spec.py",
-        "lr/finder_spec.py",
+        "step/learning_rate_spec.py",
+        "evaluate/detections_spec.py",
+        "lr_finder_spec.py",
     ),  # whose optimizers updates are held against; and which compiles nothing
 }
 

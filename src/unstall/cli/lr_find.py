@@ -51,7 +51,7 @@ def command(
     with name_missing_packages("unstall lr-find", "data,tensorflow"), show_progress() as progress:
         import tempfile
 
-        from unstall.training.lr.finder import find_learning_rate
+        from unstall.training.lr_finder import find_learning_rate
 
         with tempfile.TemporaryDirectory(prefix="unstall-lr-find-") as aside:
             plain = find_learning_rate(wanted, min_lr, max_lr, num_steps, Path(aside), progress)

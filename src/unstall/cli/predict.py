@@ -37,7 +37,7 @@ def command(
     from unstall import backends
     from unstall.backends.startup import start
     from unstall.base.progress import show_progress
-    from unstall.data.io.image_folder import data_set_of
+    from unstall.data.io.reader import data_set_of
     from unstall.detectors.weights.description import read_description
     from unstall.report import json
     from unstall.report.terminal.detections import draw, show

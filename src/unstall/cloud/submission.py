@@ -9,7 +9,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.cloud import job, machines
 from unstall.cloud.job import Job
 from unstall.config import toml_file
-from unstall.config.arguments import arguments, chosen, refuse_local_paths
+from unstall.config.options import arguments, chosen, refuse_local_paths
 from unstall.config.options import given as settings_given
 from unstall.config.sources import resolve
 from unstall.storage import is_bucket, resolve_path

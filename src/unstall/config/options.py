@@ -1,12 +1,13 @@
-"""The options of `unstall train`, `preflight` and `lr-find`: one for each setting, made from `settings.py`."""
+"""The options of `unstall train`, `preflight` and `lr-find`: one for each setting, made from `settings.py`. And the way
+back, from settings to a command line."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 
@@ -14,8 +15,13 @@ from unstall.base.errors import InvalidInputError
 from unstall.config import settings, toml_file
 from unstall.config.command import Command
 from unstall.config.detectors import ranges
-from unstall.config.sources import OF_RECIPES
+from unstall.config.settings import kind_of
+from unstall.config.sources import OF_RECIPES, PATHS
 from unstall.config.toml_file import CONFIG
+from unstall.storage import is_bucket
+
+if TYPE_CHECKING:
+    from unstall.config.sources import ResolvedSettings
 
 CONFIG_HELP = f"Settings file (TOML); `unstall init` writes one. Options override it. Defaults to ./{CONFIG} if that exists."
 IMAGE_SIZE_HELP = "Size of the images that the detector sees, in pixels: one number for a square. [the model's own]"
@@ -166,3 +172,45 @@ def _value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, RecursionError):
         return [_value(part.strip()) for part in text.split(",")] if "," in text else text
+
+
+# The way back: settings as the options of a command line, which `unstall train` on another machine reads as they were meant here.
+
+
+OF_THE_OTHER_MACHINE = ("cache_dir",)  # a folder there, not here
+
+
+def chosen(resolved: ResolvedSettings) -> dict[str, Any]:
+    """What somebody has asked for. The recipe of the model is the same on the other machine."""
+    return {
+        name: getattr(resolved.settings, name) for name, source in resolved.sources.items() if not source.startswith("recipe of")
+    }
+
+
+def arguments(values: Mapping[str, Any]) -> list[str]:
+    """By the names of settings; `given` gives the same values again."""
+    return [word for name, value in values.items() for word in _words_of(name, value)]
+
+
+def _words_of(name: str, value: Any) -> list[str]:
+    dashed = name.replace("_", "-")
+    if value is None:
+        return []
+    if kind_of(name)[0] is bool:
+        return [f"--{dashed}" if value else f"--no-{dashed}"]
+    if isinstance(value, Mapping):
+        return [word for key, each in value.items() for word in (f"--{dashed}", f"{key}={toml_file.as_toml(each)}")]
+    if isinstance(value, list | tuple):
+        return [f"--{dashed}", ",".join(map(str, value))]
+    return [f"--{dashed}", repr(value) if isinstance(value, float) else str(value)]
+
+
+def refuse_local_paths(values: Mapping[str, Any]) -> None:
+    """The job runs on a machine that has none of our files."""
+    for name in PATHS:
+        place = values.get(name)
+        if name not in OF_THE_OTHER_MACHINE and isinstance(place, str) and not is_bucket(place):
+            raise InvalidInputError(
+                f"--{name.replace('_', '-')}: expected a place in a bucket, gs://BUCKET/NAME, as the job does not see "
+                f"the files of this machine. Received: '{place}'. Copy it there: gcloud storage cp --recursive '{place}' gs://BUCKET/"
+            )

@@ -86,11 +86,9 @@ def recipe_of(model: str, epochs: int | None = None) -> dict[str, Any]:
 
     The rate drops at shares of the run, so with other `epochs` it drops elsewhere.
     """
-    from unstall.config import recipes
-    from unstall.config.detectors import family_of
+    from unstall.config import detectors
 
-    family_of(model)
-    recipe = recipes.recipe_of(model)
+    recipe = detectors.recipe_of(model)
     values = {name: getattr(recipe, name) for name in OF_RECIPES}
     if recipe.drops_at:
         values["lr_milestones"] = tuple(round(share * (epochs or recipe.epochs)) for share in recipe.drops_at)

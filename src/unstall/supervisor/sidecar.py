@@ -14,8 +14,8 @@ from unstall.journal.run_folder import RunFolder
 def main(run_path: str, pid: int, quiet: bool) -> None:
     from unstall.journal.events import ProcessEnded
     from unstall.journal.writer import JournalWriter
+    from unstall.storage.uploader import upload_run
     from unstall.supervisor.run.program import Printer, RunOptions
-    from unstall.supervisor.upload_process import upload_run
     from unstall.supervisor.watch import TICK_S, Watch
 
     run = RunFolder(Path(run_path))

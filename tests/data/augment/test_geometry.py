@@ -10,14 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.data.pipeline.pictures import picture
+from unstall.data.augment.geometric import Flip, IoUCrop, ScaleJitter, ZoomOut
 from unstall.data.augment.geometry import Area, Placement, Rect, Resize, Scene, View, inside, on_canvas, place
-from unstall.data.augment.horizontal_flip import Flip
-from unstall.data.augment.iou_crop import IoUCrop
 from unstall.data.augment.mosaic import Mosaic
 from unstall.data.augment.presets import Geometric
 from unstall.data.augment.rng import Rng
-from unstall.data.augment.scale_jitter import ScaleJitter
-from unstall.data.augment.zoom_out import ZoomOut
 from unstall.data.pipeline.canvas import draw, part
 
 sizes = st.integers(1, 3000)

@@ -12,8 +12,8 @@ from PIL import Image, ImageOps
 from tests.data.dataset_files import coco_box, coco_image, coco_text, put
 from unstall.data import formats
 from unstall.data.example import DataSet, ImageSource
-from unstall.data.io.image_folder import data_set_of
 from unstall.data.io.images import header_of_bytes, turn_image
+from unstall.data.io.reader import data_set_of
 from unstall.data.pipeline import Pipeline, Settings
 from unstall.data.tools.visualization import decode_thumbnail
 

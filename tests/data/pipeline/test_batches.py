@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 
 from tests.data.pipeline.pictures import data_set, example, picture, some_data
 from unstall.base.errors import InvalidInputError
-from unstall.data.augment.horizontal_flip import Flip
-from unstall.data.augment.iou_crop import IoUCrop
+from unstall.data.augment.geometric import Flip, IoUCrop, ScaleJitter
 from unstall.data.augment.mosaic import Mosaic
 from unstall.data.augment.photometric_distort import Photometric
 from unstall.data.augment.presets import LARGE_SCALE_JITTER, SSD, Augmentation
-from unstall.data.augment.scale_jitter import ScaleJitter
 from unstall.data.example import UNKNOWN_CLASS, DataSet
 from unstall.data.pipeline import Batch, Pipeline, Settings
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from unstall.detectors.weights.class_order import describe_order, in_order, order_of
+from unstall.detectors.weights.names import describe_order, in_order, order_of
 
 FRESH = -1.0
 

@@ -14,7 +14,8 @@ from unstall.detectors import create_model
 from unstall.planning.memory import devices, estimate
 from unstall.planning.memory.compiler import GIVEN, can_compile, compile_step, target_text
 from unstall.planning.memory.estimate import estimate_step
-from unstall.training.step.activations import batch_shapes, layers_of
+from unstall.training.step.activations import layers_of
+from unstall.training.step.program import batch_shapes
 from unstall.training.step.step import Step
 from unstall.training.step.train_step_jax import JaxTrainStep
 

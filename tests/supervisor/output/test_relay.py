@@ -156,13 +156,13 @@ def test_a_reader_that_leaves_is_noticed_without_a_word(tmp_path: Path) -> None:
         tmp_path, "import select\npoll = select.poll()\npoll.register(1, 0)\nprint(bool(poll.poll(200000)), file=open(0, 'w'))"
     )
     read, write_end = os.pipe()
-    told, tells = os.pipe()
-    started = subprocess.Popen(watched(*python(program)), stdin=tells, stdout=write_end)
+    result, report = os.pipe()
+    started = subprocess.Popen(watched(*python(program)), stdin=report, stdout=write_end)
     os.close(write_end)
-    os.close(tells)
+    os.close(report)
     os.close(read)
-    assert os.read(told, 10) == b"True\n"
-    os.close(told)
+    assert os.read(result, 10) == b"True\n"
+    os.close(result)
     started.wait(LIMIT_S)
 
 

@@ -21,7 +21,7 @@ from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import step_counter
 from unstall.probe.startup import begin
 from unstall.training.distributed import collectives as collectives_module
-from unstall.training.distributed import process_env
+from unstall.training.distributed import engines
 from unstall.training.distributed.collectives import Collectives, OthersLeft
 
 STEP_S = 0.02
@@ -51,7 +51,7 @@ class Files:
 
 
 def main(run: RunFolder) -> int:
-    who = process_env.of(os.environ)
+    who = engines.own_process_env(os.environ)
     own = run.of_worker(who.worker)
     end_with_parent()
     lived = len(list(own.path.glob("started-*.json")))

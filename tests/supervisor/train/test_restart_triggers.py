@@ -12,7 +12,7 @@ from unstall.journal.events import CheckpointCompleted, DeviceSampled, EpochScor
 from unstall.journal.reader import Journal
 from unstall.remedies.plan import Kind
 from unstall.supervisor.train.fault import WorkerState
-from unstall.supervisor.train.restart_triggers import epoch_has_ended_since, find_starvation, is_hung, memory_near_its_limit
+from unstall.supervisor.train.worker_monitor import epoch_has_ended_since, find_starvation, is_hung, memory_near_its_limit
 
 # --- a stall ---
 

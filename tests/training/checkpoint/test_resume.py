@@ -10,7 +10,7 @@ import pytest
 
 from tests.data.pipeline.pictures import some_data
 from unstall.base.errors import InvalidInputError
-from unstall.training.checkpoint.resume import DATA, classes_at_start, describe_data, other_classes, refuse_other_classes
+from unstall.training.checkpoint.integrity import DATA, classes_at_start, describe_data, other_classes, refuse_other_classes
 from unstall.training.loop.datasets import TrainValData
 
 

@@ -1,6 +1,6 @@
 """A program for the tests: a few steps of a tiny detector, by one worker or by several, and what became of it.
 
-python steps_together.py OUT CASE…, with the variables of unstall.training.distributed.process_env. A case is 'ssd_tiny', or 'ssd_tiny:1' with so
+python steps_together.py OUT CASE…, with the variables of unstall.training.distributed.engines. A case is 'ssd_tiny', or 'ssd_tiny:1' with so
 many images at once.
 """
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from unstall.backends.startup import start
 from unstall.config.settings import Settings
-from unstall.training.distributed import process_env, rendezvous
-from unstall.training.distributed.process_env import ProcessEnv
+from unstall.training.distributed import engines, rendezvous
+from unstall.training.distributed.engines import ProcessEnv
 
 PX, TOTAL = (64, 64), 40
 SMALL: dict[str, dict[str, Any]] = {  # compiled in seconds
@@ -38,7 +38,7 @@ STEPS = 2
 
 
 def main(out: Path, cases: list[str]) -> None:
-    who = process_env.of(os.environ)
+    who = engines.own_process_env(os.environ)
     if not who.is_alone:
         met = rendezvous.meet(who, {"same": {}}, lambda cards: {}, lambda awaited: None)
         from unstall.training.distributed.backend import join

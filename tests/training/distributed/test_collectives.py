@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from unstall.training.distributed.collectives import PIECE_BYTES, Collectives, OthersLeft
+from unstall.training.distributed.engines import ProcessEnv
 from unstall.training.distributed.heartbeat import Heartbeat
-from unstall.training.distributed.process_env import ProcessEnv
 
 
 class Table:

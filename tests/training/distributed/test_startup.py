@@ -13,7 +13,7 @@ from unstall.base.exit_codes import OTHERS_LOST
 HEARS = textwrap.dedent("""
     import sys
     from unstall.training.distributed.heartbeat import LostWorkers
-    from unstall.training.distributed.process_env import ProcessEnv
+    from unstall.training.distributed.engines import ProcessEnv
     from unstall.training.distributed.rendezvous import RendezvousResult
     from unstall.training.distributed.startup import SilenceReporter
 

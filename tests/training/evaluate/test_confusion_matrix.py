@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.training.evaluate.test_coco_metrics import answer, truth
-from unstall.training.evaluate.confusion_matrix import confusion
+from unstall.training.evaluate.coco_metrics import confusion
 
 HERE, THERE = (0, 0, 50, 50), (100, 100, 50, 50)
 

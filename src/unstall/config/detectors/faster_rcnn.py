@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from unstall.base.errors import InvalidInputError
-from unstall.config.detectors import ranges
+from unstall.config.detectors import Recipe, ranges
 from unstall.config.detectors.ranges import FPN_CHANNELS, RESNET50, RESNET_STEM_CHANNELS, Precision
 from unstall.config.settings import setting
 
@@ -114,3 +114,13 @@ VARIANTS = {
         trainable_backbone_layers=5,
     ),
 }
+
+_TWICE = (16 / 26, 22 / 26)  # shares of the training at which the rate drops
+RECIPES = {
+    "fasterrcnn_resnet50_fpn": Recipe("sgd", 0.01, warmup_steps=1000, lr_schedule="step", drops_at=_TWICE),
+    "fasterrcnn_resnet50_fpn_v2": Recipe(
+        "sgd", 0.0125, epochs=400, warmup_steps=1000, lr_schedule="step", drops_at=(352 / 400, 384 / 400), weight_decay=4e-5
+    ),
+    "fasterrcnn_mobilenet_v3_large_fpn": Recipe("sgd", 0.01, warmup_steps=1000, lr_schedule="step", drops_at=_TWICE),
+    "faster_rcnn_tiny": Recipe(epochs=4),
+}  # fmt: skip

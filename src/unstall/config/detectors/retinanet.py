@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from unstall.base.errors import InvalidInputError
-from unstall.config.detectors import ranges
+from unstall.config.detectors import Recipe, ranges
 from unstall.config.detectors.ranges import FPN_CHANNELS, RESNET50, RESNET_STEM_CHANNELS, Precision
 from unstall.config.settings import setting
 
@@ -107,3 +107,10 @@ VARIANTS = {
         fpn_channels=64,
     ),
 }
+
+_TWICE = (16 / 26, 22 / 26)  # shares of the training at which the rate drops
+RECIPES = {
+    "retinanet_resnet50_fpn": Recipe("sgd", 5e-3, warmup_steps=1000, lr_schedule="step", drops_at=_TWICE),
+    "retinanet_resnet50_fpn_v2": Recipe("adamw", 5e-5, warmup_steps=1000, lr_schedule="step", drops_at=_TWICE, weight_decay=0.05),
+    "retinanet_tiny": Recipe(learning_rate=3e-3, epochs=4),
+}  # fmt: skip

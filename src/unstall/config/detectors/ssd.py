@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from unstall.base.errors import InvalidInputError
-from unstall.config.detectors import ranges
+from unstall.config.detectors import Recipe, ranges
 from unstall.config.detectors.ranges import MOBILENET_STAGES, VGG16, VGG_DILATION, VGG_WIDTH, Precision
 from unstall.config.settings import setting
 
@@ -94,3 +94,12 @@ VARIANTS = {
         vgg_batch_norm=True,
     ),
 }
+
+RECIPES = {
+    "ssd300_vgg16": Recipe(
+        "sgd", 2e-3, batch_size=32, epochs=120, warmup_steps=1000, lr_schedule="step", drops_at=(80 / 120, 110 / 120),
+        weight_decay=5e-4,
+    ),
+    "ssdlite320_mobilenet_v3_large": Recipe("sgd", 0.025, batch_size=32, epochs=660, warmup_steps=1000, weight_decay=4e-5),
+    "ssd_tiny": Recipe(learning_rate=3e-3, epochs=4),
+}  # fmt: skip

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 # Name to module and class, in the order in which those of an imported configuration are applied.
 NAMED = {
-    "horizontal_flip": ("horizontal_flip", "Flip"),
-    "scale_jitter": ("scale_jitter", "ScaleJitter"),
-    "zoom_out": ("zoom_out", "ZoomOut"),
-    "iou_crop": ("iou_crop", "IoUCrop"),
+    "horizontal_flip": ("geometric", "Flip"),
+    "scale_jitter": ("geometric", "ScaleJitter"),
+    "zoom_out": ("geometric", "ZoomOut"),
+    "iou_crop": ("geometric", "IoUCrop"),
     "photometric_distort": ("photometric_distort", "Photometric"),
     "mosaic": ("mosaic", "Mosaic"),
 }

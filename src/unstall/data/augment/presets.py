@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from unstall.data.augment.horizontal_flip import Flip
-from unstall.data.augment.iou_crop import IoUCrop
+from unstall.data.augment.geometric import Flip, IoUCrop, ScaleJitter, ZoomOut
 from unstall.data.augment.mosaic import Mosaic
 from unstall.data.augment.photometric_distort import Photometric
-from unstall.data.augment.scale_jitter import ScaleJitter
-from unstall.data.augment.zoom_out import ZoomOut
 
 Geometric = Flip | IoUCrop | ScaleJitter | ZoomOut
 Augmentation = Geometric | Mosaic | Photometric

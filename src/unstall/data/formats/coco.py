@@ -46,8 +46,8 @@ import numpy as np
 from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress, with_progress
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
-from unstall.data.io.coco_ids import Id, Places, as_number
-from unstall.data.io.coco_json import MAX_JSON_BYTES, Category, CocoExtras, DecodedInstances, decode, is_something
+from unstall.data.io import coco_json
+from unstall.data.io.coco_json import Category, CocoExtras, DecodedInstances, Id, Places, as_number, decode, is_something
 from unstall.data.io.coco_segmentation import NO_BOX
 from unstall.data.io.columns import Columns, with_header_size
 from unstall.data.io.folder import Folder
@@ -151,7 +151,7 @@ class _Reader:
         self.examples: list[Example] = []
 
     def read_file(self, file: str) -> None:
-        decoded = decode(read_bytes(self.folder.root / file, MAX_JSON_BYTES))
+        decoded = decode(read_bytes(self.folder.root / file, coco_json.MAX_JSON_BYTES))
         for place, message in decoded.wrong:
             self.notes.add("annotation_unparsable", message, Origin(file, field=place))
         rows = self._rows(decoded, file)

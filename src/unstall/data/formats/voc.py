@@ -45,7 +45,7 @@ import numpy as np
 from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, Flags, ImageSource, Origin
-from unstall.data.io import class_lists, other_formats, voc_xml
+from unstall.data.io import label_map, other_formats, voc_xml
 from unstall.data.io.columns import example as make_example
 from unstall.data.io.columns import with_header_size
 from unstall.data.io.folder import Folder
@@ -165,13 +165,13 @@ class _Reader:
         self._files: list[str] = []
 
     def read_classes(self, labels: Path | None) -> None:
-        found = class_lists.find(self.folder, CLASS_LISTS)
+        found = label_map.find_list(self.folder, CLASS_LISTS)
         if labels is not None:
-            self._listed = class_lists.read_given(labels, self.notes, 1)
+            self._listed = label_map.read_given_list(labels, self.notes, 1)
         elif found:
             self._files.append(found)
             try:
-                self._listed = class_lists.read(self.folder.root / found, found, self.notes, 1)
+                self._listed = label_map.read_list(self.folder.root / found, found, self.notes, 1)
             except (Unparsable, OSError) as error:
                 self.notes.add_unparsable(error, found)
         if self._listed:

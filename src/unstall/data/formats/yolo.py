@@ -41,7 +41,7 @@ import numpy as np
 from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress, with_progress
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
-from unstall.data.io import class_lists
+from unstall.data.io import label_map
 from unstall.data.io.columns import example as make_example
 from unstall.data.io.folder import Folder, FoundPath
 from unstall.data.io.images import header
@@ -95,7 +95,7 @@ def recognise(path: Path) -> str:
     labels = next((name for name in _label_folders(folder) if any(folder.walk(name, [".txt"]))), "")
     if labels:
         return f"{labels} has text files"
-    listed = class_lists.find(folder, CLASS_LISTS)
+    listed = label_map.find_list(folder, CLASS_LISTS)
     return f"{listed} and text files beside images" if listed and _has_labels_beside_images(folder) else ""
 
 
@@ -179,9 +179,9 @@ class _Reader:
         return settings
 
     def read_classes(self, settings: Settings, labels: Path | None) -> None:
-        listed = class_lists.find(self.folder, CLASS_LISTS)
+        listed = label_map.find_list(self.folder, CLASS_LISTS)
         if labels is not None:
-            self._classes, self._numbers = class_lists.read_given(labels, self.notes, 0)
+            self._classes, self._numbers = label_map.read_given_list(labels, self.notes, 0)
         elif settings.names:
             self._numbers = sorted(settings.names)
             self._classes = [settings.names[number] for number in self._numbers]
@@ -189,7 +189,7 @@ class _Reader:
         elif listed:
             self._files.append(listed)
             try:
-                self._classes, self._numbers = class_lists.read(self.folder.root / listed, listed, self.notes, 0)
+                self._classes, self._numbers = label_map.read_list(self.folder.root / listed, listed, self.notes, 0)
             except (Unparsable, OSError) as error:
                 self.notes.add_unparsable(error, listed)
         if self._classes:

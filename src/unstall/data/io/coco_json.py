@@ -1,13 +1,14 @@
 """Decodes one instances file of COCO: the whole of it at once, or entry by entry where something in it is wrong.
 
 An entry that is not as it must be is left out and named (`annotations[17].bbox`); the others are read.
+Tools disagree on the quotes of ids: one writes "7" where another refers to 7.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,37 @@ import msgspec
 import numpy as np
 
 from unstall.data.example import Example
-from unstall.data.io.coco_ids import Id
 from unstall.data.io.coco_segmentation import NO_BOX, Box, extent
 from unstall.data.io.reader import Unparsable, as_text, read_bytes
+
+Id = int | float | str  # 1.0 for 1, as pandas writes it, is the same key
+WHOLE_NUMBER = re.compile(r"\s*([+-]?\d{1,18})(?:\.0*)?\s*")
+
+
+def as_number(key: Id) -> Id:
+    """The number that a text is; any other text, and a number, as it stands."""
+    found = WHOLE_NUMBER.fullmatch(key) if isinstance(key, str) else None
+    return int(found[1]) if found else key
+
+
+class Places:
+    """Where the entry with an id is: by the very id, else by the number that it is, where one entry alone has that number."""
+
+    def __init__(self, places: Iterable[tuple[Id, int]]) -> None:
+        self._exact = dict(places)
+        self._by_number: dict[Id, int] = {}
+        twice = set()
+        for key, place in self._exact.items():
+            number = as_number(key)
+            if self._by_number.setdefault(number, place) != place:
+                twice.add(number)
+        for number in twice:
+            del self._by_number[number]
+
+    def get(self, key: Id, without: int) -> int:
+        found = self._exact.get(key)
+        return self._by_number.get(as_number(key), without) if found is None else found
+
 
 MAX_JSON_BYTES = 4 << 30  # COCO's own largest has 0.5 GB
 TOO_DEEP = "Nested too deeply to be read. Expected an object with images, annotations and categories."

@@ -1,4 +1,5 @@
-"""Label maps of the TF Object Detection API (.pbtxt): `item { id: 1 name: 'cat' }`, read and written without TensorFlow.
+"""Label maps of the TF Object Detection API (.pbtxt): `item { id: 1 name: 'cat' }`, read and written without TensorFlow;
+and other lists of classes that lie beside annotations.
 
 Read as people write them: see `prototext.py`. What is no item is passed over.
 """
@@ -6,14 +7,17 @@ Read as people write them: see `prototext.py`. What is no item is passed over.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from unstall.base.errors import InvalidInputError
 from unstall.data.example import Origin
 from unstall.data.io import prototext
+from unstall.data.io.folder import Folder
 from unstall.data.io.prototext import Block, Scalar
-from unstall.data.io.reader import MAX_TEXT_BYTES, Notes, Unparsable, quote, read_text
+from unstall.data.io.reader import MAX_TEXT_BYTES, Notes, Unparsable, class_list, quote, read_text
+from unstall.data.io.yolo_files import read_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +87,32 @@ def write(path: Path, names: Sequence[str], numbers: Sequence[int]) -> None:
 def _escaped(text: str) -> str:
     text = text.encode("utf-8", errors="replace").decode("utf-8").replace("\\", "\\\\").replace('"', '\\"')
     return re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\{ord(match[0]):03o}", text)
+
+
+def read_list(path: Path, file: str, notes: Notes, first_number: int) -> tuple[list[str], list[int]]:
+    """Names and numbers. A list of names counts from `first_number`; a label map has numbers of its own."""
+    if path.suffix.lower() == ".pbtxt":
+        items = check_items(read(path), file, notes)
+        return [item.shown_name for item in items], [item.number for item in items]
+    if path.suffix.lower() in {".yaml", ".yml"}:
+        named = sorted(read_settings(path).names.items())
+        return [name for _, name in named], [number + first_number for number, _ in named]
+    names = class_list(path)
+    notes.add_duplicates(names, Origin(file))
+    notes.add_background(names, Origin(file))
+    return names, list(range(first_number, first_number + len(names)))
+
+
+def read_given_list(path: Path, notes: Notes, first_number: int) -> tuple[list[str], list[int]]:
+    """One that a person named: if it cannot be read, nothing can."""
+    try:
+        return read_list(path, str(path), notes, first_number)
+    except Unparsable as error:
+        raise InvalidInputError(f"{Origin(str(path), error.line)}: {error}") from None
+    except OSError as error:
+        raise InvalidInputError(f"'{path}' cannot be read: {error.strerror}.") from None
+
+
+def find_list(folder: Folder, names: Iterable[str]) -> str:
+    """The first of these files that is there; empty where none is."""
+    return next((name for name in names if folder.find("", name).how == "found"), "")

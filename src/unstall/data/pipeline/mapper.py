@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from time import perf_counter
 
+from unstall.data.augment.geometric import Flip
 from unstall.data.augment.geometry import Area, Scene, View
-from unstall.data.augment.horizontal_flip import Flip
 from unstall.data.augment.mosaic import Mosaic
 from unstall.data.augment.photometric_distort import Photometric
 from unstall.data.augment.presets import Geometric

@@ -21,11 +21,11 @@ from unstall import detectors
 from unstall.base.errors import InvalidInputError
 from unstall.config.detectors import families, family_of, settings_of, variants
 from unstall.detectors.detector import Detector
-from unstall.detectors.weights.class_order import describe_order, in_order, order_of
 from unstall.detectors.weights.compatibility import Fit, best_fit
 from unstall.detectors.weights.description import Description, description_of, read_description
 from unstall.detectors.weights.formats import safetensors_files
 from unstall.detectors.weights.layout import slots
+from unstall.detectors.weights.names import describe_order, in_order, order_of
 from unstall.detectors.weights.reader import read
 from unstall.detectors.weights.tensors import Unreadable
 from unstall.storage import resolve_path

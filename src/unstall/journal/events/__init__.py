@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from unstall.journal.events.base import Event, EventsLost, Frame, ProbeFailed, ThreadStack, VerdictReached
-from unstall.journal.events.callbacks import CallbacksTimed
 from unstall.journal.events.input import (
     ExampleSkipped,
     ImageNotRead,
@@ -59,6 +58,7 @@ from unstall.journal.events.sensors import (
     ThreadsSeen,
 )
 from unstall.journal.events.training import (
+    CallbacksTimed,
     CheckpointCompleted,
     CheckpointFailed,
     CheckpointRefused,

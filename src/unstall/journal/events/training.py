@@ -1,4 +1,5 @@
-"""The events of Unstall's own trainer: what it began with, what it kept, what it met, how well it does, how it ended.
+"""The events of a training: how long callbacks take; and of Unstall's own trainer: what it began with, what it kept, what it met,
+how well it does, how it ended.
 
 Standard library only, syntax of Python 3.7, as all of the journal.
 """
@@ -177,3 +178,16 @@ class RepairsEnded(Event):
     why: str = ""  # nothing more is done about it
     advice: str = ""  # what a person may do, where a remedy has to be asked for
     command: str = ""  # that reproduces it
+
+
+@dataclass(frozen=True)
+class CallbacksTimed(Event):
+    """Callbacks of Keras, each by itself; written only of a fit whose callbacks together take long, and from then on.
+
+    Each: name (of its class), where (file:line of the method, None if it is not the program's own), hook (on_epoch_end, …), timed
+    (calls that were timed), seconds and longest_s (of those, without validations, predictions and saves in them), cpu_s (of the
+    thread that trains)."""
+
+    seconds: float = 0.0  # since they are timed
+    calls: dict[str, int] = field(default_factory=dict)  # by hook: all calls since then, timed or not
+    callbacks: list[dict[str, Any]] = field(default_factory=list)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.config.settings import Settings
 from unstall.planning.memory.messages import Answer, Phase, Sizes, split
-from unstall.training.step.activations import batch_shapes, layers_of
+from unstall.training.step.activations import layers_of
 
 if TYPE_CHECKING:
     from unstall.detectors.detector import Detector
@@ -67,7 +67,7 @@ def _read_for_regions(detector: Detector, phase: Phase) -> int:
 def sizes_of(detector: Detector, settings: Settings, phase: Phase) -> Sizes:
     """An evaluation trains nothing."""
     from unstall.training.step.optimizer import SLOTS
-    from unstall.training.step.program import Program
+    from unstall.training.step.program import Program, batch_shapes
 
     program = Program(detector, settings)
     weights, trainable = _bytes(program.variables), _bytes(program.trained)

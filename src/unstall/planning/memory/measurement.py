@@ -24,7 +24,8 @@ def measure_step(detector: Detector, settings: Settings, phase: Phase) -> Answer
     import numpy as np
 
     from unstall.planning.memory.estimate import sizes_of
-    from unstall.training.step.activations import batch_shapes, layers_of
+    from unstall.training.step.activations import layers_of
+    from unstall.training.step.program import batch_shapes
 
     images = settings.at_once
     layers = layers_of(detector, images, settings.max_boxes_per_image)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Optional
 
-from unstall.journal.events import PipelineBuilt
+from unstall.journal.events import InputDescribed, PipelineBuilt
 from unstall.probe.core.patches import MARK, wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.tracebacks import unseen
@@ -245,3 +245,27 @@ def batches_per_pass(dataset: Any) -> Optional[int]:
             return -(-below // batch)
         dataset = inputs[0]
     return None
+
+
+ENDLESS = -1  # as TensorFlow counts the batches of a data set that repeats for ever
+_REPORTED = "_unstall_validation_told"
+
+
+def describe_validation(probe: Probe, iterator: Any) -> None:
+    """Once for each data set."""
+    dataset = getattr(iterator, "_dataset", None)
+    if dataset is None or _REPORTED in dataset.__dict__:
+        return
+    dataset.__dict__[_REPORTED] = True
+    batches = int(dataset.cardinality())
+    per_pass = batches_per_pass(dataset) if batches == ENDLESS else None
+    probe.emit(
+        InputDescribed(
+            at=time.time(),
+            kind="tf.data",
+            where=user_place(),
+            batches=batches if batches >= ENDLESS else None,
+            arguments={} if per_pass is None else {"batches_per_pass": per_pass},
+            role="validate",
+        )
+    )

@@ -19,7 +19,8 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.step_counter import as_number
 from unstall.probe.core.user_code import user_place
-from unstall.probe.loop import own_validation, replicas
+from unstall.probe.input import tf_pipeline
+from unstall.probe.loop import replicas
 from unstall.probe.loop.losses import find_scalar, is_ready, loss_in
 from unstall.probe.loop.traces import TracedFunction, traces_of
 
@@ -317,7 +318,7 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
             began = call("iterators", loop.next_began, source) or time.monotonic()
             if loop.is_new_validation:
                 loop.is_new_validation = False
-                call("iterators", own_validation.describe, probe, iterator)
+                call("iterators", tf_pipeline.describe_validation, probe, iterator)
             try:
                 batch = original(iterator)
             except StopIteration:

@@ -122,7 +122,7 @@ class OutputParser:
         self._lines = LineSplitter()
         self._series: dict[str, Series] = {}
         self._losses = Losses()
-        self._loss_told_at = self._progress_told_at = -math.inf
+        self._loss_reported_at = self._progress_reported_at = -math.inf
         self._columns: tuple[str, ...] = ()
         self._context: Reading | None = None  # the last line with a step or an epoch
         self._context_age = 0
@@ -223,9 +223,9 @@ class OutputParser:
                 series.is_training = True
         events: list[Event] = []
         is_finite = math.isfinite(loss[1])
-        if self._was_finite and not is_finite and at - self._loss_told_at >= EARLY_INTERVAL_S and not completes_last:
+        if self._was_finite and not is_finite and at - self._loss_reported_at >= EARLY_INTERVAL_S and not completes_last:
             events = self._tell_loss(at)  # what was finite stands for itself, and what is not is told at once
-            self._loss_told_at = -math.inf
+            self._loss_reported_at = -math.inf
         self._was_finite = is_finite
         self._losses.take(reading, loss[1], at, line, completes_last)
         return events
@@ -235,9 +235,9 @@ class OutputParser:
     def _due(self, at: float) -> list[Event]:
         interval = self._interval(at)
         events: list[Event] = []
-        if at - self._loss_told_at >= interval and not self._losses.is_open(at):
+        if at - self._loss_reported_at >= interval and not self._losses.is_open(at):
             events += self._tell_loss(at)
-        if at - self._progress_told_at >= interval:
+        if at - self._progress_reported_at >= interval:
             events += self._tell_progress(at)
         return events
 
@@ -250,7 +250,7 @@ class OutputParser:
         loss = kept.last.loss if kept.last is not None else None
         if kept.last is None or loss is None:
             return []
-        self._loss_told_at = at
+        self._loss_reported_at = at
         is_finite, finite = math.isfinite(loss[1]), kept.readings - kept.not_finite
         return [
             LossPrinted(
@@ -266,7 +266,7 @@ class OutputParser:
         series = self.progress
         if series is None or not series.readings:
             return []
-        self._progress_told_at = at
+        self._progress_reported_at = at
         return [series.tell(at, self._stream)]
 
 

@@ -23,7 +23,7 @@ MIN_BYTES, MAX_BYTES = 8 * 1024, 2**20  # that are read in one look
 READ_BYTES = 2**20
 FILE_INTERVAL_S = 0.3
 FILE_LAST_LOOK_S = 2.0  # a file on a dead server is not waited for
-SKIPS_TOLD_EVERY_S = 60.0
+REPORT_SKIPPED_EVERY_S = 60.0
 
 
 class Piece:
@@ -152,12 +152,12 @@ class StreamReader:
         self.source = source
         self._cost_s = 1e-6  # of a byte
         self._skipped = 0
-        self._skip_told_at = 0.0
+        self._skip_reported_at = 0.0
 
     def read(self, at: float) -> list[Event]:
         events = self._parse(self.source.read())
         events += self.parser.poll(at)
-        if self._skipped and at - self._skip_told_at >= SKIPS_TOLD_EVERY_S:
+        if self._skipped and at - self._skip_reported_at >= REPORT_SKIPPED_EVERY_S:
             events += self._tell_skipped(at)
         return events
 
@@ -198,7 +198,7 @@ class StreamReader:
         if not self._skipped:
             return []
         event = OutputSkipped(at=at, stream=self.name, skipped_bytes=self._skipped)
-        self._skipped, self._skip_told_at = 0, at
+        self._skipped, self._skip_reported_at = 0, at
         return [event]
 
 

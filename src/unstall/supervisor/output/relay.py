@@ -56,7 +56,7 @@ class Relay:
                 if not self._wait():
                     return
                 continue
-            if not data or not self._hand_on(data):
+            if not data or not self._pass_on(data):
                 return
             if self._copy >= 0:
                 self._give_copy(data)
@@ -103,7 +103,7 @@ class Relay:
         except OSError:
             return
 
-    def _hand_on(self, data: bytes) -> bool:
+    def _pass_on(self, data: bytes) -> bool:
         """A slow reader is waited for, as the program would wait."""
         left = memoryview(data)
         while left:

@@ -146,13 +146,14 @@ def _open(name: str, numbers: tuple[int, ...]) -> Channel | None:
         inner, given = _terminal_like(real)
     else:
         return None
-    try:
-        return _start_relay(name, numbers, inner, given)
-    except BaseException:
-        os.close(given)
-        raise
-    finally:
-        os.close(inner)
+    with contextlib.ExitStack() as taken:
+        taken.callback(os.close, given)
+        try:
+            channel = _start_relay(name, numbers, inner, given)
+        finally:
+            os.close(inner)
+        taken.pop_all()
+    return channel
 
 
 def _pipe_like(real: int) -> tuple[int, int]:

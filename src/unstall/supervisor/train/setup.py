@@ -1,4 +1,4 @@
-"""Where a training begins or goes on: its run folder, with the settings in it."""
+"""Where a training begins or goes on: what is asked for, its settings, and its run folder."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ import re
 import shlex
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import click
+
 from unstall.base.errors import AccessDeniedError, InvalidInputError, RunNotFoundError
 from unstall.base.private_files import make_private_folder, write_private
-from unstall.config.aliases import current_names
+from unstall.config.aliases import current_names, note_of_run
+from unstall.config.options import config_used, is_config_here
 from unstall.config.settings import Settings, as_plain, changed, from_stored
-from unstall.config.sources import going_on
+from unstall.config.sources import ResolvedSettings, going_on, resolve
+from unstall.config.toml_file import CONFIG
 from unstall.data.check import defects
 from unstall.journal import run_folder
 from unstall.journal.events import PlanMade
@@ -22,8 +27,67 @@ from unstall.journal.run_folder import BUCKET_FILE, RunFolder
 from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Kind, Verb
 from unstall.storage import is_bucket, resolve_path, run_lookup
+from unstall.storage.urls import spell_out
+from unstall.training.distributed import engines
 
 REMEDIES = {"precision": "use_bfloat16", "remat": "enable_remat", "micro_batch_size": "shrink_micro_batch"}
+
+
+@dataclass(frozen=True)
+class TrainRequest:
+    """What was asked for, by options, the settings file and the engine that started this process."""
+
+    options: dict[str, Any]  # settings that were given as options
+    config: str | None
+    out: str | None
+    resume: str | None
+    is_auto: bool  # resume the run in `out`, or start it
+    worker_number: int | None  # of a worker that joins the run of another machine
+
+
+def read_request(
+    options: dict[str, Any], config: str | None, no_config: bool, out: str | None, resume: str | None, is_auto: bool
+) -> TrainRequest:
+    """`options` are the settings that were given as options. How many workers there are the engine may say, too."""
+    if (said := engines.workers_said(os.environ)) is not None:
+        wanted, is_given = options.get("num_workers", said), "num_workers" in options
+        options["num_workers"] = engines.agree_on_workers(os.environ, wanted, is_given=is_given)
+    out, resume = spell_out(out), spell_out(resume)
+    config = _find_config(config, no_config, resume, out if is_auto else None)
+    return TrainRequest(options, config, out, resume, is_auto, engines.secondary_worker(os.environ))
+
+
+def _find_config(config: str | None, no_config: bool, resume: str | None, may_be_there: str | None) -> str | None:
+    """The settings file. A run that goes on has its settings: a file that lies here is not taken for it."""
+    if resume is None and (may_be_there is None or not holds_run(may_be_there)):
+        return config_used(config, no_config)
+    if config is None and not no_config and is_config_here():
+        click.echo(f"./{CONFIG} is not used: a run that is resumed keeps its own settings.", err=True)
+    return config
+
+
+def find_run(request: TrainRequest) -> TrainRequest:
+    """Whether the run is there already. The same command begins a run and goes on with it: what was begun has its settings."""
+    if request.is_auto:
+        if request.out is None:
+            raise InvalidInputError("--resume: expected the name of a run, 'last', or --out, which says where the run is.")
+        if holds_run(request.out):
+            request = replace(request, resume=request.out, out=None, config=None)
+        else:
+            request = replace(request, resume=None)
+    refuse_contradiction(request.resume, request.out, request.config)
+    return request
+
+
+def load_settings(request: TrainRequest) -> tuple[RunFolder | None, ResolvedSettings]:
+    """Of a new run, or of one that goes on, with its folder."""
+    if request.resume is None:
+        return None, resolve(request.options, request.config)
+    run, wanted = load_resumed(request.resume, request.options)
+    if note := note_of_run(run.read_settings(), str(run.settings_path)):
+        click.echo(note, err=True)
+    given = {name: f"--{name.replace('_', '-')}" for name in request.options}
+    return run, ResolvedSettings(wanted, {**sources_of(run, wanted), **given})
 
 
 def refuse_contradiction(resume: str | None, out: str | None, config: str | None) -> None:
@@ -96,6 +160,13 @@ def keep_defects(run: RunFolder, found: Mapping[str, Any]) -> None:
                 return
 
 
+def create_run(settings: Settings, run: RunFolder | None, out: str | None, checked: Mapping[str, Any]) -> RunFolder:
+    """With what the preflight has changed so that a step fits, and what it has found wrong with the data."""
+    run = begin(settings, run, out, read_planned_changes(checked))
+    keep_defects(run, checked)
+    return run
+
+
 def begin(settings: Settings, run: RunFolder | None, out: str | None, changes: Mapping[str, Any]) -> RunFolder:
     """The folder in which the next worker finds its settings. A run that goes on keeps those that it has found to fit."""
     try:
@@ -112,6 +183,10 @@ def begin(settings: Settings, run: RunFolder | None, out: str | None, changes: M
             f"Cannot write the run to '{out or run_folder.home()}': {error.strerror}. Another folder: --out FOLDER"
         ) from None
     return run
+
+
+def join_other_machine(request: TrainRequest, worker: int) -> RunFolder:
+    return join_run(resolve(request.options, request.config).settings, request.out or request.resume, worker)
 
 
 def join_run(settings: Settings, place: str | None, worker: int) -> RunFolder:

@@ -25,6 +25,7 @@ from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb
 from unstall.remedies.shrink_micro_batch import find_divisor
 from unstall.report import json as json_report
+from unstall.storage.uploader import upload_run
 from unstall.supervisor.launch import LaunchedProgram
 from unstall.supervisor.run.program import Printer, RunOptions, show_on_board, start
 from unstall.supervisor.train import batch_size_cache, setup
@@ -33,10 +34,9 @@ from unstall.supervisor.train.preemption import PreemptionListener
 from unstall.supervisor.train.setup import PreservedFolder
 from unstall.supervisor.train.worker_group import WorkerGroup
 from unstall.supervisor.train.worker_monitor import WorkerMonitor
-from unstall.supervisor.upload_process import upload_run
 from unstall.supervisor.watch import TICK_S
 from unstall.training.distributed import engines
-from unstall.training.distributed.process_env import ProcessEnv
+from unstall.training.distributed.engines import ProcessEnv
 
 WORKER = (sys.executable, "-m", "unstall.training")  # called with the run folder
 KILLED_ADDS = 128  # to the number of the signal, as shells do

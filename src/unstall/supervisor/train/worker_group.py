@@ -25,9 +25,8 @@ from unstall.remedies.plan import Fault, Kind
 from unstall.supervisor.launch import wait_for_any
 from unstall.supervisor.train import stragglers
 from unstall.supervisor.train.fault import MAX_EVIDENCE, WorkerState, stuck_fault, without_others
-from unstall.supervisor.train.restart_triggers import MIN_BUSY_STALL_S
 from unstall.supervisor.train.stragglers import SilenceMonitor, SlownessMonitor, SlowWorker
-from unstall.supervisor.train.worker_monitor import HUNG_ENDS_S, WorkerMonitor
+from unstall.supervisor.train.worker_monitor import HUNG_ENDS_S, MIN_BUSY_STALL_S, WorkerMonitor
 
 if TYPE_CHECKING:
     from unstall.supervisor.train.training_run import TrainingRun

@@ -1,5 +1,5 @@
-"""The manifest of a checkpoint, and whether its files are what was written. Standard library only: it is asked before a worker
-starts."""
+"""Whether a run can be resumed: its checkpoints are what was written, by their manifests, and its classes are the same. Standard
+library only: it is asked before a worker starts."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.formatting import format_count
+from unstall.base.formatting import format_count, some
 from unstall.config.settings import as_plain, from_stored
 from unstall.journal.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from unstall.training.loop.datasets import TrainValData
 
 VERSION = 1
 ARRAYS, POSITION, MANIFEST = "arrays.bin", "position.json", "manifest.json"
@@ -138,8 +141,7 @@ def _kept(run: RunFolder) -> list[str]:
 
 def _new_run(run: RunFolder, weights: Path | None) -> str:
     """The command that trains what this run was begun for, in a new folder."""
-    from unstall.config.arguments import arguments
-    from unstall.config.options import is_config_here
+    from unstall.config.options import arguments, is_config_here
     from unstall.config.sources import resolve
 
     given = as_plain(from_stored(run.read_settings(are_given=run.settings_given_path.exists()), f"{run.settings_path}: "))
@@ -149,3 +151,45 @@ def _new_run(run: RunFolder, weights: Path | None) -> str:
     plain = {**named, **others, **({"weights": str(weights)} if weights is not None else {})}
     ignores = ["--no-config"] if is_config_here() else []  # what it says has its part in the settings of the run already
     return f"unstall train {shlex.join([*ignores, *arguments(plain)])}"
+
+
+# Classes must be the same as at the start of the run; the images may be others.
+
+
+DATA = "data"  # of a checkpoint's position
+FIX = "give it the same classes in the same order, or learn the others in a new run (--weights RUN/best.safetensors)"
+
+
+def describe_data(learned: TrainValData) -> dict[str, Any]:
+    return {"classes": list(learned.classes), "examples": len(learned.train.examples)}
+
+
+def refuse_other_classes(position: dict[str, Any], learned: TrainValData) -> str:
+    """What was learned under one name must not go on under another. Gives what is to be said of other images; else nothing."""
+    before, now = position.get(DATA), describe_data(learned)
+    if before is None:  # a checkpoint of an older version
+        return ""
+    if before["classes"] != now["classes"]:
+        raise InvalidInputError(f"data: {other_classes(before['classes'], now['classes'])}. Expected the same. To do: {FIX}.")
+    if before["examples"] == now["examples"]:
+        return ""
+    images = format_count(now["examples"], "image")
+    return f"The data has changed: {images} to learn from, where there were {before['examples']:,} before."
+
+
+def other_classes(before: Sequence[str], now: Sequence[str]) -> str:
+    return f"the run has learned {_named(before)}; the data has {_named(now)} now"
+
+
+def classes_at_start(checkpoints: Path) -> list[str] | None:
+    """By the newest checkpoint that says so; nothing is verified. None where none does."""
+    for path in sorted(checkpoints.glob("step-*"), reverse=True) if checkpoints.is_dir() else ():
+        try:
+            return list(json.loads((path / POSITION).read_bytes())["position"][DATA]["classes"])
+        except (OSError, KeyError, TypeError, ValueError):
+            continue
+    return None
+
+
+def _named(classes: Sequence[str]) -> str:
+    return f"{format_count(len(classes), 'class', 'classes')} ({some(classes)})"

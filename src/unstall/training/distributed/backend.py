@@ -6,7 +6,7 @@ import platform
 
 from unstall.backends.packages import version_of
 from unstall.training.distributed.collectives import Channel
-from unstall.training.distributed.process_env import ProcessEnv
+from unstall.training.distributed.engines import ProcessEnv
 from unstall.training.distributed.rendezvous import RendezvousResult
 
 PACKAGES = ("unstall", "keras", "jax", "jaxlib", "numpy")  # by which the same program is compiled

@@ -14,7 +14,7 @@ import numpy as np
 from jax._src import distributed
 from jax._src.lib import _jax
 
-from unstall.training.distributed.process_env import ProcessEnv
+from unstall.training.distributed.engines import ProcessEnv
 from unstall.training.distributed.rendezvous import RendezvousResult, is_loopback, port_of
 
 JOIN_S = 60  # for all to come: they have met already, and are only a moment apart

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from unstall.training.distributed.engines import ProcessEnv
 from unstall.training.distributed.heartbeat import Heartbeat
-from unstall.training.distributed.process_env import ProcessEnv
 
 PIECE_BYTES = 2**20  # of one message: what carries them refuses larger ones
 FIRST_LOOK_S, LAST_LOOK_S = 0.01, 0.25

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.training.distributed.process_env import ProcessEnv
+from unstall.training.distributed.engines import ProcessEnv
 
 MAX_WAIT_S = 300.0  # for others to come: a machine may have to be fetched and its image to be loaded
 LOOK_EVERY_S = 0.2

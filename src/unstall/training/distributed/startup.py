@@ -15,8 +15,8 @@ from unstall.probe import startup as probe_startup
 from unstall.probe.core import probe
 from unstall.training.distributed import backend, rendezvous
 from unstall.training.distributed.collectives import Collectives
+from unstall.training.distributed.engines import ProcessEnv
 from unstall.training.distributed.heartbeat import Heartbeat, LostWorkers
-from unstall.training.distributed.process_env import ProcessEnv
 from unstall.training.distributed.rendezvous import RendezvousResult, WaitStatus
 from unstall.training.loop import instrumentation
 from unstall.training.loop.interruption import Interrupted, Interruption

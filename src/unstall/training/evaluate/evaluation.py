@@ -14,10 +14,8 @@ from unstall.base.formatting import some
 from unstall.base.progress import Progress
 from unstall.data.example import DataSet, Example, Floats, Integers
 from unstall.detectors.detector import Detector
-from unstall.training.evaluate.coco_metrics import RECALLS, Answer, Score, Truth, score
-from unstall.training.evaluate.confusion_matrix import MIN_IOU, MIN_SCORE, confusion
-from unstall.training.evaluate.detections import DataSetDetections, ImageDetections
-from unstall.training.evaluate.inference import InferenceModel, detections, pipeline_for
+from unstall.training.evaluate.coco_metrics import MIN_IOU, MIN_SCORE, RECALLS, Answer, Score, Truth, confusion, score
+from unstall.training.evaluate.inference import DataSetDetections, ImageDetections, InferenceModel, detections, pipeline_for
 
 ELSEWHERE = -1  # a class of the detector that the data set has not
 

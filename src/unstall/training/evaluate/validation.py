@@ -9,16 +9,14 @@ from functools import partial
 from unstall.config.settings import Settings
 from unstall.data.example import DataSet
 from unstall.training.distributed.collectives import Collectives
-from unstall.training.evaluate.detections import DataSetDetections
 from unstall.training.evaluate.evaluation import detect_all, evaluate_detections
-from unstall.training.evaluate.inference import InferenceModel
-from unstall.training.evaluate.pictures import pictures
+from unstall.training.evaluate.inference import DataSetDetections, InferenceModel
 from unstall.training.loop import instrumentation
 from unstall.training.loop.datasets import TrainValData
 from unstall.training.loop.interruption import Interrupted, Interruption
 from unstall.training.loop.position import Position
 from unstall.training.loop.progress_line import TrainingLine
-from unstall.training.loop.results import Results
+from unstall.training.loop.results import Results, draw_pictures
 from unstall.training.tensorboard import Board
 
 PICTURES_EACH_EPOCH = 3  # for TensorBoard
@@ -75,7 +73,7 @@ class ValidationScorer:
         progress = ValidationProgress(self._line, self._interruption, self._batch_size)
         evaluation = evaluate_detections(self._detecting.detector, data, classes, found, progress).as_plain()
         if self._board is not None:
-            for picture in pictures(self._detecting, data, classes, self._batch_size, PICTURES_EACH_EPOCH):
+            for picture in draw_pictures(self._detecting, data, classes, self._batch_size, PICTURES_EACH_EPOCH):
                 self._board.picture(at.step, picture.name, picture.image)
         figures: Figures = evaluation["figures"]
         if at.is_better(figures):
@@ -89,7 +87,7 @@ class ValidationScorer:
             self._line.works("drawing pictures", 0, 0)
             with instrumentation.phase("predict"):
                 self._results.take_best()
-                made = pictures(self._detecting, self._datasets.validation, self._datasets.classes, self._batch_size)
+                made = draw_pictures(self._detecting, self._datasets.validation, self._datasets.classes, self._batch_size)
             self._results.keep_pictures(made)
 
 

@@ -31,7 +31,7 @@ from unstall.detectors.weights.description import description_of
 from unstall.detectors.weights.reader import read
 from unstall.journal.events import TrainingBegan
 from unstall.journal.run_folder import RunFolder
-from unstall.training.checkpoint import resume
+from unstall.training.checkpoint import integrity
 from unstall.training.checkpoint.integrity import AllDamaged, refusal
 from unstall.training.checkpoint.store import CheckpointInterval, Checkpoints, LoadedCheckpoint
 from unstall.training.distributed.collectives import Collectives
@@ -46,7 +46,7 @@ from unstall.training.loop.interruption import Interruption
 from unstall.training.loop.position import Position
 from unstall.training.loop.progress_line import TrainingLine, say
 from unstall.training.loop.results import Results
-from unstall.training.step.activations import batch_shapes
+from unstall.training.step.program import batch_shapes
 from unstall.training.step.step import Step
 from unstall.training.tensorboard import Board
 
@@ -88,7 +88,7 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, collec
         learned = load_datasets(settings, image_px_of(settings, needed), run.of_worker(collectives.who.worker).path, progress)
     refuse_other_data(collectives, learned)
     if position is not None:
-        changed = resume.refuse_other_classes(position, learned)
+        changed = integrity.refuse_other_classes(position, learned)
         if changed and collectives.is_first:
             say(changed)
     detector = build_detector(settings, learned.classes, say if collectives.is_first else _nobody, needed)

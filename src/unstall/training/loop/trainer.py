@@ -16,7 +16,7 @@ from unstall.base.formatting import duration, format_count
 from unstall.config.settings import as_plain
 from unstall.data.pipeline import Batch
 from unstall.journal.events import EpochScored
-from unstall.training.checkpoint import files, resume
+from unstall.training.checkpoint import files, integrity
 from unstall.training.checkpoint.store import MAX_SHARE, Outcome
 from unstall.training.distributed.collectives import OthersLeft
 from unstall.training.evaluate.validation import Figures
@@ -166,7 +166,7 @@ class Trainer:
             files.IS_RISING: self.loss_monitor.is_rising,
             "needed_by_weights": self.context.needed_by_weights,
             "settings": as_plain(self.settings),
-            resume.DATA: resume.describe_data(self.context.datasets),
+            integrity.DATA: integrity.describe_data(self.context.datasets),
             "versions": versions(self.context.backend),
         }
 

@@ -29,10 +29,10 @@ from unstall.journal.run_folder import RunFolder
 from unstall.probe import startup as probe_startup
 from unstall.probe.core import probe
 from unstall.training.distributed import backend as distributed_backend
-from unstall.training.distributed import process_env
+from unstall.training.distributed import engines
 from unstall.training.distributed.collectives import Collectives, OthersLeft
+from unstall.training.distributed.engines import ProcessEnv
 from unstall.training.distributed.heartbeat import LostWorkers
-from unstall.training.distributed.process_env import ProcessEnv
 from unstall.training.distributed.rendezvous import AddressTaken, PeersLost
 from unstall.training.distributed.startup import join_workers
 from unstall.training.loop import instrumentation
@@ -49,7 +49,7 @@ NEWS_WITHIN_S = 0.5  # of who is gone, where a framework has noticed before we h
 def work(run: RunFolder, is_quiet: bool) -> int:
     """The exit code. `is_quiet`: the score is not printed."""
     try:
-        worker = Worker(run, process_env.of(os.environ))
+        worker = Worker(run, engines.own_process_env(os.environ))
     except UnstallError as error:
         say(f"unstall: {error}")
         return error.exit_code

@@ -17,7 +17,7 @@ Output = tuple[tuple[int, ...], int]  # shape, and bytes of one number
 
 def layers_of(detector: Detector, images: int, max_boxes_per_image: int) -> tuple[Layer, ...]:
     """Of one pass over so many images."""
-    from unstall.training.step.loss_model import LossModel
+    from unstall.training.step.program import LossModel
 
     outputs: dict[str, list[Output]] = defaultdict(list)
     kinds: dict[str, str] = {}
@@ -31,17 +31,10 @@ def batch_of(detector: Detector, images: int, max_boxes_per_image: int) -> dict[
     """Shapes and types of what a step is fed with."""
     import keras
 
+    from unstall.training.step.program import batch_shapes
+
     shapes = batch_shapes(tuple(detector.settings.image_size), images, max_boxes_per_image)
     return {name: keras.KerasTensor(shape, dtype) for name, (shape, dtype) in shapes.items()}
-
-
-def batch_shapes(image_size: tuple[int, ...], images: int, max_boxes_per_image: int) -> dict[str, tuple[tuple[int, ...], str]]:
-    return {
-        "images": ((images, *image_size, 3), "uint8"),
-        "boxes": ((images, max_boxes_per_image, 4), "float32"),
-        "classes": ((images, max_boxes_per_image), "int32"),
-        "mask": ((images, max_boxes_per_image), "bool"),
-    }
 
 
 def _layer(name: str, kind: str, outputs: list[Output]) -> Layer:

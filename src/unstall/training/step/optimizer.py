@@ -1,4 +1,4 @@
-"""One update of the weights: what gradients make of the state, as one function without side effects.
+"""One update of the weights: what gradients make of the state, as one function without side effects; and its learning rate.
 
 The state is a flat dictionary, by the names under which it is also kept: `weights/…` and, for each of the weights that learn,
 what the optimizer remembers; `average/…`; and a few numbers. An update whose loss or gradient is not finite leaves it as it was.
@@ -134,3 +134,30 @@ def update_loss_scale(state: State, is_applied: Tensor, rules: Rules) -> State:
         "loss_scale": ops.where(is_applied, applied, ops.maximum(scale / 2, MIN_SCALE)),
         "updates_at_scale": ops.where(is_applied & ~grows, count, 0.0),
     }
+
+
+# The learning rate of a step, from the step's number alone: a run that goes on has the rate that it would have had.
+
+
+DROP = 0.1  # of the rate, that is left after each drop of the schedule 'step'
+
+
+def rate_at(iteration: int, settings: Settings, total_steps: int) -> float:
+    """Of the step with this number, the first being 0. The warm-up is a straight line whose first step is above 0."""
+    if iteration < settings.warmup_steps:
+        return settings.learning_rate * (iteration + 1) / settings.warmup_steps
+    if settings.lr_schedule == "cosine":
+        return settings.learning_rate * _cosine(iteration - settings.warmup_steps, total_steps - settings.warmup_steps)
+    if settings.lr_schedule == "step":
+        return settings.learning_rate * DROP ** _drops(iteration, settings, total_steps)
+    return settings.learning_rate
+
+
+def _cosine(done: int, length: int) -> float:
+    """From 1 to 0, and 0 after that."""
+    return 0.5 * (1 + math.cos(math.pi * min(done / max(length, 1), 1.0)))
+
+
+def _drops(iteration: int, settings: Settings, total_steps: int) -> int:
+    """How many lie behind. An epoch has as many steps as its share of all."""
+    return sum(iteration * settings.epochs >= epoch * total_steps for epoch in settings.lr_milestones)

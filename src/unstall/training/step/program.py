@@ -27,6 +27,16 @@ class StepResult(NamedTuple):
     statistics: dict[str, Tensor]  # that norms have learned, by the names of their variables
 
 
+def batch_shapes(image_size: tuple[int, ...], images: int, max_boxes_per_image: int) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Shapes and dtypes of what a step is fed with."""
+    return {
+        "images": ((images, *image_size, 3), "uint8"),
+        "boxes": ((images, max_boxes_per_image, 4), "float32"),
+        "classes": ((images, max_boxes_per_image), "int32"),
+        "mask": ((images, max_boxes_per_image), "bool"),
+    }
+
+
 class Program:
     """Variables by the name of their layer and their own: those that learn, statistics that change meanwhile, and the rest."""
 
@@ -105,3 +115,20 @@ class Program:
 
 def _targets(part: Part) -> Targets:
     return Targets(part["boxes"], part["classes"], part["mask"])
+
+
+# The same losses as a Keras model: for shapes, gradients and comparisons, not for training.
+
+
+class LossModel(keras.Model):  # type: ignore[misc]
+    """Takes a dict of `images`, `boxes`, `classes` and `mask`, and returns each loss by its name."""
+
+    def __init__(self, detector: Detector, seed: int = 0) -> None:
+        super().__init__(name=f"losses_of_{detector.name}", dtype="float32")
+        self.detector = detector
+        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.built = True
+
+    def call(self, batch: dict[str, Tensor], training: bool | None = None) -> dict[str, Tensor]:
+        targets = Targets(batch["boxes"], batch["classes"], batch["mask"])
+        return self.detector.training_losses(batch["images"], targets, self.seed_generator, training=bool(training))

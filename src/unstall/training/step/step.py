@@ -27,8 +27,7 @@ import numpy as np
 from unstall.base.errors import InvalidInputError
 from unstall.config.settings import Settings
 from unstall.detectors.detector import Detector
-from unstall.training.lr.schedule import rate_at
-from unstall.training.step.optimizer import MIN_SCALE
+from unstall.training.step.optimizer import MIN_SCALE, rate_at
 from unstall.training.step.program import Program
 from unstall.training.step.train_step import (
     Arrays,

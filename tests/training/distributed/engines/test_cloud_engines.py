@@ -8,7 +8,7 @@ import pytest
 
 from unstall.base.errors import InvalidInputError
 from unstall.training.distributed import engines
-from unstall.training.distributed.process_env import ProcessEnv
+from unstall.training.distributed.engines import ProcessEnv
 
 CLUSTER = {"workerpool0": ["host-a:2222"], "workerpool1": ["host-b:2222", "host-c:2222"]}
 

@@ -8,8 +8,7 @@ import pytest
 
 from unstall.base.errors import InvalidInputError
 from unstall.training.distributed import engines
-from unstall.training.distributed.engines import local
-from unstall.training.distributed.process_env import ProcessEnv
+from unstall.training.distributed.engines import ProcessEnv, local
 
 SECOND = {"UNSTALL_WORKER": "1", "UNSTALL_WORKERS": "2", "UNSTALL_COORDINATOR": "10.0.0.7:8476"}
 

@@ -12,8 +12,7 @@ from benchmarks import ray_cluster
 
 from tests.cli.test_cli import call
 from unstall.training.distributed import engines
-from unstall.training.distributed.engines import ray
-from unstall.training.distributed.process_env import ProcessEnv
+from unstall.training.distributed.engines import ProcessEnv, ray
 
 
 def test_what_ray_must_remember_lies_beside_the_run() -> None:

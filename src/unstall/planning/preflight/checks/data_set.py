@@ -36,8 +36,8 @@ from unstall.planning.preflight import data_check_cache
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckWarning
 from unstall.storage import is_bucket
-from unstall.training.checkpoint.resume import FIX as SAME_CLASSES
-from unstall.training.checkpoint.resume import classes_at_start, other_classes
+from unstall.training.checkpoint.integrity import FIX as SAME_CLASSES
+from unstall.training.checkpoint.integrity import classes_at_start, other_classes
 
 FIX = "--data with the folder or file of a data set; docs/formats says what is read"  # where it cannot be read at all
 NEEDS = ("packages", "paths")

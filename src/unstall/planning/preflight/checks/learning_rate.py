@@ -31,7 +31,7 @@ from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning
 
 if TYPE_CHECKING:
-    from unstall.training.lr.finder import Trial
+    from unstall.training.lr_finder import Trial
 
 NEEDS = ("data_set", "packages", "memory_plan", "host_memory")
 IS_QUICK = False
@@ -48,7 +48,7 @@ FAR_BETTER = 5.0  # times the fall, at ten times the rate: the rate is too low
 
 
 def look(context: Context) -> CheckResult:
-    from unstall.training.lr.finder import Trial
+    from unstall.training.lr_finder import Trial
 
     return try_rate(Trial(context.settings, context.folder, context.progress), context.settings.learning_rate, context)
 

@@ -1,24 +1,97 @@
-"""The engines that start workers. An engine is a file of this folder: its name is the engine's, its docstring the page.
+"""The engines that start workers, and who a worker is among those of its run.
+
+An engine is a file of this folder: its name is the engine's, its docstring the page.
 
 Each has
 
     HINT                                      what its workers are recognised by, in words
     recognise(environ) -> str                 the variable by which it is known that this engine runs us; '': it does not
-    memberships(environ, workers) -> list     the workers that this machine is to start, each a Membership: the engine's own
+    process_envs(environ, workers) -> list    the workers that this machine is to start, each a ProcessEnv: the engine's own
                                               variables, translated. Asked before every start, also after a repair
 
 `local` is what is left when no other recognises its own. Where UNSTALL_WORKER is set, no engine is asked: somebody has
-translated already. Standard library only; nothing is loaded that an engine itself needs.
+translated already. What a worker's environment says is read in this one place:
+
+    UNSTALL_WORKER=1                    its number, from 0 on
+    UNSTALL_WORKERS=4                   how many there are
+    UNSTALL_COORDINATOR=10.0.0.7:8476   where worker 0 can be reached by all of them
+
+Without them a worker is alone. Standard library only; nothing is loaded that an engine itself needs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from unstall.base.errors import InvalidInputError
 from unstall.base.registry import Registry
-from unstall.training.distributed import process_env
-from unstall.training.distributed.process_env import ProcessEnv
+
+WORKER, WORKERS, COORDINATOR = "UNSTALL_WORKER", "UNSTALL_WORKERS", "UNSTALL_COORDINATOR"
+CARDS = "CUDA_VISIBLE_DEVICES"
+LAST_PORT = 65535
+
+
+@dataclass(frozen=True)
+class ProcessEnv:
+    worker: int = 0
+    workers: int = 1
+    coordinator: str = ""  # host:port; empty: it is alone
+    card: str = ""  # of its machine, that it computes on; empty: whatever it finds
+
+    @property
+    def is_alone(self) -> bool:
+        return self.workers == 1
+
+    @property
+    def is_first(self) -> bool:
+        """Worker 0: it is the coordinator, and writes what the run leaves behind."""
+        return self.worker == 0
+
+    @property
+    def words(self) -> str:
+        """As it is called in front of people, who count as the files do: from 0 on."""
+        return "the worker" if self.is_alone else f"worker {self.worker} of {self.workers}"
+
+    def as_environment(self) -> dict[str, str]:
+        """What the worker is started with; `own_process_env` reads it again."""
+        if self.is_alone:
+            return {}
+        who = {WORKER: str(self.worker), WORKERS: str(self.workers), COORDINATOR: self.coordinator}
+        return {**who, CARDS: self.card} if self.card else who
+
+
+def is_process_env_given(environ: Mapping[str, str]) -> bool:
+    """Whether somebody has said who this worker is."""
+    return bool(environ.get(WORKER) or environ.get(WORKERS))
+
+
+def own_process_env(environ: Mapping[str, str]) -> ProcessEnv:
+    """A wrong or missing variable is named."""
+    if not is_process_env_given(environ):
+        return ProcessEnv()
+    workers = _number(environ, WORKERS, least=1)
+    worker = _number(environ, WORKER, least=0)
+    if worker >= workers:
+        raise InvalidInputError(f"{WORKER}: expected a number below {WORKERS} ({workers}), counted from 0. Received: {worker}")
+    if workers == 1:
+        return ProcessEnv()
+    return ProcessEnv(worker, workers, _address(environ.get(COORDINATOR, "")))
+
+
+def _number(environ: Mapping[str, str], name: str, least: int) -> int:
+    said = environ.get(name, "").strip()
+    if not said.isdecimal() or int(said) < least:
+        raise InvalidInputError(f"{name}: expected a whole number of {least} or more. Received: {said!r}")
+    return int(said)
+
+
+def _address(said: str) -> str:
+    host, _, port = said.strip().rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) <= LAST_PORT:
+        raise InvalidInputError(f"{COORDINATOR}: expected host:port of worker 0, as in 10.0.0.7:8476. Received: {said!r}")
+    return said.strip()
+
 
 ENGINES = Registry(__name__, "engine")
 LOCAL = "local"
@@ -32,17 +105,16 @@ def recognise_engine(environ: Mapping[str, str]) -> str:
 
 def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     """Those that this machine is to start now, of a run that has so many."""
-    if process_env.is_given(environ):
-        found = [process_env.of(environ)]
-    else:
-        found = ENGINES.module(recognise_engine(environ)).process_envs(environ, workers)
+    if is_process_env_given(environ):
+        return [own_process_env(environ)]
+    found: list[ProcessEnv] = ENGINES.module(recognise_engine(environ)).process_envs(environ, workers)
     return found
 
 
 def workers_said(environ: Mapping[str, str]) -> int | None:
     """How many workers the run has by the word of whoever started us; None: that is ours to say."""
-    if process_env.is_given(environ):
-        return process_env.of(environ).workers
+    if is_process_env_given(environ):
+        return own_process_env(environ).workers
     name = recognise_engine(environ)
     return None if name == LOCAL else int(ENGINES.module(name).process_envs(environ, 1)[0].workers)
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from unstall.base.errors import InvalidInputError
+from unstall.training.distributed.engines import ProcessEnv
 from unstall.training.distributed.engines.vertex import each_of
-from unstall.training.distributed.process_env import ProcessEnv
 
 HINT = "JAX_NUM_PROCESSES, JAX_PROCESS_ID and JAX_COORDINATOR_ADDRESS of Kubeflow Trainer"
 COUNT, NUMBER, ADDRESS = "JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS"

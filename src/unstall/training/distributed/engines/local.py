@@ -12,7 +12,7 @@ from pathlib import Path
 
 from unstall.backends import allocators
 from unstall.base.errors import InvalidInputError
-from unstall.training.distributed.process_env import CARDS, ProcessEnv
+from unstall.training.distributed.engines import CARDS, ProcessEnv
 
 HINT = "no other engine runs us"
 HOST = "127.0.0.1"

@@ -17,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import MissingDependencyError, UnstallError
-from unstall.training.distributed import process_env
+from unstall.base.errors import InvalidInputError, MissingDependencyError, UnstallError
+from unstall.training.distributed import engines
+from unstall.training.distributed.engines import ProcessEnv
 from unstall.training.distributed.engines.local import free_port
-from unstall.training.distributed.process_env import ProcessEnv
 
 HINT = "UNSTALL_WORKER, which `unstall train --engine ray` gives each of its workers"
 PR_SET_PDEATHSIG = 1
@@ -37,7 +37,25 @@ def recognise(environ: Mapping[str, str]) -> str:
 
 
 def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
-    return [process_env.of(environ)]
+    return [engines.own_process_env(environ)]
+
+
+def start(options: Mapping[str, Any], config: str | None, out: str | None, resume: str | None) -> dict[str, Any]:
+    """`unstall train --engine ray`, until all workers have ended well. Each runs the same command again, as one of several:
+    here it is only put together."""
+    from unstall.config.options import arguments, chosen
+    from unstall.config.sources import resolve
+    from unstall.journal.run_folder import folder_for
+    from unstall.storage import is_bucket
+
+    if out is None or resume is not None:
+        raise InvalidInputError(
+            "--engine ray: expected together with --out, a place that every node can reach, and without --resume."
+        )
+    resolved = resolve(options, config)
+    place = out if is_bucket(out) else str(folder_for(out).absolute())
+    train(["--no-config", *arguments(chosen(resolved))], resolved.settings.num_workers, place)
+    return {"engine": "ray", "num_workers": resolved.settings.num_workers, "out": place}
 
 
 def train(arguments: Sequence[str], workers: int, out: str, address: str | None = None, max_restarts: int = MAX_RESTARTS) -> None:

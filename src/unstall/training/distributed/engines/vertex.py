@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.training.distributed.process_env import ProcessEnv
+from unstall.training.distributed.engines import ProcessEnv
 
 HINT = "CLUSTER_SPEC, or TF_CONFIG with CLOUD_ML_JOB_ID, of Vertex AI"
 SPEC, CONFIG, JOB = "CLUSTER_SPEC", "TF_CONFIG", "CLOUD_ML_JOB_ID"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.training.evaluate.detections import DataSetDetections, ImageDetections
+from unstall.training.evaluate.inference import DataSetDetections, ImageDetections
 
 
 def found(count: int, seed: int) -> ImageDetections:

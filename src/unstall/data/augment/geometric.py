@@ -1,8 +1,4 @@
-"""SSD's crop (Liu et al., 2016): a part of the image that overlaps some object by at least a drawn IoU.
-
-The rule as published: 0.3 to 1 of each side, width to height between 1/2 and 2, the least IoU drawn from the options; the boxes
-whose centre lies in the crop are kept. An option of 1 or more leaves the image as it is. An image without boxes stays whole.
-"""
+"""Augmentations that move the window over the image: horizontal flip, scale jitter, SSD's expansion and SSD's crop by IoU."""
 
 from __future__ import annotations
 
@@ -14,11 +10,68 @@ from unstall.data.augment.geometry import Rect, Scene, View, surfaces
 from unstall.data.augment.rng import Rng
 from unstall.data.example import Flags, Floats
 
-MAX_OPTIONS = 20  # drawn for one image; after as many failures it stays whole
+MAX_OPTIONS = 20  # of IoUCrop, drawn for one image; after as many failures it stays whole
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """The image mirrored, left to right, in a share of the draws."""
+
+    share: float = 0.5
+
+    def seen(self, view: View, scene: Scene, rng: Rng) -> View:
+        return replace(view, is_flipped=not view.is_flipped) if rng.happens(self.share) else view
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleJitter:
+    """Scale and crop: the image is made larger or smaller than the canvas; a part of it is cut out, or the rest is filled.
+
+    A scale of 1 fits the image into the canvas. 0.1 to 2 is the large-scale jitter of "Simple Copy-Paste" (Ghiasi et al., 2021),
+    0.8 to 1.25 the standard one.
+    """
+
+    least: float = 0.1
+    most: float = 2.0
+
+    def seen(self, view: View, scene: Scene, rng: Rng) -> View:
+        base = view.window
+        fit = min(scene.area_width / base.width, scene.area_height / base.height)
+        scale = fit * rng.between(self.least, self.most)
+        width, height = scene.area_width / scale, scene.area_height / scale
+        # Where the window is larger than the image it begins with it, and the filling lies right and below, as in a letterbox.
+        left = base.left + max(0.0, base.width - width) * rng.number()
+        top = base.top + max(0.0, base.height - height) * rng.number()
+        return replace(view, window=Rect(left, top, left + width, top + height))
+
+
+@dataclass(frozen=True, slots=True)
+class ZoomOut:
+    """SSD's expansion: the image somewhere on a canvas up to four times as wide and high, so that objects are small."""
+
+    share: float = 0.5
+    most: float = 4.0
+
+    def seen(self, view: View, scene: Scene, rng: Rng) -> View:
+        happens, factor = rng.happens(self.share), rng.between(1.0, self.most)
+        across, down = rng.number(), rng.number()
+        if not happens:
+            return view
+        base = view.window
+        left = base.left - (factor - 1) * base.width * across
+        top = base.top - (factor - 1) * base.height * down
+        return replace(view, window=Rect(left, top, left + factor * base.width, top + factor * base.height))
 
 
 @dataclass(frozen=True, slots=True)
 class IoUCrop:
+    """SSD's crop (Liu et al., 2016): a part of the image that overlaps some object by at least a drawn IoU.
+
+    The rule as published: 0.3 to 1 of each side, width to height between 1/2 and 2, the least IoU drawn from the options; the
+    boxes whose centre lies in the crop are kept. An option of 1 or more leaves the image as it is. An image without boxes stays
+    whole.
+    """
+
     min_side: float = 0.3
     max_aspect: float = 2.0
     options: tuple[float, ...] = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)

@@ -12,7 +12,7 @@ from unstall.config.sources import resolve
 from unstall.planning.preflight.checks import learning_rate
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckUnknown
-from unstall.training.lr.finder import Trial, range_test, spaced_rates
+from unstall.training.lr_finder import Trial, range_test, spaced_rates
 
 
 @pytest.fixture(scope="module", autouse=True)

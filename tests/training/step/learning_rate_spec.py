@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unstall.config.settings import Settings
-from unstall.training.lr.schedule import rate_at
+from unstall.training.step.optimizer import rate_at
 
 TOTAL = 120  # 10 steps in each of the 12 epochs
 

@@ -1,1 +1,0 @@
-"""Learning rates: schedules, and the search for a good one."""
