@@ -78,6 +78,20 @@ def test_a_loss_that_is_not_finite(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        "    e.train(fn, steps=250)",
+        "    history = model.fit(x, y, initial_epoch=3, epochs=5)",
+        "    run(model, step=3, loss=nan)",
+        "epochs: 50",
+        "training for 20 epochs of 100 steps",
+    ],
+)
+def test_source_and_settings_are_no_progress(line: str) -> None:
+    assert read_line(line) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
         "loss: categorical_crossentropy",
         "val_loss: nan",
         "best loss: nan",

@@ -54,7 +54,7 @@ EXPLAINS = ("weights_frozen", "loss_not_falling", "units_dead", "gradients_vanis
 
 _CHECKED = re.compile(
     r"Tensor had (NaN|Inf|-Inf)|detected by CheckNumerics|contains Inf|invalid value \((nan|inf)\) encountered"
-    r"|returned nan values in its"
+    r"|returned nan values in its|^NaN loss during training"
 )
 _STOPS = {
     "tensorflow": "tf.debugging.enable_check_numerics()",

@@ -21,12 +21,12 @@ _LOSS = re.compile(
     re.IGNORECASE,
 )
 _STEP = re.compile(
-    r"(?<![\w/])(?:global[_ ]?)?(?:steps?|iter(?:ation)?s?|it|batch|mini-?batch|update)\b['\"]?\s*[:=#]?\s*[\[(]?\s*"
+    r"(?<![\w/])(?:global[_ ]?)?(?:step|iter(?:ation)?|it|batch|mini-?batch|update)\b['\"]?\s*[:=#]?\s*[\[(]?\s*"
     r"(?P<step>\d[\d,]*)(?![\w.%])(?:\s*(?:/|of|out of)\s*(?P<of>\d[\d,]*))?",
     re.IGNORECASE,
 )
 _EPOCH = re.compile(
-    r"(?<![\w/])epochs?(?:\([a-z]+\))?['\"]?\s*[:=#]?\s*\[?\s*['\"]?(?P<epoch>\d+(?:\.\d+)?)\]?"
+    r"(?<![\w/])epoch(?:\([a-z]+\))?['\"]?\s*[:=#]?\s*\[?\s*['\"]?(?P<epoch>\d+(?:\.\d+)?)\]?"
     r"(?:\s*(?:/|of|out of)\s*(?P<epochs>\d+)\]?)?"
     r"(?:[,:]?\s*[\[(]\s*(?P<step>\d+)\s*(?:/|of)\s*(?P<of>\d+))?",
     re.IGNORECASE,
@@ -67,6 +67,7 @@ _PREFIX = re.compile(
     r"^(?:\W*(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|[IWED]\d{4})[\d\s:.,TZ+-]*|\W*(?:INFO|WARNING|DEBUG|ERROR|WARN)\b\W*"
     r"|(?:tensorflow|root|absl|__main__|lightning\S*|transformers\S*)\s*[:\]-]\s*|\W*[\w./]+(?:\.py)?:\d+\]?\s*[-:]?\s*)*"
 )
+_SOURCE_LINE = re.compile(r"\s+[\w.\s=,]*\w\([^'\"]*=.*\)$")  # of a traceback: a call with an argument by its name
 _WORD = re.compile(r"[^\W\d_]{3,}")
 MAX_WORDS, MAX_WORDS_WITHOUT_STEP = 5, 3
 MAX_STEP = 10**12
@@ -207,6 +208,8 @@ def _row(line: str, columns: tuple[str, ...]) -> Reading | None:
 
 
 def _pairs(line: str) -> Reading | None:
+    if _SOURCE_LINE.match(line) is not None:
+        return None
     text = _PREFIX.sub("", line)
     step, epoch, losses = _STEP.search(text), _EPOCH.search(text), find_losses(text)
     if step is None and epoch is None and not losses:
