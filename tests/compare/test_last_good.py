@@ -55,6 +55,15 @@ def test_the_newest_that_ended_well_is_taken(home: Path) -> None:
     assert last_good("/home/u/train.py") == good
 
 
+def test_a_run_that_printed_its_loss_as_nan_is_not_good(home: Path) -> None:
+    run = a_run(home, "1", 1.0)
+    story = json.loads(run.story_path.read_text())
+    run.story_path.write_text(json.dumps({**story, "printed": {"is_finite_now": False}}))
+    assert last_good("train.py") is None
+    run.story_path.write_text(json.dumps({**story, "printed": {"is_finite_now": True}}))
+    assert last_good("train.py") == run
+
+
 def test_a_run_that_was_only_slow_is_good(home: Path) -> None:
     slow = a_run(home, "1", 1.0, effect="slows")
     assert last_good("train.py") == slow

@@ -21,6 +21,12 @@ import click
     help="What to do when it is stuck.",
 )
 @click.option("--confirm", is_flag=True, help="Afterwards, confirm the verdicts by experiments in a run of their own.")
+@click.option(
+    "--read-output/--no-read-output",
+    "reads_output",
+    default=True,
+    help="Read progress and losses in what it prints, without a change to it. UNSTALL_READ_OUTPUT=0 switches this off, too.",
+)
 @click.option("--board", is_flag=True, help="Show it live in the browser, as `unstall board` does.")
 @click.option(
     "--json",
@@ -31,9 +37,22 @@ import click
 )
 @click.argument("command_line", nargs=-1, type=click.UNPROCESSED, required=True, metavar="-- COMMAND...")
 def command(
-    quiet: bool, on_stall: str, confirm: bool, board: bool, json_target: str | None, command_line: tuple[str, ...]
+    quiet: bool,
+    on_stall: str,
+    confirm: bool,
+    reads_output: bool,
+    board: bool,
+    json_target: str | None,
+    command_line: tuple[str, ...],
 ) -> None:
     from unstall.supervisor.run.program import RunOptions, supervise
 
-    options = RunOptions(quiet=quiet, stop_on_stall=on_stall == "stop", json_target=json_target, confirm=confirm, board=board)
+    options = RunOptions(
+        quiet=quiet,
+        stop_on_stall=on_stall == "stop",
+        json_target=json_target,
+        confirm=confirm,
+        board=board,
+        reads_output=reads_output,
+    )
     sys.exit(supervise(list(command_line), options))

@@ -71,6 +71,8 @@ def is_good(run: RunFolder) -> bool:
     story = run.read_story() or {}
     verdicts = story.get("verdicts") or []
     is_well = story.get("state") == "done" and not any(verdict.get("effect") in HARMFUL for verdict in verdicts)
+    if (story.get("printed") or {}).get("is_finite_now") is False:
+        return False  # the program said itself that its loss is NaN, however sure that is
     return is_well and has_trained(run)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unstall.diagnosis.printed_output import is_loss_hooked, printed_losses
 from unstall.diagnosis.probe_facts import facts
 from unstall.diagnosis.stalls import current_stall
 from unstall.journal.events import (
@@ -11,8 +12,10 @@ from unstall.journal.events import (
     DeviceSampled,
     EpochEnded,
     HostSampled,
+    OutputSkipped,
     PhaseEnded,
     ProgramStarted,
+    ProgressPrinted,
     RunStarted,
     StepsEnded,
 )
@@ -93,6 +96,39 @@ def _losses(journal: Journal) -> list[float]:
     of_steps = [(group.at, group.loss) for group in journal.of(StepsEnded) if group.phase == "train"]
     of_epochs = [(epoch.at, epoch.logs.get("loss")) for epoch in journal.of(EpochEnded)]
     return [loss for _, loss in sorted(of_steps + of_epochs, key=lambda pair: pair[0]) if loss is not None]
+
+
+def printed(journal: Journal) -> dict[str, Any] | None:
+    """What the program printed of its training, where no hook sees its steps or its loss; None where it printed nothing of it."""
+    progress, losses = journal.last(ProgressPrinted), printed_losses(journal)
+    are_steps_seen = any(group.phase == "train" for group in journal.of(StepsEnded))
+    if (progress is None and not losses) or (are_steps_seen and is_loss_hooked(journal)):
+        return None
+    means = [event.mean for event in losses if event.mean is not None]
+    return {
+        "stream": progress.stream if progress else losses[-1].stream,
+        "step": progress.step if progress else None,
+        "steps_per_epoch": progress.of if progress else None,
+        "epoch": progress.epoch if progress else None,
+        "epochs": progress.epochs if progress else None,
+        "steps_s": _printed_rate(journal),
+        "loss_name": losses[-1].name if losses else None,
+        "first_loss": means[0] if means else None,
+        "last_loss": losses[-1].value if losses else None,
+        "is_finite_now": losses[-1].is_finite if losses else None,
+        "line": progress.line.strip() if progress else losses[-1].line,
+        "skipped_bytes": sum(event.skipped_bytes for event in journal.of(OutputSkipped)),
+    }
+
+
+def _printed_rate(journal: Journal) -> float | None:
+    """Steps in a second, over all that was printed."""
+    events = journal.of(ProgressPrinted)
+    events = [event for event in events if event.style == events[-1].style and event.step is not None]
+    if len(events) < 2 or events[-1].at - events[0].at < 1.0:
+        return None
+    steps = events[-1].steps - events[0].steps
+    return steps / (events[-1].at - events[0].at) if steps > 0 else None
 
 
 def numerics(journal: Journal) -> dict[str, Any]:

@@ -122,7 +122,11 @@ class Stall:
     def lateness(self) -> Evidence:
         """How late this is against the run's own history."""
         usual = self.began.usual_s
-        if usual:
+        if usual and self.began.printed:
+            claim = (
+                f"it printed its progress every {_seconds(usual)}, and not for {_seconds(self.seconds)} now: {self.began.printed}"
+            )
+        elif usual:
             times = f"{self.seconds / usual:,.0f} times as long"
             what = LASTED.get(self.began.phase, "steps")
             claim = f"{what} before took {_seconds(usual)}; this one {_seconds(self.seconds)}, {times}"

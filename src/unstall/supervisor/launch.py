@@ -1,7 +1,8 @@
 """Starts the program as it would start alone: same terminal, same streams, same signals; only the probe is added.
 
-The streams are inherited, not relayed: if Unstall is killed, the program goes on and prints as before. Signals sent to
-Unstall are passed on; those of the terminal reach the program directly, since both are in the same process group.
+A stream is inherited, or goes through a relay that is a process of its own (`output/`): if Unstall is killed, the program goes on
+and prints as before. Signals sent to Unstall are passed on; those of the terminal reach the program directly, since both are in
+the same process group.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import psutil
 from unstall.base.errors import InvalidInputError
 from unstall.journal.events import TERMINATION_SIGNALS, ProcessEnded, SignalSent
 from unstall.journal.run_folder import RunFolder
+from unstall.supervisor.output.streams import Streams, is_wanted, open_streams
 from unstall.supervisor.signals import hold_back, inherited_ignored, is_of_terminal, spawn, wait_for_signal
 
 START = Path(__file__).parents[1] / "probe" / "start"
@@ -60,17 +62,23 @@ class LaunchedProgram:
         mask: Iterable[int] | None = None,
         prints_on_stderr: bool = False,
         variables: Mapping[str, str] | None = None,
+        reads_output: bool = False,
     ) -> None:
-        """`mask`: the signals that the first program of several began with; the later ones are to begin with the same."""
+        """`mask`: the signals that the first program of several began with; the later ones are to begin with the same.
+        `reads_output`: what it prints is read, too, unless the user has switched that off."""
         self.command = list(command)
         inherited_ignored()  # before SIGCHLD is waited for
         before = hold_back({*PASSED_ON, signal.SIGCHLD})
         self.mask = set(before if mask is None else mask)
+        self.output = open_streams() if reads_output and is_wanted(os.environ) else Streams()
+        given = {1: 2} if prints_on_stderr else self.output.given()
         try:
-            self.pid = spawn(command, environment(run, variables), self.mask, prints_on_stderr)
+            self.pid = spawn(command, environment(run, variables), self.mask, given)
         except OSError as error:
+            self.output.abandon()
             signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
             raise InvalidInputError(f"Cannot start '{command[0]}': {error.strerror}. Expected a program after `--`.") from None
+        self.output.program_started()
         self.ended: ProcessEnded | None = None
         self._stopped_by_us = False
         self._kill_at = math.inf

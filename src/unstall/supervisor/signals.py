@@ -126,22 +126,23 @@ def _is_ignored_by(parent: int, number: int) -> bool:
     return name in PASSES_SIGNALS_ON and bool(ignored >> (number - 1) & 1)
 
 
-def spawn(command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int], prints_on_stderr: bool) -> int:
-    """The number of the process that runs the program. OSError where it cannot be started."""
+def spawn(command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int], streams: Mapping[int, int]) -> int:
+    """The number of the process that runs the program. OSError where it cannot be started. `streams`: by the number under which
+    the program gets it, a descriptor of ours."""
     ignored = inherited_ignored()
     if signal.SIGCHLD in ignored:
-        return _fork(command, environment, mask, prints_on_stderr)
+        return _fork(command, environment, mask, streams)
     default = [number for number in IGNORED_BY_PYTHON if number not in ignored]
-    actions = [(os.POSIX_SPAWN_DUP2, 2, 1)] if prints_on_stderr else []
+    actions = [(os.POSIX_SPAWN_DUP2, ours, number) for number, ours in streams.items()]
     return os.posix_spawnp(command[0], list(command), environment, setsigmask=mask, setsigdef=default, file_actions=actions)
 
 
-def _fork(command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int], prints_on_stderr: bool) -> int:
+def _fork(command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int], streams: Mapping[int, int]) -> int:
     """The same where SIGCHLD is to be ignored again: posix_spawn can only have signals not ignored."""
     result, tell = os.pipe()  # closed when the program begins; else it tells why it did not
     pid = os.fork()
     if pid == 0:
-        _become(command, environment, mask, prints_on_stderr, tell)
+        _become(command, environment, mask, streams, tell)
     os.close(tell)
     with os.fdopen(result, "rb") as file:
         why = file.read()
@@ -152,15 +153,15 @@ def _fork(command: Sequence[str], environment: Mapping[str, str], mask: Iterable
 
 
 def _become(
-    command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int], prints_on_stderr: bool, tell: int
+    command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int], streams: Mapping[int, int], tell: int
 ) -> NoReturn:
     why = errno.EINVAL
     try:
         for number in IGNORED_BY_PYTHON:
             signal.signal(number, signal.SIG_IGN if number in inherited_ignored() else signal.SIG_DFL)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        if prints_on_stderr:
-            os.dup2(2, 1)
+        for stream, ours in streams.items():
+            os.dup2(ours, stream)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.execvpe(command[0], list(command), environment)
     except OSError as error:

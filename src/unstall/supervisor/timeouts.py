@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 import signal
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -15,6 +17,8 @@ from unstall.diagnosis.stalls import was_asked_to_end
 from unstall.journal.events import TERMINATION_SIGNALS, FitBegan, PhaseEnded, SignalSent, StallBegan, StepsEnded
 from unstall.journal.pulse import Beat
 from unstall.journal.reader import Journal
+from unstall.sensors.printed_output.parser import Series
+from unstall.sensors.printed_output.reader import PrintedOutput
 
 LATE_TIMES_USUAL = 20.0
 LATE_TIMES_LONGEST = 3.0
@@ -74,6 +78,68 @@ def history(journal: Journal, phase: str) -> tuple[float | None, float | None]:
         return None, None
     means = [group.seconds / (group.last - group.first + 1) for group in groups]
     return median(means), max(group.longest_s for group in groups)
+
+
+# A training that no hook sees, by the lines of progress that it prints.
+
+
+MIN_PRINTED = 5  # lines after which it is known how often they come
+PRINTED_PATIENCE = PhaseTimeout(10.0, 120.0)  # while it says itself that more steps are to come in this epoch
+ENDLESS_PATIENCE = PhaseTimeout(60.0, 120.0)  # where nothing says whether more are to come
+REGULAR_TIMES = 5.0  # lines that come as regularly as that are awaited though nothing says so
+
+
+def printed_limit(printed: Series | None) -> StallLimit | None:
+    """How long after the last line it may be silent; None: nothing says that another was to come. Between epochs a program may
+    evaluate, save or end."""
+    if printed is None or printed.usual_s is None or len(printed.intervals) < MIN_PRINTED:
+        return None
+    if printed.of is not None and printed.step is not None:
+        patience = PRINTED_PATIENCE if printed.step < printed.of else None
+    else:
+        is_regular = len(printed.intervals) >= 2 * MIN_PRINTED and printed.longest_s <= REGULAR_TIMES * printed.usual_s
+        patience = ENDLESS_PATIENCE if is_regular else None
+    if patience is None:
+        return None
+    allowed = max(printed.usual_s * LATE_TIMES_USUAL, printed.longest_s * LATE_TIMES_LONGEST)
+    return StallLimit(printed.usual_s, max(patience.idle_s, allowed), max(patience.busy_s, allowed))
+
+
+# The last sign of progress: of the pulse, of what the program prints, or that it used the CPU.
+
+
+@dataclass(frozen=True)
+class LastProgress:
+    phase: str
+    since: float  # wall clock
+    step: int
+    epoch: int
+    limit: StallLimit
+    is_sure: bool  # the pulse says so
+    printed: str  # the line of progress that says so
+
+
+def last_progress(
+    journal: Journal, beat: Beat | None, now: float, output: PrintedOutput, idle_since: Callable[[], float]
+) -> LastProgress:
+    """`idle_since`: when the program was last seen to use the CPU; asked where the pulse says nothing."""
+    phase = "" if beat is None else beat.phase
+    since = 0.0 if beat is None else time.time() - beat.silent_s(now)
+    step, epoch = (beat.step, beat.epoch) if beat is not None else (-1, -1)
+    if tells_progress(beat):
+        return LastProgress(phase, since, step, epoch, limit(journal, phase), is_sure=True, printed="")
+    since = max(since, idle_since(), output.alive_at)
+    printed = output.progress
+    of_printed = printed_limit(printed)
+    if printed is None or of_printed is None:
+        return LastProgress(phase, since, step, epoch, limit(journal, phase), is_sure=False, printed="")
+    step, epoch = (-1 if value is None else int(value) for value in (printed.step, printed.epoch))
+    return LastProgress("train", since, step, epoch, of_printed, is_sure=False, printed=printed.line.strip())
+
+
+def tells_progress(beat: Beat | None) -> bool:
+    """Whether the pulse would beat if the program got on: not before a training is seen, as when a first checkpoint is saved."""
+    return beat is not None and (beat.steps_done > 0 or beat.phase not in {"start", "between"})
 
 
 # How often something is looked at: often at first, more seldom later, seldom while a long run goes well.

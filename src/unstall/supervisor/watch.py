@@ -33,6 +33,7 @@ from unstall.sensors import source_lines, stacks, threads
 from unstall.sensors.device import DeviceSampler
 from unstall.sensors.host import HostSampler
 from unstall.sensors.oom_kills import KillCounter
+from unstall.sensors.printed_output.reader import PrintedOutput
 from unstall.supervisor import inspect, timeouts
 from unstall.supervisor.inspect import python_processes
 from unstall.supervisor.recorder import Recorder
@@ -54,7 +55,13 @@ IDLE_OVER_S = 4.0  # the CPU must have been idle for so long before an idle stal
 
 class Watch:
     def __init__(
-        self, run: RunFolder, pid: int, writer: JournalWriter, since: float = 0.0, recorder: Recorder | None = None
+        self,
+        run: RunFolder,
+        pid: int,
+        writer: JournalWriter,
+        since: float = 0.0,
+        recorder: Recorder | None = None,
+        output: PrintedOutput | None = None,
     ) -> None:
         """`since`: what the journal tells from before is of an earlier program of the same run."""
         self.run = run
@@ -69,6 +76,7 @@ class Watch:
         self._host = HostSampler(pid, is_finely=True)
         self._device = DeviceSampler()
         self._kills = KillCounter(pid)
+        self.output = output or PrintedOutput()
         self._began = time.monotonic()
         self._host_interval = SamplingInterval(1.0, 3.0, 15.0)
         self._device_interval = SamplingInterval(2.0, 5.0, 20.0)
@@ -147,6 +155,7 @@ class Watch:
             self.note(host, *self._kills.look(self._host.seen))
         if self._device_interval.is_due(now, age, self._is_steady):
             self.note(*self._device.sample(set(self._host.tree())))
+        self.guarded("printed output", lambda: self.note(*self.output.read(time.time())))
         self.read()
         if host is not None:
             self._look_at_pressure()
@@ -250,10 +259,8 @@ class Watch:
         return pythons[0] if pythons else self.pid
 
     def _judge_progress(self, beat: Beat | None, now: float) -> None:
-        phase = "" if beat is None else beat.phase
-        since = 0.0 if beat is None else time.time() - beat.silent_s(now)
-        if not _tells_progress(beat):
-            since = max(since, self._idle_since())
+        progress = timeouts.last_progress(self.journal, beat, now, self.output, self._idle_since)
+        since, limit = progress.since, progress.limit
         silent = time.time() - since
         if self._stall is not None:
             moved = since > self._stall.since + 1.0
@@ -269,12 +276,11 @@ class Watch:
                 )
                 self._stall = None
             return
-        limit = timeouts.limit(self.journal, phase)
         self._is_steady = beat is not None and self._has_gone_well(silent, limit)
         idle_s = self._idle_s(now)
         is_late = silent > limit.busy_s or (silent > limit.idle_s and idle_s >= min(IDLE_OVER_S, limit.idle_s))
         if is_late:
-            self._begin_stall(beat, phase, since, limit)
+            self._begin_stall(beat, progress)
 
     def _has_gone_well(self, silent_s: float, limit: timeouts.StallLimit) -> bool:
         hosts = self.journal.of(HostSampled)
@@ -296,18 +302,19 @@ class Watch:
         busy = next((host.at for host in reversed(hosts) if ready_cores(host) >= BUSY_CORES), None)
         return busy if busy is not None else hosts[0].at if hosts else time.time()
 
-    def _begin_stall(self, beat: Beat | None, phase: str, since: float, limit: timeouts.StallLimit) -> None:
+    def _begin_stall(self, beat: Beat | None, progress: timeouts.LastProgress) -> None:
         busy = self._idle_s(time.monotonic()) < IDLE_OVER_S
         self._stall = StallBegan(
             at=time.time(),
-            phase=phase,
-            step=beat.step if beat else -1,
-            epoch=beat.epoch if beat else -1,
-            since=since,
-            usual_s=limit.usual_s,
-            limit_s=limit.busy_s if busy else limit.idle_s,
+            phase=progress.phase,
+            step=progress.step,
+            epoch=progress.epoch,
+            since=progress.since,
+            usual_s=progress.limit.usual_s,
+            limit_s=progress.limit.busy_s if busy else progress.limit.idle_s,
             waiting_for_input=bool(beat and beat.input_since),
-            sure=_tells_progress(beat),
+            sure=progress.is_sure,
+            printed=progress.printed,
         )
         self._is_steady = self._is_leaving = False
         self._stall_beat = beat
@@ -380,13 +387,9 @@ class Watch:
 
     def finish(self, events: Iterable[Event] = ()) -> Diagnosis:
         """The last look, when the program has ended."""
+        self.guarded("printed output", lambda: self.note(*self.output.finish(time.time())))
         self.note(*events, *self._kills.look(self._host.seen, final=True), *self._device.sample(set()))
         self.read()
         self.guarded("record", self._recorder.finish)
         self.note(*inspect.look(self.journal))
         return self.examine()
-
-
-def _tells_progress(beat: Beat | None) -> bool:
-    """Whether the pulse would beat if the program got on: not before a training is seen, as when a first checkpoint is saved."""
-    return beat is not None and (beat.steps_done > 0 or beat.phase not in {"start", "between"})

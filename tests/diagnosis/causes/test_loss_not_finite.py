@@ -123,3 +123,13 @@ def test_inputs_that_are_finite_are_not_blamed_for_what_the_model_made_of_them()
     assert isinstance(only, Found)
     assert "inputs" not in only.summary
     assert not isinstance(refusing(inputs, {**made, "not_finite": 0, "min": -1.2, "max": 3.4}), Found)
+
+
+def test_found_where_an_estimator_stops_at_a_loss_that_is_not_finite() -> None:
+    kind = "tensorflow.python.training.basic_session_run_hooks.NanLossDuringTrainingError"
+    error = ErrorRaised(
+        at=T0 + 9, kind=kind, message="NaN loss during training.", frames=[py("train.py", "main", 14)], fatal=True
+    )
+    verdict = loss_not_finite.examine(journal(started(), inside(), error))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:14"

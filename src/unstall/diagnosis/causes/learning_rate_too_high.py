@@ -11,7 +11,8 @@ How we know
 Two things must come together. The training is in trouble: its loss is NaN, far above its start, or no better than guessing.
 And in some step a layer's weights changed by a third of their own size or more, at a rate beyond what is usual for that
 optimizer, where the rate one usually starts with would not have done it. A rate that is bold, with a loss that falls, is no
-fault.
+fault. Where no hook sees the weights, nothing is known of the steps: a loss that is printed a hundred times above its start, and
+stays there, makes it possible.
 
 When this is wrong
 ------------------
@@ -37,8 +38,10 @@ from unstall.diagnosis.learning_curve import (
     short_name,
     watched_curve,
 )
+from unstall.diagnosis.printed_output import RISEN_TIMES, find_risen, is_loss_hooked
 from unstall.diagnosis.probe_facts import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.journal.events import LossPrinted
 from unstall.journal.reader import Journal
 
 SURE = 1.0  # times the weights' own size
@@ -53,6 +56,9 @@ EXPLAINS = (
 
 
 def examine(journal: Journal) -> Verdict:
+    risen = None if is_loss_hooked(journal) else find_risen(journal)
+    if risen is not None:
+        return _printed(*risen)
     run = watched_curve(journal)
     if not isinstance(run, LearningCurve):
         return run
@@ -65,6 +71,20 @@ def examine(journal: Journal) -> Verdict:
     if blamed is None or blamed[0] != "rate":
         return Clear("no step was too long, or the rate is usual")
     return _found(run, bad, blamed[1])
+
+
+def _printed(last: LossPrinted, first: float) -> Found:
+    now = f"the loss stands at {format_number(last.mean)}, where it began at {format_number(first)}"
+    return Found(
+        certainty=Certainty.POSSIBLE,
+        summary=f"The loss has grown without end, as with a learning rate that is too high: {now}, as the program prints it.",
+        evidence=(
+            Evidence(now, last.mean, RISEN_TIMES * first, (last,)),
+            Evidence(f"it printed: {last.line}", None, None, (last,)),
+        ),
+        actions=("try a tenth of the rate, then again; usual starts: 0.01 for SGD, 0.001 for Adam", "clip the gradients"),
+        effect=Effect.SPOILS,
+    )
 
 
 def _found(run: LearningCurve, bad: LossProblem, leap: Leap) -> Found:

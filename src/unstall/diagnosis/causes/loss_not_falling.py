@@ -10,7 +10,8 @@ How we know
 -----------
 The level of guessing is known from the labels (or the number of classes) for cross-entropies, and from the variance of the
 targets for squared errors. The loss has been at that level for most of a long training, without a trend. This is the last
-resort: it is said only where no other cause was found, and never for certain.
+resort: it is said only where no other cause was found, and never for certain. Where no hook sees the loss, a loss that is
+printed at the logarithm of a usual number of classes from the first line to the last counts as the level of guessing.
 
 When this is wrong
 ------------------
@@ -24,12 +25,14 @@ the model can learn one batch by heart.
 
 from __future__ import annotations
 
+from math import log
 from statistics import mean
 
 from unstall.diagnosis.learning_curve import guessing_level
+from unstall.diagnosis.printed_output import find_guessing, is_loss_hooked
 from unstall.diagnosis.probe_facts import current_fit, facts, not_inside, steps_done, train_groups
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import LoopSeen, StepsEnded
+from unstall.journal.events import LoopSeen, LossPrinted, StepsEnded
 from unstall.journal.reader import Journal
 
 MIN_STEPS = 2000
@@ -40,8 +43,16 @@ BEST = 0.994  # a loss that has come below this share of the guessing level is b
 WORST = 1.06  # a loss above this share is worse than guessing: something else is wrong
 MIN_TREND = 0.004  # a fall by this share of the level from the first half to the second is a fall
 
+_LOOK = (
+    "look at a few inputs with their labels as they come out of the pipeline: do they belong together?",
+    "shuffle inputs and labels together, by one permutation",
+)
+
 
 def examine(journal: Journal) -> Verdict:
+    printed = None if is_loss_hooked(journal) else find_guessing(journal)
+    if printed is not None:
+        return _printed(*printed)
     unseen = not_inside(journal)
     if unseen is not None:
         return unseen
@@ -80,6 +91,22 @@ def _falls(losses: list[float], level: float) -> bool:
     return mean(losses[:middle]) - mean(losses[middle:]) > MIN_TREND * level
 
 
+def _printed(classes: int, events: tuple[LossPrinted, ...]) -> Found:
+    loss, guess = events[-1].mean, log(classes)
+    stands = f"it stands at {loss:.4g} from beginning to end, as guessing among {classes} classes would"
+    return Found(
+        certainty=Certainty.LIKELY,
+        summary=f"The loss does not fall, as the program prints it: {stands}.",
+        evidence=(
+            Evidence(f"the loss is {loss:.4g}; guessing among {classes} classes gives {guess:.4g}", loss, guess, events[-1:]),
+            Evidence(f"it printed first: {events[0].line}", None, None, events[:1]),
+            Evidence(f"it printed last: {events[-1].line}", None, None, events[-1:]),
+        ),
+        actions=(*_LOOK, "see that the weights change at all: the learning rate is not 0, and the optimizer is given them"),
+        effect=Effect.SPOILS,
+    )
+
+
 def _found(level: LoopSeen, late: list[StepsEnded], loss: float, steps: int, changed: LoopSeen) -> Found:
     guess = level.facts["level"]
     source = f"from {level.facts['labels']:,} labels" if level.facts["labels"] else f"{level.facts['classes']} classes"
@@ -93,8 +120,7 @@ def _found(level: LoopSeen, late: list[StepsEnded], loss: float, steps: int, cha
             Evidence("the weights do change", None, None, (changed,)),
         ),
         actions=(
-            "look at a few inputs with their labels as they come out of the pipeline: do they belong together?",
-            "shuffle inputs and labels together, by one permutation",
+            *_LOOK,
             "see whether the model can learn one batch by heart: dataset.take(1).repeat()",
         ),
         effect=Effect.SPOILS,

@@ -12,10 +12,13 @@ The losses of the last steps are kept, so the first bad step is known. Then we l
 after, and at the lines of your own loss. A NaN in a metric which is not the loss means nothing here. Neither does a step that
 a loss scale leaves out: the loss must stay bad.
 Where a loss or an operation raised an error since its numbers are out of range, the batch that it was given was looked at then.
+Where no hook sees the loss, the lines that the program prints are read, as `unstall run` passes them on: a loss printed as NaN
+several times in a row, while the steps go on, up to the last. A NaN before the first step, one that is followed by numbers, one
+of a validation or a metric, and lines that come all at once, as those of a file that is shown, say nothing.
 
 When this is wrong
 ------------------
-If the loss is allowed to be infinite, and you handle that yourself.
+If the loss is allowed to be infinite, and you handle that yourself. If what is printed is the loss of another program.
 
 What to do
 ----------
@@ -39,9 +42,10 @@ from unstall.diagnosis.learning_curve import (
     short_name,
 )
 from unstall.diagnosis.pipelines import last_function
+from unstall.diagnosis.printed_output import FRAMEWORK_STYLES, PrintedNotFinite, find_not_finite, is_loss_hooked
 from unstall.diagnosis.probe_facts import format_list, not_inside, short
-from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
-from unstall.journal.events import ErrorRaised
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
+from unstall.journal.events import ErrorRaised, LossPrinted
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
 
@@ -50,7 +54,7 @@ EXPLAINS = ("weights_frozen", "loss_not_falling", "units_dead", "gradients_vanis
 
 _CHECKED = re.compile(
     r"Tensor had (NaN|Inf|-Inf)|detected by CheckNumerics|contains Inf|invalid value \((nan|inf)\) encountered"
-    r"|returned nan values in its"
+    r"|returned nan values in its|^NaN loss during training"
 )
 _STOPS = {
     "tensorflow": "tf.debugging.enable_check_numerics()",
@@ -82,11 +86,14 @@ _DIVERGED = (
 
 def examine(journal: Journal) -> Verdict:
     unseen = not_inside(journal)
-    if unseen is not None:
-        return unseen
-    crash = _crash(journal) or _refused(journal)
+    crash = (_crash(journal) or _refused(journal)) if unseen is None else None
     if crash is not None:
         return crash
+    printed = None if is_loss_hooked(journal) else find_not_finite(journal)
+    if printed is not None:
+        return _printed(printed)
+    if unseen is not None:
+        return unseen
     run = current_curve(journal)
     if run is None:
         return Clear("no training was seen")
@@ -107,6 +114,37 @@ def examine(journal: Journal) -> Verdict:
         where=short(journal, line),
         effect=Effect.SPOILS,
     )
+
+
+def _printed(seen: PrintedNotFinite) -> Found | Unknown:
+    """What the program says itself, where no hook sees the loss."""
+    first, last = seen.events[0], seen.events[-1]
+    if not seen.is_sure:
+        return Unknown(
+            f"whether the loss printed as not finite is that of this training: {last.line!r}",
+            "let it print each line at once: PYTHONUNBUFFERED=1",
+        )
+    what = "NaN" if "nan" in last.line.lower() else "infinite"
+    known = FRAMEWORK_STYLES.get(last.style) if seen.outlasts_epoch else None
+    before = f", after {format_number(seen.before.mean)} before" if seen.before is not None and seen.before.mean else ""
+    evidence = [Evidence(f"it printed: {last.line}", None, None, (last,))]
+    if first.line != last.line:
+        evidence.append(Evidence(f"the first such line: {first.line}", None, None, (first,)))
+    evidence.append(Evidence(f"{seen.readings:,} such lines in a row, and none after them", seen.readings, 0, seen.events))
+    return Found(
+        certainty=Certainty.CERTAIN if known else Certainty.LIKELY,
+        summary=f"The loss is {what}{_place(first)}{before}, as the program prints it. Where it comes from was not seen.",
+        evidence=tuple(evidence),
+        actions=(*_FIND, "try a tenth of the learning rate"),
+        effect=Effect.SPOILS,
+    )
+
+
+def _place(event: LossPrinted) -> str:
+    epoch = f" of epoch {event.epoch:g}" if event.epoch is not None else ""
+    if event.step is not None:
+        return f" since step {event.step:,}{epoch}, or shortly before"
+    return f" since{epoch[3:]}" if epoch else ""
 
 
 def _crash(journal: Journal) -> Found | None:

@@ -27,6 +27,7 @@ from unstall.journal.events.input import (
     WorkerReplaced,
 )
 from unstall.journal.events.memory import CompilationsCounted, DeviceMemoryCounted, DevicesListed, HoldingsCounted, KillsCounted
+from unstall.journal.events.output import LossPrinted, OutputSkipped, ProgressPrinted
 from unstall.journal.events.record import (
     BatchesCounted,
     CircumstancesSeen,
@@ -91,13 +92,13 @@ __all__ = [
     "CircumstancesSeen", "ClusterSeen", "CompilationsCounted", "DataMeasured", "DataMet", "DatabasesSeen",
     "DeviceMemoryCounted", "DeviceSampled", "DevicesListed", "DiskSeen", "EpochScored", "Event", "EventsLost",
     "ExampleSkipped", "ExperimentEnded", "Frame", "HoldingsCounted", "HostSampled", "IdleSeen", "ImageNotRead",
-    "InputDescribed", "InputMeasured", "KernelSpoke", "KillsCounted", "LibrariesSeen", "LossDiverged", "MachineSeen",
-    "MembershipSeen", "MemoryExhausted", "ModelRecorded", "ModulesLoaded", "OthersLost", "OthersMissed", "PathLooked",
-    "PatternMatchedNothing", "PipelineBuilt", "PipelineMeasured", "PlanMade", "PlanUndone", "PlanVerified",
-    "PreemptionNoticed", "ProbeFailed", "RepairsEnded", "SampleFailed", "SourceRead", "SourcesCopied", "StackSampled",
-    "StallBegan", "StallEnded", "ThreadStack", "ThreadsSeen", "TrainingBegan", "TrainingEnded", "UpdateSkipped",
-    "UpdatesMeasured", "VerdictReached", "VersionsRead", "WorkerFaltered", "WorkerJoined", "WorkerRecovered",
-    "WorkerReplaced", "WorkersAwaited",
+    "InputDescribed", "InputMeasured", "KernelSpoke", "KillsCounted", "LibrariesSeen", "LossDiverged", "LossPrinted",
+    "MachineSeen", "MembershipSeen", "MemoryExhausted", "ModelRecorded", "ModulesLoaded", "OthersLost", "OthersMissed",
+    "OutputSkipped", "PathLooked", "PatternMatchedNothing", "PipelineBuilt", "PipelineMeasured", "PlanMade", "PlanUndone",
+    "PlanVerified", "PreemptionNoticed", "ProbeFailed", "ProgressPrinted", "RepairsEnded", "SampleFailed", "SourceRead",
+    "SourcesCopied", "StackSampled", "StallBegan", "StallEnded", "ThreadStack", "ThreadsSeen", "TrainingBegan",
+    "TrainingEnded", "UpdateSkipped", "UpdatesMeasured", "VerdictReached", "VersionsRead", "WorkerFaltered", "WorkerJoined",
+    "WorkerRecovered", "WorkerReplaced", "WorkersAwaited",
 ]  # fmt: skip
 
 

@@ -153,6 +153,7 @@ class StallBegan(Event):
     limit_s: float = 0.0
     waiting_for_input: bool = False
     sure: bool = True  # False: no pulse says so, only that it idles; it may get on without using the CPU much
+    printed: str = ""  # the last line of progress, where what the program prints says how far it is, and no pulse does
 
 
 @dataclass(frozen=True)

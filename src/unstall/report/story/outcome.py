@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from unstall.base.errors import CANNOT_TELL, VERDICT_FOUND, InvalidInputError
+from unstall.diagnosis.printed_output import find_not_finite, is_loss_hooked, is_training_printed, printed_losses
 from unstall.diagnosis.probe_facts import journal_refused, probe_failure
 from unstall.journal.events import (
     DeviceSampled,
@@ -18,6 +19,7 @@ from unstall.journal.events import (
     ModulesLoaded,
     ProcessEnded,
     ProgramStarted,
+    ProgressPrinted,
     RunStarted,
     SampleFailed,
     SignalsSeen,
@@ -75,6 +77,8 @@ def list_seen(journal: Journal) -> list[str]:
     found = {
         "steps": bool(steps),
         "loss": any(each.loss is not None for each in steps),
+        "printed steps": not steps and journal.last(ProgressPrinted) is not None,
+        "printed loss": bool(printed_losses(journal)) and not is_loss_hooked(journal),
         "stacks": journal.last(StackSampled) is not None,
         "CPU": journal.last(HostSampled) is not None,
         "memory": journal.last(HostSampled) is not None,
@@ -119,6 +123,10 @@ def _not_seen_inside(journal: Journal) -> str | None:
     """Of a program that was started by `unstall run`; the probe starts with the first framework that is imported."""
     if journal.last(FitBegan) is not None or journal.last(StepsEnded) is not None:
         return None
+    if (bad := find_not_finite(journal)) is not None:
+        return f"whether its loss is finite: it printed {bad.events[-1].line!r}"
+    if is_training_printed(journal):
+        return None  # what it printed was looked at
     if journal.last(ProgramStarted) is not None:
         return "no training step was seen"
     if probe_failure(journal) is not None:

@@ -14,8 +14,9 @@ from unstall.config.aliases import current_names
 from unstall.diagnosis.dead_threads import DeadThread, dead_threads
 from unstall.diagnosis.fatal_error import error_text, fatal_error, user_line
 from unstall.diagnosis.findings import Diagnosis, Finding
+from unstall.diagnosis.printed_output import is_training_printed
 from unstall.diagnosis.probe_facts import probe_failure
-from unstall.diagnosis.run_summary import memory_use, numerics, time_split
+from unstall.diagnosis.run_summary import memory_use, numerics, printed, time_split
 from unstall.diagnosis.stalls import (
     current_stall,
     idle_s,
@@ -82,6 +83,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "time": time_split(journal),
         "memory": memory_use(journal),
         "numerics": numerics(journal),
+        "printed": printed(journal),  # what it said itself of what no hook sees
         "ended": _ended(journal),
         "failure": failure(journal),
         "dead_threads": [dead.words for dead in _dead(journal, folder)],  # that ended shortly before it stood still
@@ -139,7 +141,7 @@ def state_of(journal: Journal, is_named: bool) -> str:
         return idle
     if (polls := polling_state(journal)) is not None:
         return polls
-    return "training" if journal.last(StepsEnded) else "running"
+    return "training" if journal.last(StepsEnded) or is_training_printed(journal) else "running"
 
 
 def _was_left(journal: Journal, ended: ProcessEnded) -> bool:
@@ -247,7 +249,9 @@ def _progress(journal: Journal) -> dict[str, Any]:
     began = journal.first(RunStarted) or journal.first(ProgramStarted)
     went_on = journal.last(TrainingBegan)
     done = last.last if last else None
-    if stall is not None and stall.began.step > 0:  # the pulse knows of steps that were not written any more
+    if (
+        stall is not None and stall.began.step > 0 and not stall.began.printed
+    ):  # the pulse knows of steps that were not written any more
         done = max(done or 0, stall.began.step - 1)
     return {
         "step": done,

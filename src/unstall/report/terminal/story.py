@@ -159,6 +159,8 @@ def headline(story: dict[str, Any]) -> str:
     parts = []
     if progress["step"] is not None:
         parts.append(f"step {progress['step'] + 1:,}")
+    elif (printed := story.get("printed")) and printed["step"] is not None:
+        parts.append(f"step {_figure(printed['step'])}, as it prints")
     if progress["cpu_cores"] is not None:
         parts.append(f"{progress['cpu_cores'] * 100:.0f} % of one core")
     return ", ".join(parts) or "the program runs"
@@ -251,12 +253,37 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
             is_broken = numbers.get("is_finite_now") is False
             text = f"loss {first:.4g}, not finite since step {broke:,}" if is_broken else f"{text}, not finite in step {broke:,}"
         lines.append(("numbers", text))
+    if story.get("printed"):
+        lines.append(("printed", printed_line(story["printed"])))
     for no_steps, words in PASSED.items():
         passed = [each["cause"] for each in story.get("earlier", []) if each.get("no_steps_after", False) is no_steps]
         if passed:
             lines.append(("earlier", f"{', '.join(passed)}: {words}"))
     lines += [("repairs" if index == 0 else "", repair_line(repair)) for index, repair in enumerate(story.get("repairs", []))]
     return lines
+
+
+def printed_line(printed: dict[str, Any]) -> str:
+    """'step 20 of 100 · epoch 3 of 50 · 12 steps/s · loss 2.3 → 0.4': what the program said itself."""
+    parts = [
+        f"{name} {_figure(printed[name])}" + (f" of {_figure(printed[of])}" if printed[of] else "")
+        for name, of in (("step", "steps_per_epoch"), ("epoch", "epochs"))
+        if printed[name] is not None
+    ]
+    if printed["steps_s"]:
+        parts.append(f"{printed['steps_s']:.3g} steps/s")
+    if printed["is_finite_now"] is False:
+        first = f"{printed['first_loss']:.4g}, now " if printed["first_loss"] is not None else ""
+        parts.append(f"loss {first}not finite")
+    elif printed["last_loss"] is not None and printed["first_loss"] is not None:
+        parts.append(f"loss {printed['first_loss']:.4g} → {printed['last_loss']:.4g}")
+    if printed["skipped_bytes"]:
+        parts.append(f"{size(printed['skipped_bytes'])} of its output not read")
+    return " · ".join(parts)
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
 
 
 def places(story: dict[str, Any]) -> list[tuple[str, str]]:

@@ -26,6 +26,7 @@ from unstall.report import json as json_report
 from unstall.report.story.run import tell
 from unstall.report.terminal import repairs
 from unstall.report.terminal import story as story_text
+from unstall.sensors.printed_output.reader import PrintedOutput
 from unstall.storage.uploader import upload_run
 from unstall.supervisor.launch import LaunchedProgram, with_python
 from unstall.supervisor.recorder import Recorder
@@ -42,6 +43,7 @@ class RunOptions:
     json_target: str | None = None
     confirm: bool = False
     board: bool = False
+    reads_output: bool = True
 
 
 def supervise(command: Sequence[str], options: RunOptions) -> int:
@@ -52,11 +54,13 @@ def supervise(command: Sequence[str], options: RunOptions) -> int:
     if options.board:
         show_on_board(run, options)
     try:
-        launched, watch = start(command, run, "run", JournalWriter(run.journal_path("watcher", os.getpid()), keeps_lost=True))
+        writer = JournalWriter(run.journal_path("watcher", os.getpid()), keeps_lost=True)
+        launched, watch = start(command, run, "run", writer, reads_output=options.reads_output)
     except UnstallError:
         run.remove_if_empty()
         raise
     printer = Printer(run, options)
+    printer.output = watch.output
     with upload_run(run, printer.complain):
         _watch_to_the_end(launched, watch, printer, run, options)
     return launched.end_as_it_ended()
@@ -71,6 +75,7 @@ def _watch_to_the_end(
         if diagnosis is not None and printer.tell_if_new(watch, diagnosis) and options.stop_on_stall and printer.is_stuck:
             launched.stop()
     assert launched.ended is not None
+    launched.output.drain()
     diagnosis = watch.finish([*launched.new_signals(), launched.ended])
     if options.confirm and diagnosis.findings:
         printer.complain("making experiments on the program, in a run of their own …")
@@ -94,16 +99,19 @@ def start(
     mask: Iterable[int] | None = None,
     prints_on_stderr: bool = False,
     variables: Mapping[str, str] | None = None,
+    reads_output: bool = False,
 ) -> tuple[LaunchedProgram, Watch]:
     """A program with its watch; the journal of the watch begins with this program, whatever others the run has had."""
     began = time.time()
-    launched = LaunchedProgram(command, run, mask, prints_on_stderr, variables)
+    launched = LaunchedProgram(command, run, mask, prints_on_stderr, variables, reads_output)
     version, folder = unstall.__version__, str(Path.cwd())
     writer.write(
         RunStarted(at=began, mode=mode, command=redact_command(command), folder=folder, pid=launched.pid, version=version)
     )
     recorder = Recorder(run, launched.pid, writer.write, command, folder, os.environ)
-    return launched, Watch(run, launched.pid, writer, since=began, recorder=recorder)
+    watch = Watch(run, launched.pid, writer, since=began, recorder=recorder, output=launched.output.reader())
+    watch.note(*launched.output.failures)
+    return launched, watch
 
 
 class Printer:
@@ -116,6 +124,7 @@ class Printer:
         self._seen: dict[str, int] = {}
         self._has_had_verdicts = False
         self.is_stuck = False
+        self.output = PrintedOutput()  # what is read of the program, which our own words are no part of
 
     def tell_if_new(self, watch: Watch, diagnosis: Diagnosis, is_steady: bool = False) -> bool:
         """`is_steady`: what it found was found before, by whoever asks."""
@@ -188,6 +197,9 @@ class Printer:
         return story
 
     def _print(self, story: dict[str, Any], summary: bool = False, repair: bool = False) -> None:
+        self.output.print_own(lambda: self._print_now(story, summary, repair))
+
+    def _print_now(self, story: dict[str, Any], summary: bool, repair: bool) -> None:
         try:
             out = console("stderr")
             out.print()
@@ -202,10 +214,13 @@ class Printer:
     def complain(self, words: str) -> None:
         if sys.stderr is None:
             return
-        try:
-            sys.stderr.write(f"unstall: {without_codes(words)}\n")
-        except OSError:
-            return
+        with contextlib.suppress(OSError):
+            self.output.print_own(lambda: _write_line(f"unstall: {without_codes(words)}"))
+
+
+def _write_line(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
 
 
 def label(command: Sequence[str]) -> str:
