@@ -1,9 +1,9 @@
-"""Runs the same programs on every version of the frameworks that can be installed here, and compares what is said with what is true.
+"""Runs the same programs on every version of the frameworks that can be had here, and compares what is said with what is true.
 
     python -m benchmarks.versions [--stacks NAME ...] [--programs NAME ...] [--jobs 2] [--keep FOLDER] [--out FILE]
 
-Environments are set up by pip from pinned names, outside the checkout (tests/versions/stacks.py). A stack that cannot be had is listed with
-the reason. Rows that were not run this time stay in the file as they were. Exit code 1 if anything that was run is wrong.
+Environments are set up by pip from pinned names, outside the checkout (tests/versions/stacks.py). A stack that cannot be had is
+listed with the reason. Rows that were not run this time stay in the file as they were. Exit code 1 if anything is wrong.
 """
 
 from __future__ import annotations

@@ -65,7 +65,10 @@ def run(stack: str, python: Path, program: Program, keep: Path | None = None) ->
             alone = _run(bare, {}, ENDS_S)
             row.is_unharmed = alone == watched
             if not row.is_unharmed:
-                row.why = row.why or f"alone it ended with {alone[0]} and wrote {alone[1][-80:]!r}; watched {watched[0]}, {watched[1][-80:]!r}"
+                row.why = (
+                    row.why
+                    or f"alone it ended with {alone[0]} and wrote {alone[1][-80:]!r}; watched {watched[0]}, {watched[1][-80:]!r}"
+                )
         row.seconds = round(time.monotonic() - began, 1)
         if keep is not None and not row.is_passed:
             folder = keep / f"{stack}-{program.name}"
@@ -81,7 +84,11 @@ def attach(stack: str, python: Path, program: Program) -> Row:
         text = Path(scratch, "story.json")
         env = {**os.environ, **QUIET, "UNSTALL_HOME": scratch}
         process = subprocess.Popen(
-            [str(python), str(program.path)], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [str(python), str(program.path)],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         try:
             _wait_until_idle(process)

@@ -3,7 +3,7 @@
 # also = ["host_memory_leaking"]
 # where = "RETRACED HERE"
 # ends = "exits"
-# steps = 200
+# steps = 79
 # ///
 """The step is given a Python number that changes: tf.function traces it anew in every step."""
 
@@ -19,7 +19,7 @@ optimizer = tf.keras.optimizers.SGD(0.01)
 
 
 @tf.function
-def train_step(x, y, weight):
+def train_step(x, y, weight):  # RETRACED HERE
     with tf.GradientTape() as tape:
         loss = weight * tf.reduce_mean((model(x, training=True) - y) ** 2)
     gradients = tape.gradient(loss, model.trainable_variables)
@@ -27,6 +27,6 @@ def train_step(x, y, weight):
     return loss
 
 
-for number in range(300):
+for number in range(80):
     at = 32 * (number % 20)
     train_step(features[at : at + 32], labels[at : at + 32], 1.0 / (1 + number))  # RETRACED HERE

@@ -33,7 +33,7 @@ def train_step(x, y):
     return loss
 
 
-for number in range(1500):
+for number in range(1000):
     at = 32 * (number % 20)
     train_step(features[at : at + 32], labels[at : at + 32])
     time.sleep(0.008)
