@@ -15,10 +15,11 @@ from pathlib import Path
 
 from tests.interpreters import interpreter
 from unstall.base.directories import cache_dir
+from unstall.base.file_lock import FileLock
 
 SETUP_TIMEOUT_S = 1800
 SHOWN = ("tensorflow", "tensorflow_cpu", "keras", "torch", "jax", "jaxlib", "numpy")
-HOW = ("--prefer-binary", "--only-binary=numpy,scipy,h5py,grpcio,jaxlib")  # what takes long to compile is not compiled
+HOW = ("--no-compile", "--prefer-binary", "--only-binary=numpy,scipy,h5py,grpcio,jaxlib")  # what takes long to compile is not compiled
 OLD_PROTOBUF = "protobuf==3.20.3"  # the newest one that these versions of TensorFlow can read
 
 
@@ -100,6 +101,15 @@ def cache() -> Path:
 
 def ensure(stack: Stack) -> Path:
     """The interpreter of the environment, which is set up if it is not there. Raise NotInstalled with the reason."""
+    base = ensure(BY_NAME[stack.base]) if stack.base else None
+    cache().mkdir(parents=True, exist_ok=True)
+    with FileLock(cache() / f"{stack.name}.lock", create=True) as lock:
+        if not lock.acquire(SETUP_TIMEOUT_S):
+            raise NotInstalled(f"another process has been setting it up for {SETUP_TIMEOUT_S} s")
+        return _ensure(stack, base)
+
+
+def _ensure(stack: Stack, base: Path | None) -> Path:
     mark = stack.folder / "ready.json"
     wanted = {"python": stack.python, "packages": list(stack.packages), "base": stack.base}
     try:
@@ -110,9 +120,7 @@ def ensure(stack: Stack) -> Path:
     found = interpreter(stack.python)
     if found is None:
         raise NotInstalled(f"no Python {stack.python} on this machine")
-    base = ensure(BY_NAME[stack.base]) if stack.base else None
     shutil.rmtree(stack.folder, ignore_errors=True)
-    stack.folder.parent.mkdir(parents=True, exist_ok=True)
     _call([found, "-m", "venv", str(stack.folder)], "venv")
     if base is not None:
         (packages,) = stack.folder.glob("lib/python*/site-packages")
