@@ -64,7 +64,7 @@ def run(stack: str, python: Path, program: Program, keep: Path | None = None) ->
         story = _read(text)
         _judge(row, program, story)
         _judge_progress(row, program, story)
-        row.probe_failures = _probe_failures(home)
+        row.probe_failures = _probe_failures(home, story)
         if program.compare:
             alone = _run(bare, {}, ENDS_S)
             row.is_unharmed = alone == watched
@@ -144,10 +144,11 @@ def _cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _probe_failures(home: Path) -> list[str]:
-    """Hooks that raised: each is a capability that this version does not have, and should have been asked for."""
+def _probe_failures(home: Path, story: dict[str, Any]) -> list[str]:
+    """Hooks that raised, and of which the summary says nothing."""
+    said = " ".join(row["missing"] for row in story.get("unknown", ()))
     failures = [event for run in home.iterdir() for event in read_folder(run).of(ProbeFailed)] if home.exists() else []
-    return sorted({f"{event.probe}: {event.error}" for event in failures})
+    return sorted({f"{event.probe}: {event.error}" for event in failures if event.error not in said})
 
 
 def _read(text: Path) -> dict[str, Any]:

@@ -7,10 +7,14 @@
 # ///
 """The step is given a Python number that changes: tf.function traces it anew in every step."""
 
+import random
+
 import numpy as np
 import tensorflow as tf
 
 rng = np.random.RandomState(0)
+random.seed(0)
+tf.random.set_seed(0)
 features = rng.normal(size=(640, 8)).astype("float32")
 labels = features[:, :1] * 2 + features[:, 1:2]
 model = tf.keras.Sequential([tf.keras.layers.Dense(16, activation="relu", input_shape=(8,)), tf.keras.layers.Dense(1)])

@@ -7,12 +7,15 @@
 # ///
 """A generator that is given to fit reads its labels from a socket, and the other side falls silent."""
 
+import random
 import socket
 
 import numpy as np
 import tensorflow as tf
 
 rng = np.random.RandomState(0)
+random.seed(0)
+tf.random.set_seed(0)
 features = rng.normal(size=(640, 8)).astype("float32")
 labels = features[:, :1] * 2 + features[:, 1:2]
 model = tf.keras.Sequential([tf.keras.layers.Dense(16, activation="relu", input_shape=(8,)), tf.keras.layers.Dense(1)])

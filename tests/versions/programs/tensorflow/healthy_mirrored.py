@@ -8,11 +8,15 @@
 # ///
 """MirroredStrategy on one device, with a loop of one's own: the gradients are computed in a replica's thread."""
 
+import random
+
 import numpy as np
 import tensorflow as tf
 
 strategy = tf.distribute.MirroredStrategy(["/cpu:0"])
 rng = np.random.RandomState(0)
+random.seed(0)
+tf.random.set_seed(0)
 features = rng.normal(size=(640, 8)).astype("float32")
 labels = features[:, :1] * 2 + features[:, 1:2]
 with strategy.scope():

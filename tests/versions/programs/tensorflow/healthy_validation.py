@@ -9,10 +9,14 @@
 # ///
 """A fit on a tf.data pipeline with a validation set after each epoch."""
 
+import random
+
 import numpy as np
 import tensorflow as tf
 
 rng = np.random.RandomState(0)
+random.seed(0)
+tf.random.set_seed(0)
 features = rng.normal(size=(640, 8)).astype("float32")
 labels = features[:, :1] * 2 + features[:, 1:2]
 model = tf.keras.Sequential([tf.keras.layers.Dense(16, activation="relu", input_shape=(8,)), tf.keras.layers.Dense(1)])

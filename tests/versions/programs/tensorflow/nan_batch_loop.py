@@ -7,15 +7,19 @@
 # ///
 """The same in a loop of one's own with a compiled step."""
 
+import random
+
 import numpy as np
 import tensorflow as tf
 
 rng = np.random.RandomState(0)
+random.seed(0)
+tf.random.set_seed(0)
 features = rng.normal(size=(640, 8)).astype("float32")
 labels = features[:, :1] * 2 + features[:, 1:2]
 model = tf.keras.Sequential([tf.keras.layers.Dense(16, activation="relu", input_shape=(8,)), tf.keras.layers.Dense(1)])
 
-features[330, 3] = np.nan
+labels[330] = np.nan
 optimizer = tf.keras.optimizers.SGD(0.01)
 dataset = tf.data.Dataset.from_tensor_slices((features, labels)).repeat(10).batch(32)
 

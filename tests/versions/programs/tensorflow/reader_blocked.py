@@ -8,12 +8,15 @@
 """The second file of a TFRecordDataset is a pipe that nobody writes to: a native thread of tf.data waits in openat."""
 
 import os
+import random
 import tempfile
 
 import numpy as np
 import tensorflow as tf
 
 rng = np.random.RandomState(0)
+random.seed(0)
+tf.random.set_seed(0)
 features = rng.normal(size=(640, 8)).astype("float32")
 labels = features[:, :1] * 2 + features[:, 1:2]
 model = tf.keras.Sequential([tf.keras.layers.Dense(16, activation="relu", input_shape=(8,)), tf.keras.layers.Dense(1)])

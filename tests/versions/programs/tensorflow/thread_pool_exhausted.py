@@ -3,35 +3,41 @@
 # also = ["generator_blocked"]
 # where = "WAITS FOR A THREAD HERE"
 # ends = "hangs"
-# steps = 0
 # ///
-"""Python functions of a pipeline call a tf.function: with two threads in TensorFlow's pool, two such calls leave none for it."""
+"""A Python function of the pipeline runs a tf.function, which calls Python again, which runs another: with one thread in TensorFlow's
+pool the innermost never gets one."""
 
-import time
-
-import numpy as np
 import tensorflow as tf
 
-tf.config.threading.set_inter_op_parallelism_threads(2)
-kernel = tf.Variable(np.eye(8, dtype="float32"))
+tf.config.threading.set_inter_op_parallelism_threads(1)
 
 
 @tf.function
-def embed(values):
-    return tf.linalg.matvec(kernel, values) + 1e-6 * tf.reduce_sum(tf.random.normal((50, 50)) @ tf.random.normal((50, 50)))
+def squeeze(values):
+    return values + 0.0 * tf.reduce_mean(tf.random.normal((64, 64)) @ tf.random.normal((64, 64)))
 
 
-def enrich(values):
-    time.sleep(0.05)
-    return embed(values)  # WAITS FOR A THREAD HERE
+def squeeze_large(values):
+    return squeeze(values)  # WAITS FOR A THREAD HERE
+
+
+@tf.function
+def augment(values, number):
+    if number % 1000 == 999:
+        values = tf.py_function(squeeze_large, [values], tf.float32)
+    return tf.image.random_flip_left_right(tf.reshape(values, (1, 8, 1)))
 
 
 def load(number):
-    values = tf.fill((8,), tf.cast(number, tf.float32))
-    return tf.ensure_shape(tf.py_function(enrich, [values], tf.float32), (8,)), tf.ones((1,))
+    return augment(tf.ones((8,)), number)  # WAITS FOR A THREAD HERE
+
+
+def example(number):
+    values = tf.py_function(load, [number], tf.float32)
+    return tf.reshape(values, (8,)), tf.ones((1,))
 
 
 model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(8,))])
 model.compile(optimizer="sgd", loss="mse")
-dataset = tf.data.Dataset.range(100000).map(load, num_parallel_calls=8).batch(32)
-model.fit(dataset, epochs=2, verbose=0)
+dataset = tf.data.Dataset.range(10**6).map(example, num_parallel_calls=4).batch(8).prefetch(2)
+model.fit(dataset, verbose=0)

@@ -13,12 +13,13 @@ import numpy as np
 import tensorflow as tf
 
 rng = np.random.RandomState(0)
+tf.set_random_seed(0)
 features = rng.normal(size=(640, 8)).astype("float32")
 labels = features[:, :1] * 2
 
 model = tf.keras.Sequential([tf.keras.layers.Dense(16, activation="relu", input_shape=(8,)), tf.keras.layers.Dense(1)])
 model.compile(optimizer="sgd", loss="mse")
 
-features[330, 3] = np.nan
+labels[330] = np.nan
 history = model.fit(features, labels, batch_size=32, epochs=3, verbose=0, shuffle=False)
 print(history.history["loss"][-1])

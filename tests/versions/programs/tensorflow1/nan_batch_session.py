@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 rng = np.random.RandomState(0)
+tf.set_random_seed(0)
 features = rng.normal(size=(640, 8)).astype("float32")
 labels = features[:, :1] * 2
 
@@ -21,7 +22,7 @@ prediction = tf.layers.dense(tf.layers.dense(x, 16, tf.nn.relu), 1)
 loss = tf.losses.mean_squared_error(y, prediction)
 train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
 
-features[330, 3] = np.nan
+labels[330] = np.nan
 with tf.Session() as session:
     session.run(tf.global_variables_initializer())
     for number in range(400):

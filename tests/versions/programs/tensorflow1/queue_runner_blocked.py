@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 rng = np.random.RandomState(0)
+tf.set_random_seed(0)
 features = rng.normal(size=(640, 8)).astype("float32")
 labels = features[:, :1] * 2
 

@@ -1,0 +1,73 @@
+"""docs/versions.md: which versions of the frameworks Unstall has been tried on, and how that went, from benchmarks/results/versions.json."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parents[1] / "benchmarks/results/versions.json"
+SAID = """# Versions
+
+The same small programs, each with one fault or none, run on every version that can be installed here: hangs (a generator that waits for a
+socket, a native reader that waits for a file, a deadlock, a pool without a free thread), slow input, NaN, a learning rate that is too high
+or 0, retracing, disconnected gradients, a memory leak, errors, and healthy ones. They are in
+[tests/versions/programs](../tests/versions/programs). `make test-versions` sets up an environment for each version, outside the checkout,
+and runs them; `make test` runs some of them on TensorFlow 2.4 and 2.12.
+
+A row of the table counts what was said rightly. For a fault that is the cause as the first verdict, with its line where one can be known,
+and the steps, loss and epochs that a watched run must show. For a healthy program it is that nothing is said, and that the steps are seen.
+*As alone* counts the programs whose exit code and output were those without Unstall."""
+COLUMNS = ("version", "Python", "`attach` on hangs", "`run` on faults", "healthy", "as alone", "wrong")
+
+
+def page() -> str:
+    results: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
+    lines = [SAID, "", _row(COLUMNS), _row(["---"] * len(COLUMNS))]
+    lines += [_stack(name, results) for name in results["stacks"]]
+    if results["not_installed"]:
+        lines += ["", "Not installed, and so not tried:", ""]
+        lines += [f"- {name}: {reason}" for name, reason in results["not_installed"].items()]
+    first = results.get("first_look")
+    if first:
+        lines += ["", "## The first look", "", first["said"], "", _row(("version", "right", "wrong")), _row(["---"] * 3)]
+        lines += [_first(name, first["rows"]) for name in dict.fromkeys(row["stack"] for row in first["rows"])]
+    lines += ["", f"Measured by `{results['command']}`."]
+    return "\n".join(lines)
+
+
+def _row(cells: Any) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _stack(name: str, results: dict[str, Any]) -> str:
+    rows = [row for row in results["rows"] if row["stack"] == name]
+    versions = results["stacks"][name]
+    attached = [row for row in rows if row["how"] == "attach"]
+    healthy = [row for row in rows if row["program"].startswith("healthy_")]
+    sick = [row for row in rows if row["how"] == "run" and row not in healthy]
+    compared = [row["is_unharmed"] for row in rows if row["is_unharmed"] is not None]
+    wrong = [f"{row['program']} ({row['how']}): {row['why'] or row['probe_failures']}" for row in rows if not passed(row)]
+    shown = " · ".join(f"{_title(key)} {value}" for key, value in versions.items() if key in ("tensorflow", "keras", "torch", "jax"))
+    return _row(
+        (shown, versions["python"], _of(attached), _of(sick), _of(healthy), f"{sum(compared)} of {len(compared)}", "; ".join(wrong))
+    )
+
+
+def _title(name: str) -> str:
+    return {"tensorflow": "TensorFlow", "keras": "Keras", "torch": "PyTorch", "jax": "JAX"}[name]
+
+
+def passed(row: dict[str, Any]) -> bool:
+    checks = (row["is_line_right"], row["is_progress_right"], row["is_unharmed"])
+    return bool(row["is_right"]) and not row["probe_failures"] and False not in checks
+
+
+def _of(rows: list[dict[str, Any]]) -> str:
+    return f"{sum(map(passed, rows))} of {len(rows)}" if rows else "–"
+
+
+def _first(name: str, rows: list[dict[str, Any]]) -> str:
+    own = [row for row in rows if row["stack"] == name]
+    wrong = [f"{row['program']} ({row['how']}): {row['why']}" for row in own if not row["is_passed"]]
+    return _row((name, f"{len(own) - len(wrong)} of {len(own)}", "; ".join(wrong)))
