@@ -27,15 +27,15 @@ from benchmarks import written
 OUT = "benchmarks/results/versions.json"
 
 
-def trials(stack: stacks.Stack, python: Path, names: list[str], hows: list[str], keep: Path | None) -> list[partial[Row]]:
+def trials(stack: stacks.Stack, python: Path, arguments: argparse.Namespace) -> list[partial[Row]]:
     found = []
     for program in programs(stack.framework):
-        if names and program.name not in names:
+        if arguments.programs and program.name not in arguments.programs:
             continue
-        if "run" in hows:
-            found.append(partial(trial.run, stack.name, python, program, keep))
-        if program.hangs and "attach" in hows:
-            found.append(partial(trial.attach, stack.name, python, program))
+        if "run" in arguments.how:
+            found.append(partial(trial.run, stack.name, python, program, arguments.keep))
+        if program.hangs and "attach" in arguments.how:
+            found.append(partial(trial.attach, stack.name, python, program, arguments.record))
     return found
 
 
@@ -46,6 +46,7 @@ def main() -> int:
     parser.add_argument("--how", nargs="*", default=["run", "attach"], choices=["run", "attach"])
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="a folder for the run folders of what was judged wrong")
+    parser.add_argument("--record", type=Path, help="a folder for the stacks of what hangs: tests/diagnosis/stacks")
     parser.add_argument("--only-ready", action="store_true", help="leave out stacks that are not set up yet")
     parser.add_argument("--out", default=OUT)
     arguments = parser.parse_args()
@@ -62,7 +63,7 @@ def main() -> int:
             continue
         result["not_installed"].pop(stack.name, None)
         result["stacks"][stack.name] = stacks.description(stack)
-        todo = trials(stack, python, arguments.programs, arguments.how, arguments.keep)
+        todo = trials(stack, python, arguments)
         with ThreadPoolExecutor(arguments.jobs) as pool:
             for row in pool.map(lambda one: one(), todo):
                 wrong += not row.is_passed

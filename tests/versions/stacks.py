@@ -65,9 +65,9 @@ TENSORFLOW_2_18 = tensorflow("2.18.1", "3.12")
 STACKS = (
     Stack("tensorflow-1.15", "3.7", ("tensorflow==1.15.5", "numpy==1.18.5", "h5py==2.10.0", OLD_PROTOBUF), "tensorflow1"),
     tensorflow("2.4.1", "3.8", OLD_PROTOBUF),
-    tensorflow("2.6.5", "3.9", "keras==2.6.0", "tensorflow-estimator==2.6.0", "tensorboard==2.6.0", OLD_PROTOBUF),
-    tensorflow("2.8.4", "3.9"),
-    tensorflow("2.10.1", "3.10"),
+    tensorflow("2.6.5", "3.8", "protobuf==3.19.6"),
+    tensorflow("2.8.4", "3.9", "numpy==1.22.4"),
+    tensorflow("2.10.1", "3.10", "numpy==1.23.5"),
     tensorflow("2.12.1", "3.10"),
     tensorflow("2.13.1", "3.8"),
     tensorflow("2.15.1", "3.11"),

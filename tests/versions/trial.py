@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.versions import recorded_stacks
 from tests.versions.programs_index import Program
 from unstall.journal.events import ProbeFailed
 from unstall.journal.reader import read_folder
@@ -81,8 +82,8 @@ def run(stack: str, python: Path, program: Program, keep: Path | None = None) ->
     return row
 
 
-def attach(stack: str, python: Path, program: Program) -> Row:
-    """Started alone, and looked at once it hangs."""
+def attach(stack: str, python: Path, program: Program, record: Path | None = None) -> Row:
+    """Started alone, and looked at once it hangs. Its stacks are recorded in a folder, if one is given."""
     row = Row(stack, program.name, "attach", program.cause)
     with tempfile.TemporaryDirectory(prefix="unstall-versions-", ignore_cleanup_errors=True) as scratch:
         text = Path(scratch, "story.json")
@@ -101,6 +102,8 @@ def attach(stack: str, python: Path, program: Program) -> Row:
                 [*UNSTALL, "attach", str(process.pid), "--json", str(text)], env=env, capture_output=True, check=False, timeout=60
             )
             row.seconds = round(time.monotonic() - began, 1)
+            if record is not None:
+                recorded_stacks.record(record, stack, program, process.pid)
         finally:
             process.kill()
             process.wait()
@@ -132,11 +135,20 @@ def _wait_until_idle(process: subprocess.Popen[bytes]) -> None:
     while process.poll() is None and time.monotonic() - began < SETTLES_S:
         time.sleep(0.5)
         used = _cpu_s(process.pid)
-        if used - before > IDLE_CORES * 0.5 or used < 1.0:
+        if used - before > IDLE_CORES * 0.5 or used < 1.0 or _is_ready_to_run(process.pid):
             since = time.monotonic()
         before = used
         if time.monotonic() - since > ATTACH_AFTER_S:
             return
+
+
+def _is_ready_to_run(pid: int) -> bool:
+    """Whether a thread of it runs or queues for a core, or waits for a disk: on a busy machine that uses no CPU for a while, either."""
+    states = (path.read_text().rpartition(")")[2].split()[0] for path in Path(f"/proc/{pid}/task").glob("*/stat"))
+    try:
+        return any(state in "RD" for state in states)
+    except OSError:
+        return True  # a thread has just ended
 
 
 def _cpu_s(pid: int) -> float:

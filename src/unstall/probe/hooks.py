@@ -91,6 +91,7 @@ HOOKS: list[Hook] = [
     Hook("keras.src.models.model", callback_times.install_model, (SAVES,)),
     Hook("tensorflow.python.checkpoint.checkpoint", callback_times.install_checkpoint, (SAVES,)),
     Hook("tensorflow.python.training.tracking.util", callback_times.install_checkpoint, (SAVES,)),  # up to TensorFlow 2.8
+    Hook("tensorflow.python.training.saver", callback_times.install_saver),
     Hook("tensorflow.python.data.ops.dataset_ops", tf_pipeline.install, (PIPELINE,)),
     Hook("tensorflow.python.data.ops.dataset_autograph", graph_loops.install),
     Hook("tensorflow.python.data.ops.readers", tf_pipeline.install_readers),

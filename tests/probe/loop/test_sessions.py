@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.programs import UNSTALL, write
-from unstall.journal.events import FitBegan, ProbeFailed
+from unstall.journal.events import CheckpointSaved, FitBegan, ProbeFailed
 from unstall.journal.reader import Journal, read_folder
 
 pytestmark = pytest.mark.tensorflow
@@ -52,14 +52,16 @@ def watched(source: str, folder: Path, home: Path) -> tuple[dict[str, Any], Jour
 
 
 def test_steps_and_the_loss_among_other_scalars(tmp_path: Path, own_home: Path) -> None:
-    story, _, printed = watched(
+    story, journal, printed = watched(
         """
+        import tempfile
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
             for number in range(300):
                 result = session.run({"train": averaged, "scores": [accuracy, loss], "step": step}, feed(number))
                 if number % 50 == 0:
                     session.run(loss, feed(0))
+            tf.train.Saver().save(session, tempfile.mkdtemp() + "/model.ckpt")
         print(sorted(result), result["step"])
         """,
         tmp_path,
@@ -67,6 +69,9 @@ def test_steps_and_the_loss_among_other_scalars(tmp_path: Path, own_home: Path) 
     )
     assert printed == "['scores', 'step', 'train'] 300\n"
     assert (story["state"], story["verdicts"], story["progress"]["step"]) == ("done", [], 299)
+    assert [save.path.rpartition("/")[2] for save in journal.of(CheckpointSaved)] == ["model.ckpt"]
+    (row,) = story["not_seen"]
+    assert (row["framework"], row["signals"]) == ("TensorFlow", ["gradients"])
     assert story["numerics"]["first_loss"] > 1.0 > story["numerics"]["last_loss"]
 
 

@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.coverage import LOSS, STEPS, coverage_of
+from unstall.probe.coverage import GRADIENTS, LOSS, STEPS, coverage_of
 from unstall.probe.loop.custom_training import loop_of
 from unstall.probe.loop.losses import is_float_scalar
 
@@ -60,7 +60,9 @@ class Sessions:
             known = self._known[key] = _Fetches(*_look(session.graph, fetches))
             if known.trains:
                 seen = (STEPS,) if known.loss is None else (STEPS, LOSS)
-                coverage_of(self._probe).hook_installed(seen)
+                coverage = coverage_of(self._probe)
+                coverage.hook_installed(seen)
+                coverage.hook_is_blind((GRADIENTS,))  # they are operations of the graph
         if known.trains:
             self._loop.trained(key, began, lambda: _at(result, known.loss))
         else:
