@@ -70,7 +70,8 @@ def main() -> int:
                 _put(result["rows"], row)
                 mark = "ok   " if row.is_passed else "WRONG"
                 print(f"{mark} {row.stack} {row.program} {row.how} ({row.seconds} s) {row.why}", file=sys.stderr, flush=True)
-                written.write(arguments.out, result)
+                result["not_tried"] = _not_tried(result)
+                written.write(arguments.out, result, written.kept(Path(arguments.out)))
     return min(wrong, 1)
 
 
@@ -80,6 +81,12 @@ def _earlier(out: str) -> dict[str, Any]:
     except (OSError, ValueError):
         return {"stacks": {}, "not_installed": {}, "rows": []}
     return earlier
+
+
+def _not_tried(result: dict[str, Any]) -> list[str]:
+    """Stacks of which nothing is known yet."""
+    known = {*result["not_installed"], *(row["stack"] for row in result["rows"])}
+    return [stack.name for stack in stacks.STACKS if stack.name not in known]
 
 
 def _put(rows: list[dict[str, Any]], row: Row) -> None:

@@ -28,6 +28,8 @@ def page() -> str:
     if results["not_installed"]:
         lines += ["", "Not installed, and so not tried:", ""]
         lines += [f"- {name}: {reason}" for name, reason in results["not_installed"].items()]
+    if results["not_tried"]:
+        lines += ["", f"Known to `make test-versions`, and not tried yet: {', '.join(results['not_tried'])}."]
     first = results.get("first_look")
     if first:
         lines += ["", "## The first look", "", first["said"], "", _row(("version", "right", "wrong")), _row(["---"] * 3)]
@@ -48,9 +50,19 @@ def _stack(name: str, results: dict[str, Any]) -> str:
     sick = [row for row in rows if row["how"] == "run" and row not in healthy]
     compared = [row["is_unharmed"] for row in rows if row["is_unharmed"] is not None]
     wrong = [f"{row['program']} ({row['how']}): {row['why'] or row['probe_failures']}" for row in rows if not passed(row)]
-    shown = " · ".join(f"{_title(key)} {value}" for key, value in versions.items() if key in ("tensorflow", "keras", "torch", "jax"))
+    shown = " · ".join(
+        f"{_title(key)} {value}" for key, value in versions.items() if key in ("tensorflow", "keras", "torch", "jax")
+    )
     return _row(
-        (shown, versions["python"], _of(attached), _of(sick), _of(healthy), f"{sum(compared)} of {len(compared)}", "; ".join(wrong))
+        (
+            shown,
+            versions["python"],
+            _of(attached),
+            _of(sick),
+            _of(healthy),
+            f"{sum(compared)} of {len(compared)}",
+            "; ".join(wrong),
+        )
     )
 
 

@@ -107,7 +107,9 @@ def test_a_version_in_which_everything_is_different_runs_as_alone(content: str, 
         (tmp_path / framework).mkdir(exist_ok=True)
         (tmp_path / framework / "__init__.py").write_text("__version__ = '99.0'\n")
     imports = "\n".join(f"import {name}" for name in names)
-    program = write(tmp_path, f"import os, sys\nsys.path.insert(0, os.path.dirname(__file__))\n{imports}\nprint('ran', len(sys.argv))\n")
+    program = write(
+        tmp_path, f"import os, sys\nsys.path.insert(0, os.path.dirname(__file__))\n{imports}\nprint('ran', len(sys.argv))\n"
+    )
     story, printed = story_of(program)
     assert printed == "ran 1\n"
     assert {(row["framework"], row["version"]) for row in story["not_seen"]} >= {("TensorFlow", "99.0"), ("PyTorch", "99.0")}

@@ -18,17 +18,22 @@ from unstall.sensors import stacks
 
 FOLDER = Path(__file__).parents[1] / "diagnosis/stacks"
 PROGRAM = "/home/user/train.py"
+TRIES = 3  # on a busy machine py-spy may give no answer in its time
 _INSTALLED = re.compile(r"^.*(?=/site-packages/)")
 _STDLIB = re.compile(r"^.*(?=/lib/python3)")
 _lock = threading.Lock()
 
 
 def record(folder: Path, stack: str, program: Program, pid: int) -> None:
-    sample = stacks.sample(pid)
-    if not isinstance(sample, StackSampled):
-        raise RuntimeError(f"expected stacks of process {pid}. Received: {sample}")
+    looks = (stacks.sample(pid) for _ in range(TRIES))
+    sample = next((look for look in looks if isinstance(look, StackSampled)), None)
+    if sample is None:
+        return
     threads = [
-        {"name": thread["name"], "frames": [[_short(frame, program), frame["function"], frame["line"]] for frame in thread["frames"]]}
+        {
+            "name": thread["name"],
+            "frames": [[_short(frame, program), frame["function"], frame["line"]] for frame in thread["frames"]],
+        }
         for thread in sample.threads
         if any(frame["file"] == str(program.path) for frame in thread["frames"])
     ]

@@ -19,7 +19,11 @@ from unstall.base.file_lock import FileLock
 
 SETUP_TIMEOUT_S = 1800
 SHOWN = ("tensorflow", "tensorflow_cpu", "keras", "torch", "jax", "jaxlib", "numpy")
-HOW = ("--no-compile", "--prefer-binary", "--only-binary=numpy,scipy,h5py,grpcio,jaxlib")  # what takes long to compile is not compiled
+HOW = (
+    "--no-compile",
+    "--prefer-binary",
+    "--only-binary=numpy,scipy,h5py,grpcio,jaxlib",
+)  # what takes long to compile is not compiled
 OLD_PROTOBUF = "protobuf==3.20.3"  # the newest one that these versions of TensorFlow can read
 
 

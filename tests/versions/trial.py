@@ -47,7 +47,11 @@ class Row:
 
     @property
     def is_passed(self) -> bool:
-        return self.is_right and not self.probe_failures and False not in (self.is_line_right, self.is_progress_right, self.is_unharmed)
+        return (
+            self.is_right
+            and not self.probe_failures
+            and False not in (self.is_line_right, self.is_progress_right, self.is_unharmed)
+        )
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -98,9 +102,7 @@ def attach(stack: str, python: Path, program: Program, record: Path | None = Non
         try:
             _wait_until_idle(process)
             began = time.monotonic()
-            subprocess.run(
-                [*UNSTALL, "attach", str(process.pid), "--json", str(text)], env=env, capture_output=True, check=False, timeout=60
-            )
+            subprocess.run([*UNSTALL, "attach", str(process.pid), "--json", str(text)], env=env, capture_output=True, check=False)
             row.seconds = round(time.monotonic() - began, 1)
             if record is not None:
                 recorded_stacks.record(record, stack, program, process.pid)
