@@ -21,7 +21,6 @@ from click.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).parent))
 import versions_page
-
 from unstall import cli, remedies
 from unstall.base import errors
 from unstall.config import toml_file

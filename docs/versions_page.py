@@ -1,4 +1,4 @@
-"""docs/versions.md: which versions of the frameworks Unstall has been tried on, and how that went, from benchmarks/results/versions.json."""
+"""docs/versions.md: the versions of frameworks that Unstall was tried on, from benchmarks/results/versions.json."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parents[1] / "benchmarks/results/versions.json"
+SHOWN = {"tensorflow": "TensorFlow", "keras": "Keras", "torch": "PyTorch", "jax": "JAX"}
 SAID = """# Versions
 
-The same small programs, each with one fault or none, run on every version that can be installed here: hangs (a generator that waits for a
-socket, a native reader that waits for a file, a deadlock, a pool without a free thread), slow input, NaN, a learning rate that is too high
-or 0, retracing, disconnected gradients, a memory leak, errors, and healthy ones. They are in
-[tests/versions/programs](../tests/versions/programs). `make test-versions` sets up an environment for each version, outside the checkout,
-and runs them; `make test` runs some of them on TensorFlow 2.4 and 2.12.
+The same small programs, each with one fault or none, run on every version that can be installed here: hangs (a generator that
+waits for a socket, a native reader that waits for a file, a deadlock, a pool without a free thread), slow input, NaN, a learning
+rate that is too high or 0, retracing, disconnected gradients, a memory leak, errors, and healthy ones. They are in
+[tests/versions/programs](../tests/versions/programs). `make test-versions` sets up an environment for each version, outside the
+checkout, and runs them; `make test` runs some of them on TensorFlow 2.4 and 2.12.
 
-A row of the table counts what was said rightly. For a fault that is the cause as the first verdict, with its line where one can be known,
-and the steps, loss and epochs that a watched run must show. For a healthy program it is that nothing is said, and that the steps are seen.
-*As alone* counts the programs whose exit code and output were those without Unstall."""
+The table counts what was said rightly. Of a fault that is the cause as the first verdict, with its line where one can be known,
+and the steps, loss and epochs that a watched run must show. Of a healthy program it is that nothing is said, and that the steps
+are seen. *As alone* counts the programs whose exit code and output were compared with those of the same
+program alone, and were the same."""
 COLUMNS = ("version", "Python", "`attach` on hangs", "`run` on faults", "healthy", "as alone", "wrong")
 
 
@@ -50,24 +52,9 @@ def _stack(name: str, results: dict[str, Any]) -> str:
     sick = [row for row in rows if row["how"] == "run" and row not in healthy]
     compared = [row["is_unharmed"] for row in rows if row["is_unharmed"] is not None]
     wrong = [f"{row['program']} ({row['how']}): {row['why'] or row['probe_failures']}" for row in rows if not passed(row)]
-    shown = " · ".join(
-        f"{_title(key)} {value}" for key, value in versions.items() if key in ("tensorflow", "keras", "torch", "jax")
-    )
-    return _row(
-        (
-            shown,
-            versions["python"],
-            _of(attached),
-            _of(sick),
-            _of(healthy),
-            f"{sum(compared)} of {len(compared)}",
-            "; ".join(wrong),
-        )
-    )
-
-
-def _title(name: str) -> str:
-    return {"tensorflow": "TensorFlow", "keras": "Keras", "torch": "PyTorch", "jax": "JAX"}[name]
+    shown = " · ".join(f"{title} {versions[key]}" for key, title in SHOWN.items() if key in versions)
+    as_alone = f"{sum(compared)} of {len(compared)}" if compared else "–"
+    return _row((shown, versions["python"], _of(attached), _of(sick), _of(healthy), as_alone, "; ".join(wrong)))
 
 
 def passed(row: dict[str, Any]) -> bool:

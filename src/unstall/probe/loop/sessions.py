@@ -1,7 +1,7 @@
-"""Training steps of TensorFlow 1 and `tf.compat.v1`: calls of `Session.run` that update weights, with the loss where it is fetched.
+"""Training steps of TensorFlow 1 and `tf.compat.v1`: calls of `Session.run` that update weights, and the loss that they fetch.
 
-A session runs a part of a graph. It is a training step where the operations that are fetched lead, by control dependencies, to one that
-applies gradients. Estimators, monitored sessions and `slim` come down to the same call.
+A session runs a part of a graph. It is a training step where the operations that are fetched lead, by control dependencies, to
+one that applies gradients. Estimators, monitored sessions and `slim` come down to the same call.
 """
 
 from __future__ import annotations
@@ -84,9 +84,10 @@ def _leaves(fetches: Any, way: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ..
 
 def _look(graph: Any, fetches: Any) -> tuple[bool, Optional[tuple[Any, ...]]]:
     """Whether it trains, and the way to the loss: of the scalars that are fetched the total loss before others."""
-    operations, scalars = [], []
+    operations: list[Any] = []
+    scalars: list[tuple[tuple[bool, bool, int], tuple[Any, ...]]] = []
     for way, leaf in _leaves(fetches):
-        element = graph.as_graph_element(leaf) if leaf is not None else None
+        element: Any = graph.as_graph_element(leaf) if leaf is not None else None
         operation = getattr(element, "op", element)
         if operation is None:
             continue
@@ -100,7 +101,8 @@ def _look(graph: Any, fetches: Any) -> tuple[bool, Optional[tuple[Any, ...]]]:
 
 def _applies_gradients(operations: list[Any]) -> bool:
     """Whether one of them is, or waits for, an operation that applies gradients. What computes is not gone through."""
-    waiting, met = list(operations), set()
+    waiting = list(operations)
+    met: set[str] = set()
     while waiting and len(met) < MAX_OPERATIONS:
         operation = waiting.pop()
         if operation.name in met:
