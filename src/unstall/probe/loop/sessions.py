@@ -27,8 +27,8 @@ _WAYS = frozenset({"NoOp", "Assign", "AssignAdd", "AssignVariableOp", "AssignAdd
 class _Fetches:
     """What is known of one set of fetches."""
 
-    def __init__(self, trains: bool, loss: Optional[tuple[Any, ...]]) -> None:
-        self.trains = trains
+    def __init__(self, trains: Optional[str], loss: Optional[tuple[Any, ...]]) -> None:
+        self.trains = trains  # the operation among them that makes a step: hooks of a monitored session fetch others beside it
         self.loss = loss  # the way to it in the result
 
 
@@ -58,13 +58,13 @@ class Sessions:
             if len(self._known) >= MAX_KINDS:
                 return
             known = self._known[key] = _Fetches(*_look(session.graph, fetches))
-            if known.trains:
+            if known.trains is not None:
                 seen = (STEPS,) if known.loss is None else (STEPS, LOSS)
                 coverage = coverage_of(self._probe)
                 coverage.hook_installed(seen)
                 coverage.hook_is_blind((GRADIENTS,))  # they are operations of the graph
-        if known.trains:
-            self._loop.trained(key, began, lambda: _at(result, known.loss))
+        if known.trains is not None:
+            self._loop.trained(known.trains, began, lambda: _at(result, known.loss))
         else:
             self._loop.progressed()
 
@@ -82,12 +82,12 @@ def _leaves(fetches: Any, way: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ..
     return [(way, fetches)]
 
 
-def _look(graph: Any, fetches: Any) -> tuple[bool, Optional[tuple[Any, ...]]]:
-    """Whether it trains, and the way to the loss: of the scalars that are fetched the total loss before others."""
+def _look(graph: Any, fetches: Any) -> tuple[Optional[str], Optional[tuple[Any, ...]]]:
+    """The operation that trains, and the way to the loss: of the scalars that are fetched the total loss before others."""
     operations: list[Any] = []
     scalars: list[tuple[tuple[bool, bool, int], tuple[Any, ...]]] = []
     for way, leaf in _leaves(fetches):
-        element: Any = graph.as_graph_element(leaf) if leaf is not None else None
+        element = _element(graph, leaf)
         operation = getattr(element, "op", element)
         if operation is None:
             continue
@@ -96,12 +96,21 @@ def _look(graph: Any, fetches: Any) -> tuple[bool, Optional[tuple[Any, ...]]]:
         if getattr(dtype, "is_floating", False) and getattr(shape, "ndims", None) in (0, None):
             name = str(element.name).lower()
             scalars.append((("loss" not in name, "total" not in name, len(scalars)), way))
-    return _applies_gradients(operations), min(scalars)[1] if scalars else None
+    trains = next((str(operation.name) for operation in operations if _applies_gradients(operation)), None)
+    return trains, min(scalars)[1] if scalars else None
 
 
-def _applies_gradients(operations: list[Any]) -> bool:
-    """Whether one of them is, or waits for, an operation that applies gradients. What computes is not gone through."""
-    waiting = list(operations)
+def _element(graph: Any, leaf: Any) -> Any:
+    """The tensor or operation of a graph; None for what is made of several, such as a sparse tensor."""
+    try:
+        return graph.as_graph_element(leaf)
+    except (TypeError, ValueError, KeyError):
+        return None
+
+
+def _applies_gradients(fetched: Any) -> bool:
+    """Whether it is, or waits for, an operation that applies gradients. What computes is not gone through."""
+    waiting = [fetched]
     met: set[str] = set()
     while waiting and len(met) < MAX_OPERATIONS:
         operation = waiting.pop()
