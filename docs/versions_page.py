@@ -30,7 +30,7 @@ def page() -> str:
     if results["not_installed"]:
         lines += ["", "Not installed, and so not tried:", ""]
         lines += [f"- {name}: {reason}" for name, reason in results["not_installed"].items()]
-    if results["not_tried"]:
+    if results.get("not_tried"):
         lines += ["", f"Known to `make test-versions`, and not tried yet: {', '.join(results['not_tried'])}."]
     first = results.get("first_look")
     if first:

@@ -24,9 +24,9 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(16, activation="relu", input_
 model.compile(optimizer=tf.keras.optimizers.SGD(30.0), loss="mse")
 
 
-class Pace(tf.keras.callbacks.Callback):
+class Sleep(tf.keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         time.sleep(0.005)
 
 
-model.fit(features, labels, batch_size=32, epochs=60, verbose=0, callbacks=[Pace()])
+model.fit(features, labels, batch_size=32, epochs=60, verbose=0, callbacks=[Sleep()])
