@@ -52,7 +52,11 @@ def _stack(name: str, results: dict[str, Any]) -> str:
     sick = [row for row in rows if row["how"] == "run" and row not in healthy]
     compared = [row["is_unharmed"] for row in rows if row["is_unharmed"] is not None]
     wrong = [f"{row['program']} ({row['how']}): {row['why'] or row['probe_failures']}" for row in rows if not passed(row)]
-    shown = " · ".join(f"{title} {versions[key]}" for key, title in SHOWN.items() if key in versions)
+    shown = " · ".join(
+        f"{title} {versions[key]}"
+        for key, title in SHOWN.items()
+        if key in versions and not (key == "jax" and "tensorflow" in versions)
+    )
     as_alone = f"{sum(compared)} of {len(compared)}" if compared else "–"
     return _row((shown, versions["python"], _of(attached), _of(sick), _of(healthy), as_alone, "; ".join(wrong)))
 
