@@ -26,7 +26,8 @@ training: download or cache the files first.
 from __future__ import annotations
 
 from unstall.diagnosis.dead_threads import beside
-from unstall.diagnosis.frame_roles import STEPS_OF_WATCH, Role, files
+from unstall.diagnosis.frame_roles import STEPS_OF_WATCH as _STEPS_OF_WATCH
+from unstall.diagnosis.frame_roles import Role, files
 from unstall.diagnosis.stalls import LOOKED_AT, Stall, StuckThread, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
@@ -59,7 +60,7 @@ def examine(journal: Journal) -> Verdict:
     for still in standing:
         frames = input_frames(still.thread)
         words = waits_for(still.thread, still.call)
-        may_rest = any(frame["file"].endswith(STEPS_OF_WATCH) for frame in still.thread["frames"])
+        may_rest = any(frame["file"].endswith(_STEPS_OF_WATCH) for frame in still.thread["frames"])
         if frames and words not in (_NOT_INPUT if may_rest else ("room in a queue",)):
             what = "Your input code has not given a batch" if _trains(stall) else "Your input code has not returned"
             return _found(journal, stall, still, frames, what, "the input's thread")
