@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 TREES := src tests benchmarks docs demo fuzz
 
-.PHONY: train demo test test-quick test-every check format docs bench fuzz clean help
+.PHONY: train demo test test-quick test-every test-versions check format docs bench fuzz clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make test    set up and run every check: lint, types, docs, tests on each backend"
 	@echo "make test-quick  the checks, and the tests of every room that neither start a process nor wait: two minutes"
 	@echo "make test-every  the same, and the specifications of detectors on each backend: a quarter of an hour more"
+	@echo "make test-versions  run the same programs on every version of the frameworks: some hours, and 30 GB of environments"
 	@echo "make check   lint, types and docs only: seconds"
 	@echo "make format  put the code into form"
 	@echo "make docs    write the generated pages again"
@@ -72,6 +73,10 @@ tests-%: $(VENV)/.ready-for-test
 # Every specification of the detectors on every backend, compiled ones too: a quarter of an hour more.
 test-every:
 	@UNSTALL_EVERY_BACKEND=1 $(MAKE) --no-print-directory test
+
+# The same programs on every version of the frameworks; environments are set up once, in $$XDG_CACHE_HOME/unstall/stacks.
+test-versions: $(VENV)/.ready-for-test
+	$(BIN)/python -m benchmarks.versions $(ARGS)
 
 format: $(VENV)/.ready-for-test
 	$(BIN)/ruff check --fix $(TREES)

@@ -19,6 +19,8 @@ from types import ModuleType
 
 from click.testing import CliRunner
 
+sys.path.insert(0, str(Path(__file__).parent))
+import versions_page
 from unstall import cli, remedies
 from unstall.base import errors
 from unstall.config import toml_file
@@ -54,6 +56,7 @@ def pages() -> dict[Path, str]:
         Path("problems/README.md"): problems_page(),
         Path("settings.md"): settings_page(),
         Path("remedies/README.md"): remedies_page(),
+        Path("versions.md"): _from("benchmarks/results/versions.json") + versions_page.page(),
     }
     result |= {
         Path(f"problems/{name}.md"): _from(f"src/unstall/data/check/problems/{name}.py") + problem_pages.page(name)

@@ -78,3 +78,62 @@ def test_the_summary_says_it_in_a_line() -> None:
     row = {"framework": "TensorFlow", "version": "2.4.1", "signals": ["function traces", "checkpoint times"]}
     story = {"state": "done", "verdicts": [], "unknown": [], "not_seen": [row]}
     assert not_seen(story) == ["TensorFlow 2.4.1: function traces, checkpoint times"]
+
+
+# Every module that a hook waits for, with nothing in it, or with things of the right name and another shape.
+EMPTY = ""
+OTHER_SHAPES = "\n".join(f"{name} = 3" for name in ("GradientTape", "Function", "CallbackList", "Model", "DataHandler", "Layer"))
+ODD_CLASSES = """
+class _Odd:
+    gradient = apply_gradients = __call__ = __init__ = run = property(lambda self: print)
+    def __new__(cls):
+        return object.__new__(cls)
+GradientTape = Function = CallbackList = Model = DataHandler = Layer = EpochIterator = BaseSession = BaseOptimizer = _Odd
+"""
+
+
+@pytest.mark.parametrize("content", [EMPTY, OTHER_SHAPES, ODD_CLASSES], ids=["empty", "other shapes", "odd classes"])
+def test_a_version_in_which_everything_is_different_runs_as_alone(content: str, tmp_path: Path, own_home: Path) -> None:
+    names = sorted({hook.module for hook in hooks.HOOKS if hook.module.partition(".")[0] in EXPECTED})
+    for name in names:
+        folder = tmp_path
+        for part in name.split(".")[:-1]:
+            folder = folder / part
+            folder.mkdir(exist_ok=True)
+            (folder / "__init__.py").touch()
+        module = folder / name.rpartition(".")[2]
+        (module / "__init__.py" if module.is_dir() else module.with_suffix(".py")).write_text(content)
+    for framework in EXPECTED:
+        (tmp_path / framework).mkdir(exist_ok=True)
+        (tmp_path / framework / "__init__.py").write_text("__version__ = '99.0'\n")
+    imports = "\n".join(f"import {name}" for name in names)
+    program = write(
+        tmp_path, f"import os, sys\nsys.path.insert(0, os.path.dirname(__file__))\n{imports}\nprint('ran', len(sys.argv))\n"
+    )
+    story, printed = story_of(program)
+    assert printed == "ran 1\n"
+    assert {(row["framework"], row["version"]) for row in story["not_seen"]} >= {("TensorFlow", "99.0"), ("PyTorch", "99.0")}
+    assert all("steps" in row["signals"] for row in story["not_seen"] if row["framework"] in ("TensorFlow", "Keras"))
+    assert story["outcome"] == "unknown"
+
+
+@pytest.mark.parametrize("catches", [False, True])
+def test_a_framework_that_is_half_installed_fails_as_alone(catches: bool, tmp_path: Path, own_home: Path) -> None:
+    for folder in ("tensorflow", "tensorflow/python"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").touch()
+    (tmp_path / "tensorflow/__init__.py").write_text("__version__ = '2.4.1'\nfrom tensorflow.python import pywrap_tensorflow\n")
+    source = "import os, sys\nsys.path.insert(0, os.path.dirname(__file__))\n"
+    source += "try:\n    import tensorflow\nexcept ImportError:\n    print('without')\n" if catches else "import tensorflow\n"
+    program = write(tmp_path, source)
+    alone = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=False)
+    text = tmp_path / "story.json"
+    command = [*UNSTALL, "run", "--quiet", "--json", str(text), "--", sys.executable, str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    assert (done.returncode, done.stdout) == (alone.returncode, alone.stdout)
+    story = json.loads(text.read_text())
+    if catches:
+        assert (story["state"], story["verdicts"], story["not_seen"]) == ("done", [], [])
+    else:
+        assert done.stderr.startswith(alone.stderr)
+        assert story["failure"]["kind"] == "ImportError"

@@ -275,7 +275,9 @@ def is_without_steps(journal: Journal, said: VerdictReached) -> bool:
 
 IDLE_S = 60.0  # a program that has done nothing for so long is called idle, or stuck
 IDLE_CORES = 0.05  # what it may use meanwhile: some threads of frameworks look around now and then
-_FRAMEWORK = re.compile(r"/(tensorflow|keras|tf_keras|torch|jax|flax|lightning|pytorch_lightning)/")
+_FRAMEWORK = re.compile(
+    r"/(tensorflow|tensorflow_core|tensorflow_estimator|keras|tf_keras|torch|jax|flax|lightning|pytorch_lightning)/"
+)
 _SERVES = "/tensorflow/python/training/server_lib.py"  # a server of a cluster waits until it is ended
 
 

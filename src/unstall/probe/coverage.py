@@ -39,6 +39,10 @@ class Coverage:
         """A hook has found its place."""
         self._seen.update(gives)
 
+    def hook_is_blind(self, gives: tuple[str, ...]) -> None:
+        """The program trains in a way that this hook, which has found its place, does not see."""
+        self._seen.difference_update(gives)
+
     def tell(self) -> None:
         """Where it is not what was told before."""
         not_seen = {}

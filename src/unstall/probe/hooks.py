@@ -14,7 +14,7 @@ from unstall.probe.coverage import COMPILATIONS, GRADIENTS, INPUT_WAIT, LABELS, 
 from unstall.probe.fit import callback_list, callback_times, interrupts
 from unstall.probe.host import container_growth, devices, rank
 from unstall.probe.input import batch_samples, data_files, epoch_iterator, repeated_batches, tf_pipeline, tf_stage_costs
-from unstall.probe.loop import custom_training, eager_profile, graph_loops, replicas, traces
+from unstall.probe.loop import custom_training, eager_profile, graph_loops, replicas, sessions, traces
 from unstall.probe.model import (
     baseline_loss,
     description,
@@ -91,6 +91,7 @@ HOOKS: list[Hook] = [
     Hook("keras.src.models.model", callback_times.install_model, (SAVES,)),
     Hook("tensorflow.python.checkpoint.checkpoint", callback_times.install_checkpoint, (SAVES,)),
     Hook("tensorflow.python.training.tracking.util", callback_times.install_checkpoint, (SAVES,)),  # up to TensorFlow 2.8
+    Hook("tensorflow.python.training.saver", callback_times.install_saver),
     Hook("tensorflow.python.data.ops.dataset_ops", tf_pipeline.install, (PIPELINE,)),
     Hook("tensorflow.python.data.ops.dataset_autograph", graph_loops.install),
     Hook("tensorflow.python.data.ops.readers", tf_pipeline.install_readers),
@@ -101,6 +102,7 @@ HOOKS: list[Hook] = [
     Hook("tensorflow.python.data.ops.iterator_ops", custom_training.install_iterators, (INPUT_WAIT,)),
     Hook("tensorflow.python.data.ops.iterator_ops", repeated_batches.install_iterators),
     Hook("tensorflow.python.distribute.mirrored_run", replicas.install),
+    Hook("tensorflow.python.client.session", sessions.install),
     Hook("tensorflow.python.eager.backprop", gradients.install, (STEPS, LOSS, GRADIENTS)),
     Hook("tensorflow.python.eager.backprop", trainable_weights.install_tape),
     Hook("tensorflow.python.eager.backprop", baseline_loss.install),

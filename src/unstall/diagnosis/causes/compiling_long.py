@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from unstall.diagnosis.frame_roles import Role, has_role
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import (
     FitBegan,
@@ -50,20 +51,7 @@ LONGEST_GAP_S = 40.0  # between two samples of one compilation
 LONG_TRACE_S = 10.0  # what took so long to trace is long to compile
 MIN_SHARE = 0.3  # of the time since, when it is over: below, it has been made up for
 
-# (part of the file, functions or () for any, what goes on there)
-_TRACING = "being traced"
-_COMPILING = "being compiled"
-_PLACES: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    ("tensorflow/python/framework/func_graph.py", ("func_graph_from_py_func",), _TRACING),
-    ("eager/polymorphic_function/tracing_compilation.py", ("_create_concrete_function", "trace_function"), _TRACING),
-    ("jax/_src/compiler.py", ("backend_compile", "compile_or_get_cached", "_compile_and_write_cache"), _COMPILING),
-    ("jax/_src/interpreters/pxla.py", ("compile", "from_hlo", "lower_sharding_computation"), _COMPILING),
-    ("jax/_src/interpreters/mlir.py", (), _COMPILING),
-    ("jax/_src/interpreters/partial_eval.py", ("trace_to_jaxpr",), _TRACING),
-    ("torch/_dynamo/", (), _TRACING),
-    ("torch/_inductor/", (), _COMPILING),
-)
-_EXECUTES = ("tensorflow/python/eager/execute.py", "quick_execute")
+_DOING = {Role.TRACES: "being traced", Role.COMPILES: "being compiled"}
 
 
 @dataclass(frozen=True)
@@ -118,23 +106,20 @@ def _look(journal: Journal, sample: StackSampled) -> Look | None:
     for thread in sample.threads:
         doing = next((words for frame in python_frames(thread) if (words := _doing(frame))), None)
         if doing is None and _runs_first_call(journal, sample, thread):
-            doing = _COMPILING
+            doing = _DOING[Role.COMPILES]
         if doing is not None:
             return Look(sample, thread, doing)
     return None
 
 
 def _doing(frame: Frame) -> str | None:
-    for file, functions, words in _PLACES:
-        if file in frame["file"] and (not functions or any(name in frame["function"] for name in functions)):
-            return words
-    return None
+    return next((words for role, words in _DOING.items() if has_role(frame, role)), None)
 
 
 def _runs_first_call(journal: Journal, sample: StackSampled, thread: ThreadStack) -> bool:
     """Inside TensorFlow, in the first call of a function that took long to trace, with its input at hand."""
     frames = python_frames(thread)
-    if not frames or _EXECUTES[0] not in frames[0]["file"] or frames[0]["function"] != _EXECUTES[1]:
+    if not frames or not has_role(frames[0], Role.EXECUTES):
         return False
     traced = [event for event in journal.of(FunctionTraced) if event.at <= sample.at]
     if not traced or traced[-1].seconds < LONG_TRACE_S or traced[-1].count > 1:
@@ -162,8 +147,8 @@ def _cpu_s(journal: Journal, since: float, until: float) -> float:
 
 def _found(journal: Journal, streak: list[Look], seconds: float, cpu: float) -> Found:
     folder = program_folder(journal)
-    traced = sum(look.doing == _TRACING for look in streak)
-    doing = _TRACING if traced * 2 >= len(streak) else _COMPILING
+    traced = sum(look.doing == _DOING[Role.TRACES] for look in streak)
+    doing = _DOING[Role.TRACES] if traced * 2 >= len(streak) else _DOING[Role.COMPILES]
     shared = _shared_frames(streak)
     place = where(shared[-1], folder) if shared else None
     innermost = [user_frames(look.thread)[0] for look in streak if user_frames(look.thread)]
@@ -178,7 +163,7 @@ def _found(journal: Journal, streak: list[Look], seconds: float, cpu: float) -> 
         Evidence(f"{len(streak)} of {len(streak)} samples over {seconds:.0f} s show it {doing}", seconds, LONG_S, samples),
         Evidence(f"it used {cpu:.0f} s of CPU time meanwhile{steps}", cpu, MIN_CPU_S, _hosts(journal, streak)),
     ]
-    if doing == _TRACING and inner is not None and inner != place:
+    if doing == _DOING[Role.TRACES] and inner is not None and inner != place:
         evidence.append(Evidence(f"the latest sample stands at {inner}", inner, None, samples[-1:]))
     return Found(
         certainty=Certainty.CERTAIN,

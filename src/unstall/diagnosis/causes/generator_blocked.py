@@ -26,6 +26,8 @@ training: download or cache the files first.
 from __future__ import annotations
 
 from unstall.diagnosis.dead_threads import beside
+from unstall.diagnosis.frame_roles import STEPS_OF_WATCH as _STEPS_OF_WATCH
+from unstall.diagnosis.frame_roles import Role, files
 from unstall.diagnosis.stalls import LOOKED_AT, Stall, StuckThread, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
@@ -35,22 +37,6 @@ from unstall.journal.stack_frames import CALLBACKS, frames_called_by, program_fo
 
 EXPLAINS = ("input_starved", "storage_slow", "python_in_pipeline", "collective_stuck")
 
-# Files of the frameworks that call the user's input code.
-# `for batch in run.steps(generator)`: a loop of one's own, which may rest for a while. The second is its name in older journals.
-_STEPS_OF_WATCH = ("unstall/probe/watch.py", "unstall/inside/watch.py")
-_MACHINERY = (
-    "tensorflow/python/data/ops/from_generator_op.py",
-    "/python/ops/script_ops.py",  # of tensorflow, which was tensorflow_core up to 2.1
-    "/trainers/data_adapters/",
-    "/keras/src/trainers/epoch_iterator.py",
-    "keras/src/engine/data_adapter.py",  # Keras 2: tf_keras, and 2.13 to 2.15
-    "keras/src/utils/data_utils.py",
-    "/keras/engine/data_adapter.py",  # up to 2.12, also as a part of TensorFlow
-    "/keras/utils/data_utils.py",
-    "/keras/engine/training_generator.py",  # up to 2.3
-    "torch/utils/data/",
-    *_STEPS_OF_WATCH,
-)
 _TRAINING = frozenset({"train", "loop", "first_step", "validate"})
 _NOT_INPUT = ("a sleep to end", "room in a queue", "a connection")  # what a thread may wait for with nothing being wrong
 _OTHERS_WORK = ("a pool of worker processes", "a future", "a queue between processes")
@@ -93,7 +79,7 @@ def _trains(stall: Stall) -> bool:
 
 def input_frames(thread: ThreadStack) -> list[Frame]:
     """The user's frames that were called by the data machinery, innermost first; empty if there are none."""
-    return frames_called_by(_MACHINERY, thread, but=CALLBACKS)
+    return frames_called_by(files(Role.CALLS_INPUT), thread, but=CALLBACKS)
 
 
 def loop_frames(journal: Journal, stall: Stall, still: StuckThread) -> list[Frame]:

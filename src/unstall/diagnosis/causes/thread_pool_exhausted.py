@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import re
 
+from unstall.diagnosis.frame_roles import Role, has_role
 from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import Frame, ThreadStack
@@ -36,12 +37,6 @@ from unstall.journal.stack_frames import is_native, is_user_file, program_folder
 
 EXPLAINS = ("generator_blocked", "callback_blocked")
 
-_CALLED_FROM_GRAPH = "/python/ops/script_ops.py"
-_RUNS_A_FUNCTION = (
-    "tensorflow/python/eager/polymorphic_function/",
-    "tensorflow/python/eager/context.py",
-    "tensorflow/python/client/session.py",
-)
 # Where else a future may be fulfilled: then the threads that wait for one may wait for something outside their pool.
 _OTHER_SOURCES = ("asyncio/base_events.py", "concurrent/futures/process.py")
 _POOL_TASK = (("concurrent/futures/thread.py", "run"), ("multiprocessing/pool.py", "worker"))
@@ -101,7 +96,7 @@ def _tensorflow(stall: Stall, still: list[StuckThread], folder: str) -> Found | 
 
 def _in_graph(thread: ThreadStack) -> bool:
     """Python code of the user's that TensorFlow called from a graph."""
-    return bool(user_frames(thread)) and any(_CALLED_FROM_GRAPH in frame["file"] for frame in thread["frames"])
+    return bool(user_frames(thread)) and any(has_role(frame, Role.CALLS_FROM_GRAPH) for frame in thread["frames"])
 
 
 def is_nested_call(thread: ThreadStack) -> bool:
@@ -113,7 +108,7 @@ def is_nested_call(thread: ThreadStack) -> bool:
         if is_user_file(frame["file"]):
             break
         above.append(frame)
-    runs = any(part in frame["file"] for frame in above for part in _RUNS_A_FUNCTION)
+    runs = any(has_role(frame, Role.RUNS_FUNCTION) for frame in above)
     return runs and _in_graph(thread)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from unstall.diagnosis.frame_roles import Role, has_role
 from unstall.diagnosis.stalls import Stall, StuckThread
 from unstall.journal.events import ClusterSeen, Frame, MembershipSeen, ThreadStack
 from unstall.journal.reader import Journal
@@ -47,8 +48,6 @@ _NATIVE_COLLECTIVES = (
     ("CollectiveExecutor", "TensorFlow"),
     ("WaitAtBarrier", "JAX"),
 )
-_TF_RUNS = ("tensorflow/python/eager/execute.py",)
-_CALLED_FROM_GRAPH = "/python/ops/script_ops.py"
 _TF_COLLECTIVE_THREADS = "collective_ops"
 _RPC_THREADS = "grpc"
 
@@ -72,7 +71,7 @@ def _is_distributed(frames: list[Frame], name: str) -> bool:
 
 
 def _runs_tensorflow(frames: list[Frame]) -> bool:
-    return any(part in frame["file"] for frame in frames[:2] for part in _TF_RUNS)
+    return any(has_role(frame, Role.EXECUTES) for frame in frames[:2])
 
 
 def _is(frame: Frame, file: str, function: str) -> bool:
@@ -87,7 +86,7 @@ def in_collective(stall: Stall, still: StuckThread) -> str | None:
     if called is not None:
         return called
     frames = [frame for frame in still.thread["frames"] if not is_native(frame)]
-    graph = any(_CALLED_FROM_GRAPH in frame["file"] for frame in frames)
+    graph = any(has_role(frame, Role.CALLS_FROM_GRAPH) for frame in frames)
     if not peers(stall, still.pid) or still.thread["name"] != "MainThread":
         return None
     if _runs_tensorflow(frames) and not graph and has_thread(stall, still.pid, _TF_COLLECTIVE_THREADS):

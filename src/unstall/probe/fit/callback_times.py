@@ -144,7 +144,7 @@ def _is_read(logs: Any) -> bool:
     return True
 
 
-# Saving has its own clock: Model.save and save_weights of Keras 3 and tf_keras, and tf.train.Checkpoint.
+# Saving has its own clock: Model.save and save_weights of Keras 3 and tf_keras, tf.train.Checkpoint and, of TensorFlow 1, Saver.
 
 
 def install_model(module: ModuleType, probe: Probe) -> None:
@@ -155,6 +155,11 @@ def install_model(module: ModuleType, probe: Probe) -> None:
 def install_checkpoint(module: ModuleType, probe: Probe) -> None:
     for name in ("save", "write", "_write"):  # CheckpointManager calls the last
         wrap(getattr(module, "Checkpoint", None), name, _timed(probe))
+
+
+def install_saver(module: ModuleType, probe: Probe) -> None:
+    """tf.compat.v1.train.Saver, by which sessions and Estimators write checkpoints."""
+    wrap(getattr(module, "Saver", None), "save", _timed(probe))
 
 
 def _timed(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
