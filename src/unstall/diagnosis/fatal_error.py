@@ -9,7 +9,7 @@ from unstall.diagnosis.error_messages import ErrorText, innermost, named_places
 from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.probe_facts import not_inside
 from unstall.diagnosis.verdict import Certainty, Evidence, Found, Unknown
-from unstall.journal.events import ErrorRaised, Frame, FrameworkLoaded, ImageNotRead, ProcessEnded, StepsEnded
+from unstall.journal.events import ErrorRaised, Frame, FrameworkLoaded, ImageNotRead, PatternMatchedNothing, ProcessEnded, StepsEnded
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import is_user_file, place, program_folder, trainer_frames, where
 
@@ -87,6 +87,12 @@ def unread_image(journal: Journal, error: ErrorRaised) -> ImageNotRead | None:
         return None
     before = [image for image in journal.of(ImageNotRead) if 0 <= error.at - image.at < JUST_BEFORE_S]
     return before[-1] if before else None
+
+
+def unmatched_before(journal: Journal, error: ErrorRaised) -> list[str]:
+    """The file patterns that matched nothing shortly before the error, the last first."""
+    before = [event for event in journal.of(PatternMatchedNothing) if 0 <= error.at - event.at < JUST_BEFORE_S]
+    return [event.pattern for event in reversed(before) if event.pattern]
 
 
 def of_unread_image(
