@@ -143,7 +143,7 @@ def look(
         at=time.time(),
         path=path,
         exists_up_to=str(parent),
-        near=closest_names(part, _names(parent), 3, cutoff=0.5 if "*" in path else 0.75) if part else [],
+        near=_names_like(part, parent, "*" in path) if part else [],
         unset_variables=[name for name in _variables(error) if not environment.get(name)],
         named_at=find_line_that_names(path, command, folder),
     )
@@ -178,6 +178,14 @@ def _exists_up_to(path: Path) -> tuple[Path, str]:
             rest = path.relative_to(parent).parts
             return parent, rest[0].partition("*")[0] if rest else ""
     return Path("/"), ""
+
+
+def _names_like(part: str, folder: Path, is_beginning: bool) -> list[str]:
+    """`is_beginning`: only how a name begins is known, since a wildcard follows."""
+    if not is_beginning:
+        return closest_names(part, _names(folder), 3, cutoff=0.75)
+    by_beginning = {name[: len(part)]: name for name in reversed(sorted(_names(folder)))}
+    return [by_beginning[beginning] for beginning in closest_names(part, list(by_beginning), 3, cutoff=0.6)]
 
 
 def _names(folder: Path) -> list[str]:

@@ -5,7 +5,7 @@
 # framework = "keras-tensorflow"
 # ends = "hangs"
 # seconds = 30
-# near = "reader_waits_for_stream_fit"
+# near = "shards_open_slowly_fit"
 # needs = []
 # ///
 """The third shard of a TFRecord data set is a named pipe into which nobody writes: the reader's thread waits in its opening."""

@@ -8,11 +8,10 @@
 # near = "reader_blocked"
 # needs = []
 # ///
-"""Training data comes through a named pipe from a thread that needs three seconds for a shard now and then."""
+"""Each shard of a TFRecord data set takes three seconds until it can be opened: it is fetched from a server first."""
 
 import os
 import tempfile
-import threading
 import time
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
@@ -21,13 +20,16 @@ import numpy as np
 import tensorflow as tf
 
 
-def produce(path: str) -> None:
-    rng = np.random.default_rng(0)
-    with open(path, "wb", buffering=0) as stream:
-        for number in range(2400):
-            if number % 800 == 799:
-                time.sleep(3)  # the next shard is fetched
-            stream.write(rng.normal(size=9).astype("float32").tobytes())
+def write_shard(path: str, rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    with tf.io.TFRecordWriter(path) as writer:
+        for _ in range(rows):
+            writer.write(rng.normal(size=9).astype("float32").tobytes())
+
+
+def fetch(path: bytes) -> bytes:
+    time.sleep(3)
+    return path
 
 
 def parse(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -36,10 +38,11 @@ def parse(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 with tempfile.TemporaryDirectory() as folder:
-    stream = f"{folder}/train.stream"
-    os.mkfifo(stream)
-    threading.Thread(target=produce, args=(stream,), daemon=True).start()
-    dataset = tf.data.FixedLengthRecordDataset(stream, 36).map(parse).batch(8, drop_remainder=True).prefetch(2)
+    shards = [f"{folder}/train-{number}.tfrecord" for number in range(3)]
+    for shard in shards:
+        write_shard(shard, 800)
+    fetched = tf.data.Dataset.from_tensor_slices(shards).map(lambda path: tf.numpy_function(fetch, [path], tf.string))
+    dataset = fetched.flat_map(tf.data.TFRecordDataset).map(parse).batch(8, drop_remainder=True).prefetch(2)
     model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(16, activation="relu"), keras.layers.Dense(1)])
     model.compile("adam", "mse")
     slow = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: time.sleep(0.02))  # a larger model
