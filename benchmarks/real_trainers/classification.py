@@ -11,6 +11,7 @@ from benchmarks.real_trainers.trainer import Case
 PROGRAMS = Path(__file__).parent / "programs"
 CASES = ("healthy", "input_blocked", "input_slow", "learning_rate", "image_corrupt", "label_unknown", "pattern_empty", "killed")
 NO_CLASS = 11
+SLOW_S = 150.0
 
 
 def prepare(program: str, reads_at: str, folder: Path, fault: str, python: str) -> Case:
@@ -37,4 +38,4 @@ def prepare(program: str, reads_at: str, folder: Path, fault: str, python: str) 
     if fault == "input_slow":
         where = rf"train\.py:{reads}\b"
     (folder / "train.csv").write_text("".join(f"{path},{number}\n" for path, number in rows))
-    return Case([python, "train.py", *options], where)
+    return Case([python, "train.py", *options], where, seconds=SLOW_S if fault == "input_slow" else 0.0)
