@@ -30,7 +30,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--case", action="append", choices=sorted(FAULTS), help="This case alone. May be repeated.")
     parser.add_argument("--way", choices=("run", "attach"), help="This way alone.")
-    parser.add_argument("--look", default="mended", help="Column of the table: `first`, or `mended`, after what was missed was mended.")
+    parser.add_argument(
+        "--look", default="mended", help="Column of the table: `first`, or `mended`, after what was missed was mended."
+    )
     parser.add_argument("--keep", type=Path, help="Folder in which the data, the output and the runs are left.")
     parser.add_argument("--python", help="An interpreter in which the trainer is installed already.")
     parser.add_argument("--unstall", default=sys.executable, help="An interpreter in which the Unstall to be tried is installed.")

@@ -16,7 +16,8 @@ from benchmarks.real_trainers.trainer import Case, Fault
 LIMIT_S = 1500.0  # of a case that should end by itself: two busy cores, and imports
 WATCHED_S = 600.0  # of one that goes on
 HANGS_S = 60.0  # a hang is ended so long after a verdict, or after it became quiet without one
-QUIET_S, QUIET_CORES = 12.0, 0.03
+QUIET_S, QUIET_CORES = 12.0, 0.01  # also on a busy machine, where a program that works gets little
+TOLD_S = 10.0  # after the first verdict: others may join it
 KILL_AFTER_STEPS_S = 5.0
 
 
@@ -80,9 +81,10 @@ def _wait(process: subprocess.Popen[bytes], case: Case, fault: Fault, story_path
             time.sleep(KILL_AFTER_STEPS_S)
             killed = _kill_child(process.pid, folder)
         if fault.hangs:
-            is_quiet = now > QUIET_S and _cores(_tree(process.pid), 1.0) < QUIET_CORES * 4
+            is_quiet = now > QUIET_S and _cores(_tree(process.pid)[1:], 2.0) < QUIET_CORES
             quiet_since = (quiet_since or now) if is_quiet else None
-            if first is not None and now - first > 10 or (quiet_since and now - quiet_since > (case.seconds or HANGS_S)):
+            has_been_told = first is not None and now - first > TOLD_S
+            if has_been_told or (quiet_since is not None and now - quiet_since > (case.seconds or HANGS_S)):
                 break
         if now > (case.seconds or (WATCHED_S if fault.goes_on else LIMIT_S)):
             break
@@ -122,21 +124,19 @@ def _tree(pid: int) -> list[int]:
 
 
 def _cores(pids: list[int], seconds: float) -> float:
-    """Cores that they use, or would use if they were free: on a busy machine a program may wait for its turn for long."""
-    before = sum(map(_ready_s, pids))
+    before = sum(map(_ran_s, pids))
     time.sleep(seconds)
-    return (sum(map(_ready_s, pids)) - before) / seconds
+    return (sum(map(_ran_s, pids)) - before) / seconds
 
 
-def _ready_s(pid: int) -> float:
-    ready = 0.0
+def _ran_s(pid: int) -> float:
+    ran = 0.0
     for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
         try:
-            ran, queued = path.read_text().split()[:2]
+            ran += int(path.read_text().split()[0]) / 1e9
         except OSError:
             continue
-        ready += (int(ran) + int(queued)) / 1e9
-    return ready
+    return ran
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -33,7 +33,9 @@ def read_coco(folder: Path) -> tuple[list[Picture], list[str]]:
         x, y, width, height = row["bbox"]
         boxes.setdefault(row["image_id"], []).append((x, y, x + width, y + height, names[row["category_id"]]))
     paths = {path.name: path for path in folder.rglob("*.jpg")}
-    return [Picture(paths[Path(row["file_name"]).name], boxes.get(row["id"], [])) for row in plain["images"]], list(names.values())
+    return [Picture(paths[Path(row["file_name"]).name], boxes.get(row["id"], [])) for row in plain["images"]], list(
+        names.values()
+    )
 
 
 def spoil(pictures: list[Picture], fault: str) -> Path:

@@ -35,7 +35,13 @@ class Shapes(torch.utils.data.Dataset):
 if __name__ == "__main__":
     options = parser.parse_args()
     config = ViTConfig(
-        hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64, image_size=32, patch_size=8, num_labels=6
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        image_size=32,
+        patch_size=8,
+        num_labels=6,
     )
     arguments = TrainingArguments(
         output_dir="out", num_train_epochs=options.epochs, per_device_train_batch_size=4, learning_rate=options.learning_rate,

@@ -1,4 +1,4 @@
-"""keras-retinanet 1.0.0 with two worker processes, on TensorFlow 2.8: the command `retinanet-train` with a data set of CSV files."""
+"""keras-retinanet 1.0.0 with two worker processes, on TensorFlow 2.8: `retinanet-train` with a data set of CSV files."""
 
 from __future__ import annotations
 
@@ -45,9 +45,19 @@ TRAINER = Trainer(
     versions="TensorFlow 2.8.4, Keras 2.8, Python 3.9",
     installs=(
         '"pip<24.1" wheel "setuptools<66"',
-        'tensorflow-cpu==2.8.4 "protobuf<3.20" "numpy<1.24" Cython keras-resnet==0.2.0 progressbar2 "opencv-python-headless<4.7" "pillow<10"',
+        'tensorflow-cpu==2.8.4 "protobuf<3.20" "numpy<1.24" Cython keras-resnet==0.2.0 progressbar2 "pillow<10"',
+        '"opencv-python-headless<4.7" "numpy<1.24"',
         "--no-deps --no-build-isolation keras-retinanet==1.0.0",
     ),
-    cases=("healthy", "input_blocked", "input_slow", "learning_rate", "image_corrupt", "label_unknown", "pattern_empty", "killed"),
+    cases=(
+        "healthy",
+        "input_blocked",
+        "input_slow",
+        "learning_rate",
+        "image_corrupt",
+        "label_unknown",
+        "pattern_empty",
+        "killed",
+    ),
     prepare=prepare,
 )

@@ -86,8 +86,8 @@ def innermost(kind: str, message: str) -> ErrorText:
 
 
 def named_places(message: str) -> list[tuple[str, int]]:
-    """The files and lines that a message names, as tracebacks do: the innermost last. Where it quotes a traceback, those alone: the
-    lines that defined the nodes of a graph ran before."""
+    """The files and lines that a message names, as tracebacks do: the innermost last. Where it quotes a traceback, those alone:
+    the lines that defined the nodes of a graph ran before."""
     text = _CODES.sub("", message)
     quoted = [_OF_GRAPH.split(part)[0] for part in text.split(_TRACEBACK)[1:]]
     places = [(each["file"], int(each["line"])) for part in quoted for each in _FRAME.finditer(part)]

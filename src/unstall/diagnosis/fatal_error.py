@@ -9,7 +9,15 @@ from unstall.diagnosis.error_messages import ErrorText, innermost, named_places
 from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.probe_facts import not_inside
 from unstall.diagnosis.verdict import Certainty, Evidence, Found, Unknown
-from unstall.journal.events import ErrorRaised, Frame, FrameworkLoaded, ImageNotRead, PatternMatchedNothing, ProcessEnded, StepsEnded
+from unstall.journal.events import (
+    ErrorRaised,
+    Frame,
+    FrameworkLoaded,
+    ImageNotRead,
+    PatternMatchedNothing,
+    ProcessEnded,
+    StepsEnded,
+)
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import is_user_file, place, program_folder, trainer_frames, where
 

@@ -184,7 +184,7 @@ def _names_like(part: str, folder: Path, is_beginning: bool) -> list[str]:
     """`is_beginning`: only how a name begins is known, since a wildcard follows."""
     if not is_beginning:
         return closest_names(part, _names(folder), 3, cutoff=0.75)
-    by_beginning = {name[: len(part)]: name for name in reversed(sorted(_names(folder)))}
+    by_beginning = {name[: len(part)]: name for name in sorted(_names(folder), reverse=True)}
     return [by_beginning[beginning] for beginning in closest_names(part, list(by_beginning), 3, cutoff=0.6)]
 
 

@@ -20,7 +20,9 @@ def looks(*threads: dict[str, object]) -> tuple[Event, ...]:
     return tuple(kernel(sleeper(), *threads, at=at) for at in (109, 110, 111))
 
 
-@pytest.mark.parametrize(("call", "words"), [("openat", "opening"), ("open", "opening"), ("read", "reading"), ("pread64", "reading")])
+@pytest.mark.parametrize(
+    ("call", "words"), [("openat", "opening"), ("open", "opening"), ("read", "reading"), ("pread64", "reading")]
+)
 def test_found_with_the_file_and_the_line_that_waits(call: str, words: str) -> None:
     verdict = reader_blocked.examine(stuck(*three(FIT), *looks(reader(call))))
     assert isinstance(verdict, Found) and verdict.certainty is Certainty.CERTAIN

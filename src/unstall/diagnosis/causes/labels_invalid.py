@@ -8,10 +8,10 @@ JAX and PyTorch may go on without a word, and those examples teach nothing, or t
 
 How we know
 -----------
-The labels given to fit are looked at, against the number of outputs and the loss. Or the error that ended the program says that
-an annotation names a class which the list of classes lacks; the file and the line that it names are told. A class that the loss was told to ignore is
+The labels given to fit are looked at, against the number of outputs and the loss. A class that the loss was told to ignore is
 none. Only losses of Keras itself are judged this way: what your own loss does with a label is its own affair, unless the loss
-has become NaN. NaN labels and inverted boxes are told once they have spoiled the loss.
+has become NaN. NaN labels and inverted boxes are told once they have spoiled the loss. Or the error that ended the program says
+that an annotation names a class which the list of classes lacks: the file and the line that it names are told.
 
 When this is wrong
 ------------------
@@ -52,7 +52,8 @@ _CRASHES = (
 # The words of trainers for a class in an annotation file that their list of classes lacks, and for its place there.
 _UNKNOWN_CLASS = re.compile(
     r"\bunknown (?:class|label|category)(?: name| id)?\b:? *(?:['\"](?P<name>[^'\"]+)['\"]|(?P<bare>[\w.-]+)(?=$| \(|[,;]))"
-    r"|\b(?:class|label|category)(?: name| id)? ['\"](?P<other>[^'\"]+)['\"] (?:is )?(?:not (?:in|found in|part of)|missing (?:in|from))\b",
+    r"|\b(?:class|label|category)(?: name| id)? ['\"](?P<other>[^'\"]+)['\"] (?:is )?"
+    r"(?:not (?:in|found in|part of)|missing (?:in|from))\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _OF_DATA = re.compile(r"annotation|label[ _]?map|\.(?:csv|xml|json|txt|ya?ml|pbtxt)\b|\bimages?\b", re.IGNORECASE)
@@ -108,14 +109,18 @@ def _unknown_class(journal: Journal) -> Found | None:
         said = _UNKNOWN_CLASS.search(error.message)
         if said is None:
             continue
+        name = said["name"] or said["bare"] or said["other"]
         line, at = error_text(error).line, _PLACE.search(error.message)
         place = f" It stands in {at['file']}:{at['line']}." if at else ""
         return Found(
             certainty=Certainty.CERTAIN,
-            summary=f"An annotation has the class {(said['name'] or said['bare'] or said['other'])!r}, which the list of classes does not have.{place}"
+            summary=f"An annotation has the class {name!r}, which the list of classes does not have.{place}"
             " The program ended with that error.",
             evidence=(Evidence(line, None, None, (error,)),),
-            actions=("correct the annotation, or add the class to the list of classes", "look for others: unstall data check DATA"),
+            actions=(
+                "correct the annotation, or add the class to the list of classes",
+                "look for others: unstall data check DATA",
+            ),
             where=user_line(error, program_folder(journal)),
             effect=Effect.STOPS,
         )

@@ -27,7 +27,15 @@ missing.
 from __future__ import annotations
 
 from unstall.diagnosis.error_messages import missing_path
-from unstall.diagnosis.fatal_error import fatal_error, of_unread_image, texts, unmatched_before, unread_image, unseen_end, user_line
+from unstall.diagnosis.fatal_error import (
+    fatal_error,
+    of_unread_image,
+    texts,
+    unmatched_before,
+    unread_image,
+    unseen_end,
+    user_line,
+)
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import (
     ErrorRaised,

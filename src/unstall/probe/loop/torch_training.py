@@ -1,4 +1,4 @@
-"""The steps of a PyTorch loop, one's own or a trainer's: updates by an optimizer, over batches of a DataLoader, or of anything else.
+"""The steps of a PyTorch loop, one's own or a trainer's: updates by an optimizer, over batches of a DataLoader or anything else.
 
 A step is a call of an optimizer's `step`. Where several take turns (a GAN), the first that was seen beats the time. Waiting for
 input is the time in the `next` of a DataLoader. The loss is the scalar whose `backward` was called last; it is read seldom, and
