@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,8 @@ import psutil
 from unstall.diagnosis.thread_waits import POLL_CPU_MS
 from unstall.journal.events import HostSampled
 from unstall.sensors import cgroup
+
+TaskCounts = tuple[int, int, int]  # of a thread: ns on a CPU, ns ready without one, how often it was put on one
 
 PROCESSES_LOOKED_INTO = 8  # for what their threads wait for
 STOPPED = ("T", "t")  # states of a process: by a signal, by a debugger
@@ -37,7 +39,7 @@ class HostSampler:
         self.pid = pid
         self._before: dict[int, _Totals] = {}
         self._swap_before = (0, 0)
-        self._tasks_before: dict[int, tuple[int, int, int]] = {}
+        self._tasks_before: dict[int, TaskCounts] = {}
         self._at = 0.0
         self._looks = self._looks_stopped = 0
         self._children: list[int] = []
@@ -91,7 +93,7 @@ class HostSampler:
             swap_in_bytes_s=max(0, swapped[0] - self._swap_before[0]) / interval if interval else 0.0,
             swap_out_bytes_s=max(0, swapped[1] - self._swap_before[1]) / interval if interval else 0.0,
             io_wait_threads=sum(look.waiting for look in looks),
-            queued_cores=self._queued(tasks, interval),
+            queued_cores=_queued(self._tasks_before, tasks, interval),
             stopped_share=self._looks_stopped / self._looks,
             anon_bytes=sum(memory_.anon for memory_ in memories),
             swapped_bytes=sum(_swapped(pid) for pid in totals) if swap.used else 0,
@@ -102,16 +104,6 @@ class HostSampler:
         self._before, self._at, self._swap_before, self._tasks_before = totals, now, swapped, tasks
         self._looks = self._looks_stopped = 0
         return event
-
-    def _queued(self, tasks: dict[int, tuple[int, int, int]], interval: float) -> float:
-        """How many threads, on average, were ready to run and had no CPU. One that only wakes now and then, to look and to sleep
-        again, wants none: on a crowded machine it waits long for its turn, and then does next to nothing."""
-        grown = 0
-        for task, (ran, queued, turns) in tasks.items():
-            before = self._tasks_before.get(task)
-            if before is not None and turns > before[2] and (ran - before[0]) / (turns - before[2]) >= POLL_CPU_MS * 1e6:
-                grown += max(0, queued - before[1])
-        return grown / 1e9 / interval if interval else 0.0
 
     def tree(self, now: float | None = None) -> list[int]:
         """The process and its descendants."""
@@ -223,6 +215,17 @@ class _Threads:
     tasks: dict[int, tuple[int, int, int]] = field(
         default_factory=dict
     )  # each: ns on a CPU, ns ready without one, turns on a CPU
+
+
+def _queued(before: Mapping[int, TaskCounts], now: Mapping[int, TaskCounts], interval: float) -> float:
+    """How many threads, on average, were ready to run and had no CPU. One that only wakes now and then, to look and to sleep
+    again, wants none: on a crowded machine it waits long for its turn, and then does next to nothing."""
+    grown = 0
+    for task, (ran, queued, turns) in now.items():
+        ran_before, queued_before, turns_before = before.get(task, (ran, queued, turns))
+        if turns > turns_before and (ran - ran_before) / (turns - turns_before) >= POLL_CPU_MS * 1e6:
+            grown += max(0, queued - queued_before)
+    return grown / 1e9 / interval if interval else 0.0
 
 
 def _threads(pid: int) -> _Threads:
