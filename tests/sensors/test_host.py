@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
+from unstall.sensors import host
 from unstall.sensors.host import WINDOWS, HostSampler, MemoryLooks, resident_bytes
 
 
@@ -80,3 +81,21 @@ def test_it_ends_with_the_process() -> None:
         time.sleep(0.02)
     assert not looks.is_looking
     assert resident_bytes(program.pid) == 0
+
+
+MS = 1_000_000
+
+
+def test_a_thread_that_works_queues_and_one_that_only_wakes_to_look_does_not() -> None:
+    before = {1: (0, 0, 0), 2: (0, 0, 0), 3: (0, 0, 0)}
+    works = (300 * MS, 2700 * MS, 100)  # 3 ms at each turn
+    wakes = (1 * MS, 2700 * MS, 60)  # a sixtieth of a millisecond
+    waits = (0, 0, 0)  # it was not put on a CPU
+    assert host._queued(before, {1: works, 2: waits}, 3.0) == pytest.approx(0.9)
+    assert host._queued(before, {2: wakes, 3: waits}, 3.0) == 0.0
+    assert host._queued(before, {1: works, 2: wakes}, 3.0) == pytest.approx(0.9)
+
+
+def test_a_thread_that_is_new_has_not_queued_yet() -> None:
+    assert host._queued({}, {1: (300 * MS, 2700 * MS, 100)}, 3.0) == 0.0
+    assert host._queued({}, {}, 0.0) == 0.0

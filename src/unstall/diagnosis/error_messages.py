@@ -42,6 +42,7 @@ _GRAPH_LINE = re.compile(
     r"^Graph execution error:|^Detected at node |^<stack traces unavailable>|^Node: '|^\s*\[\[|^\d+ root error\(s\) found"
     r"|^\d+ successful op|^\d+ derived errors ignored|^Original stack trace for |^Stack trace for op definition"
 )
+_OF_GRAPH = re.compile(r"Detected at node |Original stack trace for |Stack trace for op definition")
 _PREFIXES = (
     re.compile(r"\A\{\{function_node [^}]*\}\}\s*"),
     re.compile(r"\AError in user-defined function passed to \S+ transformation with iterator: \S+: "),
@@ -85,8 +86,12 @@ def innermost(kind: str, message: str) -> ErrorText:
 
 
 def named_places(message: str) -> list[tuple[str, int]]:
-    """The files and lines that a message names, as tracebacks do: the innermost last."""
-    return [(each["file"], int(each["line"])) for each in _FRAME.finditer(_CODES.sub("", message))]
+    """The files and lines that a message names, as tracebacks do: the innermost last. Where it quotes a traceback, those alone:
+    the lines that defined the nodes of a graph ran before."""
+    text = _CODES.sub("", message)
+    quoted = [_OF_GRAPH.split(part)[0] for part in text.split(_TRACEBACK)[1:]]
+    places = [(each["file"], int(each["line"])) for part in quoted for each in _FRAME.finditer(part)]
+    return places or [(each["file"], int(each["line"])) for each in _FRAME.finditer(text)]
 
 
 def _unwrapped(kind: str, text: str) -> tuple[str, str]:

@@ -9,9 +9,17 @@ from unstall.diagnosis.error_messages import ErrorText, innermost, named_places
 from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.probe_facts import not_inside
 from unstall.diagnosis.verdict import Certainty, Evidence, Found, Unknown
-from unstall.journal.events import ErrorRaised, FrameworkLoaded, ImageNotRead, ProcessEnded, StepsEnded
+from unstall.journal.events import (
+    ErrorRaised,
+    Frame,
+    FrameworkLoaded,
+    ImageNotRead,
+    PatternMatchedNothing,
+    ProcessEnded,
+    StepsEnded,
+)
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import is_user_file, place, program_folder, where
+from unstall.journal.stack_frames import is_user_file, place, program_folder, trainer_frames, where
 
 JUST_BEFORE_S = 5.0
 MAX_LETTERS = 240  # of a line of an error
@@ -49,12 +57,16 @@ def error_text(error: ErrorRaised) -> ErrorText:
 
 def user_line(error: ErrorRaised, folder: str) -> str | None:
     """The innermost line of the user's own: of a traceback that the message quotes (a generator in tf.data, a worker process of a
-    DataLoader, a function of a graph), which ran below the lines of the error's own; else of that."""
+    DataLoader, a function of a graph), which ran below the lines of the error's own; else of that. Where no line is the user's
+    own, that of an installed trainer."""
     named = [(_rooted(file, folder), line) for file, line in named_places(error.message)]
     quoted = [found for found in named if is_user_file(found[0])]
     if quoted:
         return place(*quoted[-1], folder)
-    return next((where(frame, folder) for frame in error.frames if is_user_file(frame["file"])), None)
+    own = [frame for frame in error.frames if is_user_file(frame["file"])]
+    told: list[Frame] = [{"function": "", "file": file, "line": line, "module": ""} for file, line in reversed(named)]
+    frames = own or trainer_frames(told) or trainer_frames(error.frames)
+    return where(frames[0], folder) if frames else None
 
 
 def _rooted(file: str, folder: str) -> str:
@@ -83,6 +95,12 @@ def unread_image(journal: Journal, error: ErrorRaised) -> ImageNotRead | None:
         return None
     before = [image for image in journal.of(ImageNotRead) if 0 <= error.at - image.at < JUST_BEFORE_S]
     return before[-1] if before else None
+
+
+def unmatched_before(journal: Journal, error: ErrorRaised) -> list[str]:
+    """The file patterns that matched nothing shortly before the error, the last first."""
+    before = [event for event in journal.of(PatternMatchedNothing) if 0 <= error.at - event.at < JUST_BEFORE_S]
+    return [event.pattern for event in reversed(before) if event.pattern]
 
 
 def of_unread_image(

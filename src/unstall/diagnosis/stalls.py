@@ -287,11 +287,11 @@ def idle_state(stall: Stall) -> str | None:
     if stall.seconds < IDLE_S or stall.is_busy or cores is None or cores > IDLE_CORES:
         return None
     standing = [still for still in stall.still() if still.is_main]
-    main = next((still for still in standing if _is_main_thread(still)), None)
+    main = next((still for still in standing if is_main_thread(still)), None)
     stood = standing_s(stall.threads, main.pid, main.thread["id"]) if main is not None else None
     if main is None or stood is None or math.isinf(stood) or stood < IDLE_S:
         return None
-    return "stuck" if user_frames(main.thread) and any(map(_waits_in_framework, standing)) else "idle"
+    return "stuck" if user_frames(main.thread) and any(map(waits_in_framework, standing)) else "idle"
 
 
 def polling_state(journal: Journal) -> str | None:
@@ -312,12 +312,12 @@ def idle_s(journal: Journal) -> float | None:
     return idle.at - idle.since if idle is not None else None
 
 
-def _is_main_thread(still: StuckThread) -> bool:
+def is_main_thread(still: StuckThread) -> bool:
     main = main_thread(still.samples[-1])
     return main is not None and main["id"] == still.thread["id"]
 
 
-def _waits_in_framework(still: StuckThread) -> bool:
+def waits_in_framework(still: StuckThread) -> bool:
     return _is_in_framework(still.thread)
 
 

@@ -39,24 +39,46 @@ CALLBACKS = ("/keras/src/callbacks/", "keras/src/callbacks.py", "/keras/callback
 
 
 def frames_called_by(machinery: tuple[str, ...], thread: ThreadStack, but: tuple[str, ...] = ()) -> list[Frame]:
-    """The user's frames that code of such paths has called, innermost first; empty where it has called none, or where code of
-    other paths stands between."""
-    users: list[Frame] = []
+    """The user's frames that code of such paths has called, or those of an installed trainer, innermost first; empty where it has
+    called none, or where code of other paths stands between."""
+    called: list[Frame] = []
     for frame in thread["frames"]:
         if is_native(frame):
             continue
         if any(part in frame["file"] for part in machinery):
-            return users
+            return [each for each in called if is_user_file(each["file"])] or trainer_frames(called)
         if any(part in frame["file"] for part in but):
             return []
-        if is_user_file(frame["file"]):
-            users.append(frame)
+        called.append(frame)
     return []
 
 
 def user_frames(thread: ThreadStack) -> list[Frame]:
     """The user's own frames, innermost first."""
     return [frame for frame in thread["frames"] if not is_native(frame) and is_user_file(frame["file"])]
+
+
+# A trainer that was installed as a package, such as a command of its own that reads the user's files: then no line is the user's
+# own, and those of the trainer say most. Its package is the outermost one that is no framework: what lies below it are libraries.
+_PACKAGE = re.compile(r"/(?:site|dist)-packages/(?P<name>\w+)(?:/|\.py$)")
+_FRAMEWORKS = frozenset({"tensorflow", "tensorflow_core", "tensorflow_estimator", "keras", "tf_keras", "torch", "jax", "flax"})
+
+
+def trainer_frames(frames: Iterable[Frame]) -> list[Frame]:
+    """Of frames, innermost first: those of the package of an installed trainer; empty where there is none."""
+    named = [(frame, _package(frame)) for frame in frames]
+    trainer = next((name for _, name in reversed(named) if name and name not in _FRAMEWORKS), None)
+    return [frame for frame, name in named if name is not None and name == trainer]
+
+
+def _package(frame: Frame) -> str | None:
+    found = None if is_native(frame) else _PACKAGE.search(frame["file"])
+    return found["name"] if found else None
+
+
+def program_frames(thread: ThreadStack) -> list[Frame]:
+    """The user's own frames, innermost first; where there are none, those of an installed trainer."""
+    return user_frames(thread) or trainer_frames(thread["frames"])
 
 
 def where(frame: Frame, folder: str = "") -> str:

@@ -14,7 +14,7 @@ from unstall.probe.coverage import COMPILATIONS, GRADIENTS, INPUT_WAIT, LABELS, 
 from unstall.probe.fit import callback_list, callback_times, interrupts
 from unstall.probe.host import container_growth, devices, rank
 from unstall.probe.input import batch_samples, data_files, epoch_iterator, repeated_batches, tf_pipeline, tf_stage_costs
-from unstall.probe.loop import custom_training, eager_profile, graph_loops, replicas, sessions, traces
+from unstall.probe.loop import custom_training, eager_profile, graph_loops, replicas, sessions, torch_training, traces
 from unstall.probe.model import (
     baseline_loss,
     description,
@@ -130,4 +130,7 @@ HOOKS: list[Hook] = [
     Hook("keras.src.trainers.trainer", container_growth.install),
     Hook("tensorflow.python.eager.backprop", container_growth.install),
     Hook("torch.optim.optimizer", container_growth.install_torch),
+    Hook("torch.optim.optimizer", torch_training.install_optimizers, (STEPS,), is_listener=True),
+    Hook("torch._tensor", torch_training.install_tensors),
+    Hook("torch.utils.data.dataloader", torch_training.install_loaders, (INPUT_WAIT,)),
 ]

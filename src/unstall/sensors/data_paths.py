@@ -125,12 +125,16 @@ def is_written(path: str) -> bool:
 
 
 MAX_ENTRIES = 5000
+_PROGRAMS = frozenset({".py", ".sh", ".ipynb"})
 _VARIABLE = re.compile(r"""(?:environ\.get|getenv)\(\s*f?['"](?P<a>\w+)['"]|environ\[\s*['"](?P<b>\w+)['"]\s*\](?!\s*=[^=])""")
 
 
-def look(error: ErrorRaised, folder: str, environment: dict[str, str]) -> PathLooked | None:
-    """None if the error is about no missing path."""
+def look(
+    error: ErrorRaised, folder: str, environment: dict[str, str], command: Sequence[str] = (), unmatched: Sequence[str] = ()
+) -> PathLooked | None:
+    """None if the error is about no missing path. `unmatched`: patterns that matched no file shortly before."""
     path = next((path for text in (error.message, *error.chain) if (path := missing_path(text)) is not None), None)
+    path = path or next((pattern for pattern in unmatched if pattern in error.message), None)
     if path is None:
         return None
     whole = Path(folder, path) if folder else Path(path)
@@ -139,18 +143,49 @@ def look(error: ErrorRaised, folder: str, environment: dict[str, str]) -> PathLo
         at=time.time(),
         path=path,
         exists_up_to=str(parent),
-        near=closest_names(part, _names(parent), 3, cutoff=0.75) if part else [],
+        near=_names_like(part, parent, "*" in path) if part else [],
         unset_variables=[name for name in _variables(error) if not environment.get(name)],
+        named_at=find_line_that_names(path, command, folder),
     )
 
 
+LARGEST_TEXT_BYTES = 20_000_000
+MAX_TEXTS = 20
+
+
+def find_line_that_names(path: str, command: Sequence[str], folder: str) -> str:
+    """file:line of the file on the command line in which a path stands: a configuration, a list of images. Empty if in none."""
+    arguments = [part for argument in command[1:] for part in (argument, argument.partition("=")[2]) if part]
+    files = dict.fromkeys(os.path.normpath(Path(folder, argument)) for argument in arguments if "\0" not in argument)
+    for file in [each for each in files if Path(each).suffix.lower() not in _PROGRAMS][:MAX_TEXTS]:
+        try:
+            if not Path(file).is_file() or Path(file).stat().st_size > LARGEST_TEXT_BYTES:
+                continue
+            lines = Path(file).read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError):
+            continue
+        for name in dict.fromkeys((path, os.path.relpath(path, Path(file).parent) if path.startswith("/") else path)):
+            number = next((number for number, line in enumerate(lines, 1) if name in line), None)
+            if number is not None:
+                return f"{file}:{number}"
+    return ""
+
+
 def _exists_up_to(path: Path) -> tuple[Path, str]:
-    """The deepest folder that exists, and the part that does not in it. A pattern's wildcards exist nowhere."""
+    """The deepest folder that exists, and the part that does not in it; of a pattern, what stands before its first wildcard."""
     for parent in path.parents:
         if parent.is_dir():
             rest = path.relative_to(parent).parts
-            return parent, rest[0] if rest and "*" not in rest[0] else ""
+            return parent, rest[0].partition("*")[0] if rest else ""
     return Path("/"), ""
+
+
+def _names_like(part: str, folder: Path, is_beginning: bool) -> list[str]:
+    """`is_beginning`: only how a name begins is known, since a wildcard follows."""
+    if not is_beginning:
+        return closest_names(part, _names(folder), 3, cutoff=0.75)
+    by_beginning = {name[: len(part)]: name for name in sorted(_names(folder), reverse=True)}
+    return [by_beginning[beginning] for beginning in closest_names(part, list(by_beginning), 3, cutoff=0.6)]
 
 
 def _names(folder: Path) -> list[str]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import resource
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 
+from unstall.diagnosis.thread_waits import POLL_CPU_MS
 from unstall.journal.events import HostSampled
 from unstall.sensors import cgroup
+
+TaskCounts = tuple[int, int, int]  # of a thread: ns on a CPU, ns ready without one, how often it was put on one
 
 PROCESSES_LOOKED_INTO = 8  # for what their threads wait for
 STOPPED = ("T", "t")  # states of a process: by a signal, by a debugger
@@ -36,7 +39,7 @@ class HostSampler:
         self.pid = pid
         self._before: dict[int, _Totals] = {}
         self._swap_before = (0, 0)
-        self._queued_before: dict[int, int] = {}
+        self._tasks_before: dict[int, TaskCounts] = {}
         self._at = 0.0
         self._looks = self._looks_stopped = 0
         self._children: list[int] = []
@@ -67,7 +70,7 @@ class HostSampler:
         used, limit, kills = cgroup.read(self._cgroup)
         memories = [_memory(pid) for pid in totals]
         looks = [_threads(pid) for pid in list(totals)[:PROCESSES_LOOKED_INTO]]
-        queued_ns = {pid: look.queued_ns for pid, look in zip(totals, looks, strict=False)}
+        tasks = {task: counts for look in looks for task, counts in look.tasks.items()}
         event = HostSampled(
             at=time.time(),
             interval_s=interval,
@@ -90,7 +93,7 @@ class HostSampler:
             swap_in_bytes_s=max(0, swapped[0] - self._swap_before[0]) / interval if interval else 0.0,
             swap_out_bytes_s=max(0, swapped[1] - self._swap_before[1]) / interval if interval else 0.0,
             io_wait_threads=sum(look.waiting for look in looks),
-            queued_cores=self._queued(queued_ns, interval),
+            queued_cores=_queued(self._tasks_before, tasks, interval),
             stopped_share=self._looks_stopped / self._looks,
             anon_bytes=sum(memory_.anon for memory_ in memories),
             swapped_bytes=sum(_swapped(pid) for pid in totals) if swap.used else 0,
@@ -98,14 +101,9 @@ class HostSampler:
             address_space_limit_bytes=_address_space_limit(self.pid),
             most_rss_bytes=self._memory_looks.most() if self._memory_looks is not None else [],
         )
-        self._before, self._at, self._swap_before, self._queued_before = totals, now, swapped, queued_ns
+        self._before, self._at, self._swap_before, self._tasks_before = totals, now, swapped, tasks
         self._looks = self._looks_stopped = 0
         return event
-
-    def _queued(self, queued_ns: dict[int, int], interval: float) -> float:
-        """How many threads, on average, were ready to run and had no CPU."""
-        grown = sum(max(0, total - self._queued_before.get(pid, total)) for pid, total in queued_ns.items())
-        return grown / 1e9 / interval if interval else 0.0
 
     def tree(self, now: float | None = None) -> list[int]:
         """The process and its descendants."""
@@ -214,7 +212,20 @@ def _address_space_limit(pid: int) -> int | None:
 class _Threads:
     count: int = 0
     waiting: int = 0  # in uninterruptible sleep: for a disk
-    queued_ns: int = 0  # up to now, of all: ready to run, waiting for a CPU
+    tasks: dict[int, tuple[int, int, int]] = field(
+        default_factory=dict
+    )  # each: ns on a CPU, ns ready without one, turns on a CPU
+
+
+def _queued(before: Mapping[int, TaskCounts], now: Mapping[int, TaskCounts], interval: float) -> float:
+    """How many threads, on average, were ready to run and had no CPU. One that only wakes now and then, to look and to sleep
+    again, wants none: on a crowded machine it waits long for its turn, and then does next to nothing."""
+    grown = 0
+    for task, (ran, queued, turns) in now.items():
+        ran_before, queued_before, turns_before = before.get(task, (ran, queued, turns))
+        if turns > turns_before and (ran - ran_before) / (turns - turns_before) >= POLL_CPU_MS * 1e6:
+            grown += max(0, queued - queued_before)
+    return grown / 1e9 / interval if interval else 0.0
 
 
 def _threads(pid: int) -> _Threads:
@@ -224,7 +235,8 @@ def _threads(pid: int) -> _Threads:
             seen.count += 1
             stat = (task / "stat").read_text()
             seen.waiting += stat[stat.rindex(")") + 2] == "D"
-            seen.queued_ns += int((task / "schedstat").read_text().split()[1])
+            ran, queued, turns = map(int, (task / "schedstat").read_text().split()[:3])
+            seen.tasks[int(task.name)] = (ran, queued, turns)
     except (OSError, ValueError, IndexError):
         pass  # it ended meanwhile, or the kernel does not tell
     return seen

@@ -9,8 +9,8 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from unstall.diagnosis.fatal_error import fatal_error
-from unstall.journal.events import Event, StackSampled, ThreadsSeen
+from unstall.diagnosis.fatal_error import fatal_error, unmatched_before
+from unstall.journal.events import Event, RunStarted, StackSampled, ThreadsSeen
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
 from unstall.sensors import cluster, data_paths, databases, packages, source_lines, threads
@@ -37,7 +37,9 @@ def look(journal: Journal) -> list[Event]:
     error = fatal_error(journal)
     if error is None:
         return []
-    looked = data_paths.look(error, program_folder(journal), dict(os.environ))
+    started = journal.last(RunStarted)
+    unmatched = unmatched_before(journal, error)
+    looked = data_paths.look(error, program_folder(journal), dict(os.environ), started.command if started else (), unmatched)
     return [looked] if looked is not None else []
 
 

@@ -118,3 +118,33 @@ def test_clear_when_it_is_not_known_which_labels_belong_to_which_output() -> Non
 
 def test_unknown_without_a_look_inside() -> None:
     assert isinstance(labels_invalid.examine(journal(started())), Unknown)
+
+
+def _ended_with(kind: str, message: str) -> object:
+    frames = [{"function": "read", "file": f"{FOLDER}/data.py", "line": 12, "module": ""}]
+    error = ErrorRaised(at=T0 + 9, kind=kind, message=message, frames=frames, fatal=True)
+    return labels_invalid.examine(journal(started(), *inside(), error))
+
+
+def test_found_where_the_program_says_that_an_annotation_has_an_unknown_class() -> None:
+    messages = (
+        "invalid CSV annotations file: data/train.csv: line 31: unknown class name: 'pentagram' (classes: {'circle': 0})",
+        "data/train.csv, line 31: class 'pentagram' is not in the label map",
+        "Unknown label pentagram (image 7, data/train.csv:line 31)",
+    )
+    for message in messages:
+        verdict = _ended_with("ValueError", message)
+        assert isinstance(verdict, Found), message
+        assert "'pentagram'" in verdict.summary and "It stands in data/train.csv:31." in verdict.summary
+        assert verdict.where == "data.py:12"
+
+
+def test_clear_where_an_unknown_class_is_none_of_the_data() -> None:
+    messages = (
+        "Unknown label type: continuous. Maybe you are trying to fit a classifier",
+        "Could not locate class 'Attention'. Make sure custom classes are decorated",
+        "Unknown class 'FPN' in the configuration of the model",
+        "class 'Adam' is not in the registry",
+    )
+    for message in messages:
+        assert isinstance(_ended_with("ValueError", message), Clear), message

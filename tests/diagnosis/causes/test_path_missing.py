@@ -129,3 +129,42 @@ def test_clear_where_the_image_is_there_was_read_long_before_or_the_error_is_ano
     assert isinstance(path_missing.examine(journal(started(), unread(at=1), none, CRASHED)), Clear)
     assert isinstance(path_missing.examine(journal(started(), unread(), raised("ValueError", "no"), CRASHED)), Clear)
     assert isinstance(path_missing.examine(journal(started(), unread(), ENDED)), Clear)
+
+
+def _refused(pattern: str) -> ErrorRaised:
+    return raised("RuntimeError", f"Did not find any input files matching the glob pattern ['{pattern}']")
+
+
+def test_found_where_the_error_quotes_a_pattern_that_has_just_matched_nothing() -> None:
+    met = PatternMatchedNothing(at=T0 + 8.9, pattern="/data/trian-*.record", where="loader.py:11")
+    looked = PathLooked(
+        at=T0 + 10, path=met.pattern, exists_up_to="/data", near=["train.record"], named_at=f"{FOLDER}/pipeline.config:171"
+    )
+    verdict = path_missing.examine(journal(started(), met, _refused(met.pattern), looked, CRASHED))
+    assert isinstance(verdict, Found) and verdict.where == "loader.py:12"
+    assert verdict.summary.startswith("No file matches /data/trian-*.record.") and "pipeline.config:171" in verdict.summary
+    assert verdict.actions[0] == "did you mean train.record?"
+
+
+def test_clear_where_the_pattern_matched_nothing_long_before_the_error_or_is_not_quoted() -> None:
+    early = PatternMatchedNothing(at=T0 + 1, pattern="/data/trian-*.record", where="loader.py:11")
+    other = PatternMatchedNothing(at=T0 + 8.9, pattern="/data/resume-*.ckpt", where="loader.py:11")
+    for met in (early, other):
+        assert isinstance(path_missing.examine(journal(started(), met, _refused(early.pattern), CRASHED)), Clear)
+
+
+def test_a_pattern_is_looked_for_in_the_files_of_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "train.record").touch()
+    (tmp_path / "pipeline.config").write_text(f'train_config {{\n}}\n  input_path: "{tmp_path}/trian-*.record"\n')
+    pattern = f"{tmp_path}/trian-*.record"
+    command = ["python", "train.py", "--pipeline_config_path=pipeline.config"]
+    looked = look(_refused(pattern), str(tmp_path), {}, command, [pattern])
+    assert looked is not None and looked.near == ["train.record"] and looked.exists_up_to == str(tmp_path)
+    assert looked.named_at == f"{tmp_path}/pipeline.config:3"
+
+
+def test_a_missing_image_is_looked_for_in_the_list_on_the_command_line_as_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("img/1.jpg,1,2,3,4,cat\nimg/2.jpg,1,2,3,4,cat\n")
+    error = raised("FileNotFoundError", f"[Errno 2] No such file or directory: '{tmp_path}/img/2.jpg'")
+    looked = look(error, "/elsewhere", {}, ["retinanet-train", "csv", f"{tmp_path}/train.csv"])
+    assert looked is not None and looked.named_at == f"{tmp_path}/train.csv:2"

@@ -10,7 +10,8 @@ How we know
 -----------
 The labels given to fit are looked at, against the number of outputs and the loss. A class that the loss was told to ignore is
 none. Only losses of Keras itself are judged this way: what your own loss does with a label is its own affair, unless the loss
-has become NaN. NaN labels and inverted boxes are told once they have spoiled the loss.
+has become NaN. NaN labels and inverted boxes are told once they have spoiled the loss. Or the error that ended the program says
+that an annotation names a class which the list of classes lacks: the file and the line that it names are told.
 
 When this is wrong
 ------------------
@@ -48,13 +49,22 @@ _CRASHES = (
     (r"t >= 0 && t < n_classes", "a class number has no output"),
     (r"all elements of target should be between 0 and 1", "this loss takes labels from 0 to 1 alone"),
 )
+# The words of trainers for a class in an annotation file that their list of classes lacks, and for its place there.
+_UNKNOWN_CLASS = re.compile(
+    r"\bunknown (?:class|label|category)(?: name| id)?\b:? *(?:['\"](?P<name>[^'\"]+)['\"]|(?P<bare>[\w.-]+)(?=$| \(|[,;]))"
+    r"|\b(?:class|label|category)(?: name| id)? ['\"](?P<other>[^'\"]+)['\"] (?:is )?"
+    r"(?:not (?:in|found in|part of)|missing (?:in|from))\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OF_DATA = re.compile(r"annotation|label[ _]?map|\.(?:csv|xml|json|txt|ya?ml|pbtxt)\b|\bimages?\b", re.IGNORECASE)
+_PLACE = re.compile(r"(?P<file>\S+\.(?:csv|txt|json|xml|ya?ml))\b['\"]?[:,]? *(?:at |on |in )?line (?P<line>\d+)")
 
 
 def examine(journal: Journal) -> Verdict:
     unseen = not_inside(journal)
     if unseen is not None:
         return unseen
-    crash = _refused(journal) or _crash(journal)
+    crash = _refused(journal) or _crash(journal) or _unknown_class(journal)
     if crash is not None:
         return crash
     run = current_curve(journal)
@@ -90,6 +100,30 @@ def _crash(journal: Journal) -> Found | None:
                 where=line,
                 effect=Effect.STOPS,
             )
+    return None
+
+
+def _unknown_class(journal: Journal) -> Found | None:
+    """The program itself says that an annotation names a class which its list of classes lacks."""
+    for error in [error for error in journal.of(ErrorRaised) if error.fatal and _OF_DATA.search(error.message)]:
+        said = _UNKNOWN_CLASS.search(error.message)
+        if said is None:
+            continue
+        name = said["name"] or said["bare"] or said["other"]
+        line, at = error_text(error).line, _PLACE.search(error.message)
+        place = f" It stands in {at['file']}:{at['line']}." if at else ""
+        return Found(
+            certainty=Certainty.CERTAIN,
+            summary=f"An annotation has the class {name!r}, which the list of classes does not have.{place}"
+            " The program ended with that error.",
+            evidence=(Evidence(line, None, None, (error,)),),
+            actions=(
+                "correct the annotation, or add the class to the list of classes",
+                "look for others: unstall data check DATA",
+            ),
+            where=user_line(error, program_folder(journal)),
+            effect=Effect.STOPS,
+        )
     return None
 
 

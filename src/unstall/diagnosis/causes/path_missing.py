@@ -10,8 +10,9 @@ How we know
 -----------
 The error that ended the program says which path is not there. Unstall then looks how far the path does exist, what lies
 there under a similar name, and which environment variables the program asks for are not set. `cv2.imread` gives None for a
-path that is not there: that is noted, and named where the program then ends on it. Where there was no error:
-a pattern matched nothing, the data set was empty, and the program ended without a single step.
+path that is not there: that is noted, and named where the program then ends on it. The same holds for a pattern that has just
+matched no file, where the error quotes it. A file on the command line in which the path stands is named with the line. Where
+there was no error: a pattern matched nothing, the data set was empty, and the program ended without a single step.
 
 When this is wrong
 ------------------
@@ -26,7 +27,15 @@ missing.
 from __future__ import annotations
 
 from unstall.diagnosis.error_messages import missing_path
-from unstall.diagnosis.fatal_error import fatal_error, of_unread_image, texts, unread_image, unseen_end, user_line
+from unstall.diagnosis.fatal_error import (
+    fatal_error,
+    of_unread_image,
+    texts,
+    unmatched_before,
+    unread_image,
+    unseen_end,
+    user_line,
+)
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import (
     ErrorRaised,
@@ -72,9 +81,11 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
     if image is not None and not image.exists:
         return _of_image(journal, error, image)
     result = next((text for text in texts(error) if any(kind in text for kind in _NOT_THERE) and missing_path(text)), None)
-    if result is None:
+    path = missing_path(result) if result is not None else None
+    if path is None:  # a program's own words; but the pattern that they quote had just matched nothing
+        path = next((pattern for pattern in unmatched_before(journal, error) if pattern in error.message), None)
+    if path is None:
         return Clear("the error is about something else")
-    path = missing_path(result) or ""
     looked = next((look for look in reversed(journal.of(PathLooked)) if look.path == path), None)
     return _found(error, path, looked, user_line(error, folder))
 
@@ -103,7 +114,8 @@ def _unset_variable(error: ErrorRaised) -> str | None:
 
 def _found(error: ErrorRaised, path: str, looked: PathLooked | None, line: str | None) -> Found:
     evidence = [Evidence(f"{error.kind.rpartition('.')[2]}: {path}", path, None, (error,))]
-    summary = f"There is no {path}."
+    is_pattern = any(letter in path for letter in "*?[")
+    summary = f"No file matches {path}." if is_pattern else f"There is no {path}."
     do: list[str] = []
     if path.startswith(("None/", "None\\")) or "/None/" in path:
         names = looked.unset_variables if looked else []
@@ -116,6 +128,9 @@ def _found(error: ErrorRaised, path: str, looked: PathLooked | None, line: str |
         do.append("expand it: os.path.expanduser(os.path.expandvars(path))")
     if looked is not None:
         evidence.append(Evidence(f"it exists as far as {looked.exists_up_to}", looked.exists_up_to, None, (looked,)))
+        if looked.named_at:
+            summary += f" That path stands in {looked.named_at}."
+            evidence.append(Evidence(f"the path stands in {looked.named_at}", looked.named_at, None, (looked,)))
         if looked.near:
             evidence.append(Evidence(f"there lies {', '.join(looked.near)}", looked.near[0], None, (looked,)))
             do.append(f"did you mean {looked.near[0]}?")

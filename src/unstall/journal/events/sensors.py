@@ -190,6 +190,7 @@ class PathLooked(Event):
     exists_up_to: str = ""
     near: list[str] = field(default_factory=list)  # names in that folder that resemble the part that is missing
     unset_variables: list[str] = field(default_factory=list)  # that the program's source asks for
+    named_at: str = ""  # file:line of the file on the command line in which the path stands
 
 
 @dataclass(frozen=True)

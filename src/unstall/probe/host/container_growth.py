@@ -21,6 +21,7 @@ from unstall.journal.events import HoldingsCounted
 from unstall.probe.core.probe import Probe
 from unstall.probe.host import containers
 from unstall.probe.host.containers import CacheLength, Place, find_containers
+from unstall.probe.loop.custom_training import loop_of
 
 LOOK_EVERY_S = 2.0
 FIRST_AFTER_S = 2.0  # after the first step: what is made once has been made
@@ -161,11 +162,11 @@ def install(module: ModuleType, probe: Probe) -> None:
 
 
 def install_torch(module: ModuleType, probe: Probe) -> None:
-    """torch.optim.optimizer: one's own PyTorch loop, of which the probe sees nothing else."""
-    holdings = holdings_of(probe)
+    """torch.optim.optimizer: a PyTorch loop."""
+    holdings, loop = holdings_of(probe), loop_of(probe)
 
     def unstall_step(optimizer: Any, args: Any, kwargs: Any) -> None:
-        if probe.active and probe.fit_depth == 0:
+        if probe.active and loop.is_mine():
             probe.shield.call("holdings", holdings.step_ended)
 
     register = getattr(module, "register_optimizer_step_post_hook", None)

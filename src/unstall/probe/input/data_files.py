@@ -123,12 +123,13 @@ def install_patterns(module: ModuleType, probe: Probe) -> None:
 def _watched(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     reported = seen = 0
 
-    def record(pattern: Any) -> None:
+    def record(patterns: Any) -> None:
         nonlocal reported
-        reported += 1
         where = user_place(4)
-        if reported <= MAX_PATTERN_EVENTS and where is not None:
-            probe.emit(PatternMatchedNothing(at=time.time(), pattern=str(pattern)[:500], where=where))
+        for pattern in patterns if isinstance(patterns, (list, tuple)) else [patterns]:
+            reported += 1
+            if reported <= MAX_PATTERN_EVENTS and where is not None:
+                probe.emit(PatternMatchedNothing(at=time.time(), pattern=str(pattern)[:500], where=where))
 
     def see(found: list[Any]) -> None:
         nonlocal seen

@@ -1,0 +1,82 @@
+"""Runs the cases of the trainers and writes the table.
+
+    python -m benchmarks.real_trainers [NAME...] [--case FAULT...] [--look first|mended] [--keep FOLDER] [--python PATH]
+                                        [--unstall PATH]
+
+Each trainer is installed once into an environment of its own (~/.cache/unstall/real_trainers). What cannot be installed on this
+machine is said, and left out. A row of the table is replaced when its case runs again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.real_trainers import observe
+from benchmarks.real_trainers.environment import NoEnvironmentError, interpreter
+from benchmarks.real_trainers.trainer import FAULTS, Trainer, load_all
+
+RESULTS = Path(__file__).parents[1] / "results" / "real_trainers.json"
+KEY = ("trainer", "case", "way", "look")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--case", action="append", choices=sorted(FAULTS), help="This case alone. May be repeated.")
+    parser.add_argument("--way", choices=("run", "attach"), help="This way alone.")
+    parser.add_argument(
+        "--look", default="mended", help="Column of the table: `first`, or `mended`, after what was missed was mended."
+    )
+    parser.add_argument("--keep", type=Path, help="Folder in which the data, the output and the runs are left.")
+    parser.add_argument("--python", help="An interpreter in which the trainer is installed already.")
+    parser.add_argument("--unstall", default=sys.executable, help="An interpreter in which the Unstall to be tried is installed.")
+    chosen = parser.parse_args()
+    trainers = load_all()
+    unknown = set(chosen.names) - set(trainers)
+    if unknown:
+        parser.error(f"Expected {', '.join(trainers)}. Received: {', '.join(sorted(unknown))}.")
+    failed = False
+    for name in chosen.names or trainers:
+        try:
+            python = chosen.python or interpreter(trainers[name], name)
+        except NoEnvironmentError as error:
+            print(f"{name} is left out: {error}", file=sys.stderr)
+            failed = True
+            continue
+        for fault in chosen.case or trainers[name].cases:
+            for row in _rows(name, trainers[name], fault, python, chosen):
+                _write(row)
+                print(json.dumps(row), flush=True)
+    return int(failed)
+
+
+def _rows(name: str, trainer: Trainer, fault_name: str, python: str, chosen: argparse.Namespace) -> list[dict[str, Any]]:
+    fault, rows = FAULTS[fault_name], []
+    for way in ["run", "attach"] if fault.hangs else ["run"]:
+        if chosen.way not in (None, way):
+            continue
+        with tempfile.TemporaryDirectory(prefix="unstall-trainer-", ignore_cleanup_errors=True) as scratch:
+            folder = Path(scratch) if chosen.keep is None else chosen.keep / f"{name}-{fault_name}-{way}-{chosen.look}"
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            case = trainer.prepare(folder, fault_name, python)
+            seen = (observe.run_case if way == "run" else observe.attach_case)(case, fault, folder, chosen.unstall)
+            about = {"trainer": trainer.name, "versions": trainer.versions, "case": fault_name, "way": way, "look": chosen.look}
+            rows.append(about | seen)
+    return rows
+
+
+def _write(row: dict[str, Any]) -> None:
+    known = json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else []
+    kept = [each for each in known if any(each[key] != row[key] for key in KEY)]
+    RESULTS.write_text(json.dumps({"rows": [*kept, row]}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

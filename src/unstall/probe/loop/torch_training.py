@@ -1,0 +1,116 @@
+"""The steps of a PyTorch loop, one's own or a trainer's: updates by an optimizer, over batches of a DataLoader or anything else.
+
+A step is a call of an optimizer's `step`. Where several take turns (a GAN), the first that was seen beats the time. Waiting for
+input is the time in the `next` of a DataLoader. The loss is the scalar whose `backward` was called last; it is read seldom, and
+only in the memory of the CPU: to read it from another device would wait for that.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Optional
+
+from unstall.probe.core.patches import wrap
+from unstall.probe.core.probe import Probe
+from unstall.probe.coverage import LOSS, coverage_of
+from unstall.probe.loop.custom_training import OwnLoop, loop_of
+
+MAX_SETS = 1000  # data sets that are told apart
+
+
+class TorchLoop:
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+        self._loop: OwnLoop = loop_of(probe)
+        self._began = 0.0
+        self._thread = 0
+        self._loss: Any = None
+        self._sees_losses = False
+        self._sets: dict[int, Any] = {}
+
+    def is_mine(self) -> bool:
+        return self._probe.active and self._loop.is_mine()
+
+    def backward_began(self, loss: Any) -> None:
+        self._began, self._thread = time.monotonic(), threading.get_ident()
+        readable = loss.dim() == 0 and loss.device.type == "cpu" and loss.is_floating_point()
+        self._loss = loss.detach() if readable else None
+        if readable and not self._sees_losses:
+            self._sees_losses = True
+            coverage = coverage_of(self._probe)
+            coverage.hook_installed((LOSS,))
+            coverage.tell()
+
+    def updated(self, optimizer: Any) -> None:
+        """In the thread of the last `backward`: an optimizer may also be used for something else."""
+        if self._thread != threading.get_ident():
+            return
+        loss = self._loss
+        self._loop.trained(id(optimizer), self._began, lambda: loss, "torch")
+
+    def token(self, iterator: Any) -> Any:
+        """Stands for the data set of an iterator, which is not kept."""
+        if len(self._sets) > MAX_SETS:
+            self._sets.clear()
+        return self._sets.setdefault(id(getattr(iterator, "_dataset", None)), object())
+
+
+def _torch_loop_of(probe: Probe) -> TorchLoop:
+    found: Optional[TorchLoop] = probe.extras.get("torch loop")
+    if found is None:
+        found = probe.extras["torch loop"] = TorchLoop(probe)
+    return found
+
+
+def install_optimizers(module: ModuleType, probe: Probe) -> None:
+    """torch.optim.optimizer, from PyTorch 2.0 on: it offers to tell of each update."""
+    loop = _torch_loop_of(probe)
+
+    def unstall_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+        if loop.is_mine():
+            probe.shield.call("torch steps", loop.updated, optimizer)
+
+    register = getattr(module, "register_optimizer_step_post_hook", None)
+    if register is not None:
+        register(unstall_step)
+
+
+def install_tensors(module: ModuleType, probe: Probe) -> None:
+    """torch._tensor: the loss from which gradients are computed."""
+    loop = _torch_loop_of(probe)
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def backward(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            if loop.is_mine():
+                probe.shield.call("torch losses", loop.backward_began, tensor)
+            return original(tensor, *args, **kwargs)
+
+        return backward
+
+    wrap(getattr(module, "Tensor", None), "backward", make)
+
+
+def install_loaders(module: ModuleType, probe: Probe) -> None:
+    """torch.utils.data.dataloader: `for batch in loader` in Python."""
+    loop, own, call = _torch_loop_of(probe), loop_of(probe), probe.shield.call
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def __next__(iterator: Any) -> Any:
+            if not loop.is_mine():
+                return original(iterator)
+            source = call("torch batches", loop.token, iterator)
+            began = call("torch batches", own.next_began, source) or time.monotonic()
+            try:
+                batch = original(iterator)
+            except StopIteration:
+                call("torch batches", own.next_ended, source, began, True)
+                raise
+            call("torch batches", own.next_ended, source, began, False)
+            return batch
+
+        return __next__
+
+    wrap(getattr(module, "_BaseDataLoaderIter", None), "__next__", make)

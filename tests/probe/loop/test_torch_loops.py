@@ -1,0 +1,120 @@
+"""What the probe sees of a PyTorch loop, in real programs: steps, epochs, losses, waits for input, validation."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.probe.watched_programs import line, watch
+from unstall.journal.events import FitBegan, PhaseBegan, SignalsSeen, StepsEnded
+
+TORCH = """
+import time
+import torch
+
+torch.manual_seed(0)
+x = torch.randn(320, 8)
+
+class Rows(torch.utils.data.Dataset):
+    def __init__(self, seconds=0.0, count=320):
+        self.seconds, self.count = seconds, count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        time.sleep(self.seconds)
+        return x[index], x[index, :1] * 2
+
+def loader_of(dataset):
+    return torch.utils.data.DataLoader(dataset, batch_size=16)
+
+model = torch.nn.Linear(8, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+
+def step(rows, targets):
+    loss = torch.nn.functional.mse_loss(model(rows), targets)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()  # UPDATES
+    return loss
+"""
+
+
+@pytest.mark.torch
+def test_steps_epochs_losses_and_validation_of_a_loop(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        training, validation = loader_of(Rows()), loader_of(Rows(count=96))
+        for epoch in range(3):
+            for rows, targets in training:
+                step(rows, targets)
+            with torch.no_grad():
+                for rows, targets in validation:
+                    model(rows)
+        """,
+        tmp_path,
+        own_home,
+        preamble=TORCH,
+    )
+    (fit,) = journal.of(FitBegan)
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    assert (fit.api, fit.backend, fit.where) == ("own_loop", "torch", line(tmp_path, "UPDATES"))
+    assert sum(group.last - group.first + 1 for group in groups) == 60
+    assert {group.epoch for group in groups} == {0, 1, 2}
+    assert all(group.wait_s is not None for group in groups)
+    assert any(group.loss is not None for group in groups) and all(group.loss_is_finite is not False for group in groups)
+    assert sum(event.phase == "validate" for event in journal.of(PhaseBegan)) == 3
+    seen = journal.of(SignalsSeen)[-1]
+    assert {"steps", "loss", "input wait"} <= set(seen.seen)
+
+
+@pytest.mark.torch
+def test_a_slow_data_set_shows_in_the_wait_and_a_loss_that_is_not_finite_is_told(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        optimizer.param_groups[0]["lr"] = 1e20
+        for rows, targets in loader_of(Rows(seconds=0.005)):
+            step(rows, targets)
+            time.sleep(0.02)
+        """,
+        tmp_path,
+        own_home,
+        preamble=TORCH,
+    )
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    assert sum(group.wait_s or 0.0 for group in groups) > 1.0  # 16 rows of 5 ms for each of 20 batches
+    assert any(group.loss_is_finite is False for group in groups)
+
+
+@pytest.mark.torch
+def test_a_program_that_only_predicts_has_no_steps(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        with torch.no_grad():
+            for rows, targets in loader_of(Rows()):
+                model(rows)
+        """,
+        tmp_path,
+        own_home,
+        preamble=TORCH,
+    )
+    assert not journal.of(FitBegan) and not journal.of(StepsEnded)
+
+
+@pytest.mark.torch
+def test_two_optimizers_that_take_turns_make_one_step(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        other = torch.nn.Linear(8, 1)
+        second = torch.optim.SGD(other.parameters(), 0.01)
+        for rows, targets in loader_of(Rows()):
+            step(rows, targets)
+            torch.nn.functional.mse_loss(other(rows), targets).backward()
+            second.step()
+        """,
+        tmp_path,
+        own_home,
+        preamble=TORCH,
+    )
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    assert sum(group.last - group.first + 1 for group in groups) == 20
