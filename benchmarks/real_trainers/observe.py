@@ -17,7 +17,7 @@ LIMIT_S = 1500.0  # of a case that should end by itself: two busy cores, and imp
 WATCHED_S = 600.0  # of one that goes on
 HANGS_S = 60.0  # a hang is ended so long after a verdict, or after it became quiet without one
 QUIET_S, QUIET_CORES = 12.0, 0.01  # also on a busy machine, where a program that works gets little
-TOLD_S = 10.0  # after the first verdict: others may join it
+JOINED_WITHIN_S = 10.0  # after the first verdict: others may join it
 KILL_AFTER_STEPS_S = 5.0
 
 
@@ -83,8 +83,8 @@ def _wait(process: subprocess.Popen[bytes], case: Case, fault: Fault, story_path
         if fault.hangs:
             is_quiet = now > QUIET_S and _cores(_tree(process.pid)[1:], 2.0) < QUIET_CORES
             quiet_since = (quiet_since or now) if is_quiet else None
-            has_been_told = first is not None and now - first > TOLD_S
-            if has_been_told or (quiet_since is not None and now - quiet_since > (case.seconds or HANGS_S)):
+            is_complete = first is not None and now - first > JOINED_WITHIN_S
+            if is_complete or (quiet_since is not None and now - quiet_since > (case.seconds or HANGS_S)):
                 break
         if now > (case.seconds or (WATCHED_S if fault.goes_on else LIMIT_S)):
             break

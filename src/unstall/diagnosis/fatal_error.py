@@ -64,8 +64,8 @@ def user_line(error: ErrorRaised, folder: str) -> str | None:
     if quoted:
         return place(*quoted[-1], folder)
     own = [frame for frame in error.frames if is_user_file(frame["file"])]
-    told: list[Frame] = [{"function": "", "file": file, "line": line, "module": ""} for file, line in reversed(named)]
-    frames = own or trainer_frames(told) or trainer_frames(error.frames)
+    quoted_frames: list[Frame] = [{"function": "", "file": file, "line": line, "module": ""} for file, line in reversed(named)]
+    frames = own or trainer_frames(quoted_frames) or trainer_frames(error.frames)
     return where(frames[0], folder) if frames else None
 
 
