@@ -81,7 +81,7 @@ def _inspect(frame: FrameType, line: int, lasti: int, trees: dict[str, Optional[
     if statement is None:
         return {**facts, "source": [linecache.getline(code.co_filename, line, frame.f_globals).rstrip()], "first": line}
     first, last = statement.lineno, last_line(_head(statement)) if _head(statement) is not statement else last_line(statement)
-    facts["first"] = first
+    facts["first"], facts["statement"] = first, type(statement).__name__
     numbers = range(first, min(last, first + MAX_STATEMENT - 1) + 1)
     facts["source"] = [linecache.getline(code.co_filename, number, frame.f_globals).rstrip() for number in numbers]
     failing = _exact(statement, code, lasti)
@@ -91,7 +91,7 @@ def _inspect(frame: FrameType, line: int, lasti: int, trees: dict[str, Optional[
     rest = _names_in(_head(statement))
     facts["values"] = _values(frame, {**names, **{name: node for name, node in rest.items() if name not in names}}, until)
     for value in facts["values"]:
-        value["in_failing"] = value["name"] in names or failing is None
+        value["in_failing"] = failing is None or value["name"] in names or value.get("missing") in names
         made = _assignment(function or tree, value["name"].partition(".")[0].partition("[")[0], statement)
         if made is not None and "." not in value["name"]:
             value["made_at"] = made.lineno
@@ -208,16 +208,25 @@ def _values(frame: FrameType, names: dict[str, ast.AST], until: float) -> list[d
     for name, node in names.items():
         if len(rows) >= MAX_VALUES or time.monotonic() > until:
             break
-        value = _value_of(node, frame)
-        if value is _MISSING or _is_code(value):
+        value, missing = _value_of(node, frame), None
+        while value is _MISSING and isinstance(node, (ast.Attribute, ast.Subscript)):  # then what should have it
+            missing, node = name, node.value  # type: ignore[attr-defined]
+            name, value = _written(node) or name, _value_of(node, frame)
+        if value is _MISSING or _is_code(value) or any(row["name"] == name for row in rows):
             continue
-        rows.append({"name": name, **describe_value(value, until)})
+        rows.append({"name": name, **({"missing": missing} if missing else {}), **describe_value(value, until)})
     return rows
 
 
 def _is_code(value: Any) -> bool:
     """Modules, classes and functions: they are what is called, and no values."""
-    return isinstance(value, type) or type(value).__name__ in ("module", "function", "builtin_function_or_method", "method", "ufunc")
+    return isinstance(value, type) or type(value).__name__ in (
+        "module",
+        "function",
+        "builtin_function_or_method",
+        "method",
+        "ufunc",
+    )
 
 
 def _value_of(node: Any, frame: FrameType) -> Any:

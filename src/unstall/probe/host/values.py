@@ -48,7 +48,7 @@ def describe_value(value: Any, until: float, depth: int = 0) -> dict[str, Any]:
         return {**facts, "text": repr(str(value)[:MAX_TEXT])}
     if isinstance(value, type) or hasattr(type(value), "__code__") or type(value).__name__ in _FUNCTIONS:
         name = getattr(value, "__qualname__", "")
-        return {**facts, "name": name if isinstance(name, str) else "", "where": code_place(value)}
+        return {**facts, "called": name if isinstance(name, str) else "", "where": code_place(value)}
     try:
         facts.update(_of_a_library(value, until))
     except Exception:  # whatever a framework's own object does not like to be asked: its type is told  # noqa: BLE001
@@ -134,7 +134,7 @@ def _of_a_library(value: Any, until: float) -> dict[str, Any]:
         facts["options"] = options
     name = getattr(value, "__dict__", {}).get("_name", None)
     if type(name) is str:
-        facts["name"] = name[:MAX_TEXT]
+        facts["called"] = name[:MAX_TEXT]
     if not is_known(kind):
         return facts
     root = kind.__module__.partition(".")[0]

@@ -126,5 +126,12 @@ def components(spec: Any, name: str = "") -> list[dict[str, Any]]:
     else:
         shape = sides(spec)
         kind, dtype = type(spec).__name__, getattr(spec, "dtype", None)
-        return [{"name": name, "shape": None if shape is None else list(shape), "dtype": str(getattr(dtype, "name", "")), "type": kind}]
+        return [
+            {
+                "name": name,
+                "shape": None if shape is None else list(shape),
+                "dtype": str(getattr(dtype, "name", "")),
+                "type": kind,
+            }
+        ]
     return [part for each in parts for part in each][:MAX_COMPONENTS]
