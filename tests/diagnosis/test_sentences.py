@@ -49,7 +49,8 @@ from unstall.journal.reader import Journal
 
 FOLDER = Path(__file__).parents[2] / "src" / "unstall" / "diagnosis" / "causes"
 # Steps of a loop of one's own in PyTorch or JAX are mostly not seen: that there was none is not known.
-QUOTES = re.compile(r"the error that ended|the program ended with|\w+Error: ")  # an error may speak of what it likes
+# An error may speak of what it likes, and a function of the program's own may be called as it likes.
+QUOTES = re.compile(r"the error that ended|the program ended with|\w+Error: |(?:called from )?[\w./-]+:\d+")
 SPEAKS_OF_STEPS = re.compile(r"\b(?:steps?|epochs?|batch(?:es)?|training|trains)\b")
 CLAIMS_OF_STEPS = re.compile(r"before (?:its|the) first step|first step comes|without a single step")
 

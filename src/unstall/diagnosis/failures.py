@@ -1,5 +1,5 @@
-"""The error that ended a program, put together with what the probe saw of it: the user's lines with their values, the layer or the
-stage that failed, and the lines that made them. What the causes of errors share.
+"""The error that ended a program, with what the probe saw of it: the user's lines and their values, the layer or the stage that
+failed, and the lines that made them. What the causes of errors share.
 
     failure = find_failure(journal)
     failure.text.line              ValueError: operands could not be broadcast together with shapes (3,4) (5,4)
@@ -108,6 +108,13 @@ class UserLine:
         """The statement in one line; of a long one, the line that failed."""
         return one_line(self.source, self.line - self.first)
 
+    def maker_of(self, value: Value) -> Maker | None:
+        """The statement of the same function that gave the value to the name, where it is above this one."""
+        made_at, source = value.facts.get("made_at"), tuple(value.facts.get("made_by") or ())
+        if not made_at or made_at == self.line:
+            return None
+        return Maker("value", value.name, place(self.file, made_at, self.folder), source, made_at, {}, self.folder)
+
     def value(self, name: str) -> Value | None:
         return next((value for value in (*self.values, *self.arguments) if value.name == name), None)
 
@@ -155,8 +162,8 @@ class Failure:
 
     @property
     def lines(self) -> tuple[UserLine, ...]:
-        """Those that the error passed through, outermost first; last those of a traceback that the message quotes (of a generator, of
-        a worker process, of a function that was traced)."""
+        """Those that the error passed through, outermost first; last those of a traceback that the message quotes (of a generator
+        or a worker process, say)."""
         return (*self.own_lines, *self.quoted)
 
     @property
@@ -356,6 +363,8 @@ def shapes_in(text: str) -> list[Shape]:
     found: list[tuple[int, Shape]] = []
     for match in _SHAPE.finditer(text):
         sides = [side.strip() for side in match["sides"].split(",") if side.strip()]
+        if not sides and not match["name"] and text[: match.start()][-1:].isalnum():
+            continue  # a call
         found.append((match.start(), tuple(int(side) if side.isdigit() else None for side in sides)))
     for match in _PRODUCT.finditer(text):
         found.append((match.start(), tuple(int(side) for side in match[1].split("x"))))

@@ -27,7 +27,7 @@ it, which is shown too. Where one element of many fails, run the line with that 
 
 from __future__ import annotations
 
-from unstall.diagnosis.failures import Failure, Maker, UserLine, Value, find_failure, shortened
+from unstall.diagnosis.failures import Failure, Maker, UserLine, Value, find_failure
 from unstall.diagnosis.fatal_error import OF_CONTROL, own_exit, unseen_end
 from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
@@ -101,7 +101,7 @@ def _evidence(journal: Journal, failure: Failure) -> list[Evidence]:
     if raised is not None:
         rows.append(_line(raised))
         rows += [_origin(value, raised) for value in raised.values if value.is_in_failing and value.is_array][:2]
-    callers = [line for line in failure.lines[:-1]][::-1][:MAX_CALLERS]
+    callers = failure.lines[:-1][::-1][:MAX_CALLERS]
     rows += [f"called from {_line(line)}" for line in callers]
     if failure.layer is not None and failure.layer.where and failure.layer.code:
         rows.append(f"{failure.layer.words} was made at {failure.layer.where}: {failure.layer.code}")
@@ -124,13 +124,8 @@ def _line(line: UserLine) -> str:
 
 
 def _origin(value: Value, line: UserLine) -> str:
-    made_at, made_by = value.facts.get("made_at"), value.facts.get("made_by", "")
-    file = line.where.rpartition(":")[0]
-    return (
-        f"`{value.name}` was given its value at {file}:{made_at}: {shortened(made_by)}"
-        if made_at and made_at != line.line
-        else ""
-    )
+    maker = line.maker_of(value)
+    return f"`{value.name}` was given its value at {maker.where}: {maker.code}" if maker is not None else ""
 
 
 def _stages(stages: tuple[Maker, ...]) -> str:

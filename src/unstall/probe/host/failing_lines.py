@@ -86,7 +86,7 @@ def _inspect(frame: FrameType, line: int, lasti: int, trees: dict[str, Optional[
     facts["source"] = [linecache.getline(code.co_filename, number, frame.f_globals).rstrip() for number in numbers]
     failing = _exact(statement, code, lasti)
     if failing is not None:
-        facts["failing"] = [failing.lineno, failing.col_offset, failing.end_lineno, failing.end_col_offset]  # type: ignore[attr-defined]
+        facts["failing"] = [failing.lineno, failing.col_offset, failing.end_lineno, failing.end_col_offset]
     names = _names_in(failing) if failing is not None else {}
     rest = _names_in(_head(statement))
     facts["values"] = _values(frame, {**names, **{name: node for name, node in rest.items() if name not in names}}, until)
@@ -94,8 +94,10 @@ def _inspect(frame: FrameType, line: int, lasti: int, trees: dict[str, Optional[
         value["in_failing"] = failing is None or value["name"] in names or value.get("missing") in names
         made = _assignment(function or tree, value["name"].partition(".")[0].partition("[")[0], statement)
         if made is not None and "." not in value["name"]:
+            ends = min(last_line(made), made.lineno + MAX_STATEMENT - 1)
+            numbers = range(made.lineno, ends + 1)
             value["made_at"] = made.lineno
-            value["made_by"] = linecache.getline(code.co_filename, made.lineno, frame.f_globals).strip()
+            value["made_by"] = [linecache.getline(code.co_filename, number, frame.f_globals).rstrip() for number in numbers]
     facts["loops"] = _loops(frame, function or tree, statement, until)
     facts["arguments"] = _arguments(frame, {value["name"] for value in facts["values"]}, until)
     return facts
@@ -132,9 +134,9 @@ def _statement_at(tree: Optional[ast.AST], line: int) -> Optional[ast.stmt]:
     """The innermost statement that covers the line."""
     found: Optional[ast.stmt] = None
     for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.stmt) and node.lineno <= line <= last_line(node):
-            if found is None or (node.lineno, -last_line(node)) >= (found.lineno, -last_line(found)):
-                found = node
+        covers = isinstance(node, ast.stmt) and node.lineno <= line <= last_line(node)
+        if covers and (found is None or (node.lineno, -last_line(node)) >= (found.lineno, -last_line(found))):  # type: ignore[attr-defined]
+            found = node  # type: ignore[assignment]
     return found
 
 
@@ -144,10 +146,11 @@ def _head(statement: ast.stmt) -> ast.AST:
     if name is None:
         return statement
     part = getattr(statement, name)
-    return part[0].context_expr if isinstance(part, list) else part
+    head: ast.AST = part[0].context_expr if isinstance(part, list) else part
+    return head
 
 
-def _exact(statement: ast.stmt, code: Any, lasti: int) -> Optional[ast.AST]:
+def _exact(statement: ast.stmt, code: Any, lasti: int) -> Any:
     """The expression that was being computed: known since Python 3.11."""
     positions = getattr(code, "co_positions", None)
     if positions is None or lasti < 0:
@@ -158,7 +161,7 @@ def _exact(statement: ast.stmt, code: Any, lasti: int) -> Optional[ast.AST]:
     line, end, column, end_column = wanted
     for node in ast.walk(statement):
         at = (getattr(node, "lineno", 0), getattr(node, "end_lineno", 0), getattr(node, "col_offset", -1))
-        if isinstance(node, ast.expr) and at == (line, end, column) and node.end_col_offset == end_column:  # type: ignore[attr-defined]
+        if isinstance(node, ast.expr) and at == (line, end, column) and node.end_col_offset == end_column:
             return node
     return None
 
@@ -208,19 +211,26 @@ def _values(frame: FrameType, names: dict[str, ast.AST], until: float) -> list[d
     for name, node in names.items():
         if len(rows) >= MAX_VALUES or time.monotonic() > until:
             break
-        value, missing = _value_of(node, frame), None
-        while value is _MISSING and isinstance(node, (ast.Attribute, ast.Subscript)):  # then what should have it
-            missing, node = name, node.value  # type: ignore[attr-defined]
-            name, value = _written(node) or name, _value_of(node, frame)
-        if value is _MISSING or _is_code(value) or any(row["name"] == name for row in rows):
+        found, value = _nearest(name, node, frame)
+        if value is _MISSING or _is_code(value) or any(row["name"] == found for row in rows):
             continue
-        rows.append({"name": name, **({"missing": missing} if missing else {}), **describe_value(value, until)})
+        missing = {"missing": name} if found != name else {}
+        rows.append({"name": found, **missing, **describe_value(value, until)})
     return rows
+
+
+def _nearest(name: str, node: Any, frame: FrameType) -> tuple[str, Any]:
+    """The value; where the object has no such attribute or key, the object itself."""
+    value = _value_of(node, frame)
+    while value is _MISSING and isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+        name, value = _written(node) or name, _value_of(node, frame)
+    return name, value
 
 
 def _is_code(value: Any) -> bool:
     """Modules, classes and functions: they are what is called, and no values."""
-    return isinstance(value, type) or type(value).__name__ in (
+    return issubclass(type(value), type) or type(value).__name__ in (
         "module",
         "function",
         "builtin_function_or_method",
@@ -237,17 +247,17 @@ def _value_of(node: Any, frame: FrameType) -> Any:
         return attribute(owner, node.attr)
     if isinstance(node, ast.Subscript):
         key = _key(node)
-        if isinstance(owner, dict):
+        if issubclass(type(owner), dict):
             return dict.get(owner, key, _MISSING)
-        if isinstance(owner, (list, tuple)) and type(key) is int:
-            kind: Any = list if isinstance(owner, list) else tuple
+        if issubclass(type(owner), (list, tuple)) and type(key) is int:
+            kind: Any = list if issubclass(type(owner), list) else tuple
             return kind.__getitem__(owner, key) if -kind.__len__(owner) <= key < kind.__len__(owner) else _MISSING
     return _MISSING
 
 
 def attribute(owner: Any, name: str) -> Any:
     """As it lies in the object; of a module of PyTorch, also a layer, a parameter or a buffer of that name."""
-    if owner is _MISSING or isinstance(owner, type):
+    if owner is _MISSING or issubclass(type(owner), type):
         return _MISSING
     try:
         held = object.__getattribute__(owner, "__dict__")

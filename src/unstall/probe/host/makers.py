@@ -129,7 +129,7 @@ def _name_within(owner: Any, wanted: Any, before: str = "", depth: int = 0) -> O
 
 
 def _assigned_at(owner: Any, name: str) -> Optional[str]:
-    """The line in the owner's own class that assigns it; of a part of a Sequential, the line of that part where it can be told."""
+    """The line in the owner's class that assigns it; of a part of a Sequential, the line of that part, if it can be told."""
     first, _, rest = name.partition(".")
     for kind in type(owner).__mro__:
         init = kind.__dict__.get("__init__")
@@ -144,15 +144,15 @@ def _assigned_at(owner: Any, name: str) -> Optional[str]:
             if isinstance(node, ast.ClassDef) and node.name == kind.__name__:
                 value = _value_assigned(node, first)
                 if value is not None:
-                    return f"{code.co_filename}:{_part(value, rest).lineno}"  # type: ignore[attr-defined]
+                    return f"{code.co_filename}:{_part(value, rest).lineno}"
     return None
 
 
-def _value_assigned(body: ast.ClassDef, name: str) -> Optional[ast.AST]:
-    for node in ast.walk(body):
-        for target in getattr(node, "targets", ()) if isinstance(node, ast.Assign) else ():
+def _value_assigned(body: ast.ClassDef, name: str) -> Any:
+    for node in (each for each in ast.walk(body) if isinstance(each, ast.Assign)):
+        for target in node.targets:
             if isinstance(target, ast.Attribute) and target.attr == name and isinstance(target.value, ast.Name):
-                return node.value  # type: ignore[attr-defined]
+                return node.value
     return None
 
 

@@ -1,13 +1,15 @@
 """A value of the program as plain data: its type, sizes, dtype, range, or a short text.
 
-No code of the program's own is called: of an object of a class that is not known, only the names of its classes are read. What
-lies on a device stays there, and of an array in host memory a sample is looked at.
+No code of the program's own is called: of an object of a class that is not known, only the names of its classes are read, and its
+type is asked for by `type`, since an object may claim another. What lies on a device stays there, and of an array in host memory
+a sample is looked at.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from types import FunctionType, MethodType
 from typing import Any, Optional
 
 from unstall.probe.core.user_code import code_place
@@ -33,30 +35,28 @@ _OPTIONS = (
 def describe_value(value: Any, until: float, depth: int = 0) -> dict[str, Any]:
     """`until` is a moment of the monotonic clock after which no array is looked at any more."""
     facts: dict[str, Any] = {"type": type_name(value)}
-    if isinstance(value, str):
+    if issubclass(type(value), str):
         return {**facts, "text": repr(str.__str__(value)[:MAX_TEXT]), "length": str.__len__(value)}
     if type(value) in _PLAIN:
         is_long = type(value) is int and value.bit_length() > MAX_BITS
         return facts if is_long else {**facts, "text": repr(value)[:MAX_TEXT]}
-    if isinstance(value, (bytes, bytearray)):
+    if issubclass(type(value), (bytes, bytearray)):
         return {**facts, "length": len(value)}
-    if isinstance(value, (list, tuple, set, frozenset)):
+    if issubclass(type(value), (list, tuple, set, frozenset)):
         return {**facts, **_sequence(value, until, depth)}
-    if isinstance(value, dict):
+    if issubclass(type(value), dict):
         return {**facts, **_dict(value, until, depth)}
     if type(value).__module__ == "pathlib" or type(value).__module__.startswith("pathlib."):
         return {**facts, "text": repr(str(value)[:MAX_TEXT])}
-    if isinstance(value, type) or hasattr(type(value), "__code__") or type(value).__name__ in _FUNCTIONS:
-        name = getattr(value, "__qualname__", "")
-        return {**facts, "called": name if isinstance(name, str) else "", "where": code_place(value)}
+    if issubclass(type(value), type):
+        return {**facts, "called": type.__getattribute__(value, "__qualname__")}
+    if type(value) in (FunctionType, MethodType):
+        return {**facts, "called": value.__qualname__, "where": code_place(value)}
     try:
         facts.update(_of_a_library(value, until))
-    except Exception:  # whatever a framework's own object does not like to be asked: its type is told  # noqa: BLE001
+    except Exception:  # whatever a framework's own object does not like to be asked: its type is told
         pass
     return facts
-
-
-_FUNCTIONS = ("function", "method", "builtin_function_or_method", "partial", "lambda")
 
 
 def type_name(value: Any) -> str:
@@ -71,7 +71,7 @@ def is_known(kind: type) -> bool:
 
 
 def _sequence(value: Any, until: float, depth: int) -> dict[str, Any]:
-    kind = next(each for each in (list, tuple, set, frozenset) if isinstance(value, each))
+    kind: Any = next(each for each in (list, tuple, set, frozenset) if issubclass(type(value), each))
     facts: dict[str, Any] = {"length": kind.__len__(value)}
     if depth >= MAX_DEPTH or kind in (set, frozenset):
         return facts
@@ -116,7 +116,7 @@ def shape_of(value: Any) -> Optional[list[int]]:
         if hasattr(sides, "as_list"):
             sides = sides.as_list() if sides.rank is not None else None
         return None if sides is None else [int(side) if isinstance(side, int) else -1 for side in sides]
-    except Exception:  # a tensor that knows nothing of its shape yet, or has been given away  # noqa: BLE001
+    except Exception:  # a tensor that knows nothing of its shape yet, or has been given away
         return None
 
 
@@ -186,7 +186,7 @@ def _range(value: Any, until: float) -> dict[str, Any]:
     if array is None or array.size > 64 * MAX_ELEMENTS:
         return {}
     seen = batch_stats.describe("", "", array, MAX_ELEMENTS)
-    facts = {name: seen[name] for name in ("min", "max", "not_finite") if name in seen}
+    facts: dict[str, Any] = {name: seen[name] for name in ("min", "max", "not_finite") if name in seen}
     if array.size <= MAX_ITEMS and array.ndim <= 1:
         facts["text"] = repr(array.tolist())[:MAX_TEXT]
     return facts
