@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from unstall.diagnosis.failures import Maker, as_shape, describe_value, replace_in_line, shapes_in
+from unstall.diagnosis.failures import as_shape, describe_value, shapes_in
 from unstall.diagnosis.verdict import LineChange
 
 
@@ -45,22 +45,6 @@ def test_shapes_are_read_as_they_are_written(text: str, shapes: list[Any]) -> No
 )  # fmt: skip
 def test_a_value_is_told_in_a_few_words(facts: dict[str, Any], words: str) -> None:
     assert describe_value(facts) == words
-
-
-def stage(*source: str) -> Maker:
-    return Maker("batch", "", "train.py:20", source, 20, {})
-
-
-def test_a_change_is_proposed_for_the_one_line_that_holds_the_text() -> None:
-    change = replace_in_line(
-        stage("    data = data.map(load)", "    data.batch(16)"), ".batch(16)", ".ragged_batch(16)", "if it can"
-    )
-    assert change == LineChange("train.py:21", ("    data.batch(16)",), ("    data.ragged_batch(16)",), "if it can")
-
-
-@pytest.mark.parametrize("source", [("a.batch(2).batch(2)",), ("a.batch(2)", "b.batch(2)"), ("a.take(2)",), ()])
-def test_no_change_is_proposed_where_it_is_not_sure_which_text_is_meant(source: tuple[str, ...]) -> None:
-    assert replace_in_line(stage(*source), ".batch(2)", ".ragged_batch(2)") is None
 
 
 def test_a_change_that_changes_nothing_is_none() -> None:

@@ -5,7 +5,8 @@ failed, and the lines that made them. What the causes of errors share.
     failure.text.line              ValueError: operands could not be broadcast together with shapes (3,4) (5,4)
     failure.lines[-1].values       what the failing line used, as `Value`: name, shape, dtype, range, or a short text
     failure.layer, failure.stage("batch")
-    replace_in_line(stage, ".batch(", ".ragged_batch(")      a change of the user's own line
+
+A change of the user's own line is written by `line_changes.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from typing import Any
 from unstall.diagnosis.error_messages import ErrorText, innermost, quoted_lines
 from unstall.diagnosis.fatal_error import fatal_error, rooted
 from unstall.diagnosis.pipelines import kind_of
-from unstall.diagnosis.verdict import LineChange
 from unstall.journal.events import ErrorInspected, ErrorRaised, Event
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import is_user_file, place, program_folder
@@ -369,16 +369,3 @@ def shapes_in(text: str) -> list[Shape]:
     for match in _PRODUCT.finditer(text):
         found.append((match.start(), tuple(int(side) for side in match[1].split("x"))))
     return [shape for _, shape in sorted(found, key=lambda pair: pair[0])]
-
-
-# --- changes of the user's own lines ---
-
-
-def replace_in_line(maker: Maker | UserLine, before: str, after: str, when: str = "") -> LineChange | None:
-    """A change of the one line of a statement that holds a text, where it holds it once; None where that is not sure."""
-    holding = [at for at, line in enumerate(maker.source) if before in line]
-    if len(holding) != 1 or maker.source[holding[0]].count(before) != 1 or not maker.first:
-        return None
-    line = maker.source[holding[0]]
-    file = (maker.where or "").rpartition(":")[0]
-    return LineChange(f"{file}:{maker.first + holding[0]}", (line,), (line.replace(before, after),), when) if file else None

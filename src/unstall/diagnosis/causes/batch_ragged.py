@@ -24,9 +24,7 @@ out, or keep them ragged or as a list if the model takes that.
 
 from __future__ import annotations
 
-import ast
 import re
-import textwrap
 from dataclasses import dataclass
 
 from unstall.diagnosis.failures import (
@@ -37,10 +35,10 @@ from unstall.diagnosis.failures import (
     as_shape,
     find_failure,
     format_shape,
-    replace_in_line,
     shapes_in,
 )
 from unstall.diagnosis.fatal_error import unseen_end
+from unstall.diagnosis.line_changes import add_argument, find_call, rename_call
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, LineChange, Verdict
 from unstall.journal.reader import Journal
 
@@ -141,7 +139,7 @@ def _component_name(failure: Failure, stage: Maker | None, number: int | None, f
     """By its number in the message, else the one part whose shape is open and fits both."""
     parts = _components_before(failure, stage)
     if number is not None:
-        return parts[number]["name"] if number < len(parts) else f"component {number}"
+        return str(parts[number]["name"]) if number < len(parts) else f"component {number}"
     fitting = [part for part in parts if _fits(as_shape(part["shape"]), first) and _fits(as_shape(part["shape"]), other)]
     return str(fitting[0]["name"]) if len(fitting) == 1 else ""
 
@@ -167,21 +165,13 @@ def _call(stage: Maker, name: str) -> str:
 
 
 def _padded(stage: Maker, part: _Part) -> tuple[LineChange, ...]:
-    if not part.has_one_rank or part.is_image or not _takes_only_a_size(stage):
+    call = find_call(stage, "batch")
+    takes_only_a_size = call is not None and len(call.args) <= 1 and {key.arg for key in call.keywords} <= _ONLY_ONE_BATCH
+    if not part.has_one_rank or part.is_image or not takes_only_a_size:
         return ()
-    padded = replace_in_line(stage, ".batch(", ".padded_batch(", "padding each part to the longest of the batch")
-    ragged = replace_in_line(stage, ".batch(", ".ragged_batch(", "if the model takes ragged tensors")
+    padded = rename_call(stage, "batch", "padded_batch", "padding each part to the longest of the batch")
+    ragged = rename_call(stage, "batch", "ragged_batch", "if the model takes ragged tensors")
     return tuple(change for change in (padded, ragged) if change is not None)
-
-
-def _takes_only_a_size(stage: Maker) -> bool:
-    """Whether the arguments of the call mean the same to padded_batch."""
-    try:
-        tree = ast.parse(textwrap.dedent("\n".join(stage.source)))
-    except SyntaxError:
-        return False
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "batch"]
-    return len(calls) == 1 and len(calls[0].args) <= 1 and {key.arg for key in calls[0].keywords} <= _ONLY_ONE_BATCH
 
 
 def _tf_actions(part: _Part, is_changed: bool) -> tuple[str, ...]:
@@ -235,13 +225,9 @@ def _with_collate(maker: Maker, batch: Value | None) -> tuple[LineChange, ...]:
     elements = (batch.facts.get("items") or []) if batch is not None else []
     kinds = {element.get("type") for element in elements}
     keeps = {"dict": "list", "tuple": "lambda batch: tuple(zip(*batch))"}.get(kinds.pop() if len(kinds) == 1 else "")
-    code = maker.source[0] if len(maker.source) == 1 else ""
-    calls = code.count("DataLoader(") == 1 and code.rstrip().endswith(")") and "collate_fn" not in code
-    if keeps is None or not calls or code.count("(") != code.count(")") or code.index("DataLoader(") < code.rfind(" = "):
-        return ()
-    closed = f"{code.rstrip()[:-1]}, collate_fn={keeps})"
     when = "keeping the elements of a batch as a list, if the model takes lists, as torchvision's detectors do"
-    return (LineChange(maker.where or "", (code,), (closed,), when),)
+    change = add_argument(maker, "DataLoader", f"collate_fn={keeps}", when) if keeps is not None else None
+    return (change,) if change is not None else ()
 
 
 def _part_of(batch: Value | None, shapes: list[Shape]) -> _Part:
