@@ -85,8 +85,6 @@ def _inspect(frame: FrameType, line: int, lasti: int, trees: dict[str, Optional[
     numbers = range(first, min(last, first + MAX_STATEMENT - 1) + 1)
     facts["source"] = [linecache.getline(code.co_filename, number, frame.f_globals).rstrip() for number in numbers]
     failing = _exact(statement, code, lasti)
-    if failing is not None:
-        facts["failing"] = [failing.lineno, failing.col_offset, failing.end_lineno, failing.end_col_offset]
     names = _names_in(failing) if failing is not None else {}
     rest = _names_in(_head(statement))
     facts["values"] = _values(frame, {**names, **{name: node for name, node in rest.items() if name not in names}}, until)
@@ -314,12 +312,12 @@ def _loops(frame: FrameType, tree: Optional[ast.AST], statement: ast.stmt, until
     return sorted(rows, key=lambda row: row["line"])
 
 
-def _arguments(frame: FrameType, told: set[str], until: float) -> list[dict[str, Any]]:
+def _arguments(frame: FrameType, listed: set[str], until: float) -> list[dict[str, Any]]:
     code = frame.f_code
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     rows = []
     for name in names[:MAX_VALUES]:
-        if name in told or name in ("self", "cls") or name not in frame.f_locals or time.monotonic() > until:
+        if name in listed or name in ("self", "cls") or name not in frame.f_locals or time.monotonic() > until:
             continue
         rows.append({"name": name, **describe_value(frame.f_locals[name], until)})
     return rows

@@ -12,6 +12,7 @@ import time
 from types import FunctionType, MethodType
 from typing import Any, Optional
 
+from unstall.base.errors import attempt
 from unstall.probe.core.user_code import code_place
 from unstall.probe.input import batch_shapes, batch_stats
 
@@ -52,11 +53,8 @@ def describe_value(value: Any, until: float, depth: int = 0) -> dict[str, Any]:
         return {**facts, "called": type.__getattribute__(value, "__qualname__")}
     if type(value) in (FunctionType, MethodType):
         return {**facts, "called": value.__qualname__, "where": code_place(value)}
-    try:
-        facts.update(_of_a_library(value, until))
-    except Exception:  # whatever a framework's own object does not like to be asked: its type is told
-        pass
-    return facts
+    nothing: dict[str, Any] = {}  # whatever a framework's own object does not like to be asked: its type is known
+    return {**facts, **attempt(lambda: _of_a_library(value, until), lambda error: nothing)}
 
 
 def type_name(value: Any) -> str:
@@ -109,15 +107,16 @@ def shape_of(value: Any) -> Optional[list[int]]:
     """Of an array or tensor of a known library; None for anything else. -1: a side that is not known."""
     if not is_known(type(value)):
         return None
-    try:
-        sides = getattr(value, "shape", None)
-        if sides is None or callable(sides):
-            return None
-        if hasattr(sides, "as_list"):
-            sides = sides.as_list() if sides.rank is not None else None
-        return None if sides is None else [int(side) if isinstance(side, int) else -1 for side in sides]
-    except Exception:  # a tensor that knows nothing of its shape yet, or has been given away
+    return attempt(lambda: _sides(value), lambda error: None)  # one may know nothing of its shape yet, or have been given away
+
+
+def _sides(value: Any) -> Optional[list[int]]:
+    sides = getattr(value, "shape", None)
+    if sides is None or callable(sides):
         return None
+    if hasattr(sides, "as_list"):
+        sides = sides.as_list() if sides.rank is not None else None
+    return None if sides is None else [int(side) if isinstance(side, int) else -1 for side in sides]
 
 
 def dtype_of(value: Any) -> str:
