@@ -64,9 +64,14 @@ def diagnose(journal: Journal) -> Diagnosis:
     return _diagnosis(_without_fallbacks(verdicts))
 
 
+def is_fallback(name: str) -> bool:
+    """Whether a cause is shown only where no other explains the end of a program. One of an earlier version is none."""
+    return name in CAUSES.names() and getattr(CAUSES.module(name), "IS_FALLBACK", False)
+
+
 def _without_fallbacks(verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
     """A cause that is said of every error says nothing more where a narrower one explains why the program stopped."""
-    fallbacks = [name for name in verdicts if getattr(CAUSES.module(name), "IS_FALLBACK", False)]
+    fallbacks = [name for name in verdicts if is_fallback(name)]
     narrower = [name for name, verdict in verdicts.items() if name not in fallbacks and _stops(verdict)]
     why = Clear(f"explained by {narrower[0]}") if narrower else None
     return {
