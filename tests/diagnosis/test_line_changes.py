@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from unstall.diagnosis.failures import Maker
-from unstall.diagnosis.line_changes import add_argument, rename_call, replace_argument
+from unstall.diagnosis.line_changes import add_argument, rename_call, replace_argument, replace_text
 from unstall.diagnosis.verdict import LineChange
 
 
@@ -69,3 +69,12 @@ def test_what_is_changed_can_still_be_read_by_python() -> None:
         change = add_argument(made(source), "f", "new=3")
         assert change is not None
         ast.parse(textwrap.dedent(change.after[0]))
+
+
+def test_a_text_is_replaced_that_stands_there_once() -> None:
+    compiled = made("model.compile(", '    "adam", "categorical_crossentropy")')
+    assert (
+        after(replace_text(compiled, '"categorical_', '"sparse_categorical_')) == '    "adam", "sparse_categorical_crossentropy")'
+    )
+    assert replace_text(compiled, "mse", "mae") is None
+    assert replace_text(made("f(a, a)"), "a", "b") is None

@@ -61,6 +61,16 @@ def replace_argument(maker: Maker, function: str, argument: int | str, value: st
     return _changed(maker, node.lineno, node.col_offset, node.end_col_offset, value, when)
 
 
+def replace_text(maker: Maker, before: str, after: str, when: str = "") -> LineChange | None:
+    """Of the statement, where it holds the text exactly once."""
+    holding = [at for at, line in enumerate(maker.source) if before in line]
+    file = (maker.where or "").rpartition(":")[0]
+    if len(holding) != 1 or maker.source[holding[0]].count(before) != 1 or not maker.first or not file:
+        return None
+    line = maker.source[holding[0]]
+    return LineChange(f"{file}:{maker.first + holding[0]}", (line,), (line.replace(before, after),), when)
+
+
 def _argument(call: ast.Call, argument: int | str) -> ast.expr | None:
     if isinstance(argument, str):
         return next((key.value for key in call.keywords if key.arg == argument), None)
