@@ -46,8 +46,9 @@ _TORCH_ERRORS = re.compile(
     r"|must match the size of tensor|multi-target not supported|[Ee]xpected target size|size mismatch"
 )
 _TORCH_LOSSES = (
-    "cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "mse_loss", "l1_loss",
-    "smooth_l1_loss", "huber_loss", "kl_div", "soft_margin_loss", "poisson_nll_loss", "gaussian_nll_loss", "multilabel_soft_margin_loss",
+    "cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "mse_loss",
+    "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "soft_margin_loss", "poisson_nll_loss", "gaussian_nll_loss",
+    "multilabel_soft_margin_loss",
 )  # fmt: skip
 # The losses of Keras for columns, each with that for class numbers.
 _SPARSE = (
