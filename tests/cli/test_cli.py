@@ -210,12 +210,12 @@ def test_run_without_a_program_shows_how_it_is_called() -> None:
         assert "run [OPTIONS] -- COMMAND..." in done.stderr
 
 
-def test_a_script_is_run_by_python_and_an_error_that_has_no_known_cause_is_named(tmp_path: Path, own_home: Path) -> None:
+def test_a_script_is_run_by_python_and_an_error_that_no_narrower_cause_explains_is_named(tmp_path: Path, own_home: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text("def load(name):\n    return {'a': 1}[name]\n\nprint(load('a'))\nload('b')\n")
     done = subprocess.run([*UNSTALL, "run", "train.py"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 1 and done.stdout == "1\n"
-    assert "cannot tell why it failed: KeyError: 'b', at train.py:2" in " ".join(done.stderr.split())
+    assert "KeyError: 'b'. It was raised at train.py:2 in load." in " ".join(done.stderr.split())
     listed = call("runs").stdout
     assert "KeyError: 'b'" in " ".join(listed.split())
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.diagnosis.real_programs import ended
-from unstall.report.terminal.story import no_verdict
 
 
 @pytest.mark.tensorflow
@@ -16,9 +15,10 @@ def test_an_error_inside_tensorflow_is_told_by_its_innermost_sentence_and_line(t
         tmp_path,
         'import tensorflow as tf\n\n\ndef parse(number):\n    return number + "text"\n\n\ntf.data.Dataset.range(3).map(parse)\n',
     )
-    said = no_verdict(story)
-    assert said.startswith("cannot tell why it failed: TypeError: Input 'y' of 'AddV2' Op has type string")
-    assert said.endswith("argument 'x', at train.py:5")
+    verdict = story["verdicts"][0]
+    assert (verdict["cause"], verdict["where"]) == ("program_error", "train.py:5")
+    assert verdict["summary"].startswith("TypeError: Input 'y' of 'AddV2' Op has type string")
+    assert verdict["summary"].endswith("argument 'x'. It was raised at train.py:5 in parse.")
     assert story["failure"]["text"].startswith("in user code:")
 
 
@@ -45,7 +45,10 @@ if __name__ == "__main__":
         pass
 """,
     )
-    assert no_verdict(story) == "cannot tell why it failed: LookupError: row 5 has no label, at train.py:10"
+    verdict = story["verdicts"][0]
+    assert (verdict["cause"], verdict["where"]) == ("program_error", "train.py:10")
+    said = "LookupError: row 5 has no label. The program itself raised it at train.py:10 in __getitem__."
+    assert verdict["summary"] == said
 
 
 PICTURES = """\
@@ -186,7 +189,7 @@ loss = torch.nn.functional.binary_cross_entropy(model(rows), labels)
 """,
     )
     assert story["failure"]["message"] == "all elements of input should be between 0 and 1"
-    assert [verdict["cause"] for verdict in story["verdicts"]] == []
+    assert [verdict["cause"] for verdict in story["verdicts"]] == ["program_error"]
 
 
 @pytest.mark.torch

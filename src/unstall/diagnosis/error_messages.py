@@ -30,6 +30,7 @@ _LAST_OF_TRACEBACK = re.compile(rf"^{_KIND}(?:: (?P<rest>.*))?$", re.DOTALL)
 _NAMES_AN_ERROR = re.compile(r"(?:Error|Exception|Warning|Interrupt|Exit|Iteration|Timeout)$|^_pickle\.")
 _TRACEBACK = "Traceback (most recent call last):"
 _FRAME = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)')
+_FRAME_IN = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>[\w<>.]+))?')
 _LAYER = re.compile(
     r"\AException encountered when calling .*?\n(?P<inner>.*?)(?:\n\s*(?:Arguments|Call arguments) received by .*)?\Z", re.DOTALL
 )
@@ -92,6 +93,29 @@ def named_places(message: str) -> list[tuple[str, int]]:
     quoted = [_OF_GRAPH.split(part)[0] for part in text.split(_TRACEBACK)[1:]]
     places = [(each["file"], int(each["line"])) for part in quoted for each in _FRAME.finditer(part)]
     return places or [(each["file"], int(each["line"])) for each in _FRAME.finditer(text)]
+
+
+@dataclass(frozen=True)
+class QuotedLine:
+    """A line of a traceback that stands in a message."""
+
+    file: str
+    line: int
+    function: str
+    code: str
+
+
+def quoted_lines(message: str) -> list[QuotedLine]:
+    """The lines of the innermost traceback in a message, outermost first."""
+    lines = _CODES.sub("", message).splitlines()
+    start = max((at for at, line in enumerate(lines) if _TRACEBACK in line or "in user code:" in line), default=0)
+    rows = []
+    for at, line in enumerate(lines[start:], start):
+        match = _FRAME_IN.search(line)
+        if match:
+            code = lines[at + 1].strip() if at + 1 < len(lines) and not _FRAME.search(lines[at + 1]) else ""
+            rows.append(QuotedLine(match["file"], int(match["line"]), match["function"] or "", code))
+    return rows
 
 
 def _unwrapped(kind: str, text: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from unstall.diagnosis.probe_facts import not_inside
 from unstall.diagnosis.verdict import Certainty, Evidence, Found, Unknown
 from unstall.journal.events import (
     ErrorRaised,
+    ExitCalled,
     Frame,
     FrameworkLoaded,
     ImageNotRead,
@@ -24,15 +25,37 @@ from unstall.journal.stack_frames import is_user_file, place, program_folder, tr
 JUST_BEFORE_S = 5.0
 MAX_LETTERS = 240  # of a line of an error
 _KIND = re.compile(r"[\w.]*(?:Error|Exception|BadZipFile)")
+OF_CONTROL = ("KeyboardInterrupt", "SystemExit", "StopIteration", "StopAsyncIteration", "GeneratorExit")  # no errors of a program
 _OF_NOTHING = ("NoneType", ".empty()")  # Python's words, and OpenCV's
 
 
 def fatal_error(journal: Journal) -> ErrorRaised | None:
-    """The error that reached the top. One that the program caught is its own affair."""
+    """The error that reached the top, or the one that the program was handling when it ended itself with an exit code. Any other
+    that the program caught is its own affair."""
     ended = journal.last(ProcessEnded)
     if ended is not None and ended.exit_code == 0:
         return None
-    return next((error for error in reversed(journal.of(ErrorRaised)) if error.fatal), None)
+    error = next((error for error in reversed(journal.of(ErrorRaised)) if error.fatal), None)
+    return error if error is not None else _handled_at_exit(journal)
+
+
+def own_exit(journal: Journal) -> ExitCalled | None:
+    """That the program ended itself, with an exit code that says that something is wrong."""
+    ended, exited = journal.last(ProcessEnded), journal.last(ExitCalled)
+    if ended is None or exited is None or not ended.exit_code or exited.exit_code != ended.exit_code:
+        return None
+    if any(error.fatal and error.at > exited.at for error in journal.of(ErrorRaised)):
+        return None  # it went on after that, and ended with an error
+    return exited
+
+
+def _handled_at_exit(journal: Journal) -> ErrorRaised | None:
+    """An error of a class of the program's own is how the program speaks to itself: its end was meant."""
+    exited = own_exit(journal)
+    if exited is None or exited.error_at is None:
+        return None
+    handled = next((error for error in journal.of(ErrorRaised) if error.caught and error.at == exited.error_at), None)
+    return None if handled is None or handled.own_class or handled.kind in OF_CONTROL else handled
 
 
 def unseen_end(journal: Journal) -> Unknown | None:
@@ -59,7 +82,7 @@ def user_line(error: ErrorRaised, folder: str) -> str | None:
     """The innermost line of the user's own: of a traceback that the message quotes (a generator in tf.data, a worker process of a
     DataLoader, a function of a graph), which ran below the lines of the error's own; else of that. Where no line is the user's
     own, that of an installed trainer."""
-    named = [(_rooted(file, folder), line) for file, line in named_places(error.message)]
+    named = [(rooted(file, folder), line) for file, line in named_places(error.message)]
     quoted = [found for found in named if is_user_file(found[0])]
     if quoted:
         return place(*quoted[-1], folder)
@@ -69,7 +92,7 @@ def user_line(error: ErrorRaised, folder: str) -> str | None:
     return where(frames[0], folder) if frames else None
 
 
-def _rooted(file: str, folder: str) -> str:
+def rooted(file: str, folder: str) -> str:
     """XLA writes the whole path of a file without the slash that it begins with."""
     return f"/{file}" if folder and f"/{file}".startswith(f"{folder.rstrip('/')}/") else file
 

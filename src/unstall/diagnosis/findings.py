@@ -59,9 +59,29 @@ def examine(name: str, journal: Journal) -> Verdict:
 
 def diagnose(journal: Journal) -> Diagnosis:
     verdicts = {name: examine(name, journal) for name in CAUSES.names()}
-    if not any(isinstance(verdict, Found) and verdict.effect is Effect.STOPS for verdict in verdicts.values()):
+    if not any(_stops(verdict) for verdict in verdicts.values()):
         verdicts.update(_of_the_last_stall(journal))
-    return _diagnosis(verdicts)
+    return _diagnosis(_without_fallbacks(verdicts))
+
+
+def is_fallback(name: str) -> bool:
+    """Whether a cause is shown only where no other explains the end of a program. One of an earlier version is none."""
+    return name in CAUSES.names() and getattr(CAUSES.module(name), "IS_FALLBACK", False)
+
+
+def _without_fallbacks(verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
+    """A cause that is said of every error says nothing more where a narrower one explains why the program stopped."""
+    fallbacks = [name for name in verdicts if is_fallback(name)]
+    narrower = [name for name, verdict in verdicts.items() if name not in fallbacks and _stops(verdict)]
+    why = Clear(f"explained by {narrower[0]}") if narrower else None
+    return {
+        name: why if why is not None and name in fallbacks and isinstance(verdict, Found) else verdict
+        for name, verdict in verdicts.items()
+    }
+
+
+def _stops(verdict: Verdict) -> bool:
+    return isinstance(verdict, Found) and verdict.effect is Effect.STOPS
 
 
 def _of_the_last_stall(journal: Journal) -> dict[str, Found]:

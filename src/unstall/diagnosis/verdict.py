@@ -56,6 +56,20 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class LineChange:
+    """A change of the user's own lines, as they stand in the file, with their indentation."""
+
+    where: str  # file:line of the first of them
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    when: str = ""  # of several changes: in which case it is this one
+
+    def __post_init__(self) -> None:
+        if not self.before or self.before == self.after:
+            raise ValueError(f"A change needs lines that it changes. Received: before={self.before!r}, after={self.after!r}")
+
+
+@dataclass(frozen=True)
 class Found:
     certainty: Certainty
     summary: str  # plain sentences: what is wrong, with the user's own names and numbers
@@ -64,6 +78,7 @@ class Found:
     where: str | None = None  # file:line of the user's own code
     effect: Effect = Effect.STOPS
     details: dict[str, Any] = field(default_factory=dict)
+    changes: tuple[LineChange, ...] = ()  # of the user's own lines, where one can be written safely; the best first
 
     def __post_init__(self) -> None:
         if not self.evidence:

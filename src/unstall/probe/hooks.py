@@ -12,7 +12,7 @@ from unstall.probe.core import traceback_filter
 from unstall.probe.core.probe import Probe
 from unstall.probe.coverage import COMPILATIONS, GRADIENTS, INPUT_WAIT, LABELS, LOSS, PIPELINE, SAVES, STEPS, TRACES
 from unstall.probe.fit import callback_list, callback_times, interrupts
-from unstall.probe.host import container_growth, devices, rank
+from unstall.probe.host import container_growth, devices, makers, rank
 from unstall.probe.input import batch_samples, data_files, epoch_iterator, repeated_batches, tf_pipeline, tf_stage_costs
 from unstall.probe.loop import custom_training, eager_profile, graph_loops, replicas, sessions, torch_training, traces
 from unstall.probe.model import (
@@ -53,6 +53,7 @@ OF_KERAS_2: list[Hook] = [
     Hook("engine.data_adapter", repeated_batches.install_generators),
     Hook("engine.training", eager_profile.install_keras_2),
     Hook("engine.base_layer", trainable_weights.install_layers),
+    Hook("engine.base_layer", makers.install_layers),
     Hook("optimizers.optimizer", trainable_weights.install_keras_2_optimizers),
     Hook("optimizers.optimizer_experimental.optimizer", trainable_weights.install_keras_2_optimizers),  # 2.9 to 2.11
     Hook("callbacks", container_growth.install),
@@ -121,6 +122,7 @@ HOOKS: list[Hook] = [
     Hook("keras.src.optimizers.base_optimizer", trainable_weights.install_optimizers),
     Hook("keras.src.callbacks.learning_rate_scheduler", trainable_weights.install_scheduler),
     Hook("keras.src.layers.layer", trainable_weights.install_layers),
+    Hook("keras.src.layers.layer", makers.install_layers),
     Hook("keras.src.backend.jax.trainer", custom_training.install_jax_trainer),
     Hook("jax.monitoring", traces.install_jax, (COMPILATIONS,), is_listener=True),
     Hook("jax.monitoring", devices.install_jax),

@@ -6,10 +6,10 @@ import pytest
 
 from tests.diagnosis.builders import FOLDER, T0, journal, started
 from tests.diagnosis.learning_curve_builders import array, batch, classes, falling, loss, model, output, run
-from tests.diagnosis.probe_fact_builders import inside, seen
+from tests.diagnosis.probe_fact_builders import seen
 from unstall.diagnosis.causes import loss_output_mismatch
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ErrorRaised, ModelDescribed
+from unstall.journal.events import ModelDescribed
 
 
 def verdict_of(
@@ -67,54 +67,6 @@ def test_found_when_the_targets_are_out_of_reach() -> None:
     verdict = verdict_of("sigmoid", 1, loss("meansquarederror"), array("y", min=10.0, max=50.0, rms=28.0, whole=False))
     assert isinstance(verdict, Found)
     assert "a sigmoid gives 0 to 1" in verdict.summary
-
-
-def crashed(message: str, *, in_own_loss: bool = False) -> object:
-    keras: Any = {
-        "function": "error_handler",
-        "file": "/x/site-packages/keras/src/utils/traceback_utils.py",
-        "line": 122,
-        "module": "",
-    }
-    script: Any = {"function": "<module>", "file": f"{FOLDER}/train.py", "line": 61, "module": ""}
-    own: Any = {"function": "my_loss", "file": f"{FOLDER}/losses.py", "line": 6, "module": ""}
-    frames = [own, keras, script] if in_own_loss else [keras, script]
-    error = ErrorRaised(at=T0 + 9, kind="ValueError", message=message, frames=frames, fatal=True)
-    compiled = seen("compiled", 1, where=f"{FOLDER}/train.py:55")
-    return loss_output_mismatch.examine(journal(started(), inside(), compiled, error))
-
-
-RANKS = "Arguments `target` and `output` must have the same rank (ndim). Received: target.shape=(32,), output.shape=(32, 10)"
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        RANKS,
-        'in user code:\n  File "/x/site-packages/tf_keras/src/losses.py", line 143\n  ValueError: Shapes (None, 1) and (None, 10) are incompatible',
-    ],
-)
-def test_found_in_the_error_that_ended_the_program(message: str) -> None:
-    verdict = crashed(message)
-    assert isinstance(verdict, Found)
-    assert "sparse_categorical_crossentropy" in verdict.actions[0]
-    assert verdict.where == "train.py:55"
-
-
-def test_clear_when_the_error_arose_in_a_loss_of_ones_own() -> None:
-    assert isinstance(crashed(RANKS, in_own_loss=True), Clear)
-    assert isinstance(
-        crashed(f'File "{FOLDER}/losses.py", line 6, in my_loss: Shapes (32, 1) and (32, 10) are incompatible'), Clear
-    )
-
-
-def test_clear_when_an_error_about_shapes_has_nothing_to_do_with_a_loss() -> None:
-    frames: Any = [
-        {"function": "concatenate", "file": "/x/site-packages/keras/src/ops/numpy.py", "line": 13, "module": ""},
-        {"function": "<module>", "file": f"{FOLDER}/train.py", "line": 61, "module": ""},
-    ]
-    error = ErrorRaised(at=T0 + 9, kind="ValueError", message="inputs must have the same rank", frames=frames, fatal=True)
-    assert isinstance(loss_output_mismatch.examine(journal(started(), inside(), error)), Clear)
 
 
 @pytest.mark.parametrize(

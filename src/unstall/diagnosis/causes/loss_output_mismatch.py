@@ -11,7 +11,7 @@ How we know
 -----------
 From the model itself, where Keras knows its graph (Sequential and functional models): the last activation, the number of
 units, the loss and its `from_logits`; and from the range and shape of the labels. A loss of your own, and a model class of
-your own, are not judged. Where Keras stops with an error because the shapes do not fit, the error says it.
+your own, are not judged. Where the program stops with an error because the shapes do not fit, that is `loss_shape_mismatch`.
 
 When this is wrong
 ------------------
@@ -26,17 +26,14 @@ activation and mean squared error.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from unstall.diagnosis.batches import BatchArray, labels_of
-from unstall.diagnosis.fatal_error import find_relevant_line
 from unstall.diagnosis.learning_curve import LearningCurve, current_curve, format_number
 from unstall.diagnosis.probe_facts import facts, not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
-from unstall.journal.events import ErrorRaised, Event
+from unstall.journal.events import Event
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import is_user_file, place, program_folder
 
 EXPLAINS = (
     "labels_invalid",
@@ -68,11 +65,6 @@ _RANGES = {"sigmoid": (0.0, 1.0), "softmax": (0.0, 1.0), "tanh": (-1.0, 1.0), "h
 _MADE_BY = {"Softmax": "softmax", "Sigmoid": "sigmoid", "BiasAdd": "linear", "MatMul": "linear", "Relu": "relu", "Tanh": "tanh"}
 TOLERANCE = 1e-3  # of a probability
 _NO_PROBABILITIES = ("linear", "relu", "tanh", "leaky_relu", "elu", "selu", "gelu")
-_SHAPE_ERRORS = re.compile(
-    r"must have the same (rank|shape)|[Ss]hapes .* are incompatible|logits`? and `?labels`? must (be broadcastable|have the same)"
-    r"|labels\.shape.? must equal .?logits\.shape|must be the same size \(torch|Dimensions must be equal"
-)
-_LOSS_WORDS = re.compile(r"`target` and `output`|losses\.py|compile_loss|cross_?entropy")
 Said = tuple[Certainty, str, tuple[str, ...]]
 Facts = dict[str, Any]
 
@@ -81,9 +73,6 @@ def examine(journal: Journal) -> Verdict:
     unseen = not_inside(journal)
     if unseen is not None:
         return unseen
-    crash = _crash(journal)
-    if crash is not None:
-        return crash
     run = current_curve(journal)
     if run is None:
         return Clear("no training was seen")
@@ -294,48 +283,3 @@ def _found(run: LearningCurve, output: Facts, loss: Facts, labels: BatchArray | 
         where=short(run.journal, run.model.get("compiled_at") or run.fit.where),
         effect=Effect.SPOILS,
     )
-
-
-def _crash(journal: Journal) -> Found | None:
-    """An error about shapes, raised in a loss of Keras or under it."""
-    for error in journal.of(ErrorRaised):
-        if not error.fatal or not _SHAPE_ERRORS.search(error.message) or not _is_of_a_loss(error):
-            continue
-        own = next((frame for frame in error.frames if is_user_file(frame["file"])), None)
-        compiled = facts(journal, "compiled")
-        line = place(own["file"], own["line"], program_folder(journal)) if own else None
-        said = find_relevant_line(error, _SHAPE_ERRORS)
-        return Found(
-            certainty=Certainty.CERTAIN,
-            summary="The labels and the outputs do not have the shapes that the loss needs. The program ended with that error.",
-            evidence=(Evidence(f"the error that ended it: {said}", None, None, (error,)),),
-            actions=_AS_COLUMNS if _are_class_numbers(said) else _AS_OUTPUTS,
-            where=short(journal, compiled[-1].facts["where"]) if compiled else line,
-            effect=Effect.STOPS,
-        )
-    return None
-
-
-def _is_of_a_loss(error: ErrorRaised) -> bool:
-    """Keras takes its own frames out of an error, so the message is read too. A loss of the user's own is not meant."""
-    first = next((index for index, frame in enumerate(error.frames) if is_user_file(frame["file"])), len(error.frames))
-    if any("keras" in frame["file"] and not is_user_file(frame["file"]) for frame in error.frames[first:]):
-        return False  # Keras called the user's code, and it arose there
-    if any(is_user_file(file) for file in re.findall(r'File "([^"]+)", line', error.message)):
-        return False
-    by_frames = any("/losses/" in frame["file"] or "entropy" in frame["function"] for frame in error.frames)
-    return by_frames or bool(_LOSS_WORDS.search(error.message))
-
-
-def _are_class_numbers(message: str) -> bool:
-    """One number on one side, several on the other."""
-    shapes = [shape.strip(", ").split(",") for shape in re.findall(r"[\[(]([\dNone, ]+)[\])]", message)]
-    widths = [int(shape[-1]) if len(shape) > 1 and shape[-1].strip().isdigit() else 1 for shape in shapes]
-    return len(widths) >= 2 and min(widths) == 1 < max(widths)
-
-
-_AS_COLUMNS = (
-    "use sparse_categorical_crossentropy for class numbers; categorical_crossentropy wants one column per class",
-    "or turn the class numbers into columns: keras.utils.to_categorical(labels)",
-)
-_AS_OUTPUTS = ("give labels of the outputs' shape", "compare labels.shape with model.output_shape")

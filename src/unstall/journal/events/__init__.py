@@ -265,6 +265,30 @@ class ErrorRaised(Event):
     step: int = -1
     chain: list[str] = field(default_factory=list)  # "kind: message" of the errors that led to it, the nearest first
     names: list[str] = field(default_factory=list)  # of a thread that it ended: what the program's own functions in it use
+    caught: bool = False  # the program was handling it when it ended itself
+    own_class: bool = False  # its class is one of the program's own
+
+
+@dataclass(frozen=True)
+class ErrorInspected(Event):
+    """What the program's own lines held when an error passed through them, and which lines made what failed there."""
+
+    error_at: float = 0.0  # the moment of the error, as ErrorRaised has it
+    lines: list[dict[str, Any]] = field(default_factory=list)  # of the program's own, outermost first, with the values used there
+    calls: list[dict[str, Any]] = field(default_factory=list)  # of libraries below them, outermost first, with their arguments
+    pipelines: list[dict[str, Any]] = field(default_factory=list)  # tf.data sets at hand: their stages, the source first
+    makers: list[dict[str, Any]] = field(default_factory=list)  # lines that made a layer, or compiled a model
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class ExitCalled(Event):
+    """The program called sys.exit with something other than success."""
+
+    exit_code: int = 0
+    message: str = ""  # where it was called with a text
+    where: Optional[str] = None  # the user's line that called it
+    error_at: Optional[float] = None  # the moment of the error that was being handled
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from typing import Any, Optional
 from unstall.journal.events import ErrorRaised, WarningShown
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.tracebacks import without_ours
-from unstall.probe.core.user_code import is_user_code, traceback_frames
+from unstall.probe.core.user_code import is_user_code, is_user_path, traceback_frames
 from unstall.probe.host import devices, files, modules
+from unstall.probe.host.error_inspection import inspect_error, watch_exits
 from unstall.probe.input import batch_stats
 from unstall.probe.input.batch_samples import AT_THE_ERROR, batch_facts_of
 
@@ -34,7 +35,13 @@ MAX_NAMES = 200
 
 
 def error_event(
-    probe: Probe, kind: type[BaseException], error: Any, traceback: Any, fatal: bool, names: Optional[list[str]] = None
+    probe: Probe,
+    kind: type[BaseException],
+    error: Any,
+    traceback: Any,
+    fatal: bool,
+    names: Optional[list[str]] = None,
+    caught: bool = False,
 ) -> ErrorRaised:
     return ErrorRaised(
         at=time.time(),
@@ -47,7 +54,14 @@ def error_event(
         step=probe.train.done if probe.fit_depth else -1,
         chain=_led_to(error),
         names=names or [],
+        caught=caught,
+        own_class=_is_own_class(kind),
     )
+
+
+def _is_own_class(kind: type[BaseException]) -> bool:
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return kind.__module__ == "__main__" or (isinstance(file, str) and is_user_path(file))
 
 
 def _names_used(traceback: Any) -> list[str]:
@@ -85,6 +99,7 @@ def install(probe: Probe) -> None:
     _hook_errors(probe)
     _hook_thread_errors(probe)
     _hook_warnings(probe)
+    watch_exits(probe, lambda error: _tell_caught(probe, error))
     for name in LOGGERS:
         logging.getLogger(name).addFilter(_Listener(probe, name))
 
@@ -110,11 +125,23 @@ def _hook_errors(probe: Probe) -> None:
 
 def _tell_error(probe: Probe, kind: type[BaseException], error: BaseException, traceback: Any) -> None:
     probe.shield.call("steps", probe.train.flush, time.monotonic())  # those that were not told of yet
-    probe.shield.call("errors", lambda: probe.emit(error_event(probe, kind, error, traceback, fatal=True)))
+    event = probe.shield.call("errors", error_event, probe, kind, error, traceback, True)
+    if event is not None:
+        probe.shield.call("errors", probe.emit, event)
+        probe.shield.call("error inspection", inspect_error, probe, error, traceback, event.at)
     probe.shield.call("modules", modules.tell_once, probe)
     probe.shield.call("files", files.tell, probe, traceback)
     probe.shield.call("batch at the error", report_batch, probe, traceback)
     probe.shield.call("device memory", devices.tell_memory, probe)
+
+
+def _tell_caught(probe: Probe, error: BaseException) -> float:
+    """The error that the program handles while it ends itself."""
+    event = error_event(probe, type(error), error, error.__traceback__, fatal=False, caught=True)
+    probe.emit(event)
+    inspect_error(probe, error, error.__traceback__, event.at)
+    probe.shield.call("files", files.tell, probe, error.__traceback__)
+    return event.at
 
 
 def _hook_thread_errors(probe: Probe) -> None:
@@ -124,12 +151,17 @@ def _hook_thread_errors(probe: Probe) -> None:
 
     def excepthook(args: Any) -> None:
         if probe.active and args.exc_value is not None:
-            event = (probe, args.exc_type, args.exc_value, args.exc_traceback, False)
-            names = probe.shield.call("thread names", _names_used, args.exc_traceback)
-            probe.shield.call("thread errors", lambda: probe.emit(error_event(*event, names=names)))
+            probe.shield.call("thread errors", _tell_thread_error, probe, args)
         before(args)
 
     threading.excepthook = excepthook
+
+
+def _tell_thread_error(probe: Probe, args: Any) -> None:
+    names = probe.shield.call("thread names", _names_used, args.exc_traceback)
+    event = error_event(probe, args.exc_type, args.exc_value, args.exc_traceback, fatal=False, names=names)
+    probe.emit(event)
+    inspect_error(probe, args.exc_value, args.exc_traceback, event.at)
 
 
 def _hook_warnings(probe: Probe) -> None:

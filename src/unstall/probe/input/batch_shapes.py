@@ -17,6 +17,7 @@ LOOK_EVERY_S = 0.005  # … and later ones so often at most, which is each of th
 MAX_SHAPES = 64  # that are kept apart
 MAX_REPORTED = 200  # events of one program
 LISTED = 16
+MAX_COMPONENTS = 40
 if TYPE_CHECKING:  # Python 3.8 cannot make these when it runs
     Shape = tuple[tuple[str, str, tuple[int, ...], str], ...]  # role, name, shape, dtype of each array
 
@@ -113,3 +114,24 @@ def elements(shape: Shape) -> int:
             size *= max(0, side)
         total += size
     return total
+
+
+def components(spec: Any, name: str = "") -> list[dict[str, Any]]:
+    """The parts of an element of a data set, in TensorFlow's order: name, shape and dtype of each."""
+    if isinstance(spec, dict):
+        parts = [components(spec[key], f"{name}/{key}" if name else str(key)) for key in sorted(spec, key=str)]
+    elif isinstance(spec, (list, tuple)):
+        keys = getattr(type(spec), "_fields", None) or range(len(spec))
+        parts = [components(part, f"{name}/{key}" if name else str(key)) for key, part in zip(keys, spec)]  # noqa: B905
+    else:
+        shape = sides(spec)
+        kind, dtype = type(spec).__name__, getattr(spec, "dtype", None)
+        return [
+            {
+                "name": name,
+                "shape": None if shape is None else list(shape),
+                "dtype": str(getattr(dtype, "name", "")),
+                "type": kind,
+            }
+        ]
+    return [part for each in parts for part in each][:MAX_COMPONENTS]

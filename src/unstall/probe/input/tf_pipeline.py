@@ -14,6 +14,7 @@ from unstall.probe.core.patches import MARK, wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.tracebacks import unseen
 from unstall.probe.core.user_code import calling_code, code_place, is_own_file, user_place
+from unstall.probe.input.batch_shapes import components
 from unstall.probe.input.data_files import meet
 
 METHODS = (
@@ -175,6 +176,7 @@ def _shown(value: Any) -> Optional[Any]:
 
 
 TAG = "_unstall_stage"
+FOLLOWED = "pipelines followed"  # of the newest iterators: role and stages
 MAX_CHAINED_STAGES = 60
 MAX_OPERATIONS = 4000
 
@@ -206,6 +208,18 @@ def chain(dataset: Any) -> list[dict[str, Any]]:
         stages.append({"name": name, **facts, "does": does(current)})
         waiting.extend(current._inputs())
     stages.reverse()
+    return stages
+
+
+def chain_with_components(dataset: Any) -> list[dict[str, Any]]:
+    """The same, with the parts of the elements that each stage gives, as far back as there is one input each."""
+    stages = chain(dataset)
+    for stage in reversed(stages):
+        stage["components"] = components(dataset.element_spec)
+        inputs = dataset._inputs()
+        if len(inputs) != 1:
+            break
+        dataset = inputs[0]
     return stages
 
 

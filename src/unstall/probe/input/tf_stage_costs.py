@@ -22,7 +22,7 @@ from typing import Any, Optional
 from unstall.journal.events import PipelineMeasured, ProbeFailed
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.input.tf_pipeline import chain
+from unstall.probe.input.tf_pipeline import FOLLOWED, chain, chain_with_components
 
 FIRST_AFTER_S = 3.0
 EVERY_S = 5.0
@@ -30,6 +30,7 @@ EVERY_LATER_S = 20.0
 LATER_AFTER_S = 60.0
 MAX_ITERATORS = 3  # the newest: of training, of validation, and one more
 MAX_EVENTS = 400
+MAX_WITH_COMPONENTS = 16  # iterators of which the parts of the elements are noted too
 MODEL_OPS = "tensorflow.python.data.experimental.ops.iterator_model_ops"  # not in TensorFlow 2.16 and before
 MODEL_FILE = MODEL_OPS.rpartition(".")[2] + ".py"
 
@@ -78,9 +79,12 @@ class _Measurer:
         self._thread: Optional[threading.Thread] = None
 
     def follow(self, iterator: Any, dataset: Any, is_eager: bool) -> None:
-        stages = chain(dataset)
+        with_components = self._count < MAX_WITH_COMPONENTS
+        stages = chain_with_components(dataset) if with_components else chain(dataset)
         role = "validate" if self._probe.phase in ("validate", "predict") else "train"
         self._count += 1
+        rows = self._probe.extras.setdefault(FOLLOWED, [])
+        rows[:] = [*rows, {"role": role, "stages": stages}][-MAX_ITERATORS:]
         if not is_eager:
             self._tell(PipelineMeasured(at=time.time(), number=self._count, role=role, stages=stages, in_graph=True))
             return

@@ -66,6 +66,17 @@ def describe_known_end(story: dict[str, Any]) -> str:
     return f"refused: {failure['message']}" if failure and is_refused else ""
 
 
+def describe_own_exit(story: dict[str, Any]) -> str:
+    """Of a program that no error ended: it called sys.exit with a code that says that something is wrong."""
+    exited = story.get("own_exit")
+    if exited is None or story["state"] != "failed":
+        return ""
+    at = f", at {exited['where']}" if exited["where"] else ""
+    said = f": {exited['message']}" if exited["message"] else ""
+    handled = f"; it was handling {exited['handled']}" if exited["handled"] else ""
+    return f"the program ended itself with exit code {exited['exit_code']}{at}{handled}{said}"
+
+
 def worst(outcomes: list[str]) -> str:
     """Of several stories that are told together."""
     return next((each for each in (FOUND, UNKNOWN) if each in outcomes), CLEAR)

@@ -12,8 +12,9 @@ from unstall.base.exit_codes import INTERRUPTED
 from unstall.base.redact.environment import redact_command
 from unstall.config.aliases import current_names
 from unstall.diagnosis.dead_threads import DeadThread, dead_threads
-from unstall.diagnosis.fatal_error import error_text, fatal_error, user_line
+from unstall.diagnosis.fatal_error import error_text, fatal_error, own_exit, user_line
 from unstall.diagnosis.findings import Diagnosis, Finding
+from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.printed_output import is_training_printed
 from unstall.diagnosis.probe_facts import probe_failure
 from unstall.diagnosis.run_summary import memory_use, numerics, printed, time_split
@@ -62,7 +63,8 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
     folder = program_folder(journal)
     started = journal.first(RunStarted)
     result = state(journal, diagnosis)
-    reason = None if diagnosis.findings else why_unknown(journal, result)
+    is_explained = bool(diagnosis.findings) or describe_exit(journal) is not None
+    reason = None if is_explained else why_unknown(journal, result)
     story = {
         "state": result,
         "outcome": "",
@@ -86,6 +88,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "printed": printed(journal),  # what it said itself of what no hook sees
         "ended": _ended(journal),
         "failure": failure(journal),
+        "own_exit": describe_exit(journal),
         "dead_threads": [dead.words for dead in _dead(journal, folder)],  # that ended shortly before it stood still
         "repairs": repairs(journal),
         "repair_failed": repair_failed(journal),
@@ -168,6 +171,15 @@ def describe_verdict(finding: Finding, folder: str = "") -> dict[str, Any]:
             for evidence in found.evidence
         ],
         "remedies": [{"action": remedy.action, "safety": remedy.safety.value} for remedy in found.remedies],
+        "changes": [
+            {
+                "where": _shorten(change.where, folder),
+                "before": list(change.before),
+                "after": list(change.after),
+                "when": change.when,
+            }
+            for change in found.changes
+        ],
         "effect": found.effect.name.lower(),
         "followed_by": list(finding.followed_by),
     }
@@ -317,6 +329,20 @@ def failure(journal: Journal) -> dict[str, Any] | None:
         "where": user_line(error, program_folder(journal)),
         "raised": error.kind,  # what was raised in the end, where that wraps another
         "text": error.message,
+    }
+
+
+def describe_exit(journal: Journal) -> dict[str, Any] | None:
+    """That the program ended itself, with an exit code that says that something is wrong."""
+    exited = own_exit(journal)
+    if exited is None or fatal_error(journal) is not None:
+        return None
+    handled = next((error for error in journal.of(ErrorRaised) if error.caught and error.at == exited.error_at), None)
+    return {
+        "exit_code": exited.exit_code,
+        "where": short(exited.where, program_folder(journal)),
+        "message": exited.message,
+        "handled": error_text(handled).line if handled is not None else "",
     }
 
 

@@ -29,13 +29,21 @@ def show(plain: dict[str, Any], out: Console) -> None:
         none = f"No runs in {bucket_home() or home()}. Start one: unstall run -- python train.py"
         out.print(none if "left_out" not in plain else f"None of {plain['left_out']} runs fits.", soft_wrap=True)
         return
+    from unstall.diagnosis.findings import is_fallback
+
     table = Table(box=None, pad_edge=False)
     for name in COLUMNS:
         table.add_column(name, no_wrap=name in {"run", "state"}, overflow="fold")  # a name that is cut off is of no use
     for row in plain["runs"]:
         state = Text(row["state"], style=COLOUR.get(row["state"], ""))
         took = duration(row["seconds"]) if row["seconds"] else ""
-        words = row["verdict"] or row["failure"] or NO_VERDICT.get(row.get("outcome"), "–")
+        is_general = row["verdict"] is not None and is_fallback(row["verdict"])  # then the error says more than its name
+        words = (
+            (None if is_general else row["verdict"])
+            or row["failure"]
+            or row["verdict"]
+            or NO_VERDICT.get(row.get("outcome"), "–")
+        )
         verdict = Text(words, style=OUTCOME_COLOUR.get(row.get("outcome"), ""))
         table.add_row(Text(row["run"]), state, took, _steps(row["progress"]), verdict, Text(row["where"] or ""))
     print_clean(out, table)

@@ -8,11 +8,21 @@ from typing import TYPE_CHECKING, Any
 from unstall.base.console import grid, print_clean
 from unstall.base.formatting import clean_text, duration, format_count, size
 from unstall.config.aliases import current_names
-from unstall.report.story.outcome import CLEAR, EVERY_CAUSE, FOUND, QUESTIONS, UNEXPLAINED, UNKNOWN, describe_known_end
+from unstall.report.story.outcome import (
+    CLEAR,
+    EVERY_CAUSE,
+    FOUND,
+    QUESTIONS,
+    UNEXPLAINED,
+    UNKNOWN,
+    describe_known_end,
+    describe_own_exit,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 COLOUR = {
     "stuck": "bold red",
@@ -94,7 +104,7 @@ def outcome(story: dict[str, Any]) -> str:
 
 def no_verdict(story: dict[str, Any]) -> str:
     """What is said where no cause was found."""
-    if known := describe_known_end(story):
+    if known := describe_known_end(story) or describe_own_exit(story):
         return known
     seen = ", ".join(story.get("seen") or [])
     if outcome(story) == UNKNOWN:
@@ -200,9 +210,24 @@ def add_verdict(table: Table, verdict: dict[str, Any], label: str) -> None:
     table.add_row("", Text(verdict["summary"]))
     for index, evidence in enumerate(verdict["evidence"]):
         table.add_row("evidence" if index == 0 else "", Text("· " + evidence["claim"]))
-    for index, remedy in enumerate(verdict["remedies"]):
-        table.add_row("do" if index == 0 else "", Text(remedy["action"]))
+    actions = [Text(remedy["action"]) for remedy in verdict["remedies"]]
+    for index, row in enumerate([*_changes(verdict), *actions]):
+        table.add_row("do" if index == 0 else "", row)
     table.add_row("", Text(f"more: unstall explain {verdict['cause']}", style="dim"))
+
+
+def _changes(verdict: dict[str, Any]) -> list[Text]:
+    """Changes of the user's lines, as a diff; a verdict of an earlier version has none."""
+    from rich.text import Text
+
+    rows = []
+    for change in verdict.get("changes") or ():
+        when = f", {change['when']}" if change["when"] else ""
+        if when or change["where"] != verdict["where"]:
+            rows.append(Text(f"at {change['where']}{when}:"))
+        rows += [Text(f"- {line}", style="red") for line in change["before"]]
+        rows += [Text(f"+ {line}", style="green") for line in change["after"]]
+    return rows
 
 
 def not_seen(story: dict[str, Any]) -> list[str]:

@@ -1,11 +1,11 @@
 # /// specimen
-# cause = "loss_output_mismatch"
+# cause = "loss_shape_mismatch"
 # also = []
 # where = "COMPILED HERE"
 # framework = "keras-tensorflow"
 # ends = "crashes"
-# seconds = 15
-# near = "softmax_over_two"
+# seconds = 60
+# near = "loss_shape_mismatch_sparse"
 # needs = []
 # ///
 """Categorical cross-entropy wants one column per class, but the labels are class numbers: Keras stops before the first step."""

@@ -1,0 +1,200 @@
+"""A layer is given an input whose shape it cannot take: the batch does not fit the model, or one layer does not fit the next.
+
+What it is
+----------
+A layer is made for inputs of one rank and, on some of its sides, of one size: a convolution for so many channels, a dense layer
+for so many features. Images of another size change the number of features behind a `Flatten`; gray images have one channel where
+three are expected; a single image, or a data set that is not batched, lacks the first side.
+
+How we know
+-----------
+Keras says what a layer expects and what came, and names the layer. Of PyTorch, Unstall reads the layer in whose call the error
+arose, what it was made with, and the shape of what it was given. The line that made the layer is known, and so is whether the
+input is the batch itself or what another layer gave.
+
+When this is wrong
+------------------
+If the shape is right and the layer is one of your own whose message reads like that of Keras.
+
+What to do
+----------
+Where the batch is wrong, correct the data: add the missing side, or convert the images. Where the layer is wrong, make it for
+what it is given. A global pooling layer instead of `Flatten` makes a model independent of the size of its images.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from unstall.diagnosis.failures import Failure, Maker, Shape, find_failure, format_shape, shapes_in
+from unstall.diagnosis.fatal_error import unseen_end
+from unstall.diagnosis.line_changes import replace_argument
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, LineChange, Verdict
+from unstall.journal.reader import Journal
+
+_KERAS = re.compile(
+    r"Inputs? \d+ ?(?:with name .*? )?(?:of|to) layer ['\"]?(?P<layer>[\w./-]+)['\"]? is incompatible with the layer: ?"
+    r"(?P<expected>.*)"
+)
+_KERAS_MODEL = re.compile(
+    r"Invalid input shape for input .*?[Ee]xpected shape (?P<expected>\(.*?\)), but input has incompatible shape"
+)
+_AXIS = re.compile(r"expected axis (?P<axis>-?\d+) of input shape to have value (?P<size>\d+)")
+_RANK = re.compile(r"expected (?P<min>min_|max_)?ndim=(?P<wanted>\d+), found ndim=(?P<found>\d+)")
+_SHAPE_WORDS = re.compile(
+    r"shapes? cannot be multiplied|to have \d+ channels?, but got|[Ee]xpected \dD.*input|size mismatch, m1"
+    r"|must match the size of tensor|normalized_shape|input\.size\(-1\) must be equal|running_mean should contain"
+)
+_ARGUMENTS = ("input", "x", "inputs")
+# By the kind of a layer of PyTorch: what it was made with for a side of its input, and that side.
+_SIDES = {
+    "Linear": ("in_features", -1),
+    "LazyLinear": ("in_features", -1),
+    "Conv1d": ("in_channels", -2),
+    "Conv2d": ("in_channels", -3),
+    "Conv3d": ("in_channels", -4),
+    "ConvTranspose2d": ("in_channels", -3),
+    "BatchNorm1d": ("num_features", 1),
+    "BatchNorm2d": ("num_features", 1),
+    "BatchNorm3d": ("num_features", 1),
+    "LSTM": ("input_size", -1),
+    "GRU": ("input_size", -1),
+    "RNN": ("input_size", -1),
+}
+
+
+@dataclass(frozen=True)
+class _Mismatch:
+    layer: Maker | None
+    name: str
+    expected: str  # what the layer takes, in words
+    came: Shape | None
+    lacks_batch: bool = False
+    option: str = ""  # with which the layer was made for the side that differs, and what came there
+    size: int | None = None
+
+
+def examine(journal: Journal) -> Verdict:
+    failure = find_failure(journal)
+    if failure is None:
+        return unseen_end(journal) or Clear("no error ended the program")
+    found = _of_keras(failure) or _of_torch(failure)
+    return Clear("the error is about something else") if found is None else _found(failure, found)
+
+
+def _of_keras(failure: Failure) -> _Mismatch | None:
+    message = failure.text.message
+    match = _KERAS.search(message) or _KERAS_MODEL.search(message)
+    if match is None:
+        return None
+    name = match.groupdict().get("layer") or "the model"
+    layer = next((maker for maker in failure.makers if maker.what == "layer" and maker.name == name), None)
+    shapes = shapes_in(message)
+    came = shapes[-1] if shapes else None
+    axis, rank = _AXIS.search(message), _RANK.search(message)
+    if axis is not None:
+        return _Mismatch(layer, name, f"{axis['size']} at side {axis['axis']} of its input", came)
+    if rank is not None:
+        bound = {"min_": "at least ", "max_": "at most "}.get(rank["min"] or "", "")
+        lacks = int(rank["found"]) == int(rank["wanted"]) - 1 and rank["min"] != "max_"
+        return _Mismatch(layer, name, f"{bound}{rank['wanted']} sides", came, lacks)
+    if len(shapes) < 2:
+        return _Mismatch(layer, name, match["expected"].rstrip("."), came)
+    wanted = shapes[-2]
+    lacks = came is not None and len(came) == len(wanted) - 1 and _agree(wanted[1:], came)
+    return _Mismatch(layer, name, f"inputs of shape {format_shape(wanted)}", came, lacks)
+
+
+def _agree(wanted: Shape, came: Shape) -> bool:
+    return len(wanted) == len(came) and all(a is None or b is None or a == b for a, b in zip(wanted, came, strict=True))
+
+
+def _of_torch(failure: Failure) -> _Mismatch | None:
+    """By what the layer was made with and what it was given; the words of the message only say that it is about shapes."""
+    layer = failure.layer
+    kind = str(layer.facts.get("class", "")) if layer is not None else ""
+    given = next((value for name in _ARGUMENTS if (value := failure.argument("forward", name)) is not None), None)
+    if (
+        layer is None
+        or kind not in _SIDES
+        or given is None
+        or given.shape is None
+        or not _SHAPE_WORDS.search(failure.text.message)
+    ):
+        return None
+    option, side = _SIDES[kind]
+    wanted, shape = (layer.facts.get("options") or {}).get(option), given.shape
+    size = shape[side] if -len(shape) <= side < len(shape) else None
+    lacks = kind.startswith("Conv") and len(shape) < -side
+    if not isinstance(wanted, int) or (size == wanted and not lacks):
+        return None
+    noun = {"in_features": "features", "input_size": "features"}.get(option, "channels")
+    return _Mismatch(layer, layer.name, f"{wanted} {noun} at side {side} of its input", shape, lacks, option, size)
+
+
+def _found(failure: Failure, found: _Mismatch) -> Found:
+    raised = failure.raised
+    name = (
+        found.layer.words if found.layer is not None else f"the layer {found.name}" if found.name != "the model" else found.name
+    )
+    came = f", and was given {format_shape(found.came)}" if found.came is not None else ""
+    source = _source(failure, found)
+    said = f"{name[0].upper()}{name[1:]} expects {found.expected}{came}{f', {source}' if source else ''}."
+    unbatched = found.lacks_batch and bool(failure.stages) and failure.stage("batch") is None
+    if unbatched:
+        said += " The data set is not batched."
+    elif found.lacks_batch:
+        said += " The first side, that of the batch, is missing."
+    changes = _changes(failure, found)
+    claims = [f"{line.place_in_words}: {line.code}" for line in (raised,) if line is not None and line.code]
+    if found.layer is not None and found.layer.where:
+        claims.append(f"{found.layer.words} was made at {found.layer.where}: {found.layer.code}")
+    values = [value for line in failure.own_lines for value in line.values if value.is_array and value.shape == found.came]
+    claims += [f"`{values[-1].name}` is a {values[-1].words}"] if values else []
+    claims.append(f"the error that ended it: {failure.text.line}")
+    is_layers = found.layer is not None and found.layer.where and not found.lacks_batch
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=said,
+        evidence=tuple(Evidence(claim, None, None, failure.events) for claim in claims),
+        actions=_actions(found, unbatched, bool(changes)),
+        where=found.layer.where if is_layers and found.layer is not None else raised.where if raised is not None else None,
+        changes=changes,
+    )
+
+
+def _is_batch(failure: Failure, found: _Mismatch) -> bool:
+    """Whether the layer was given a value that the program itself has at hand, outside the model."""
+    outside = [line for line in failure.own_lines if line.function not in ("forward", "call", "__call__")]
+    return any(value.is_array and value.shape == found.came for line in outside for value in line.values)
+
+
+def _source(failure: Failure, found: _Mismatch) -> str:
+    if found.came is None or found.lacks_batch or not found.option:
+        return ""
+    return "which is the batch" if _is_batch(failure, found) else "which is what came out of the layers before it"
+
+
+def _changes(failure: Failure, found: _Mismatch) -> tuple[LineChange, ...]:
+    """The layer made for what the layers before it give; where the batch itself differs, either of the two may be wrong."""
+    if found.layer is None or not found.option or found.size is None or found.lacks_batch or _is_batch(failure, found):
+        return ()
+    kind = str(found.layer.facts.get("class", ""))
+    when = "if what comes out of the layers before it is right"
+    by_name = replace_argument(found.layer, kind, found.option, str(found.size), when)
+    change = by_name or replace_argument(found.layer, kind, 0, str(found.size), when)
+    return (change,) if change is not None else ()
+
+
+def _actions(found: _Mismatch, unbatched: bool, is_changed: bool) -> tuple[str, ...]:
+    if unbatched:
+        return ("batch the data set before it is given to the model: dataset = dataset.batch(batch_size)",)
+    if found.lacks_batch:
+        return ("give the model a batch: of a single example, example[None] has that side",)
+    if is_changed:
+        return ("or correct the layers before it, or the size of the images, so that this number comes out",)
+    return (
+        "correct the data, so that the layer is given what it expects",
+        f"or make {found.name or 'the layer'} for what it is given",
+    )

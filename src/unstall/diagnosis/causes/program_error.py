@@ -1,0 +1,173 @@
+"""The program ended with an error that no narrower cause explains: the line that raised it, what it was given, and what it says.
+
+What it is
+----------
+An exception went through the program and ended it, or the program caught one and ended itself with an exit code. Which fault
+led to it is not known, so this says what is true of every error: the program's own line that raised it, how it was
+called, the values in that line, the element that was being handled, and the message without what the frameworks wrap around it.
+
+How we know
+-----------
+Unstall reads the traceback when the error is there: the lines of the program's own, and of each name in them the type, shape,
+dtype, range or length, or a short text. For an error inside a layer, the line that made the layer is shown, and for one in a
+`tf.data` set the line of the stage. An error that a generator, a worker process or a traced function raised is quoted in the
+message, and told from there.
+
+When this is wrong
+------------------
+If the error is only what came of another fault: a value may have been wrong long before the line that refused it. An error that
+the program catches and goes on from is not reported, and neither are Ctrl-C, nor an exit code that the program gave itself
+without an error.
+
+What to do
+----------
+Compare the values with what the message asks for. Where the value of a name is not what you expect, look at the line that gave
+it, which is shown too. Where one element of many fails, run the line with that element alone.
+"""
+
+from __future__ import annotations
+
+from unstall.diagnosis.failures import Failure, Maker, UserLine, Value, find_failure
+from unstall.diagnosis.fatal_error import OF_CONTROL, own_exit, unseen_end
+from unstall.diagnosis.pipelines import short
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
+from unstall.journal.events import FileMet, ProcessEnded, RunStarted
+from unstall.journal.reader import Journal
+
+IS_FALLBACK = True  # shown only where no other cause explains the end of the program
+ON_ITS_WAY_S = 10.0  # an error ends a program within this time; until then, more may come to be known of it
+MAX_VALUES = 4  # of a line, in a sentence
+MAX_CALLERS = 3
+
+
+def examine(journal: Journal) -> Verdict:
+    started, ended = journal.last(RunStarted), journal.last(ProcessEnded)
+    if started is not None and started.mode == "train":
+        return Clear("the trainer itself says why it ended")
+    failure = find_failure(journal)
+    if failure is None:
+        return unseen_end(journal) or Clear("no error ended the program")
+    if failure.error.kind in OF_CONTROL:
+        return Clear("the program was interrupted, or ended itself")
+    if ended is None and journal.now - failure.error.at < ON_ITS_WAY_S:
+        return Clear("the error may still be handled")
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=_summary(journal, failure),
+        evidence=tuple(_evidence(journal, failure)),
+        actions=tuple(_actions(failure)),
+        where=failure.raised.where if failure.raised is not None else None,
+    )
+
+
+def _summary(journal: Journal, failure: Failure) -> str:
+    said = failure.text.line.rstrip()
+    said = said if said.endswith((".", "!", "?", "…")) else f"{said}."
+    exited = own_exit(journal)
+    if failure.error.caught and exited is not None:
+        at = f" at {short(exited.where, failure.folder)}" if exited.where else ""
+        said += f" The program caught this error and ended itself{at} with exit code {exited.exit_code}."
+    raised = failure.raised
+    if raised is None:
+        return f"{said} No line of the program's own is in its traceback."
+    verb = "The program itself raised it" if _is_own_check(raised) else "It was raised"
+    element = _element(failure)
+    handled = f" while {element} was handled" if element else ""
+    return f"{said} {verb} at {raised.place_in_words}{handled}{_through(failure)}."
+
+
+def _through(failure: Failure) -> str:
+    """Where the line that failed is not the one that made what failed."""
+    layer = failure.layer
+    if layer is not None and layer.where:
+        return f", in {layer.words}, which was made at {layer.where}"
+    stage = _failed_stage(failure)
+    return f", by .{stage.what} made at {stage.where}" if stage is not None and stage.where else ""
+
+
+def _failed_stage(failure: Failure) -> Maker | None:
+    """The stage that the message names by its iterator: Iterator::Root::Prefetch::BatchV2."""
+    if "Iterator::" not in failure.error.message:
+        return None
+    named = failure.error.message.rpartition("Iterator::")[2].split()[0].rstrip(":.,]'\"")
+    kind = named.rpartition("::")[2].partition("[")[0]
+    return next((stage for stage in reversed(failure.stages) if stage.where and kind.startswith(stage.facts["name"][:5])), None)
+
+
+def _evidence(journal: Journal, failure: Failure) -> list[Evidence]:
+    events = failure.events
+    rows: list[str] = []
+    raised = failure.raised
+    if raised is not None:
+        rows.append(_line(raised))
+        rows += [_origin(value, raised) for value in raised.values if value.is_in_failing and value.is_array][:2]
+    callers = failure.lines[:-1][::-1][:MAX_CALLERS]
+    rows += [f"called from {_line(line)}" for line in callers]
+    if failure.layer is not None and failure.layer.where and failure.layer.code:
+        rows.append(f"{failure.layer.words} was made at {failure.layer.where}: {failure.layer.code}")
+    stages = failure.written_stages
+    rows += [f"the elements came through {_stages(stages)}"] if stages else []
+    evidence = [Evidence(row, None, None, events) for row in rows if row]
+    met = [event for event in journal.of(FileMet) if event.in_line or event.how == "read"]
+    if met and not _element(failure):
+        evidence.append(Evidence(f"the file at hand was {met[-1].path}", met[-1].path, None, (met[-1],)))
+    return evidence or [Evidence(f"{failure.text.line}", None, None, events)]
+
+
+def _line(line: UserLine) -> str:
+    """train.py:43 in load: return a + b, with `a`: float32 tensor (3,), `b`: 5"""
+    shown = [value for value in line.values if value.is_in_failing] or list(line.values)
+    shown = sorted(shown, key=lambda value: not value.is_array)[:MAX_VALUES]
+    values = ", ".join(value.text for value in (shown or line.arguments[:MAX_VALUES]))
+    said = f"{line.place_in_words}: {line.code}" if line.code else line.place_in_words
+    return f"{said}, with {values}" if values else said
+
+
+def _origin(value: Value, line: UserLine) -> str:
+    maker = line.maker_of(value)
+    return f"`{value.name}` was given its value at {maker.where}: {maker.code}" if maker is not None else ""
+
+
+def _stages(stages: tuple[Maker, ...]) -> str:
+    return ", ".join(f"{stage.what} ({stage.where})" for stage in stages)
+
+
+def _element(failure: Failure) -> str:
+    """`path` = 'a.jpg': what the innermost loop around the line stood at."""
+    for line in reversed(failure.own_lines):
+        for loop in reversed(line.loops):
+            values = [Value(each["name"], each) for each in loop["values"] if "text" in each]
+            if values:
+                return " and ".join(f"`{value.name}` = {value.words}" for value in values[:2])
+    return ""
+
+
+def _actions(failure: Failure) -> list[str]:
+    raised = failure.raised
+    if raised is None:
+        return ["read the whole traceback: it names the library that raised it, and what it was asked for"]
+    rows = []
+    if _is_own_check(raised):
+        rows.append(f"look at the condition for which {raised.where} raises this error, and at the values that led to it")
+    elif raised.values or raised.arguments:
+        rows.append(
+            f"compare the values in {raised.where} with what the message asks for; correct the line, or the one that gave them"
+        )
+    else:
+        rows.append(f"correct {raised.where}, or what it is given")
+    if failure.layer is not None and failure.layer.where:
+        rows.append(f"or correct {failure.layer.words} at {failure.layer.where}")
+    element = _element(failure)
+    if element and not _is_counter(failure):
+        rows.append(f"run the line with this element alone: {element}")
+    return rows
+
+
+def _is_own_check(line: UserLine) -> bool:
+    return line.statement in ("Raise", "Assert") or line.code.startswith(("raise ", "assert "))
+
+
+def _is_counter(failure: Failure) -> bool:
+    """Whether the loop only counts, as one over epochs or steps does."""
+    loops = [loop for line in failure.own_lines for loop in line.loops]
+    return bool(loops) and all(each.get("type") == "int" for each in loops[-1]["values"])

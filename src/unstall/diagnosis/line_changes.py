@@ -1,0 +1,104 @@
+"""Changes of the user's own statements, as a diff of the line that changes.
+
+Each is written from the parsed source, and only where it is sure which call is meant; else there is none.
+
+    rename_call(stage, "batch", "padded_batch")                  dataset.batch(16)  ->  dataset.padded_batch(16)
+    add_argument(loader, "DataLoader", "collate_fn=list")        DataLoader(rows)   ->  DataLoader(rows, collate_fn=list)
+    replace_argument(layer, "Linear", 0, "1568")                 Linear(100, 10)    ->  Linear(1568, 10)
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+from unstall.diagnosis.failures import Maker
+from unstall.diagnosis.verdict import LineChange
+
+
+def find_call(maker: Maker, function: str) -> ast.Call | None:
+    """The one call of this name in the statement."""
+    try:
+        tree = ast.parse(textwrap.dedent("\n".join(maker.source)))
+    except SyntaxError:
+        return None
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name(node) == function]
+    return calls[0] if len(calls) == 1 else None
+
+
+def rename_call(maker: Maker, before: str, after: str, when: str = "") -> LineChange | None:
+    call = find_call(maker, before)
+    if call is None or call.func.end_lineno is None or call.func.end_col_offset is None:
+        return None
+    end = call.func.end_col_offset
+    return _changed(maker, call.func.end_lineno, end - len(before.encode()), end, after, when)
+
+
+def add_argument(maker: Maker, function: str, argument: str, when: str = "") -> LineChange | None:
+    """As the last one; None where the call has one of this name, or unpacks its arguments."""
+    call = find_call(maker, function)
+    name = argument.partition("=")[0]
+    if (
+        call is None
+        or any(key.arg in (name, None) for key in call.keywords)
+        or call.end_lineno is None
+        or call.end_col_offset is None
+    ):
+        return None
+    at = call.end_col_offset - 1
+    before = _line(maker, call.end_lineno).encode()[: _offset(maker) + at].rstrip() if call.end_lineno else b""
+    comma = "" if before.endswith((b"(", b",")) or not (call.args or call.keywords) else ", "
+    comma = " " if before.endswith(b",") else comma
+    return _changed(maker, call.end_lineno, at, at, f"{comma}{argument}", when)
+
+
+def replace_argument(maker: Maker, function: str, argument: int | str, value: str, when: str = "") -> LineChange | None:
+    """The argument at this place, or of this name, where it is written out in one line."""
+    call = find_call(maker, function)
+    node = _argument(call, argument) if call is not None else None
+    if node is None or node.end_col_offset is None or node.end_lineno != node.lineno:
+        return None
+    return _changed(maker, node.lineno, node.col_offset, node.end_col_offset, value, when)
+
+
+def replace_text(maker: Maker, before: str, after: str, when: str = "") -> LineChange | None:
+    """Of the statement, where it holds the text exactly once."""
+    holding = [at for at, line in enumerate(maker.source) if before in line]
+    file = (maker.where or "").rpartition(":")[0]
+    if len(holding) != 1 or maker.source[holding[0]].count(before) != 1 or not maker.first or not file:
+        return None
+    line = maker.source[holding[0]]
+    return LineChange(f"{file}:{maker.first + holding[0]}", (line,), (line.replace(before, after),), when)
+
+
+def _argument(call: ast.Call, argument: int | str) -> ast.expr | None:
+    if isinstance(argument, str):
+        return next((key.value for key in call.keywords if key.arg == argument), None)
+    if any(isinstance(each, ast.Starred) for each in call.args):
+        return None
+    return call.args[argument] if argument < len(call.args) else None
+
+
+def _name(call: ast.Call) -> str:
+    return getattr(call.func, "attr", "") or getattr(call.func, "id", "")
+
+
+def _changed(maker: Maker, number: int, first: int, last: int, text: str, when: str) -> LineChange | None:
+    """`first` and `last` are offsets in the line without the indentation that all lines share."""
+    before = _line(maker, number)
+    file = (maker.where or "").rpartition(":")[0]
+    plain, shift = before.encode(), _offset(maker)
+    after = (plain[: shift + first] + text.encode() + plain[shift + last :]).decode()
+    if not file or not maker.first or after == before:
+        return None
+    return LineChange(f"{file}:{maker.first + number - 1}", (before,), (after,), when)
+
+
+def _line(maker: Maker, number: int) -> str:
+    return maker.source[number - 1]
+
+
+def _offset(maker: Maker) -> int:
+    """The indentation that was taken away to parse the statement."""
+    whole, plain = "\n".join(maker.source), textwrap.dedent("\n".join(maker.source))
+    return (len(whole.partition("\n")[0]) - len(plain.partition("\n")[0])) if plain else 0

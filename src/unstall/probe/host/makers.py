@@ -1,0 +1,226 @@
+"""Which of the program's lines made what an error is about: the stages of a tf.data set, a layer, the loss of a model.
+
+The line of a layer is noted when the layer is made; the rest is read when the error is there.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType, ModuleType, TracebackType
+from typing import Any, Optional
+
+from unstall.probe.core.patches import wrap
+from unstall.probe.core.probe import Probe
+from unstall.probe.core.user_code import is_user_code, last_line, user_place
+from unstall.probe.host.values import describe_value
+from unstall.probe.input import tf_pipeline
+
+MAX_LAYERS = 4000
+MAX_MAKERS = 12
+MAX_PIPELINES = 3
+MAX_STATEMENT = 12
+_LAYERS = "layers made"
+_NAMED = re.compile(r"[\w./-]+")
+
+
+def install_layers(module: ModuleType, probe: Probe) -> None:
+    """keras.src.layers.layer, or engine.base_layer of Keras 2: where each layer is made."""
+    made: dict[str, dict[str, Any]] = probe.extras.setdefault(_LAYERS, {})
+
+    def make(original: Callable[..., None]) -> Callable[..., None]:
+        def __init__(layer: Any, *args: Any, **kwargs: Any) -> None:
+            original(layer, *args, **kwargs)
+            if probe.active and len(made) < MAX_LAYERS:
+                probe.shield.call("layers made", note, layer)
+
+        return __init__
+
+    def note(layer: Any) -> None:
+        name = getattr(layer, "__dict__", {}).get("_name") or getattr(layer, "__dict__", {}).get("name")
+        where = user_place()
+        if type(name) is str and where is not None:
+            made[name] = {"what": "layer", "name": name, "class": type(layer).__name__, "where": where}
+
+    wrap(getattr(module, "Layer", None), "__init__", make)
+
+
+def find_makers(probe: Probe, error: Any, traceback: Optional[TracebackType], until: float) -> list[dict[str, Any]]:
+    rows = [*_layers_named(probe, str(error)), *_modules_of_torch(traceback, until), *_compiled(probe)]
+    for row in rows:
+        row.update(source_at(row.get("where")))
+    return rows[:MAX_MAKERS]
+
+
+def _layers_named(probe: Probe, message: str) -> list[dict[str, Any]]:
+    """Those that the message speaks of by name; where it says a class only, the one layer of that class."""
+    made: dict[str, dict[str, Any]] = probe.extras.get(_LAYERS) or {}
+    words = dict.fromkeys(_NAMED.findall(message))
+    parts = {part: None for word in words for part in (word, *word.split("/"))}
+    found = [dict(made[name]) for name in parts if name in made]
+    kinds = {match.group(1) for match in re.finditer(r"calling (\w+)\.call\(\)", message)}
+    for kind in sorted(kinds):
+        of_kind = [row for row in made.values() if row["class"] == kind]
+        if len(of_kind) == 1 and not any(row["name"] == of_kind[0]["name"] for row in found):
+            found.append(dict(of_kind[0]))
+    return found
+
+
+def _compiled(probe: Probe) -> list[dict[str, Any]]:
+    places: dict[int, str] = probe.extras.get("compiled at") or {}
+    return [{"what": "compile", "where": where} for where in list(places.values())[-1:]]
+
+
+# --- layers of PyTorch: found in the frames of the traceback ---
+
+
+def _modules_of_torch(traceback: Optional[TracebackType], until: float) -> list[dict[str, Any]]:
+    """The layer in which the error arose, by its name in the module that holds it, with the line that made it."""
+    if "torch" not in sys.modules:
+        return []
+    owners: list[Any] = []
+    failed: Any = None
+    for frame in _frames(traceback):
+        held = frame.f_locals.get("self")
+        if not _is_torch_module(held):
+            continue
+        if is_user_code(frame.f_code):
+            owners.append(held)
+            failed = None
+        elif not any(held is owner for owner in owners):
+            failed = held
+    if failed is None:
+        return []
+    row = {"what": "layer", "class": type(failed).__name__, **_options(failed, until)}
+    for owner in reversed(owners):
+        name = _name_within(owner, failed)
+        if name is not None:
+            return [{**row, "name": name, "where": _assigned_at(owner, name)}]
+    return [row]
+
+
+def _frames(traceback: Optional[TracebackType]) -> Iterator[FrameType]:
+    while traceback is not None:
+        yield traceback.tb_frame
+        traceback = traceback.tb_next
+
+
+def _is_torch_module(value: Any) -> bool:
+    return any(kind.__module__ == "torch.nn.modules.module" and kind.__name__ == "Module" for kind in type(value).__mro__)
+
+
+def _options(layer: Any, until: float) -> dict[str, Any]:
+    facts = describe_value(layer, until)
+    return {"options": facts["options"]} if "options" in facts else {}
+
+
+def _name_within(owner: Any, wanted: Any, before: str = "", depth: int = 0) -> Optional[str]:
+    children = object.__getattribute__(owner, "__dict__").get("_modules") or {}
+    for name, child in children.items():
+        if child is wanted:
+            return f"{before}{name}"
+        inner = _name_within(child, wanted, f"{before}{name}.", depth + 1) if child is not None and depth < 6 else None
+        if inner is not None:
+            return inner
+    return None
+
+
+def _assigned_at(owner: Any, name: str) -> Optional[str]:
+    """The line in the owner's class that assigns it; of a part of a Sequential, the line of that part, if it can be told."""
+    first, _, rest = name.partition(".")
+    for kind in type(owner).__mro__:
+        init = kind.__dict__.get("__init__")
+        code = getattr(init, "__code__", None)
+        if code is None or not is_user_code(code):
+            continue
+        try:
+            tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+        except (SyntaxError, ValueError, RecursionError):
+            return None
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and node.name == kind.__name__:
+                value = _value_assigned(node, first)
+                if value is not None:
+                    return f"{code.co_filename}:{_part(value, rest).lineno}"
+    return None
+
+
+def _value_assigned(body: ast.ClassDef, name: str) -> Any:
+    for node in (each for each in ast.walk(body) if isinstance(each, ast.Assign)):
+        for target in node.targets:
+            if isinstance(target, ast.Attribute) and target.attr == name and isinstance(target.value, ast.Name):
+                return node.value
+    return None
+
+
+def _part(value: Any, rest: str) -> Any:
+    """`2` of `Sequential(a, b, c)`: its third argument, where none of them is unpacked."""
+    number = rest.partition(".")[0]
+    if not number.isdigit() or not isinstance(value, ast.Call) or any(isinstance(each, ast.Starred) for each in value.args):
+        return value
+    return value.args[int(number)] if int(number) < len(value.args) else value
+
+
+# --- tf.data sets ---
+
+
+def find_pipelines(probe: Probe, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """Those in the hands of what failed: in the frames of the traceback, the innermost first; then the ones that ran."""
+    if "tensorflow" not in sys.modules:
+        return []
+    rows: list[dict[str, Any]] = []
+    seen: set[int] = set()
+    for dataset in _datasets(traceback):
+        if id(dataset) not in seen and len(rows) < MAX_PIPELINES:
+            seen.add(id(dataset))
+            rows.append({"role": "", "stages": tf_pipeline.chain_with_components(dataset)})
+    ran = [{**row, "stages": [dict(stage) for stage in row["stages"]]} for row in probe.extras.get(tf_pipeline.FOLLOWED) or []]
+    rows += ran[::-1][: MAX_PIPELINES - len(rows)]
+    for row in rows:
+        for stage in row["stages"]:
+            stage.update(source_at(stage.get("where")))
+    return rows
+
+
+def _datasets(traceback: Optional[TracebackType]) -> Iterator[Any]:
+    places = []
+    while traceback is not None:
+        places.append((traceback.tb_frame, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    for frame, line in reversed(places):
+        own = is_user_code(frame.f_code)
+        for name, value in list(frame.f_locals.items()):
+            kind = type(value)
+            if not str(kind.__module__).startswith(("tensorflow.python.data", "tensorflow.python.distribute")):
+                continue
+            inner = getattr(value, "__dict__", {}).get("_dataset")
+            dataset = inner if inner is not None else value
+            text = linecache.getline(frame.f_code.co_filename, line, frame.f_globals)
+            is_used = not own or re.search(rf"\b{re.escape(name)}\b", text) is not None
+            if hasattr(dataset, "_inputs") and is_used:
+                yield dataset
+
+
+# --- source ---
+
+
+def source_at(where: Optional[str]) -> dict[str, Any]:
+    """The statement of a place, as its lines stand in the file, with the number of its first."""
+    file, _, number = (where or "").rpartition(":")
+    if not file or not number.isdigit():
+        return {}
+    line = int(number)
+    try:
+        tree: Optional[ast.AST] = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError, RecursionError):
+        tree = None
+    found: Optional[ast.stmt] = None
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.stmt) and node.lineno <= line <= last_line(node) and not hasattr(node, "body"):
+            found = node
+    first, last = (found.lineno, last_line(found)) if found is not None else (line, line)
+    numbers = range(first, min(last, first + MAX_STATEMENT - 1) + 1)
+    return {"first": first, "source": [linecache.getline(file, each).rstrip() for each in numbers]}

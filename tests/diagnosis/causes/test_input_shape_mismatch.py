@@ -1,0 +1,129 @@
+"""input_shape_mismatch: what the layer takes, what came, and which of the two lines is to be changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.diagnosis.builders import FOLDER, T0, journal, py, started
+from unstall.diagnosis.causes import input_shape_mismatch
+from unstall.diagnosis.verdict import Clear, Found, LineChange, Unknown
+from unstall.journal.events import ErrorInspected, ErrorRaised, FrameworkLoaded, ProcessEnded, ProgramStarted
+
+CRASHED = ProcessEnded(at=T0 + 10, exit_code=1)
+CODE = "        self.head = nn.Linear(100, 10)"
+MULTIPLIED = "mat1 and mat2 shapes cannot be multiplied (4x1568 and 100x10)"
+
+
+def tensor(name: str, shape: list[int]) -> dict[str, Any]:
+    return {"name": name, "type": "torch.Tensor", "shape": shape, "dtype": "float32", "in_failing": True}
+
+
+def line(number: int, function: str, source: str, *values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "file": f"{FOLDER}/train.py", "line": number, "function": function, "first": number, "source": [source],
+        "values": list(values),
+    }  # fmt: skip
+
+
+def layer(kind: str, name: str, source: str = CODE, **options: int) -> dict[str, Any]:
+    return {
+        "what": "layer", "class": kind, "name": name, "where": f"{FOLDER}/model.py:10", "first": 10, "source": [source],
+        "options": options,
+    }  # fmt: skip
+
+
+def examined(message: str, *lines: dict[str, Any], kind: str = "RuntimeError", given: Any = None, **seen: Any) -> Any:
+    error = ErrorRaised(at=T0 + 9, kind=kind, message=message, frames=[py("train.py", "<module>", 43)], fatal=True)
+    calls = [{"file": "linear.py", "line": 1, "function": "forward", "values": [tensor("input", given)]}] if given else []
+    event = ErrorInspected(at=T0 + 9, error_at=T0 + 9, lines=list(lines), calls=calls, **seen)
+    loaded = (ProgramStarted(at=T0 + 1, pid=1), FrameworkLoaded(at=T0 + 1, name="torch"))
+    return input_shape_mismatch.examine(journal(started(), *loaded, error, event, CRASHED))
+
+
+def test_found_for_a_layer_that_is_given_what_other_layers_make_with_the_change_of_its_line() -> None:
+    verdict = examined(
+        MULTIPLIED,
+        line(43, "<module>", "out = model(batch)", tensor("batch", [4, 3, 16, 16])),
+        line(20, "forward", "return self.head(x)", tensor("x", [4, 1568])),
+        given=[4, 1568],
+        makers=[layer("Linear", "head", in_features=100, out_features=10)],
+    )
+    assert isinstance(verdict, Found)
+    assert verdict.where == "model.py:10"
+    assert verdict.summary == (
+        "The layer head (Linear, in_features=100, out_features=10) expects 100 features at side -1 of its input, and was given "
+        "(4, 1568), which is what came out of the layers before it."
+    )
+    after = ("        self.head = nn.Linear(1568, 10)",)
+    assert verdict.changes == (LineChange("model.py:10", (CODE,), after, "if what comes out of the layers before it is right"),)
+
+
+def test_found_for_the_batch_itself_without_a_change_as_either_may_be_wrong() -> None:
+    verdict = examined(
+        "Given groups=1, weight of size [8, 3, 3, 3], expected input[4, 1, 28, 28] to have 3 channels, but got 1 channels instead",
+        line(43, "<module>", "out = model(batch)", tensor("batch", [4, 1, 28, 28])),
+        given=[4, 1, 28, 28],
+        makers=[layer("Conv2d", "stem", "self.stem = nn.Conv2d(3, 8, 3)", in_channels=3)],
+    )
+    assert isinstance(verdict, Found)
+    assert "expects 3 channels at side -3 of its input, and was given (4, 1, 28, 28), which is the batch." in verdict.summary
+    assert verdict.changes == ()
+
+
+def test_found_by_what_keras_says_of_a_layer() -> None:
+    message = (
+        "Exception encountered when calling Sequential.call().\n\n\x1b[1mInput 0 with name 'None' of layer 'stem' is incompatible "
+        "with the layer: expected axis -1 of input shape to have value 3, but received input with shape (32, 28, 28, 1)\x1b[0m\n\n"
+        "Arguments received by Sequential.call():\n  • inputs=jnp.ndarray(shape=(32, 28, 28, 1), dtype=float32)"
+    )
+    verdict = examined(message, line(43, "<module>", "model.fit(x, y)"), kind="ValueError", makers=[layer("Conv2D", "stem")])
+    assert isinstance(verdict, Found)
+    assert verdict.where == "model.py:10"
+    assert "expects 3 at side -1 of its input, and was given (32, 28, 28, 1)." in verdict.summary
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        'Input 0 of layer "functional" is incompatible with the layer: expected shape=(None, 28, 28, 3), found shape=(28, 28, 3)',
+        'Input 0 of layer "stem" is incompatible with the layer: expected min_ndim=4, found ndim=3. Full shape received: (28, 28, 3)',
+        "Invalid input shape for input Tensor(\"x:0\"). Expected shape (None, 28, 28, 3), but input has incompatible shape (28, 28, 3)",
+    ],
+)  # fmt: skip
+def test_a_data_set_that_is_not_batched_is_known_by_its_stages(message: str) -> None:
+    stages = [{"name": "Map", "stage": "map", "where": f"{FOLDER}/train.py:30", "first": 30, "source": ["data = data.map(load)"]}]
+    verdict = examined(
+        message, line(43, "<module>", "model.fit(data)"), kind="ValueError", pipelines=[{"role": "", "stages": stages}]
+    )
+    assert isinstance(verdict, Found)
+    assert verdict.summary.endswith("The data set is not batched.")
+    assert verdict.actions[0].startswith("batch the data set")
+
+
+def test_a_single_example_lacks_the_side_of_the_batch() -> None:
+    message = (
+        'Input 0 of layer "stem" is incompatible with the layer: expected ndim=4, found ndim=3. Full shape received: (28, 28, 3)'
+    )
+    verdict = examined(message, line(43, "<module>", "model.predict(image)"), kind="ValueError")
+    assert isinstance(verdict, Found)
+    assert verdict.summary.endswith("The first side, that of the batch, is missing.")
+    assert verdict.where == "train.py:43"
+
+
+@pytest.mark.parametrize(
+    ("message", "given"),
+    [
+        (MULTIPLIED, None),  # in a line of the program's own, and no layer
+        ("CUDA error: an illegal memory access", [4, 1568]),
+        ("Found dtype Double but expected Float", [4, 1568]),
+    ],
+)
+def test_clear_where_no_layer_refused_a_shape(message: str, given: Any) -> None:
+    makers = [layer("Linear", "head", in_features=100)] if given else []
+    assert isinstance(examined(message, line(43, "<module>", "a @ b"), given=given, makers=makers), Clear)
+
+
+def test_unknown_where_nothing_inside_was_seen() -> None:
+    assert isinstance(input_shape_mismatch.examine(journal(started(), CRASHED)), Unknown)

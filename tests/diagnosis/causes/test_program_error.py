@@ -1,0 +1,163 @@
+"""program_error: what is true of every error that ends a program, and what is no error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started
+from unstall.diagnosis.causes import program_error
+from unstall.diagnosis.findings import diagnose
+from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
+from unstall.journal.events import (
+    ErrorInspected,
+    ErrorRaised,
+    Event,
+    ExitCalled,
+    FrameworkLoaded,
+    ProcessEnded,
+    ProgramStarted,
+    RunStarted,
+)
+
+CRASHED = ProcessEnded(at=T0 + 10, exit_code=1)
+LOADED = (ProgramStarted(at=T0 + 1, pid=1), FrameworkLoaded(at=T0 + 1, name="torch", version="2.13"))
+MESSAGE = "operands could not be broadcast together with shapes (1,3) (4,)"
+FRAMES = [py("boxes.py", "scale", 12), py("train.py", "<module>", 40)]
+
+
+def raised(kind: str = "ValueError", message: str = MESSAGE, **more: Any) -> ErrorRaised:
+    return ErrorRaised(at=T0 + 9, kind=kind, message=message, frames=more.pop("frames", FRAMES), **{"fatal": True, **more})
+
+
+def array(name: str, shape: list[int], **more: Any) -> dict[str, Any]:
+    return {"name": name, "type": "numpy.ndarray", "shape": shape, "dtype": "float32", "in_failing": True, **more}
+
+
+def line(file: str, number: int, function: str, source: str, **more: Any) -> dict[str, Any]:
+    return {"file": f"{FOLDER}/{file}", "line": number, "function": function, "first": number, "source": [source], **more}
+
+
+def inspected(*lines: dict[str, Any], **more: Any) -> ErrorInspected:
+    return ErrorInspected(at=T0 + 9.1, error_at=T0 + 9, lines=list(lines), **more)
+
+
+def examined(*events: Event, end: Event = CRASHED) -> Any:
+    return program_error.examine(journal(started(), *LOADED, *events, end))
+
+
+def test_found_with_the_line_its_values_and_the_element() -> None:
+    name = {"name": "name", "type": "str", "text": "'017.jpg'", "length": 7}
+    verdict = examined(
+        raised(),
+        inspected(
+            line("train.py", 40, "<module>", "t = scale(boxes)", loops=[{"line": 38, "source": "for name in names:", "values": [name]}]),
+            line(
+                "boxes.py", 12, "scale", "    return rows * whole",
+                values=[array("rows", [1, 3], made_at=10, made_by=["    rows = np.array(boxes)"]), array("whole", [4])],
+            ),
+        ),
+    )  # fmt: skip
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.CERTAIN
+    assert verdict.where == "boxes.py:12"
+    assert verdict.summary == (
+        f"ValueError: {MESSAGE}. It was raised at boxes.py:12 in scale while `name` = '017.jpg' was handled."
+    )
+    claims = [evidence.claim for evidence in verdict.evidence]
+    assert claims == [
+        "boxes.py:12 in scale: return rows * whole, with `rows`: float32 array (1, 3), `whole`: float32 array (4,)",
+        "`rows` was given its value at boxes.py:10: rows = np.array(boxes)",
+        "called from train.py:40: t = scale(boxes)",
+    ]
+    assert verdict.actions[-1] == "run the line with this element alone: `name` = '017.jpg'"
+
+
+def test_found_from_the_frames_alone_in_the_journal_of_an_earlier_version() -> None:
+    verdict = examined(raised())
+    assert isinstance(verdict, Found)
+    assert verdict.where == "boxes.py:12"
+    assert [evidence.claim for evidence in verdict.evidence] == ["boxes.py:12 in scale", "called from train.py:40"]
+
+
+def test_found_without_a_line_of_the_programs_own() -> None:
+    verdict = examined(raised(frames=[lib("torch/serialization.py", "load", 9)]))
+    assert isinstance(verdict, Found)
+    assert verdict.where is None
+    assert "No line of the program's own" in verdict.summary
+
+
+def test_the_layer_and_the_line_that_made_it_are_told() -> None:
+    layer = {
+        "what": "layer", "name": "features.3", "class": "Linear", "options": {"in_features": 100},
+        "where": f"{FOLDER}/model.py:10", "first": 8, "source": ["self.features = Sequential(", "Flatten(),", "Linear(100, 10))"],
+    }  # fmt: skip
+    verdict = examined(raised("RuntimeError", "mat1 and mat2"), inspected(line("a.py", 3, "f", "f(x)"), makers=[layer]))
+    assert isinstance(verdict, Found)
+    assert verdict.summary.endswith(
+        "at a.py:3 in f, in the layer features.3 (Linear, in_features=100), which was made at model.py:10."
+    )
+
+
+def test_an_error_that_a_generator_raised_is_told_from_the_generator() -> None:
+    quoted = (
+        "UnknownError: {{function_node __wrapped__IteratorGetNext_output_types_1}} KeyError: 'bird'\n"
+        f"Traceback (most recent call last):\n  File \"{FOLDER}/data.py\", line 7, in rows\n    yield LABELS[name]\nKeyError: 'bird'\n"
+    )
+    verdict = examined(raised("tensorflow.UnknownError", quoted))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "data.py:7"
+    assert verdict.summary == "KeyError: 'bird'. It was raised at data.py:7 in rows."
+
+
+def test_an_error_that_was_caught_before_the_program_ended_itself_is_told() -> None:
+    exited = ExitCalled(at=T0 + 9, exit_code=3, where=f"{FOLDER}/train.py:50", error_at=T0 + 9)
+    verdict = examined(raised(fatal=False, caught=True), exited, end=ProcessEnded(at=T0 + 10, exit_code=3))
+    assert isinstance(verdict, Found)
+    assert "The program caught this error and ended itself at train.py:50 with exit code 3." in verdict.summary
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (raised(fatal=False, caught=True), ExitCalled(at=T0 + 9, exit_code=3, error_at=None)),  # it was over by then
+        (raised(fatal=False, caught=True, own_class=True), ExitCalled(at=T0 + 9, exit_code=3, error_at=T0 + 9)),
+        (raised("KeyboardInterrupt", "", fatal=False, caught=True), ExitCalled(at=T0 + 9, exit_code=3, error_at=T0 + 9)),
+        (raised(fatal=False, thread="loader"), ExitCalled(at=T0 + 9.5, exit_code=3)),
+    ],
+    ids=["none handled", "a class of its own", "interrupted", "of a thread"],
+)
+def test_clear_where_the_program_ended_itself(events: tuple[Event, ...]) -> None:
+    assert isinstance(examined(*events, end=ProcessEnded(at=T0 + 10, exit_code=3)), Clear)
+
+
+def test_clear_where_the_program_went_on_and_ended_well() -> None:
+    assert isinstance(examined(raised(), end=ProcessEnded(at=T0 + 10, exit_code=0)), Clear)
+
+
+def test_clear_for_ctrl_c() -> None:
+    assert isinstance(examined(raised("KeyboardInterrupt", "")), Clear)
+
+
+def test_clear_while_the_error_may_still_be_handled() -> None:
+    assert isinstance(program_error.examine(journal(started(), *LOADED, raised(), now=10)), Clear)
+    assert isinstance(program_error.examine(journal(started(), *LOADED, raised(), now=60)), Found)  # in a notebook, say
+
+
+def test_clear_for_our_own_trainer_which_says_itself_why_it_ended() -> None:
+    train = RunStarted(at=T0, mode="train", command=["unstall", "train"], folder=FOLDER, pid=1)
+    assert isinstance(program_error.examine(journal(train, *LOADED, raised(), CRASHED)), Clear)
+
+
+def test_unknown_where_nothing_inside_was_seen() -> None:
+    assert isinstance(program_error.examine(journal(started(), CRASHED)), Unknown)
+
+
+def test_it_gives_way_to_a_cause_that_explains_the_end() -> None:
+    missing = raised("FileNotFoundError", "[Errno 2] No such file or directory: '/data/train.csv'")
+    narrow = diagnose(journal(started(), *LOADED, missing, CRASHED))
+    assert [finding.cause for finding in narrow.findings] == ["path_missing"]
+    assert "program_error" in narrow.clear
+    wide = diagnose(journal(started(), *LOADED, raised(), CRASHED))
+    assert [finding.cause for finding in wide.findings] == ["program_error"]
