@@ -123,7 +123,7 @@ def test_unknown_without_a_look_inside() -> None:
 def _ended_with(kind: str, message: str) -> object:
     frames = [{"function": "read", "file": f"{FOLDER}/data.py", "line": 12, "module": ""}]
     error = ErrorRaised(at=T0 + 9, kind=kind, message=message, frames=frames, fatal=True)
-    return labels_invalid.examine(journal(started(), *inside(), error))
+    return labels_invalid.examine(journal(started(), inside(), error))
 
 
 def test_found_where_the_program_says_that_an_annotation_has_an_unknown_class() -> None:
