@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.machinery
+import inspect
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -33,11 +34,23 @@ def wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..
         return False
     named = functools.wraps(original)  # both: an error about arguments names the function that was called
     wrapper = named(unseen(named(make(original))))
+    _keep_signature(wrapper, original)
     setattr(wrapper, MARK, original)
     setattr(wrapper, HOOK, hook)
     setattr(owner, name, wrapper)
     _wrapped[0] += 1
     return True
+
+
+def _keep_signature(wrapper: Any, original: Any) -> None:
+    """Also for `inspect.getfullargspec`, by which Keras asks what the `__init__` of a layer takes, and which does not follow
+    `__wrapped__`: it sees nothing of what an original has wrapped, nor does it here."""
+    if hasattr(original, "__wrapped__"):
+        return
+    try:
+        wrapper.__signature__ = inspect.signature(original)
+    except (TypeError, ValueError, AttributeError):  # one without a signature, or with annotations that cannot be read
+        return
 
 
 def wrapped_count() -> int:
