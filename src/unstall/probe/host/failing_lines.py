@@ -118,12 +118,13 @@ def _origins(
     known = {value["name"] for value in values}
     while waiting and len(rows) < MAX_ORIGINS and time.monotonic() < until:
         maker = waiting.pop(0)
-        for row in _values(frame, _names_in(getattr(maker, "value", None)), until):
-            if len(rows) >= MAX_ORIGINS or (row["name"] in known and _assignment(tree, row["name"], maker) is None):
+        for value in _values(frame, _names_in(getattr(maker, "value", None)), until):
+            name = value["name"]
+            if len(rows) >= MAX_ORIGINS or (name in known and _assignment(tree, name, maker) is None):
                 continue
-            known.add(row["name"])
-            if _assignment(tree, row["name"], maker) is not _assignment(tree, row["name"], statement):
-                row = {"name": row["name"], "replaced": True}  # it has another value by now
+            known.add(name)
+            has_other = _assignment(tree, name, maker) is not _assignment(tree, name, statement)  # value by now
+            row = {"name": name, "replaced": True} if has_other else value
             made = _add_maker(row, frame, tree, maker)
             rows.append(row)
             if made is not None:
