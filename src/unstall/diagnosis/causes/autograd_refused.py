@@ -187,7 +187,7 @@ def _of_change_in_place(failure: Failure) -> _Said:
         f"A tensor that the backward pass needs was changed in place after it was used.{changed}",
         (
             *((optimizer,) if is_parameter else ()),
-            "write x = x + y instead of x += y, and F.relu(x) instead of an inplace operation, between the forward pass and backward",
+            "write x = x + y instead of x += y, and F.relu(x) instead of an inplace operation, before backward",
             *(() if is_parameter else (optimizer,)),
             "torch.autograd.set_detect_anomaly(True) names the line whose result was changed",
         ),
@@ -257,10 +257,8 @@ def _of_non_leaf(failure: Failure) -> _Said:
     operation = str(value.facts["grad_fn"]).replace("Backward0", "")
     at = f" at {maker.where}" if maker is not None else ""
     return (
-        f"`{value.name}` is no leaf tensor: it is the result of an operation ({operation}){at}, and an optimizer takes only leaf tensors.",
-        (
-            "call .requires_grad_() last, on the finished tensor: (…).detach().requires_grad_(), after .to(…), arithmetic and reshaping",
-        ),
+        f"`{value.name}` is no leaf tensor: it is the result of an operation ({operation}){at}, and an optimizer takes leaf tensors.",
+        ("call .requires_grad_() last, after .to(…), arithmetic and reshaping: (…).detach().requires_grad_()",),
         maker.where if maker is not None else None,
         (f"made at {maker.where}: {maker.code}",) if maker is not None else (),
     )
