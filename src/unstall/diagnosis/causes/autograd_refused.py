@@ -34,6 +34,7 @@ from unstall.diagnosis.fatal_error import unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
 from unstall.journal.reader import Journal
 
+EXPLAINS = ("gradients_disconnected",)
 _IN_PLACE = re.compile(
     r"which is output (?P<output>\d+) of (?P<name>\w+), is at version (?P<now>\d+); expected version (?P<then>\d+)"
 )
@@ -257,7 +258,7 @@ def _of_non_leaf(failure: Failure) -> _Said:
     operation = str(value.facts["grad_fn"]).replace("Backward0", "")
     at = f" at {maker.where}" if maker is not None else ""
     return (
-        f"`{value.name}` is no leaf tensor: it is the result of an operation ({operation}){at}, and an optimizer takes leaf tensors.",
+        f"`{value.name}` is no leaf tensor: it is the result of an operation ({operation}){at}, which optimizers refuse.",
         ("call .requires_grad_() last, after .to(…), arithmetic and reshaping: (…).detach().requires_grad_()",),
         maker.where if maker is not None else None,
         (f"made at {maker.where}: {maker.code}",) if maker is not None else (),
