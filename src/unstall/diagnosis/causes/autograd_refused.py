@@ -112,7 +112,8 @@ def _of_no_gradients(failure: Failure) -> _Said:
 
 def _find_cuts(failure: Failure) -> list[tuple[Maker, Value, str]]:
     """The statements above that made what the loss is computed from by a call that never keeps gradients, the nearest first."""
-    raised, found = failure.raised, {}
+    raised = failure.raised
+    found: dict[str | None, tuple[Maker, Value, str]] = {}
     for value in (*raised.values, *raised.origins) if raised is not None else ():
         if raised is None or value.facts.get("requires_grad") or value.facts.get("replaced"):
             continue

@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from unstall.diagnosis.error_evidence import are_operands, describe_failure, failing_arrays
 from unstall.diagnosis.failures import Failure, Maker, Shape, Value, find_failure, format_shape, shapes_in
@@ -221,8 +222,8 @@ def _two(failure: Failure, *names: tuple[str, str]) -> tuple[Value, Value] | Non
     said = {shape for shape in shapes if len(shape) > 1}
     if len(own) == 2 and are_operands(failure, own) and (len(said) < 2 or said == {value.shape for value in own}):
         return own[0], own[1]
-    for function, first, second in ((each["function"], *pair) for each in _calls(failure) for pair in names):
-        given = failure.argument(function, first), failure.argument(function, second)
+    for function, one, other in ((each["function"], *pair) for each in _calls(failure) for pair in names):
+        given = failure.argument(function, one), failure.argument(function, other)
         if given[0] is not None and given[1] is not None and given[0].shape is not None and given[1].shape is not None:
             return _by_own_name(given[0], own), _by_own_name(given[1], own)
     if len(shapes) == 2:
@@ -231,7 +232,7 @@ def _two(failure: Failure, *names: tuple[str, str]) -> tuple[Value, Value] | Non
     return None
 
 
-def _calls(failure: Failure) -> list[dict[str, object]]:
+def _calls(failure: Failure) -> list[dict[str, Any]]:
     rows = failure.inspected.calls[::-1] if failure.inspected is not None else []
     return [row for row in rows if "scatter" not in row["function"]]
 
