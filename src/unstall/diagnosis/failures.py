@@ -91,6 +91,7 @@ class UserLine:
     first: int = 0  # the number of the first of these
     values: tuple[Value, ...] = ()
     arguments: tuple[Value, ...] = ()  # of the function, where the line does not use them
+    origins: tuple[Value, ...] = ()  # what gave the values of the line, and what gave these, the nearest first
     loops: tuple[dict[str, Any], ...] = ()
     statement: str = ""  # the kind of it: Raise, Assert, Expr, …
 
@@ -257,6 +258,7 @@ def _user_line(row: dict[str, Any], folder: str) -> UserLine:
         row.get("first", row["line"]),
         values("values"),
         values("arguments"),
+        values("origins"),
         tuple(row.get("loops") or ()),
         row.get("statement", ""),
     )

@@ -148,3 +148,11 @@ def test_time_that_is_up_ends_the_look_at_numbers() -> None:
 def test_a_text_is_cut_and_a_huge_number_is_not_written_out() -> None:
     assert len(described(lambda: "x" * 10_000)["text"]) < 200
     assert "text" not in described(lambda: 10**5000)
+
+
+def test_what_led_to_a_value_is_told_with_its_statements(tmp_path: Path) -> None:
+    source = "rows = [1.0, 2.0]\nrows = tuple(rows)\nscale = 3\ntotal = sum(rows) * scale\ntotal.backward()\n"
+    (row,) = fail(tmp_path, source)
+    assert [(each["name"], each["made_at"]) for each in row["origins"]] == [("scale", 3), ("rows", 2), ("rows", 1)]
+    assert row["origins"][1]["length"] == 2
+    assert row["origins"][2] == {"name": "rows", "replaced": True, "made_at": 1, "made_by": ["rows = [1.0, 2.0]"]}

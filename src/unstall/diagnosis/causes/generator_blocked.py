@@ -92,7 +92,8 @@ def loop_frames(journal: Journal, stall: Stall, still: StuckThread) -> list[Fram
         return []
     trains = journal.last(FrameworkLoaded) is not None or any(seen.names for seen in journal.of(LibrariesSeen))
     in_generator = any(source.is_generator for frame in frames[:-1] if (source := stall.source(frame["file"], frame["line"])))
-    if (trains and in_generator) or (stall.began.phase in _TRAINING and _beside_training(journal, stall, frames)):
+    is_own = still.is_main and stall.began.phase in _TRAINING  # another process has a loop of its own
+    if (trains and in_generator) or (is_own and _beside_training(journal, stall, frames)):
         return frames
     return []
 

@@ -21,6 +21,7 @@ MAX_LINES = 12  # of the program's own in the traceback: the outermost third, an
 MAX_VALUES = 12  # of one line
 MAX_STATEMENT = 12  # lines of source
 MAX_SOURCE_LETTERS = 2_000_000  # of a file that is parsed
+MAX_ORIGINS = 8  # statements that led to the values of a line
 MAX_CALLS = 6  # of libraries, below the program's innermost line
 _LOOPS = (ast.For, ast.AsyncFor)
 _HEADS = {"If": "test", "While": "test", "For": "iter", "AsyncFor": "iter", "With": "items", "AsyncWith": "items"}
@@ -90,15 +91,45 @@ def _inspect(frame: FrameType, line: int, lasti: int, trees: dict[str, Optional[
     facts["values"] = _values(frame, {**names, **{name: node for name, node in rest.items() if name not in names}}, until)
     for value in facts["values"]:
         value["in_failing"] = failing is None or value["name"] in names or value.get("missing") in names
-        made = _assignment(function or tree, value["name"].partition(".")[0].partition("[")[0], statement)
-        if made is not None and "." not in value["name"]:
-            ends = min(last_line(made), made.lineno + MAX_STATEMENT - 1)
-            numbers = range(made.lineno, ends + 1)
-            value["made_at"] = made.lineno
-            value["made_by"] = [linecache.getline(code.co_filename, number, frame.f_globals).rstrip() for number in numbers]
+        _add_maker(value, frame, function or tree, statement)
+    facts["origins"] = _origins(frame, function or tree, statement, facts["values"], until)
     facts["loops"] = _loops(frame, function or tree, statement, until)
     facts["arguments"] = _arguments(frame, {value["name"] for value in facts["values"]}, until)
     return facts
+
+
+def _add_maker(value: dict[str, Any], frame: FrameType, tree: Optional[ast.AST], before: ast.stmt) -> Optional[ast.stmt]:
+    """Adds the statement that gave a name its value."""
+    made = _assignment(tree, value["name"].partition(".")[0].partition("[")[0], before)
+    if made is None or "." in value["name"]:
+        return None
+    file, ends = frame.f_code.co_filename, min(last_line(made), made.lineno + MAX_STATEMENT - 1)
+    value["made_at"] = made.lineno
+    value["made_by"] = [linecache.getline(file, number, frame.f_globals).rstrip() for number in range(made.lineno, ends + 1)]
+    return made
+
+
+def _origins(
+    frame: FrameType, tree: Optional[ast.AST], statement: ast.stmt, values: list[dict[str, Any]], until: float
+) -> list[dict[str, Any]]:
+    """What the statements used that gave the values of a line, and those that gave these: the nearest first."""
+    rows: list[dict[str, Any]] = []
+    waiting = [made for made in (_assignment(tree, value["name"], statement) for value in values) if made is not None]
+    known = {value["name"] for value in values}
+    while waiting and len(rows) < MAX_ORIGINS and time.monotonic() < until:
+        maker = waiting.pop(0)
+        for value in _values(frame, _names_in(getattr(maker, "value", None)), until):
+            name = value["name"]
+            if len(rows) >= MAX_ORIGINS or (name in known and _assignment(tree, name, maker) is None):
+                continue
+            known.add(name)
+            has_other = _assignment(tree, name, maker) is not _assignment(tree, name, statement)  # value by now
+            row = {"name": name, "replaced": True} if has_other else value
+            made = _add_maker(row, frame, tree, maker)
+            rows.append(row)
+            if made is not None:
+                waiting.append(made)
+    return rows
 
 
 def _parsed(file: str, frame: FrameType, trees: dict[str, Optional[ast.Module]]) -> Optional[ast.Module]:

@@ -155,6 +155,9 @@ def _of_a_library(value: Any, until: float) -> dict[str, Any]:
     device = getattr(value, "device", None)
     if root == "torch" and device is not None:
         facts["device"] = str(device)
+        facts["requires_grad"] = bool(value.requires_grad)
+        if value.grad_fn is not None:
+            facts["grad_fn"] = type(value.grad_fn).__name__
     facts.update(_range(value, until))
     return facts
 

@@ -1,0 +1,67 @@
+"""The evidence that the causes of errors share: the line that raised it with its values, what led there, and the error itself."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+from unstall.diagnosis.failures import Failure, UserLine, Value
+from unstall.diagnosis.verdict import Evidence
+
+MAX_VALUES = 4  # of a line, in a sentence
+MAX_CALLERS = 2
+
+
+def describe_failure(failure: Failure, *claims: str) -> tuple[Evidence, ...]:
+    """The claims of a cause; then what is true of every error."""
+    rows = list(claims)
+    raised, layer = failure.raised, failure.layer
+    if layer is not None and layer.where and layer.code:
+        rows.append(f"{layer.words} was made at {layer.where}: {layer.code}")
+    if raised is not None:
+        rows.append(f"raised at {describe_line(raised)}")
+        made = [raised.maker_of(value) for value in failing_values(raised) if value.is_array]
+        rows += [f"`{maker.name}` was given its value at {maker.where}: {maker.code}" for maker in made if maker is not None][:2]
+    rows += [f"called from {describe_line(line)}" for line in failure.lines[:-1][::-1][:MAX_CALLERS]]
+    rows.append(f"the error that ended it: {failure.text.line}")
+    return tuple(Evidence(row, None, None, failure.events) for row in dict.fromkeys(rows))
+
+
+def describe_line(line: UserLine) -> str:
+    """train.py:43 in load: return a + b, with `a`: float32 tensor (3,), `b`: 5"""
+    shown = sorted(failing_values(line), key=lambda value: not value.is_array)[:MAX_VALUES]
+    values = ", ".join(value.text for value in (shown or line.arguments[:MAX_VALUES]))
+    said = f"{line.place_in_words}: {line.code}" if line.code else line.place_in_words
+    return f"{said}, with {values}" if values else said
+
+
+def failing_values(line: UserLine) -> list[Value]:
+    """Those in the expression that failed, where Python tells it; else all of the line."""
+    values = [value for value in line.values if value.words]
+    return [value for value in values if value.is_in_failing] or values
+
+
+def failing_arrays(failure: Failure) -> list[Value]:
+    raised = failure.raised
+    return [value for value in failing_values(raised) if value.shape is not None] if raised is not None else []
+
+
+def are_operands(failure: Failure, values: list[Value]) -> bool:
+    """Whether one operation of the line has just these names on its two sides, or a call has them as arguments."""
+    raised, names = failure.raised, [value.name for value in values]
+    try:
+        text = textwrap.dedent("\n".join(raised.source)) if raised is not None else ""
+        tree = ast.parse(f"{text}\n    pass" if text.rstrip().endswith(":") else text)
+    except SyntaxError:
+        return False
+    for node in ast.walk(tree):
+        parts: list[ast.expr] = []
+        if isinstance(node, ast.BinOp):
+            parts = [node.left, node.right]
+        elif isinstance(node, ast.Call):
+            listed = [each.elts if isinstance(each, (ast.List, ast.Tuple)) else [each] for each in node.args]
+            owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+            parts = [*owner, *(part for row in listed for part in row)]
+        if set(names) <= {ast.unparse(part) for part in parts}:
+            return True
+    return False

@@ -1,0 +1,109 @@
+"""autograd_refused: what autograd refuses, and the statement above that cut the gradients off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.diagnosis.error_builders import array, call, ended, line, unseen
+from unstall.diagnosis.causes import autograd_refused
+from unstall.diagnosis.verdict import Clear, Found, Unknown
+
+NO_GRADIENTS = "element 0 of tensors does not require grad and does not have a grad_fn"
+TWICE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed)."
+)
+
+
+def found(kind: str, message: str, *lines: dict[str, Any], **seen: Any) -> Found:
+    verdict = autograd_refused.examine(ended(kind, message, *lines, **seen))
+    assert isinstance(verdict, Found)
+    return verdict
+
+
+def without_gradients(*origins: dict[str, Any], made_by: str = "loss = (probs * gain).sum()") -> Found:
+    loss = array("loss", requires_grad=False, made_at=42, made_by=[made_by])
+    return found("RuntimeError", NO_GRADIENTS, line("loss.backward()", loss, origins=list(origins)))
+
+
+def test_found_with_the_statement_that_copied_the_values() -> None:
+    verdict = without_gradients(array("probs", 5, requires_grad=False, made_at=40, made_by=["probs = torch.tensor(probs)"]))
+    assert verdict.where == "train.py:40"
+    assert verdict.summary.startswith("`loss` does not require gradients")
+    assert "`probs` at train.py:40 by torch.tensor" in verdict.summary
+    assert "torch.stack" in verdict.actions[0]
+
+
+def test_of_two_such_statements_both_are_told_and_none_is_chosen() -> None:
+    verdict = without_gradients(
+        array("probs", 5, made_at=40, made_by=["probs = torch.tensor(probs)"]),
+        array("gain", 5, made_at=41, made_by=["gain = torch.from_numpy(rows)"]),
+    )
+    assert verdict.where == "train.py:43"
+    assert "train.py:40" in verdict.summary and "train.py:41" in verdict.summary
+
+
+@pytest.mark.parametrize(
+    "made_by",
+    ["probs = model(torch.tensor(rows))", "probs = torch.stack(rows)", "probs = f(x.detach())", "probs = (", "probs += 1"],
+)
+def test_a_call_inside_another_is_not_said_to_cut_the_gradients(made_by: str) -> None:
+    verdict = without_gradients(array("probs", 5, made_at=40, made_by=[made_by]))
+    assert verdict.where == "train.py:43"
+    assert "was made without gradients here" not in verdict.summary
+
+
+def test_a_value_that_a_name_had_before_is_not_judged() -> None:
+    verdict = without_gradients({"name": "probs", "replaced": True, "made_at": 30, "made_by": ["probs = torch.tensor(a)"]})
+    assert "train.py:30" not in verdict.summary
+
+
+def test_found_where_a_graph_was_freed_with_the_values_that_may_be_shared() -> None:
+    loss = array("g_loss", grad_fn="MeanBackward0", made_at=42, made_by=["g_loss = bce(D(fake))"])
+    fake = array("fake", 4, grad_fn="AddmmBackward0", made_at=40, made_by=["fake = G(noise)"])
+    verdict = found("RuntimeError", TWICE, line("g_loss.backward()", loss, origins=[fake]))
+    assert verdict.summary.startswith("backward went through `g_loss`")
+    assert "`fake`" in verdict.actions[0] and ".detach()" in verdict.actions[0]
+
+
+def test_found_where_the_optimizer_is_given_the_result_of_an_operation() -> None:
+    delta = array("delta", 3, grad_fn="MulBackward0", made_at=40, made_by=["delta = torch.randn(3, requires_grad=True) * 0.1"])
+    verdict = found("ValueError", "can't optimize a non-leaf Tensor", line("opt = torch.optim.Adam([delta])", delta))
+    assert verdict.where == "train.py:40"
+    assert "the result of an operation (Mul) at train.py:40" in verdict.summary
+
+
+def test_found_where_the_loss_is_no_single_number() -> None:
+    message = "grad can be implicitly created only for scalar outputs"
+    loss = array("loss", 3)
+    verdict = found("RuntimeError", message, line("loss.backward()", loss), calls=[call("backward", {**loss, "name": "self"})])
+    assert verdict.summary.startswith("`loss` of shape (3,) is no single number")
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "said"),
+    [
+        ("RuntimeError", "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [3]], which is output 0 of ExpBackward0, is at version 2; expected version 0 instead.", "the output of Exp, and was changed 2 times"),
+        ("RuntimeError", "a leaf Variable that requires grad is being used in an in-place operation.", "changed in place"),
+        ("ValueError", "optimizer got an empty parameter list", "no parameters"),
+        ("RuntimeError", "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.", "`x` requires gradients"),
+        ("RuntimeError", "Only Tensors of floating point and complex dtype can require gradients", "whole numbers"),
+        ("TypeError", "grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got int32.", "whole numbers"),
+        ("TypeError", "Gradient only defined for scalar-output functions. Output was (Array(3.), Array([1.])).", "must return one number"),
+        ("RuntimeError", "The differentiated Tensor at index 1 appears to not have been used in the graph.", "does not depend on"),
+        ("AttributeError", "'float' object has no attribute 'backward'", "plain number"),
+    ],
+)  # fmt: skip
+def test_found_of_the_other_refusals(kind: str, message: str, said: str) -> None:
+    verdict = found(kind, message, line("f(x)", array("x", 3, requires_grad=True)))
+    assert said in verdict.summary
+    assert verdict.actions
+
+
+def test_clear_of_another_error() -> None:
+    assert isinstance(autograd_refused.examine(ended("ValueError", "no such row", line("f(x)"))), Clear)
+
+
+def test_unknown_where_nothing_inside_was_seen() -> None:
+    assert isinstance(autograd_refused.examine(unseen()), Unknown)

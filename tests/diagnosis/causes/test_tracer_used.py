@@ -1,0 +1,97 @@
+"""tracer_used: which value is a tracer, what needed its values, and in which traced function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.diagnosis.builders import FOLDER
+from tests.diagnosis.error_builders import array, ended, line, unseen
+from unstall.diagnosis.causes import tracer_used
+from unstall.diagnosis.verdict import Clear, Found, Unknown
+
+TRACED = (
+    f"\nThe error occurred while tracing the function step at {FOLDER}/train.py:40 for jit. This concrete value was not available in "
+    "Python because it depends on the value of the argument count.\nSee https://docs.jax.dev/"
+)
+
+
+def found(kind: str, message: str, *lines: dict[str, Any]) -> Found:
+    verdict = tracer_used.examine(ended(kind, message, *lines))
+    assert isinstance(verdict, Found)
+    return verdict
+
+
+def tracer(name: str, *shape: int) -> dict[str, Any]:
+    return array(name, *shape, kind="jax.DynamicJaxprTracer")
+
+
+def test_found_in_an_if_with_the_tracer_and_the_traced_function() -> None:
+    message = f"Attempted boolean conversion of traced array with shape bool[].{TRACED}"
+    values = (tracer("count"), array("limit", kind="jax.ArrayImpl"))
+    verdict = found("jax.errors.TracerBoolConversionError", message, line("if count > limit:", *values))
+    assert verdict.where == "train.py:43"
+    assert verdict.summary.startswith("`count` is a tracer: values cannot be read")
+    assert "The function step is traced for jit, and the value depends on its argument count." in verdict.summary
+    assert "jnp.where" in verdict.actions[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "said"),
+    [
+        ("jax.errors.TracerArrayConversionError", "__array__() was called on traced array with shape float32[4]", "NumPy needs"),
+        ("jax.errors.TracerIntegerConversionError", "The __index__() method was called on traced array", "a whole number"),
+        ("jax.errors.NonConcreteBooleanIndexError", "Array boolean indices must be concrete; got bool[8]", "boolean mask"),
+        ("jax.errors.ConcretizationTypeError", "Abstract tracer value encountered", "a concrete value"),
+        (
+            "jax.errors.ConcretizationTypeError",
+            "The size argument of jnp.nonzero must be statically specified",
+            "size of the result",
+        ),
+        ("TypeError", "Shapes must be 1D sequences of concrete values of integer type, got (JitTracer(~int32[]), 2).", "a shape"),
+        ("IndexError", "Slice entries must be static integers. Got slice(None, JitTracer(~int32[]), None)", "end of a slice"),
+        ("TypeError", "unsupported format string passed to DynamicJaxprTracer.__format__", "printed"),
+    ],
+)
+def test_found_of_each_use(kind: str, message: str, said: str) -> None:
+    verdict = found(kind, message, line("y = f(x)", tracer("x", 4)))
+    assert verdict.summary.startswith("`x` is a tracer")
+    assert said in verdict.summary
+
+
+def test_no_value_is_named_that_is_no_tracer() -> None:
+    verdict = found("jax.errors.TracerBoolConversionError", "Attempted boolean conversion", line("if f(x):", array("x", 4)))
+    assert verdict.summary.startswith("A value in this line is a tracer")
+
+
+def test_found_of_a_tracer_that_was_kept_with_the_line_that_computed_it() -> None:
+    message = (
+        "Encountered an unexpected tracer. A function transformed by JAX had a side effect, allowing for a reference to an intermediate "
+        "value with type float32[3] wrapped in a DynamicJaxprTracer to escape the scope of the transformation.\nThe leaked "
+        f"intermediate value was created on line {FOLDER}/train.py:39:16 (step)."
+    )
+    verdict = found("jax.errors.UnexpectedTracerError", message, line("kept[0] + 1", tracer("kept[0]", 3)))
+    assert verdict.summary.startswith(
+        "`kept[0]` (float32[3]) was kept outside the traced function in which it was computed at train.py:39"
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("Non-hashable static arguments are not supported. An error occurred while trying to hash an object of type <class 'list'>, [1, 2].", "of the type list"),
+        ("Error interpreting argument to <function f at 0x7f> as an abstract array. The problematic value is of type <class 'str'> and was passed to the function at path name.\nThis typically means", "`name` of the type str"),
+        ("Argument 'mean' of type <class 'str'> is not a valid JAX type.", "the value 'mean' of the type str"),
+    ],
+)  # fmt: skip
+def test_found_of_arguments(message: str, said: str) -> None:
+    assert said in found("TypeError", message, line("f(x, name)")).summary
+
+
+def test_clear_of_another_error() -> None:
+    assert isinstance(tracer_used.examine(ended("ValueError", "no such row", line("f(x)"))), Clear)
+
+
+def test_unknown_where_nothing_inside_was_seen() -> None:
+    assert isinstance(tracer_used.examine(unseen()), Unknown)
