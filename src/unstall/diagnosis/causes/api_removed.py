@@ -52,7 +52,7 @@ def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
         return unseen_end(journal) or Clear("no error ended the program")
-    removed = _removed_name(failure)
+    removed = find_removed_name(failure)
     if removed is not None:
         return _found(journal, failure, removed, "", (_renamed(failure.raised, removed),))
     argument = _removed_argument(failure)
@@ -84,7 +84,7 @@ def _found(journal: Journal, failure: Failure, removed: Removed, function: str, 
     )
 
 
-def _removed_name(failure: Failure) -> Removed | None:
+def find_removed_name(failure: Failure) -> Removed | None:
     for text in texts(failure.error):
         for pattern in (_OF_MODULE, _IMPORTED, _NO_MODULE):
             match = pattern.search(text)
