@@ -104,7 +104,7 @@ def _not_found(failure: Failure, name: str) -> Found:
         actions = (f"compare the version of {distribution or root} with the one that the code was written for", own)
     else:
         said = " It is neither installed in the environment of the program nor a file on its path."
-        actions = (f"{install}, followed by the package that provides {root}", own)
+        actions = (f"{install} … with the package that provides {root}, if it is a package", own)
     return found_in(failure, f"The module `{name}` was not found.{said}{asked}", actions)
 
 
