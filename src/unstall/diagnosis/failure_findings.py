@@ -1,4 +1,5 @@
-"""What a cause of an error that ended a program says, in one form: the user's line with its values, what else shows it, the error."""
+"""What a cause of an error that ended a program says, in one form: the user's line with its values, what else shows it, the
+error."""
 
 from __future__ import annotations
 

@@ -28,10 +28,49 @@ TITLES = {
     "scipy": "SciPy",
     "python": "Python",
 }
-_NOW_IN_OPS = (
-    "mean sum cast shape concatenate square clip exp log maximum minimum reshape argmax max abs expand_dims dot sigmoid softmax stack zeros "
-    "ones sqrt round equal not_equal less greater any all zeros_like ones_like arange tile transpose std var prod cumsum squeeze relu"
-).split()
+_NOW_IN_OPS = [
+    "mean",
+    "sum",
+    "cast",
+    "shape",
+    "concatenate",
+    "square",
+    "clip",
+    "exp",
+    "log",
+    "maximum",
+    "minimum",
+    "reshape",
+    "argmax",
+    "max",
+    "abs",
+    "expand_dims",
+    "dot",
+    "sigmoid",
+    "softmax",
+    "stack",
+    "zeros",
+    "ones",
+    "sqrt",
+    "round",
+    "equal",
+    "not_equal",
+    "less",
+    "greater",
+    "any",
+    "all",
+    "zeros_like",
+    "ones_like",
+    "arange",
+    "tile",
+    "transpose",
+    "std",
+    "var",
+    "prod",
+    "cumsum",
+    "squeeze",
+    "relu",
+]
 _OF_MODULES: dict[tuple[str, str], dict[str, str]] = {
     ("numpy", "1.24"): {
         "float": "float",
@@ -82,7 +121,8 @@ _OF_MODULES: dict[tuple[str, str], dict[str, str]] = {
         "trainable_variables": "use model.trainable_variables",
         "enable_eager_execution": "use nothing: TensorFlow 2 executes eagerly",
         "layers": "tf.keras.layers",
-        "contrib": "use the successor of the part that is meant: tf.contrib has moved to tf.keras, tf.data and packages of their own",
+        "contrib": "use the successor of the part that is meant: tf.contrib has moved to tf.keras, tf.data and "
+        "packages of their own",
         "flags": "use absl.flags, or argparse",
         "app": "use absl.app",
         "logging": "use tf.get_logger()",
@@ -143,7 +183,8 @@ _OF_MODULES: dict[tuple[str, str], dict[str, str]] = {
         "backend.set_value": "use variable.assign(value)",
         "backend.get_value": "use keras.ops.convert_to_numpy(value)",
         "backend.learning_phase": "use the argument training of call",
-        "preprocessing.image.ImageDataGenerator": "use keras.utils.image_dataset_from_directory with layers such as keras.layers.RandomFlip; "
+        "preprocessing.image.ImageDataGenerator": "use keras.utils.image_dataset_from_directory with layers such "
+        "as keras.layers.RandomFlip; "
         "tf.keras.preprocessing.image still has ImageDataGenerator",
         "preprocessing.text.Tokenizer": "use keras.layers.TextVectorization; tf.keras.preprocessing.text still has Tokenizer",
         **{f"backend.{name}": f"keras.ops.{name}" for name in _NOW_IN_OPS},

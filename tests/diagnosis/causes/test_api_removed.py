@@ -14,11 +14,11 @@ FLOAT = "module 'numpy' has no attribute 'float'.\n`np.float` was a deprecated a
 
 def test_found_for_a_name_of_numpy_with_the_change_of_the_line() -> None:
     source = "    boxes = np.asarray(boxes, dtype=np.float)"
-    verdict = api_removed.examine(failed("AttributeError", FLOAT, line(23, source, function="overlaps"), within="numpy/__init__.py"))
-    assert isinstance(verdict, Found)
-    assert verdict.summary == (
-        "`float` was removed from NumPy, and version 1.24 no longer has it. It is called `float` now."
+    verdict = api_removed.examine(
+        failed("AttributeError", FLOAT, line(23, source, function="overlaps"), within="numpy/__init__.py")
     )
+    assert isinstance(verdict, Found)
+    assert verdict.summary == ("`float` was removed from NumPy, and version 1.24 no longer has it. It is called `float` now.")
     assert verdict.where == "train.py:23"
     assert verdict.changes == (LineChange("train.py:23", (source,), ("    boxes = np.asarray(boxes, dtype=float)",)),)
 
@@ -40,7 +40,12 @@ def test_found_for_a_name_of_numpy_with_the_change_of_the_line() -> None:
             "opt = tf.train.AdamOptimizer(1e-3)",
             "opt = tf.keras.optimizers.Adam(1e-3)",
         ),
-        ("AttributeError", "'Sequential' object has no attribute 'fit_generator'", "model.fit_generator(rows)", "model.fit(rows)"),
+        (
+            "AttributeError",
+            "'Sequential' object has no attribute 'fit_generator'",
+            "model.fit_generator(rows)",
+            "model.fit(rows)",
+        ),
         ("AttributeError", "module 'PIL.Image' has no attribute 'ANTIALIAS'", "resize(Image.ANTIALIAS)", "resize(Image.LANCZOS)"),
         (
             "AttributeError",
@@ -110,7 +115,14 @@ def test_unknown_where_the_program_could_not_be_seen() -> None:
 
 def test_the_names_of_numpy_are_gone_and_their_successors_are_there() -> None:
     numpy = pytest.importorskip("numpy", minversion="2.0")
-    for name, now in {"float_": "float64", "NaN": "nan", "PINF": "inf", "mat": "asmatrix", "alltrue": "all", "round_": "round"}.items():
+    for name, now in {
+        "float_": "float64",
+        "NaN": "nan",
+        "PINF": "inf",
+        "mat": "asmatrix",
+        "alltrue": "all",
+        "round_": "round",
+    }.items():
         removed = removed_from_module("numpy", name)
         assert removed is not None and removed.now == f"np.{now}"
         assert hasattr(numpy, now) and not hasattr(numpy, name)

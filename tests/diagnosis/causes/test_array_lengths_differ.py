@@ -11,7 +11,9 @@ from unstall.diagnosis.causes import array_lengths_differ
 from unstall.diagnosis.verdict import Clear, Found, Unknown
 
 BEGAN = {"made_at": 21, "made_by": ["paths, boxes = [], []"], "in_failing": True}
-CALL: list[dict[str, Any]] = [{"file": "x.py", "line": 1, "function": "from_tensor_slices", "values": [{"name": "tensors", "type": "tuple"}]}]
+CALL: list[dict[str, Any]] = [
+    {"file": "x.py", "line": 1, "function": "from_tensor_slices", "values": [{"name": "tensors", "type": "tuple"}]}
+]
 DIMENSIONS = "Dimensions 30 and 33 are not compatible"
 
 
@@ -38,7 +40,9 @@ def test_found_with_the_lengths_and_where_the_lists_began() -> None:
     ids=["Keras 3", "Keras 2", "scikit-learn"],
 )
 def test_found_by_the_rows_of_arrays(message: str) -> None:
-    verdict = array_lengths_differ.examine(failed("ValueError", message, line(5, "fit(x, y)", array("x", [100, 4]), array("y", [99]))))
+    verdict = array_lengths_differ.examine(
+        failed("ValueError", message, line(5, "fit(x, y)", array("x", [100, 4]), array("y", [99])))
+    )
     assert isinstance(verdict, Found)
     assert verdict.summary.endswith("`x` has 100, `y` has 99.")
 

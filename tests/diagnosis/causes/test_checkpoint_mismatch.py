@@ -20,7 +20,9 @@ KERAS_2 = (
     "Shape mismatch in layer #3 (named yolo_head) for weight yolo_head/kernel:0. Weight expects shape (1, 1, 32, 21). "
     "Received saved weight with shape (1, 1, 32, 39)"
 )
-CHECKPOINT = "Received incompatible tensor with shape (32, 39) when attempting to restore variable with shape (32, 21) and name head."
+CHECKPOINT = (
+    "Received incompatible tensor with shape (32, 39) when attempting to restore variable with shape (32, 21) and name head."
+)
 
 
 @pytest.mark.parametrize("message", [KERAS_3, KERAS_2], ids=["Keras 3", "Keras 2"])
@@ -59,11 +61,16 @@ def test_found_for_other_models_and_unknown_classes(message: str, said: str) -> 
     [
         ("Invalid filepath extension for saving. Please add either a `.keras` extension for the native Keras format", ".keras"),
         ("The filename must end in `.weights.h5`. Received: filepath=model.h5", ".weights.h5"),
-        ("File format not supported: filepath=model. Keras 3 only supports V3 `.keras` files and legacy H5 format files", "with the version"),
+        (
+            "File format not supported: filepath=model. Keras 3 only supports V3 `.keras` files and legacy H5 format files",
+            "with the version",
+        ),
     ],
 )
 def test_found_for_names_of_files(message: str, action: str) -> None:
-    calls: list[dict[str, Any]] = [{"file": SAVING, "line": 1, "function": "save", "values": [{"name": "filepath", "type": "str", "text": "'out/model'"}]}]
+    calls: list[dict[str, Any]] = [
+        {"file": SAVING, "line": 1, "function": "save", "values": [{"name": "filepath", "type": "str", "text": "'out/model'"}]}
+    ]
     verdict = checkpoint_mismatch.examine(failed("ValueError", message, line(9, "model.save(path)"), within=SAVING, calls=calls))
     assert isinstance(verdict, Found)
     assert verdict.summary.endswith("The name is out/model.")

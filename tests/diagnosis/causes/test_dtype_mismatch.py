@@ -40,7 +40,11 @@ def test_found_in_a_traced_function_by_its_arguments() -> None:
 @pytest.mark.parametrize(
     ("kind", "message", "said"),
     [
-        ("ValueError", "Tensor conversion requested dtype float32 for Tensor with dtype float64: <tf.Tensor>", "float64 and float32"),
+        (
+            "ValueError",
+            "Tensor conversion requested dtype float32 for Tensor with dtype float64: <tf.Tensor>",
+            "float64 and float32",
+        ),
         ("ValueError", "Failed to convert a NumPy array to a Tensor (Unsupported object type list).", "Python objects"),
         ("ValueError", "Invalid dtype: object", "Python objects"),
         ("ValueError", "Invalid dtype: str3", "Texts were given"),

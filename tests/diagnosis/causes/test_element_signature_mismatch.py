@@ -18,13 +18,20 @@ PARTS: list[dict[str, Any]] = [
     {"type": "dict", "length": 2, "keys": ["boxes", "classes"]},
 ]
 CALLS: list[dict[str, Any]] = [
-    {"file": "api.py", "line": 1, "function": "converted_call", "values": [{"name": "args", "type": "tuple", "length": 2, "items": PARTS}]}
+    {
+        "file": "api.py",
+        "line": 1,
+        "function": "converted_call",
+        "values": [{"name": "args", "type": "tuple", "length": 2, "items": PARTS}],
+    }
 ]
 OF_TF = "tensorflow.python.framework.errors_impl.InvalidArgumentError"
 
 
 def test_found_for_a_function_that_lacks_an_argument_with_the_parts_of_an_element() -> None:
-    verdict = element_signature_mismatch.examine(failed("TypeError", MISSING, line(51, "ds = ds.map(flip)"), within=IN_DATA, calls=CALLS))
+    verdict = element_signature_mismatch.examine(
+        failed("TypeError", MISSING, line(51, "ds = ds.map(flip)"), within=IN_DATA, calls=CALLS)
+    )
     assert isinstance(verdict, Found)
     assert verdict.where == "train.py:51"
     assert "`flip` lacks the argument 'classes'." in verdict.summary

@@ -59,7 +59,9 @@ def test_found_for_a_concatenation_without_the_size_of_the_input() -> None:
 
 
 def test_found_for_a_concatenation_of_tensors_in_a_step() -> None:
-    verdict = layer_shapes_mismatch.examine(failed("ValueError", IN_GRAPH, line(27, "x = tf.concat([a, b], 0)"), within="tensorflow/ops.py"))
+    verdict = layer_shapes_mismatch.examine(
+        failed("ValueError", IN_GRAPH, line(27, "x = tf.concat([a, b], 0)"), within="tensorflow/ops.py")
+    )
     assert isinstance(verdict, Found)
     assert "(32, 32, 1), another (28, 28, 1)" in verdict.summary
     assert "do not say which" in verdict.actions[0]
@@ -74,7 +76,9 @@ def test_found_for_a_concatenation_of_tensors_in_a_step() -> None:
     ids=["Keras 3", "Keras 2"],
 )
 def test_found_for_a_reshape_with_the_channels_that_it_would_take(message: str) -> None:
-    verdict = layer_shapes_mismatch.examine(failed("ValueError", message, line(9, "x = Reshape(t)(loc)"), within="keras/layers/core.py"))
+    verdict = layer_shapes_mismatch.examine(
+        failed("ValueError", message, line(9, "x = Reshape(t)(loc)"), within="keras/layers/core.py")
+    )
     assert isinstance(verdict, Found)
     assert "4,096 numbers" in verdict.summary and "6,144" in verdict.summary
     assert "it would take 24 channels, and there are 16" in verdict.summary

@@ -21,7 +21,9 @@ def test_found_with_the_name_under_which_it_is_installed(name: str, command: str
 
 
 def test_found_for_a_module_that_may_be_the_users_own() -> None:
-    verdict = package_missing.examine(failed("ModuleNotFoundError", "No module named 'augment'", line(2, "from augment import A")))
+    verdict = package_missing.examine(
+        failed("ModuleNotFoundError", "No module named 'augment'", line(2, "from augment import A"))
+    )
     assert isinstance(verdict, Found)
     assert "neither installed in the environment of the program nor a file on its path" in verdict.summary
     assert "PYTHONPATH" in verdict.actions[1]
@@ -29,7 +31,9 @@ def test_found_for_a_module_that_may_be_the_users_own() -> None:
 
 def test_found_with_the_package_that_asks_for_it() -> None:
     within = "segmentation/models/base.py"
-    verdict = package_missing.examine(failed("ModuleNotFoundError", "No module named 'skimage'", line(2, "import s"), within=within))
+    verdict = package_missing.examine(
+        failed("ModuleNotFoundError", "No module named 'skimage'", line(2, "import s"), within=within)
+    )
     assert isinstance(verdict, Found)
     assert "segmentation asks for it" in verdict.summary
 
@@ -54,7 +58,11 @@ def test_likely_shadowed_by_a_file_of_the_users_own(message: str) -> None:
     [
         ("ImportError", "libGL.so.1: cannot open shared object file: No such file or directory", "libGL.so.1"),
         ("ImportError", "numpy.core.multiarray failed to import", "built for another version of NumPy"),
-        ("ValueError", "numpy.dtype size changed, may indicate binary incompatibility. Expected 96, got 88", "another version of NumPy"),
+        (
+            "ValueError",
+            "numpy.dtype size changed, may indicate binary incompatibility. Expected 96, got 88",
+            "another version of NumPy",
+        ),
     ],
 )
 def test_found_for_extension_modules_that_cannot_be_loaded(kind: str, message: str, said: str) -> None:

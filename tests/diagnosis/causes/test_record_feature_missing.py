@@ -12,7 +12,9 @@ from unstall.diagnosis.causes import record_feature_missing
 from unstall.diagnosis.verdict import Clear, Found, LineChange, Unknown
 
 OF_TF = "tensorflow.python.framework.errors_impl.InvalidArgumentError"
-MISSING = "{{function_node x}} Feature: image/objects (data type: int64) is required but could not be found.\n\t [[{{node Parse}}]]"
+MISSING = (
+    "{{function_node x}} Feature: image/objects (data type: int64) is required but could not be found.\n\t [[{{node Parse}}]]"
+)
 NUMBER = "Key: xmin.  Can't parse serialized Example.  Number of float values != expected.  values size: 3 but output shape: []"
 
 
@@ -26,7 +28,9 @@ def test_found_with_the_line_that_describes_it() -> None:
     verdict = record_feature_missing.examine(failed(OF_TF, MISSING, line(43, "for batch in ds:"), makers=[described, used]))
     assert isinstance(verdict, Found)
     assert verdict.where == "train.py:19"
-    assert verdict.summary == "A record has no feature `image/objects`, which the program asks for as int64 and without a default."
+    assert (
+        verdict.summary == "A record has no feature `image/objects`, which the program asks for as int64 and without a default."
+    )
 
 
 def test_found_for_a_list_in_place_of_one_value_with_the_change() -> None:

@@ -9,7 +9,7 @@ from unstall.diagnosis.causes import symbolic_value_used
 from unstall.diagnosis.verdict import Clear, Found, Unknown
 
 KERAS = "A KerasTensor cannot be used as input to a TensorFlow function. A KerasTensor is a symbolic placeholder for a shape and dtype"
-IN_MAP = "in user code:\n\n    File \"/home/user/project/train.py\", line 12, in load  *\n        name = path.numpy()\n\n    AttributeError: {}\n"
+IN_MAP = 'in user code:\n\n    File "/home/user/project/train.py", line 12, in load  *\n        name = path.numpy()\n\n    AttributeError: {}\n'
 
 
 def test_found_for_a_tensor_of_keras_in_a_function_of_tensorflow() -> None:
@@ -24,7 +24,9 @@ def test_found_for_a_tensor_of_keras_in_a_function_of_tensorflow() -> None:
 @pytest.mark.parametrize("kind", ["SymbolicTensor", "Tensor"], ids=["2.16 and later", "before"])
 def test_found_in_the_function_of_a_map(kind: str) -> None:
     message = IN_MAP.format(f"'{kind}' object has no attribute 'numpy'")
-    verdict = symbolic_value_used.examine(failed("AttributeError", message, line(20, "ds = ds.map(load)"), within="tensorflow/python/data/ops/map_op.py"))
+    verdict = symbolic_value_used.examine(
+        failed("AttributeError", message, line(20, "ds = ds.map(load)"), within="tensorflow/python/data/ops/map_op.py")
+    )
     assert isinstance(verdict, Found)
     assert verdict.where == "train.py:12"
     assert "tf.numpy_function" in verdict.actions[1]
@@ -40,7 +42,10 @@ def test_found_for_a_traced_value_of_jax() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "message"),
-    [("AttributeError", "'Tensor' object has no attribute 'numpy'"), ("TypeError", "image is not a numpy array, neither a scalar")],
+    [
+        ("AttributeError", "'Tensor' object has no attribute 'numpy'"),
+        ("TypeError", "image is not a numpy array, neither a scalar"),
+    ],
 )
 def test_clear_where_nothing_was_traced(kind: str, message: str) -> None:
     assert isinstance(symbolic_value_used.examine(failed(kind, message, line(9, "x.numpy()", array("x", [3])))), Clear)

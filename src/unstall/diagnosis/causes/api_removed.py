@@ -2,8 +2,8 @@
 
 What it is
 ----------
-Code was written for an older version: TensorFlow 1 on TensorFlow 2, Keras 2 on Keras 3, NumPy before 2.0 or before 1.24. A function,
-a module or an argument that it uses has been removed or renamed since.
+Code was written for an older version: TensorFlow 1 on TensorFlow 2, Keras 2 on Keras 3, NumPy before 2.0 or before 1.24. A
+function, a module or an argument that it uses has been removed or renamed since.
 
 How we know
 -----------
@@ -42,7 +42,9 @@ _OF_NUMPY = re.compile(r"`np\.(?P<name>\w+)` was removed")
 _OF_OBJECT = re.compile(r"'(?P<kind>\w+)' object has no attribute '(?P<name>\w+)'")
 _QUOTED = re.compile(r"['\"`]?(?P<name>[A-Za-z_]\w*)['\"`]?")
 _REFUSED = ("TypeError", "ValueError")
-_ARGUMENT = re.compile(r"unexpected keyword argument|[Aa]rgument\(?s?\)? not (?:recognized|understood)|[Uu]nrecognized keyword|is deprecated")
+_ARGUMENT = re.compile(
+    r"unexpected keyword argument|[Aa]rgument\(?s?\)? not (?:recognized|understood)|[Uu]nrecognized keyword|is deprecated"
+)
 _SHIMS = ("_tf_keras", "api", "_api", "v2", "_v2", "src", "python")  # parts of a module's name that users do not write
 _TF_ALIASES = ("tf", "tensorflow")
 _STANDARD = ("collections", "distutils", "imp", "inspect", "fractions", "xml", "time")
@@ -63,13 +65,17 @@ def examine(journal: Journal) -> Verdict:
     return Clear("the error is about no name that is known to be removed")
 
 
-def _found(journal: Journal, failure: Failure, removed: Removed, function: str, changes: tuple[LineChange | None, ...]) -> Verdict:
+def _found(
+    journal: Journal, failure: Failure, removed: Removed, function: str, changes: tuple[LineChange | None, ...]
+) -> Verdict:
     title = TITLES[removed.library]
     versions = [event.version for event in journal.of(FrameworkLoaded) if event.name == removed.library and event.version]
     if versions and removed.since and _numbers(versions[-1]) < _numbers(removed.since):
         return Clear(f"{title} {versions[-1]} still has this name")
     what = f"the argument `{removed.name}` of {function}" if function else f"`{removed.name}`"
-    went = f"was removed from {title}, and version {removed.since} no longer has it" if removed.since else f"is no longer in {title}"
+    went = (
+        f"was removed from {title}, and version {removed.since} no longer has it" if removed.since else f"is no longer in {title}"
+    )
     installed = f" Version {versions[-1]} is loaded." if versions else ""
     now = f" It is called `{removed.now}` now." if not removed.now.startswith("use ") else ""
     advice = removed.now if removed.now.startswith("use ") else f"use {removed.now}"

@@ -2,13 +2,13 @@
 
 What it is
 ----------
-Images and their labels are given as several arrays, of which row N of one belongs to row N of the others. They have different numbers
-of rows. Often one list was appended to once for each image, and another once for each object.
+Images and their labels are given as several arrays, of which row N of one belongs to row N of the others. They have different
+numbers of rows. Often one list was appended to once for each image, and another once for each object.
 
 How we know
 -----------
-TensorFlow, Keras, scikit-learn, pandas and PyTorch refuse such arrays. Unstall reads the lengths of the arrays in the user's line
-by name, and the lines that made them.
+TensorFlow, Keras, scikit-learn, pandas and PyTorch refuse such arrays. Unstall reads the lengths of the arrays in the user's
+line by name, and the lines that made them.
 
 When this is wrong
 ------------------
@@ -16,8 +16,8 @@ If the arrays have the right lengths and one of them was given in the wrong plac
 
 What to do
 ----------
-Append to all lists at the same place of the loop. For boxes, keep one list of boxes for each image. A file that is left out must be
-left out of all lists.
+Append to all lists at the same place of the loop. For boxes, keep one list of boxes for each image. A file that is left out
+must be left out of all lists.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ from unstall.diagnosis.verdict import Certainty, Clear, Verdict
 from unstall.journal.reader import Journal
 
 _REFUSED = re.compile(
-    r"Data cardinality is ambiguous|inconsistent numbers of samples|[Aa]ll arrays must be of the same length|arrays must all be same length"
-    r"|Size mismatch between tensors|zip\(\) argument \d+ is (?:shorter|longer) than argument|Length of values \(\d+\) does not match length of index"
+    r"Data cardinality is ambiguous|inconsistent numbers of samples|[Aa]ll arrays must be of the same length"
+    r"|arrays must all be same length"
+    r"|Size mismatch between tensors|zip\(\) argument \d+ is (?:shorter|longer) than argument|Length of values "
+    r"\(\d+\) does not match length of index"
 )
 _DIMENSIONS = re.compile(r"Dimensions (?P<first>\d+) and (?P<other>\d+) are not compatible")
 
@@ -47,7 +49,9 @@ def examine(journal: Journal) -> Verdict:
         return Clear("the error is about something else")
     lengths = {value.name: length for value in raised.values if (length := _length(value)) is not None}
     if dimensions is not None:
-        lengths = {name: length for name, length in lengths.items() if length in (int(dimensions["first"]), int(dimensions["other"]))}
+        lengths = {
+            name: length for name, length in lengths.items() if length in (int(dimensions["first"]), int(dimensions["other"]))
+        }
     differ = len(set(lengths.values())) > 1
     if differ:
         said = ", ".join(f"`{name}` has {length:,}" for name, length in lengths.items())

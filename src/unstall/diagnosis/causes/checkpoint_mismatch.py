@@ -2,9 +2,9 @@
 
 What it is
 ----------
-Weights belong to a model: their shapes must be those of its variables. A head that was trained for another number of classes differs, and
-so does a model that was built in another way. Keras 3 saves to files that end in `.keras`, and weights to `.weights.h5`, and knows a class of
-the user's own only if it is told of it.
+Weights belong to a model: their shapes must be those of its variables. A head that was trained for another number of classes
+differs, and so does a model that was built in another way. Keras 3 saves to files that end in `.keras`, and weights to
+`.weights.h5`, and knows a class of the user's own only if it is told of it.
 
 How we know
 -----------
@@ -16,8 +16,8 @@ If the file is damaged: this is about files that could be read.
 
 What to do
 ----------
-For another number of classes load all but the head: `load_weights(path, skip_mismatch=True)`. Give the file the ending that is asked for. Pass own
-classes in `custom_objects`, or register them with `keras.saving.register_keras_serializable`.
+For another number of classes load all but the head: `load_weights(path, skip_mismatch=True)`. Give the file the ending that is
+asked for. Pass own classes in `custom_objects`, or register them with `keras.saving.register_keras_serializable`.
 """
 
 from __future__ import annotations
@@ -32,13 +32,22 @@ from unstall.journal.reader import Journal
 
 _SHAPES = (
     re.compile(r"variable\.shape=(?P<model>\([\d, ]*\)), Received: value\.shape=(?P<file>\([\d, ]*\))"),
-    re.compile(r"Weight expects shape (?P<model>[\[(][\d, ]*[\])])\.? Received saved weight with shape (?P<file>[\[(][\d, ]*[\])])"),
-    re.compile(r"tensor with shape (?P<file>[\[(][\d, ]*[\])]) when attempting to restore variable with shape (?P<model>[\[(][\d, ]*[\])])"),
+    re.compile(
+        r"Weight expects shape (?P<model>[\[(][\d, ]*[\])])\.? Received saved weight with shape (?P<file>[\[(][\d, ]*[\])])"
+    ),
+    re.compile(
+        r"tensor with shape (?P<file>[\[(][\d, ]*[\])]) when attempting to restore variable with shape "
+        r"(?P<model>[\[(][\d, ]*[\])])"
+    ),
     re.compile(r"The variable shape (?P<model>\([\d, ]*\)), and the assigned value shape (?P<file>\([\d, ]*\)) are incompatible"),
 )
-_LAYER = re.compile(r"object <\w+ name=(?P<name>[\w./-]+)|layer #\d+ \(named (?P<name_2>[\w./-]+)|Target variable: <[\w ]*path=(?P<name_3>[\w./-]+)")
+_LAYER = re.compile(
+    r"object <\w+ name=(?P<name>[\w./-]+)|layer #\d+ \(named (?P<name_2>[\w./-]+)|Target variable: <[\w "
+    r"]*path=(?P<name_3>[\w./-]+)"
+)
 _COUNTS = re.compile(
-    r"(?:[Mm]odel expected (?P<model>\d+) layers, found (?P<file>\d+) saved layers|containing (?P<file_2>\d+) layers into a model with (?P<model_2>\d+) layers"
+    r"(?:[Mm]odel expected (?P<model>\d+) layers, found (?P<file>\d+) saved layers|containing (?P<file_2>\d+) "
+    r"layers into a model with (?P<model_2>\d+) layers"
     r"|Layer '(?P<layer>[\w./-]+)' expected (?P<model_3>\d+) variables, but received (?P<file_3>\d+) variables during loading)"
 )
 _FILE_NAME = (
@@ -47,7 +56,8 @@ _FILE_NAME = (
     re.compile(r"File format not supported: filepath="),
 )
 _UNKNOWN = re.compile(
-    r"Could not locate (?:class|function) '(?P<name>[\w.>]+)'|Unknown (?P<what>layer|loss function|metric function|optimizer|object|activation"
+    r"Could not locate (?:class|function) '(?P<name>[\w.>]+)'|Unknown (?P<what>layer|loss function|metric "
+    r"function|optimizer|object|activation"
     r" function|initializer|regularizer): '?(?P<name_2>[\w.>]+)'?"
 )
 _LOADING = re.compile(r"sav(?:e|ing)|load|legacy|checkpoint|serializ|restore|h5", re.IGNORECASE)
@@ -99,7 +109,10 @@ def _of_shapes(failure: Failure, match: re.Match[str]) -> Verdict:
     said = f"A weight {who}has the shape {format_shape(model[0])} in the model, and {format_shape(file[0])} in the file."
     is_head = len(model[0]) == len(file[0]) and bool(model[0]) and model[0][:-1] == file[0][:-1]
     if is_head:
-        said += f" Only the number of outputs differs: {model[0][-1]} against {file[0][-1]}, as it does for another number of classes or anchors."
+        said += (
+            f" Only the number of outputs differs: {model[0][-1]} against {file[0][-1]}, as it does for "
+            f"another number of classes or anchors."
+        )
     maker = next((maker for maker in failure.makers if maker.what == "layer" and name and maker.name == name.split("/")[0]), None)
     claims = (f"{maker.words} was made at {maker.where}: {maker.code}",) if maker is not None and maker.where else ()
     return found_in(
@@ -134,7 +147,8 @@ def _of_class(failure: Failure, name: str) -> Verdict:
         (
             f'pass it when the model is loaded: load_model(path, custom_objects={{"{name}": {name}}})',
             f"or register it where it is defined, before loading: @keras.saving.register_keras_serializable() above {name}",
-            "or load for prediction alone, without what it was compiled with: load_model(path, compile=False), if it is a loss or a metric",
+            "or load for prediction alone, without what it was compiled with: load_model(path, compile=False), "
+            "if it is a loss or a metric",
         ),
     )
 
@@ -143,14 +157,23 @@ def _of_file_name(failure: Failure) -> Verdict:
     path, message = _path(failure), failure.error.message
     named = f" The name is {path}." if path else ""
     if "weights.h5" in message and "`.keras`" not in message:
-        said, actions = "Keras 3 saves weights only to files whose names end in .weights.h5.", ("let the name end in .weights.h5",)
+        said, actions = (
+            "Keras 3 saves weights only to files whose names end in .weights.h5.",
+            ("let the name end in .weights.h5",),
+        )
     elif "File format not supported" in message:
-        said = "Keras 3 loads models from files that end in .keras or .h5, and not from the folder of a SavedModel or from a checkpoint of TensorFlow."
+        said = (
+            "Keras 3 loads models from files that end in .keras or .h5, and not from the folder of a "
+            "SavedModel or from a checkpoint of TensorFlow."
+        )
         actions = (
             "load the model with the version of Keras that saved it, and save it again as .keras",
             'or use a SavedModel for prediction: keras.layers.TFSMLayer(path, call_endpoint="serving_default")',
         )
     else:
-        said = "Keras 3 saves models only to files whose names end in .keras or .h5; folders of SavedModel are written by model.export."
+        said = (
+            "Keras 3 saves models only to files whose names end in .keras or .h5; folders of SavedModel are "
+            "written by model.export."
+        )
         actions = ("let the name end in .keras", "or call model.export(path), for a SavedModel that is to be served")
     return found_in(failure, f"{said}{named}", actions)

@@ -3,12 +3,13 @@
 What it is
 ----------
 TensorFlow never converts a tensor from one dtype to another by itself. NumPy makes float64 where nothing else is said, Keras
-and TensorFlow compute in float32, mixed precision gives float16, and labels and image pixels are integers. A list of rows of unequal length
-becomes an array of objects, which no tensor can hold.
+and TensorFlow compute in float32, mixed precision gives float16, and labels and image pixels are integers. A list of rows of
+unequal length becomes an array of objects, which no tensor can hold.
 
 How we know
 -----------
-The framework refuses, and says the dtypes. Unstall shows which names in the user's line have which dtype, and the lines that made them.
+The framework refuses, and says the dtypes. Unstall shows which names in the user's line have which dtype, and the lines that
+made them.
 
 When this is wrong
 ------------------
@@ -16,8 +17,8 @@ If one of the two tensors is not the one that was meant: the dtypes do not say w
 
 What to do
 ----------
-Give arrays their dtype where they are made (`dtype="float32"`), or cast one of the two: `tf.cast(x, y.dtype)`. Under mixed precision, give the last
-layer `dtype="float32"`. Make rows of unequal length equal by padding, or use `tf.ragged.constant`.
+Give arrays their dtype where they are made (`dtype="float32"`), or cast one of the two: `tf.cast(x, y.dtype)`. Under mixed
+precision, give the last layer `dtype="float32"`. Make rows of unequal length equal by padding, or use `tf.ragged.constant`.
 """
 
 from __future__ import annotations
@@ -73,13 +74,20 @@ def _of_different(failure: Failure, given: str, asked: str) -> Verdict:
     values = [value for value in _values(failure) if value.dtype in (given, asked)]
     shown = values if {value.dtype for value in values} == {given, asked} else []
     named = ", ".join(f"`{value.name}` is {value.dtype}" for value in shown)
-    said = f"An operation was given {given} and {asked}, and the types are not converted by themselves.{f' {named}.' if named else ''}"
+    said = (
+        f"An operation was given {given} and {asked}, and the types are not converted by "
+        f"themselves.{f' {named}.' if named else ''}"
+    )
     half = "float16" in (given, asked) or "bfloat16" in (given, asked)
     actions = []
     if half and {given, asked} <= set(_FLOATS):
-        actions.append('under mixed precision, give the last layer dtype="float32", or cast its output: tf.cast(output, "float32")')
+        actions.append(
+            'under mixed precision, give the last layer dtype="float32", or cast its output: tf.cast(output, "float32")'
+        )
     elif {given, asked} <= set(_FLOATS):
-        actions.append("make both of one type: give the array its dtype where it is made, as NumPy makes float64 if nothing else is said")
+        actions.append(
+            "make both of one type: give the array its dtype where it is made, as NumPy makes float64 if nothing else is said"
+        )
     actions.append(f"{'or ' if actions else ''}cast one of the two in this line: tf.cast(x, tf.{asked})")
     return found_in(failure, said, tuple(actions), _makers(failure, shown))
 

@@ -2,14 +2,14 @@
 
 What it is
 ----------
-`Dataset.map` passes the parts of a tuple to its function as one argument each, and a dict as one argument. A function that takes
-another number of arguments cannot be called. `from_generator` is told the structure, dtypes and shapes of what the generator
-yields, and refuses an element that differs.
+`Dataset.map` passes the parts of a tuple to its function as one argument each, and a dict as one argument. A function that
+takes another number of arguments cannot be called. `from_generator` is told the structure, dtypes and shapes of what the
+generator yields, and refuses an element that differs.
 
 How we know
 -----------
-Python or TensorFlow refuses the call or the element. Unstall shows what the elements consist of, where it can see them, and the lines of
-the stage and of the function.
+Python or TensorFlow refuses the call or the element. Unstall shows what the elements consist of, where it can see them, and the
+lines of the stage and of the function.
 
 When this is wrong
 ------------------
@@ -17,8 +17,9 @@ If the stage before was meant to give another form: which of the two is wrong, t
 
 What to do
 ----------
-Let the function take as many arguments as the elements have parts, or unpack a dict inside it. Declare in `output_signature` what the generator
-yields: shapes with None for sides that differ, and dtypes of NumPy's arrays, which are float64 and int64 if nothing else is said.
+Let the function take as many arguments as the elements have parts, or unpack a dict inside it. Declare in `output_signature`
+what the generator yields: shapes with None for sides that differ, and dtypes of NumPy's arrays, which are float64 and int64 if
+nothing else is said.
 """
 
 from __future__ import annotations
@@ -33,12 +34,15 @@ from unstall.diagnosis.verdict import Clear, Verdict
 from unstall.journal.reader import Journal
 
 _ARITY = re.compile(
-    r"(?P<function>[\w.<>]+)\(\) (?:takes (?:from \d+ to )?(?P<takes>\d+) positional arguments? but (?P<given>\d+) (?:was|were) given"
+    r"(?P<function>[\w.<>]+)\(\) (?:takes (?:from \d+ to )?(?P<takes>\d+) positional arguments? but "
+    r"(?P<given>\d+) (?:was|were) given"
     r"|missing (?P<missing>\d+) required positional arguments?: (?P<names>[^\n]+))"
 )
 _YIELDED = re.compile(
-    r"`generator` yielded an element (?:of shape (?P<shape>\([^)]*\)) where an element of shape (?P<wanted>\([^)]*\)) was expected"
-    r"|that (?:could not be converted to the expected type|did not match the expected structure)\. The expected (?:type|structure) was"
+    r"`generator` yielded an element (?:of shape (?P<shape>\([^)]*\)) where an element of shape "
+    r"(?P<wanted>\([^)]*\)) was expected"
+    r"|that (?:could not be converted to the expected type|did not match the expected structure)\. The expected "
+    r"(?:type|structure) was"
     r" (?P<declared>[^\n]+?), but the yielded element was (?P<yielded>[^\n]+))"
 )
 _OF_DATA = "/data/"
@@ -79,14 +83,19 @@ def _of_function(failure: Failure, match: re.Match[str], parts: list[dict[str, A
     if match["missing"]:
         said = f"{name[0].upper()}{name[1:]} lacks the argument{'s' if match['missing'] != '1' else ''} {match['names'].strip()}."
     else:
-        said = f"{name[0].upper()}{name[1:]} takes {match['takes']} argument{'s' if match['takes'] != '1' else ''}, and is given {match['given']}."
+        said = (
+            f"{name[0].upper()}{name[1:]} takes {match['takes']} "
+            f"argument{'s' if match['takes'] != '1' else ''}, and is given {match['given']}."
+        )
     given = [describe_value(part) for part in parts]
     if given:
         said += f" An element has {len(given)} part{'s' if len(given) != 1 else ''}: {'; '.join(given)}."
     has_dict = any("keys" in part for part in parts)
     unpack = "take a dict as one argument and unpack it inside the function, by its keys" if has_dict else ""
     actions = (
-        f"let {name} take {len(given)} argument{'s' if len(given) != 1 else ''}" if given else f"let {name} take as many arguments as an element has parts",
+        f"let {name} take {len(given)} argument{'s' if len(given) != 1 else ''}"
+        if given
+        else f"let {name} take as many arguments as an element has parts",
         *((unpack,) if unpack else ()),
         "or change the stage before, if it was meant to give other parts",
     )

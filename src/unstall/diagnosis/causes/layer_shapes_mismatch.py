@@ -2,15 +2,15 @@
 
 What it is
 ----------
-Branches that are added must have one shape, and branches that are concatenated must agree in every side but one. A reshape cannot change how
-many numbers there are. A convolution or pooling without padding needs an input at least as large as its window. The error comes
-while the model is built or called, before anything is learned.
+Branches that are added must have one shape, and branches that are concatenated must agree in every side but one. A reshape
+cannot change how many numbers there are. A convolution or pooling without padding needs an input at least as large as its
+window. The error comes while the model is built or called, before anything is learned.
 
 How we know
 -----------
-Keras and TensorFlow refuse such inputs and say their shapes. Unstall shows them with the names in the user's line, the line that
-made each, and, where sides differ as they do after a stride and an upsampling, the size of the model's input and the multiple that it would
-have to be.
+Keras and TensorFlow refuse such inputs and say their shapes. Unstall shows them with the names in the user's line, the line
+that made each, and, where sides differ as they do after a stride and an upsampling, the size of the model's input and the
+multiple that it would have to be.
 
 When this is wrong
 ------------------
@@ -18,9 +18,9 @@ If the shapes are right and the layer is not the one that was meant: the sizes a
 
 What to do
 ----------
-Feature pyramids and U-Nets: use an input size that is a multiple of the total stride, or resize one branch to the other before the
-merge. Reshape: compute the target from the number of filters. A window that is larger than its input: use padding="same", fewer
-layers that halve, or larger images.
+Feature pyramids and U-Nets: use an input size that is a multiple of the total stride, or resize one branch to the other before
+the merge. Reshape: compute the target from the number of filters. A window that is larger than its input: use padding="same",
+fewer layers that halve, or larger images.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ _RESHAPED = re.compile(
     r"total size of (?:the tensor|new array) must be unchanged[.,] (?:Received: )?input_shape ?= ?(?P<given>[\[(][^\])]*[\])]), "
     r"(?:target_shape|output_shape) ?= ?(?P<target>[\[(][^\])]*[\])])"
 )
-_NEGATIVE = re.compile(r"Computed output size would be negative|[Nn]egative dimension size caused by subtracting (?P<window>\d+) from (?P<side>\d+)")
+_NEGATIVE = re.compile(
+    r"Computed output size would be negative|[Nn]egative dimension size caused by subtracting (?P<window>\d+) from (?P<side>\d+)"
+)
 _MERGES = ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "add", "multiply", "concatenate")
 _BY_KERAS = ("keras", "tensorflow")
 
@@ -83,7 +85,11 @@ def _of_keras(failure: Failure) -> bool:
 def _in_merge(failure: Failure) -> bool:
     """Whether it was a layer that merges its inputs: the words are used of other operations, too."""
     frames = " ".join(frame["file"] for frame in failure.error.frames)
-    return "merg" in frames or "merg" in failure.error.message or (failure.layer is not None and failure.layer.facts.get("class") in _MERGES)
+    return (
+        "merg" in frames
+        or "merg" in failure.error.message
+        or (failure.layer is not None and failure.layer.facts.get("class") in _MERGES)
+    )
 
 
 # --- branches that are added or concatenated ---
@@ -143,7 +149,9 @@ def _makers(failure: Failure) -> tuple[str, ...]:
         return ()
     values: list[Value] = [value for value in raised.values if value.is_array and value.is_in_failing]
     makers = [(value, raised.maker_of(value)) for value in values]
-    rows = {maker.where: f"`{value.name}` was made at {maker.where}: {maker.code}" for value, maker in makers if maker is not None}
+    rows = {
+        maker.where: f"`{value.name}` was made at {maker.where}: {maker.code}" for value, maker in makers if maker is not None
+    }
     return tuple(rows.values())[:3]
 
 
@@ -166,7 +174,9 @@ def _of_reshape(failure: Failure, given: list[Shape], target: list[Shape]) -> Fo
     if channels:
         said += f" With {sides[0]} x {sides[1]} cells it would take {channels} channels, and there are {sides[-1]}."
     actions = (
-        f"give the layer that makes the input {channels} filters" if channels else "make the target of the reshape as large as its input",
+        f"give the layer that makes the input {channels} filters"
+        if channels
+        else "make the target of the reshape as large as its input",
         "or change the target of the reshape: which of the two is wrong, the sizes do not say",
     )
     return found_in(failure, f"A reshape cannot change how many numbers there are. {said}", actions, _makers(failure))

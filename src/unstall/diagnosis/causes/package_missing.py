@@ -2,13 +2,13 @@
 
 What it is
 ----------
-The package is not installed in the environment that the program runs in, a file of the user's own has its name and is found first, or
-an extension module was built against another version of NumPy or needs a library of the system that is missing.
+The package is not installed in the environment that the program runs in, a file of the user's own has its name and is found
+first, or an extension module was built against another version of NumPy or needs a library of the system that is missing.
 
 How we know
 -----------
-Python says which module was not found, or which part of it could not be loaded. Unstall shows the line that imports it, which package
-asked for it, and the name under which it is installed where that is another one.
+Python says which module was not found, or which part of it could not be loaded. Unstall shows the line that imports it, which
+package asked for it, and the name under which it is installed where that is another one.
 
 When this is wrong
 ------------------
@@ -16,8 +16,8 @@ If the module is one of your own: then nothing is to be installed, and the folde
 
 What to do
 ----------
-Install the package with the Python of the program: `python -m pip install …`. For a module of your own, run the program from the folder
-above it, or add that folder to PYTHONPATH. Rename a file that has the name of a package.
+Install the package with the Python of the program: `python -m pip install …`. For a module of your own, run the program from
+the folder above it, or add that folder to PYTHONPATH. Rename a file that has the name of a package.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ from unstall.journal.stack_frames import is_user_file
 DISTRIBUTIONS = {
     "cv2": "opencv-python", "PIL": "Pillow", "sklearn": "scikit-learn", "skimage": "scikit-image", "yaml": "PyYAML",
     "bs4": "beautifulsoup4", "absl": "absl-py", "tf_keras": "tf-keras", "tensorflow_datasets": "tensorflow-datasets",
-    "tensorflow_hub": "tensorflow-hub", "tensorflow_addons": "tensorflow-addons", "tensorflow_probability": "tensorflow-probability",
-    "tensorflow_text": "tensorflow-text", "tensorflow_model_optimization": "tensorflow-model-optimization", "keras_cv": "keras-cv",
+    "tensorflow_hub": "tensorflow-hub", "tensorflow_addons": "tensorflow-addons",
+    "tensorflow_probability": "tensorflow-probability",
+    "tensorflow_text": "tensorflow-text", "tensorflow_model_optimization": "tensorflow-model-optimization",
+    "keras_cv": "keras-cv",
     "keras_hub": "keras-hub", "keras_tuner": "keras-tuner", "official": "tf-models-official", "dotenv": "python-dotenv",
     "git": "GitPython", "pytorch_lightning": "pytorch-lightning", "attr": "attrs", "dateutil": "python-dateutil",
     "google.protobuf": "protobuf", "google.cloud.storage": "google-cloud-storage", "Levenshtein": "Levenshtein", "usb": "pyusb",
@@ -46,16 +48,70 @@ DISTRIBUTIONS = {
 }  # fmt: skip
 # Packages that are installed under the name that they are imported by.
 KNOWN = frozenset(
-    "albumentations imgaug pycocotools matplotlib pandas scipy h5py pydot tqdm lxml seaborn transformers datasets wandb torch torchvision "
-    "lightning tensorflow keras jax flax optax numpy imageio tifffile rasterio shapely numba onnx onnxruntime tensorboard tensorboardX "
-    "mlflow einops timm ultralytics supervision librosa soundfile nltk gym gymnasium psutil requests rich click typer plotly xgboost "
-    "lightgbm scikeras tensorflow_io".split()
+    [
+        "albumentations",
+        "imgaug",
+        "pycocotools",
+        "matplotlib",
+        "pandas",
+        "scipy",
+        "h5py",
+        "pydot",
+        "tqdm",
+        "lxml",
+        "seaborn",
+        "transformers",
+        "datasets",
+        "wandb",
+        "torch",
+        "torchvision",
+        "lightning",
+        "tensorflow",
+        "keras",
+        "jax",
+        "flax",
+        "optax",
+        "numpy",
+        "imageio",
+        "tifffile",
+        "rasterio",
+        "shapely",
+        "numba",
+        "onnx",
+        "onnxruntime",
+        "tensorboard",
+        "tensorboardX",
+        "mlflow",
+        "einops",
+        "timm",
+        "ultralytics",
+        "supervision",
+        "librosa",
+        "soundfile",
+        "nltk",
+        "gym",
+        "gymnasium",
+        "psutil",
+        "requests",
+        "rich",
+        "click",
+        "typer",
+        "plotly",
+        "xgboost",
+        "lightgbm",
+        "scikeras",
+        "tensorflow_io",
+    ]
 )
-_FROM_SOURCE = {"object_detection": "the TensorFlow Object Detection API, which is installed from its source (tensorflow/models, research)"}
+_FROM_SOURCE = {
+    "object_detection": "the TensorFlow Object Detection API, which is installed from its source (tensorflow/models, research)"
+}
 _NOT_FOUND = re.compile(r"No module named '?(?P<name>[\w.]+)'?(?P<no_package>; '(?P<owner>[\w.]+)' is not a package)?")
 _HALF = re.compile(r"partially initialized module '(?P<name>[\w.]+)'[^(]*(?:\((?P<file>[^()]*\.py)\))?")
 _CIRCULAR = re.compile(r"most likely due to a circular import|consider renaming")
-_NUMPY_ABI = re.compile(r"numpy\.\w+ size changed, may indicate binary incompatibility|_ARRAY_API not found|multiarray failed to import")
+_NUMPY_ABI = re.compile(
+    r"numpy\.\w+ size changed, may indicate binary incompatibility|_ARRAY_API not found|multiarray failed to import"
+)
 _LIBRARY = re.compile(r"(?P<library>lib[\w.+-]+\.so[\w.]*): cannot open shared object file")
 _SYSTEM = {
     "libGL.so.1": "install opencv-python-headless in place of opencv-python, or the system's package libgl1",
@@ -89,13 +145,16 @@ def examine(journal: Journal) -> Verdict:
 
 def _not_found(failure: Failure, name: str) -> Found:
     root = name.partition(".")[0]
-    asking = _package_of(failure)
-    asked = f" {asking} asks for it." if asking else ""
+    package = _package_of(failure)
+    asked = f" {package} asks for it." if package else ""
     install = "install it with the Python of the program: python -m pip install"
     distribution = next((DISTRIBUTIONS[known] for known in (name, root) if known in DISTRIBUTIONS), root if root in KNOWN else "")
     own = "if it is a file of your own: run the program from the folder that holds it, or add that folder to PYTHONPATH"
     if root in _FROM_SOURCE:
-        said, actions = f" It belongs to {_FROM_SOURCE[root]}.", ("install it from its source, and add it to PYTHONPATH as that says",)
+        said, actions = (
+            f" It belongs to {_FROM_SOURCE[root]}.",
+            ("install it from its source, and add it to PYTHONPATH as that says",),
+        )
     elif distribution and "." not in name:
         said = f" It comes with the package {distribution}." if distribution != root else ""
         actions = (f"{install} {distribution}",)
@@ -126,7 +185,10 @@ def _shadowed(failure: Failure, name: str, file: str | None) -> Found:
     if is_known:
         said = f"The module `{name}` that was imported is a file of the program's own{named}, and it lacks what was asked for."
     else:
-        said = f"The module `{name}` is not what the import asks for: it was found in another place, or modules import each other in a circle."
+        said = (
+            f"The module `{name}` is not what the import asks for: it was found in another place, or modules "
+            f"import each other in a circle."
+        )
     return found_in(
         failure,
         said,
@@ -154,5 +216,7 @@ def _built_for_another_numpy(failure: Failure) -> Found:
 
 def _library_missing(failure: Failure, library: str) -> Found:
     cuda = "install the version of CUDA and cuDNN that the framework names, or its variant that brings them along"
-    action = _SYSTEM.get(library, cuda if re.match(r"lib(?:cu|nccl|nv)", library) else f"install the system's package that has {library}")
+    action = _SYSTEM.get(
+        library, cuda if re.match(r"lib(?:cu|nccl|nv)", library) else f"install the system's package that has {library}"
+    )
     return found_in(failure, f"A module needs the library {library} of the system, which was not found.", (action,))

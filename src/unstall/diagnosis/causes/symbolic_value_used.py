@@ -2,9 +2,9 @@
 
 What it is
 ----------
-While a model is built, a data set's function is traced or a step is compiled, tensors are symbolic: they have a shape and a dtype, and
-no value. Python's `if`, `float()`, `len()`, `for` and `.numpy()`, and functions of NumPy, OpenCV and others need a value. Keras 3 also refuses
-its symbolic tensors to functions of TensorFlow and JAX.
+While a model is built, a data set's function is traced or a step is compiled, tensors are symbolic: they have a shape and a
+dtype, and no value. Python's `if`, `float()`, `len()`, `for` and `.numpy()`, and functions of NumPy, OpenCV and others need a
+value. Keras 3 also refuses its symbolic tensors to functions of TensorFlow and JAX.
 
 How we know
 -----------
@@ -16,8 +16,8 @@ If the function was meant to run eagerly, and is traced since it is called from 
 
 What to do
 ----------
-Use the framework's own functions: `keras.ops.where` for an `if`, `keras.ops` in place of NumPy, a layer of your own for functions of
-TensorFlow in a Keras model. In `Dataset.map`, wrap what needs values in `tf.numpy_function`.
+Use the framework's own functions: `keras.ops.where` for an `if`, `keras.ops` in place of NumPy, a layer of your own for
+functions of TensorFlow in a Keras model. In `Dataset.map`, wrap what needs values in `tf.numpy_function`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,23 @@ from unstall.journal.reader import Journal
 
 # Types of symbolic values, by the end of their names.
 SYMBOLIC = ("KerasTensor", "SymbolicTensor", "DynamicJaxprTracer", "JVPTracer", "BatchTracer", "Tracer", "FakeTensor")
-_KERAS = re.compile(r"A KerasTensor (?:cannot be used as input to a|is symbolic)|KerasTensor cannot be used|Cannot convert a symbolic (?:Keras|tf\.keras) input")
-_JAX = re.compile(r"Abstract tracer value encountered|ConcretizationTypeError|TracerArrayConversionError|TracerBoolConversionError|TracerIntegerConversionError")
-_JAX_KINDS = ("ConcretizationTypeError", "TracerArrayConversionError", "TracerBoolConversionError", "TracerIntegerConversionError")
+_KERAS = re.compile(
+    r"A KerasTensor (?:cannot be used as input to a|is symbolic)|KerasTensor cannot be used|Cannot convert a "
+    r"symbolic (?:Keras|tf\.keras) input"
+)
+_JAX = re.compile(
+    r"Abstract tracer value encountered|ConcretizationTypeError|TracerArrayConversionError"
+    r"|TracerBoolConversionError|TracerIntegerConversionError"
+)
+_JAX_KINDS = (
+    "ConcretizationTypeError",
+    "TracerArrayConversionError",
+    "TracerBoolConversionError",
+    "TracerIntegerConversionError",
+)
 _TF = re.compile(
-    r"[Uu]sing a symbolic `?tf\.Tensor`? as a Python `?bool`?|[Ii]terating over a symbolic `?tf\.Tensor`?|[Ii]terating over `?tf\.Tensor`? is not allowed"
+    r"[Uu]sing a symbolic `?tf\.Tensor`? as a Python `?bool`?|[Ii]terating over a symbolic `?tf\.Tensor`?"
+    r"|[Ii]terating over `?tf\.Tensor`? is not allowed"
     r"|'\w*Tensor' object has no attribute 'numpy'|Cannot convert a symbolic (?:tf\.)?Tensor|NumPy array from a symbolic"
     r"|numpy\(\) is only available when eager execution is enabled|len is not well defined for a symbolic [Tt]ensor"
     r"|(?:int|float)\(\) argument must be .*not '\w*(?:Symbolic)?Tensor'|Expected Ptr<cv::UMat>|is not a numpy array"
@@ -80,7 +92,8 @@ def _named(failure: Failure) -> str:
 def _of_keras(failure: Failure) -> Found:
     return found_in(
         failure,
-        "A symbolic tensor of a Keras model was given to a function that is not one of Keras. It has a shape and a dtype, and no value"
+        "A symbolic tensor of a Keras model was given to a function that is not one of Keras. It has a shape and "
+        "a dtype, and no value"
         f" while the model is built.{_named(failure)}",
         (
             "use the function of keras.ops that does the same, if there is one",
@@ -91,14 +104,17 @@ def _of_keras(failure: Failure) -> Found:
 
 
 def _changed_with_keras_3(failure: Failure) -> tuple[str, ...]:
-    is_tensorflow = any("/tensorflow/" in frame["file"] for frame in failure.error.frames) or "TensorFlow function" in failure.error.message
+    is_tensorflow = (
+        any("/tensorflow/" in frame["file"] for frame in failure.error.frames) or "TensorFlow function" in failure.error.message
+    )
     return ("Keras 2 turned functions of TensorFlow into layers by itself; Keras 3 does not",) if is_tensorflow else ()
 
 
 def _of_jax(failure: Failure) -> Found:
     return found_in(
         failure,
-        "Python asked a traced JAX value for its number. Inside a function that JAX compiles or differentiates, values are traced: they have a"
+        "Python asked a traced JAX value for its number. Inside a function that JAX compiles or differentiates, "
+        "values are traced: they have a"
         f" shape and a dtype, and no number.{_named(failure)}",
         (
             "compute with it as an array: keras.ops.where or jax.numpy.where in place of if, and no float(), int() or .item()",
@@ -111,7 +127,10 @@ def _of_tensorflow(failure: Failure) -> Found:
     in_map = any(name in failure.error.message for name in ("_flat_map", "Dataset")) or any(
         "/data/ops/" in frame["file"] for frame in failure.error.frames
     )
-    wrap = "or wrap the function in tf.numpy_function, with the dtypes of what it gives: tf.numpy_function(function, [x], tf.float32)"
+    wrap = (
+        "or wrap the function in tf.numpy_function, with the dtypes of what it gives: "
+        "tf.numpy_function(function, [x], tf.float32)"
+    )
     return found_in(
         failure,
         "Python asked a tensor for its value while a function was traced, where tensors have a shape and a dtype, and no value."

@@ -1,14 +1,16 @@
-"""The operating system refused a request: too many open files or threads, a name too long, no permission, too little shared memory.
+"""The operating system refused a request: too many open files or threads, a name too long, no permission, too little shared
+memory.
 
 What it is
 ----------
-A process may have only so many files open and threads running, a path may have only so many letters, and a file may be
-read or written only by those that have the permission. Workers of a DataLoader and of Keras pass batches through shared memory, whose size is
-limited, too. The request that goes beyond that fails, though the program is right in itself.
+A process may have only so many files open and threads running, a path may have only so many letters, and a file may be read or
+written only by those that have the permission. Workers of a DataLoader and of Keras pass batches through shared memory, whose
+size is limited, too. The request that goes beyond that fails, though the program is right in itself.
 
 How we know
 -----------
-The error carries the number of the system's own answer (EMFILE, EACCES, ENAMETOOLONG, …), which is the same in every library and version.
+The error carries the number of the system's own answer (EMFILE, EACCES, ENAMETOOLONG, …), which is the same in every library
+and version.
 
 When this is wrong
 ------------------
@@ -16,8 +18,8 @@ If files are opened and not closed again: then a higher limit only puts the end 
 
 What to do
 ----------
-Close files when they have been read (`with open(…)`), or raise the limit. Give the user of the program the permission. Enlarge the
-shared memory of a container with `--shm-size`.
+Close files when they have been read (`with open(…)`), or raise the limit. Give the user of the program the permission. Enlarge
+the shared memory of a container with `--shm-size`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.machinery
+import inspect
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -35,9 +36,18 @@ def wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..
     wrapper = named(unseen(named(make(original))))
     setattr(wrapper, MARK, original)
     setattr(wrapper, HOOK, hook)
+    _keep_signature(wrapper, original)
     setattr(owner, name, wrapper)
     _wrapped[0] += 1
     return True
+
+
+def _keep_signature(wrapper: Any, original: Any) -> None:
+    """`inspect.getfullargspec` does not look behind a wrapper, and Keras asks it for the arguments of a layer's `__init__`."""
+    try:
+        wrapper.__signature__ = inspect.signature(original)
+    except (ValueError, TypeError):  # of a function that is written in C
+        pass
 
 
 def wrapped_count() -> int:
