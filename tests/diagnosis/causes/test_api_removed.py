@@ -6,7 +6,7 @@ import pytest
 
 from tests.diagnosis.failed_programs import failed, line, unseen
 from unstall.diagnosis.causes import api_removed
-from unstall.diagnosis.removed_names import removed_from_module
+from unstall.diagnosis.errors.removed_names import removed_from_module
 from unstall.diagnosis.verdict import Certainty, Clear, Found, LineChange, Unknown
 
 FLOAT = "module 'numpy' has no attribute 'float'.\n`np.float` was a deprecated alias for the builtin `float`."
@@ -18,7 +18,7 @@ def test_found_for_a_name_of_numpy_with_the_change_of_the_line() -> None:
         failed("AttributeError", FLOAT, line(23, source, function="overlaps"), within="numpy/__init__.py")
     )
     assert isinstance(verdict, Found)
-    assert verdict.summary == ("`float` was removed from NumPy, and version 1.24 no longer has it. It is called `float` now.")
+    assert verdict.summary == ("`np.float` was removed from NumPy, and version 1.24 no longer has it. It is called `float` now.")
     assert verdict.where == "train.py:23"
     assert verdict.changes == (LineChange("train.py:23", (source,), ("    boxes = np.asarray(boxes, dtype=float)",)),)
 

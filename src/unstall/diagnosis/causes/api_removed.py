@@ -25,11 +25,11 @@ import ast
 import re
 import textwrap
 
-from unstall.diagnosis.failure_findings import as_maker, found_in
+from unstall.diagnosis.errors.failure_findings import as_maker, found_in
+from unstall.diagnosis.errors.removed_names import TITLES, Removed, removed_argument, removed_from_module, removed_from_object
 from unstall.diagnosis.failures import Failure, UserLine, find_failure
 from unstall.diagnosis.fatal_error import texts, unseen_end
 from unstall.diagnosis.line_changes import rename_keyword, replace_expression
-from unstall.diagnosis.removed_names import TITLES, Removed, removed_argument, removed_from_module, removed_from_object
 from unstall.diagnosis.verdict import Certainty, Clear, LineChange, Verdict
 from unstall.journal.events import FrameworkLoaded
 from unstall.journal.reader import Journal
@@ -47,6 +47,7 @@ _ARGUMENT = re.compile(
 )
 _SHIMS = ("_tf_keras", "api", "_api", "v2", "_v2", "src", "python")  # parts of a module's name that users do not write
 _TF_ALIASES = ("tf", "tensorflow")
+_PREFIXES = {"numpy": "np.", "tensorflow": "tf.", "keras": "keras.", "scipy": "scipy.", "sklearn": "sklearn."}
 _STANDARD = ("collections", "distutils", "imp", "inspect", "fractions", "xml", "time")
 
 
@@ -72,7 +73,7 @@ def _found(
     versions = [event.version for event in journal.of(FrameworkLoaded) if event.name == removed.library and event.version]
     if versions and removed.since and _numbers(versions[-1]) < _numbers(removed.since):
         return Clear(f"{title} {versions[-1]} still has this name")
-    what = f"the argument `{removed.name}` of {function}" if function else f"`{removed.name}`"
+    what = f"the argument `{removed.name}` of {function}" if function else f"`{_written(removed)}`"
     went = (
         f"was removed from {title}, and version {removed.since} no longer has it" if removed.since else f"is no longer in {title}"
     )
@@ -164,6 +165,12 @@ def _renamed(line: UserLine | None, removed: Removed) -> LineChange | None:
                 before = ast.unparse(call.func)
                 return replace_expression(maker, before, f"{before.removesuffix(last)}{removed.now}")
     return None
+
+
+def _written(removed: Removed) -> str:
+    """The name as users write it, with the name of the library where it is one of its modules."""
+    is_of_module = removed_from_module(removed.library, removed.name) == removed
+    return f"{_PREFIXES.get(removed.library, '')}{removed.name}" if is_of_module else removed.name
 
 
 def _is_name(text: str) -> bool:

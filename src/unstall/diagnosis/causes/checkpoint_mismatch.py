@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.failure_findings import found_in
+from unstall.diagnosis.errors.failure_findings import found_in
 from unstall.diagnosis.failures import Failure, find_failure, format_shape, shapes_in
 from unstall.diagnosis.fatal_error import unseen_end
 from unstall.diagnosis.verdict import Clear, Verdict
@@ -156,6 +156,7 @@ def _of_class(failure: Failure, name: str) -> Verdict:
 def _of_file_name(failure: Failure) -> Verdict:
     path, message = _path(failure), failure.error.message
     named = f" The name is {path}." if path else ""
+    actions: tuple[str, ...]
     if "weights.h5" in message and "`.keras`" not in message:
         said, actions = (
             "Keras 3 saves weights only to files whose names end in .weights.h5.",

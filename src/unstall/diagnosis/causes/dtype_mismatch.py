@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.failure_findings import found_in
+from unstall.diagnosis.errors.failure_findings import found_in
 from unstall.diagnosis.failures import Failure, Value, find_failure
 from unstall.diagnosis.fatal_error import unseen_end
 from unstall.diagnosis.verdict import Clear, Verdict
@@ -93,6 +93,7 @@ def _of_different(failure: Failure, given: str, asked: str) -> Verdict:
 
 
 def _of_refused(failure: Failure, given: str, asked: str) -> Verdict:
+    actions: tuple[str, ...]
     if given in ("object", "list", "numpy.ndarray", "tuple") or given.endswith("ndarray"):
         said = "An array of Python objects was given where numbers are needed: a tensor cannot hold them."
         actions = (

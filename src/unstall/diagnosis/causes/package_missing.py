@@ -26,7 +26,7 @@ import re
 from pathlib import PurePath
 
 from unstall.diagnosis.causes.api_removed import find_removed_name
-from unstall.diagnosis.failure_findings import found_in
+from unstall.diagnosis.errors.failure_findings import found_in
 from unstall.diagnosis.failures import Failure, find_failure
 from unstall.diagnosis.fatal_error import unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
@@ -150,6 +150,7 @@ def _not_found(failure: Failure, name: str) -> Found:
     install = "install it with the Python of the program: python -m pip install"
     distribution = next((DISTRIBUTIONS[known] for known in (name, root) if known in DISTRIBUTIONS), root if root in KNOWN else "")
     own = "if it is a file of your own: run the program from the folder that holds it, or add that folder to PYTHONPATH"
+    actions: tuple[str, ...]
     if root in _FROM_SOURCE:
         said, actions = (
             f" It belongs to {_FROM_SOURCE[root]}.",

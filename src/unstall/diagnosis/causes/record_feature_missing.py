@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.failure_findings import found_in
+from unstall.diagnosis.errors.failure_findings import found_in
 from unstall.diagnosis.failures import Failure, Maker, find_failure
 from unstall.diagnosis.fatal_error import unseen_end
 from unstall.diagnosis.line_changes import replace_expression
@@ -114,7 +114,11 @@ def _of_broken(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
     return (
         f"The feature `{match['key']}` of a record is not what the program asks for: it has another type, or "
         f"another number of values.",
-        ("compare the description of the feature with the record: tf.train.Example.FromString(record.numpy())",),
+        (
+            "use tf.io.VarLenFeature, or FixedLenSequenceFeature([], dtype, allow_missing=True), if the number differs "
+            "from record to record",
+            "compare the description of the feature with the record: tf.train.Example.FromString(record.numpy())",
+        ),
     )
 
 
