@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from unstall.probe.host.makers import _lines_with_key
 
@@ -16,8 +17,7 @@ def lines_for(message: str) -> list[str]:
     except ValueError:
         traceback = sys.exc_info()[2]
     rows = _lines_with_key(message, traceback)
-    with open(__file__, encoding="utf-8") as file:
-        source = file.read().splitlines()
+    source = Path(__file__).read_text(encoding="utf-8").splitlines()
     return [source[int(row["where"].rpartition(":")[2]) - 1] for row in rows]
 
 

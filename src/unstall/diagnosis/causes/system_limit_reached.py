@@ -1,5 +1,4 @@
-"""The operating system refused a request: too many open files or threads, a name too long, no permission, too little shared
-memory.
+"""The operating system refused a request: too many open files, no permission, a name too long, too little shared memory.
 
 What it is
 ----------
