@@ -5,6 +5,8 @@ Each is written from the parsed source, and only where it is sure which call is 
     rename_call(stage, "batch", "padded_batch")                  dataset.batch(16)  ->  dataset.padded_batch(16)
     add_argument(loader, "DataLoader", "collate_fn=list")        DataLoader(rows)   ->  DataLoader(rows, collate_fn=list)
     replace_argument(layer, "Linear", 0, "1568")                 Linear(100, 10)    ->  Linear(1568, 10)
+    rename_keyword(line, "Adam", "lr", "learning_rate")          Adam(lr=0.1)       ->  Adam(learning_rate=0.1)
+    replace_expression(line, "np.float", "float")                np.zeros(3, np.float)  ->  np.zeros(3, float)
 """
 
 from __future__ import annotations
@@ -69,6 +71,27 @@ def replace_text(maker: Maker, before: str, after: str, when: str = "") -> LineC
         return None
     line = maker.source[holding[0]]
     return LineChange(f"{file}:{maker.first + holding[0]}", (line,), (line.replace(before, after),), when)
+
+
+def rename_keyword(maker: Maker, function: str, before: str, after: str, when: str = "") -> LineChange | None:
+    call = find_call(maker, function)
+    key = next((key for key in call.keywords if key.arg == before), None) if call is not None else None
+    if call is None or key is None or any(each.arg in (after, None) for each in call.keywords):
+        return None
+    first = key.col_offset
+    return _changed(maker, key.lineno, first, first + len(before.encode()), after, when)
+
+
+def replace_expression(maker: Maker, before: str, after: str, when: str = "") -> LineChange | None:
+    """The one expression that is written so."""
+    try:
+        tree = ast.parse(textwrap.dedent("\n".join(maker.source)))
+    except SyntaxError:
+        return None
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr) and ast.unparse(node) == before]
+    if len(nodes) != 1 or nodes[0].end_lineno != nodes[0].lineno or nodes[0].end_col_offset is None:
+        return None
+    return _changed(maker, nodes[0].lineno, nodes[0].col_offset, nodes[0].end_col_offset, after, when)
 
 
 def _argument(call: ast.Call, argument: int | str) -> ast.expr | None:

@@ -23,7 +23,9 @@ MAX_LAYERS = 4000
 MAX_MAKERS = 12
 MAX_PIPELINES = 3
 MAX_STATEMENT = 12
+MAX_LINES_OF_KEY = 3
 _LAYERS = "layers made"
+_FEATURE = re.compile(r"(?:Feature: |Key: )(?P<key>[\w./:-]+?)[.,]?(?=\s)")  # of a tf.train.Example
 _NAMED = re.compile(r"[\w./-]+")
 
 
@@ -49,7 +51,12 @@ def install_layers(module: ModuleType, probe: Probe) -> None:
 
 
 def find_makers(probe: Probe, error: Any, traceback: Optional[TracebackType], until: float) -> list[dict[str, Any]]:
-    rows = [*_layers_named(probe, str(error)), *_modules_of_torch(traceback, until), *_compiled(probe)]
+    rows = [
+        *_layers_named(probe, str(error)),
+        *_modules_of_torch(traceback, until),
+        *_compiled(probe),
+        *_lines_with_key(str(error), traceback),
+    ]
     for row in rows:
         row.update(source_at(row.get("where")))
     return rows[:MAX_MAKERS]
@@ -72,6 +79,22 @@ def _layers_named(probe: Probe, message: str) -> list[dict[str, Any]]:
 def _compiled(probe: Probe) -> list[dict[str, Any]]:
     places: dict[int, str] = probe.extras.get("compiled at") or {}
     return [{"what": "compile", "where": where} for where in list(places.values())[-1:]]
+
+
+def _lines_with_key(message: str, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """Where the program's own files name the feature of a record that a parser asks for; what describes it first."""
+    match = _FEATURE.search(message)
+    if match is None:
+        return []
+    key = match.group("key")
+    files = [frame.f_code.co_filename for frame in _frames(traceback) if is_user_code(frame.f_code)]
+    rows = []
+    for file in dict.fromkeys(reversed(files)):
+        for number, line in enumerate(linecache.getlines(file), 1):
+            if f'"{key}"' in line or f"'{key}'" in line:
+                row = {"what": "feature", "name": key, "where": f"{file}:{number}"}
+                rows.append((re.search(r"(?:Len|Ragged|Sparse|Sequence)\w*Feature", line) is None, row))
+    return [row for _, row in sorted(rows, key=lambda pair: pair[0])][:MAX_LINES_OF_KEY]
 
 
 # --- layers of PyTorch: found in the frames of the traceback ---

@@ -1,0 +1,88 @@
+"""Arrays or lists that belong together have not the same length.
+
+What it is
+----------
+Images and their labels are given as several arrays, of which row N of one belongs to row N of the others. They have different
+numbers of rows. Often one list was appended to once for each image, and another once for each object.
+
+How we know
+-----------
+TensorFlow, Keras, scikit-learn, pandas and PyTorch refuse such arrays. Unstall reads the lengths of the arrays in the user's
+line by name, and the lines that made them.
+
+When this is wrong
+------------------
+If the arrays have the right lengths and one of them was given in the wrong place.
+
+What to do
+----------
+Append to all lists at the same place of the loop. For boxes, keep one list of boxes for each image. A file that is left out
+must be left out of all lists.
+"""
+
+from __future__ import annotations
+
+import re
+
+from unstall.diagnosis.errors.failure_findings import found_in
+from unstall.diagnosis.failures import Failure, Value, find_failure
+from unstall.diagnosis.fatal_error import unseen_end
+from unstall.diagnosis.verdict import Certainty, Clear, Verdict
+from unstall.journal.reader import Journal
+
+_REFUSED = re.compile(
+    r"Data cardinality is ambiguous|inconsistent numbers of samples|[Aa]ll arrays must be of the same length"
+    r"|arrays must all be same length"
+    r"|Size mismatch between tensors|zip\(\) argument \d+ is (?:shorter|longer) than argument|Length of values "
+    r"\(\d+\) does not match length of index"
+)
+_DIMENSIONS = re.compile(r"Dimensions (?P<first>\d+) and (?P<other>\d+) are not compatible")
+
+
+def examine(journal: Journal) -> Verdict:
+    failure = find_failure(journal)
+    if failure is None:
+        return unseen_end(journal) or Clear("no error ended the program")
+    message, raised = failure.error.message, failure.raised
+    dimensions = _DIMENSIONS.search(message) if failure.argument("from_tensor_slices", "tensors") is not None else None
+    if raised is None or (dimensions is None and _REFUSED.search(message) is None):
+        return Clear("the error is about something else")
+    lengths = {value.name: length for value in raised.values if (length := _length(value)) is not None}
+    if dimensions is not None:
+        lengths = {
+            name: length for name, length in lengths.items() if length in (int(dimensions["first"]), int(dimensions["other"]))
+        }
+    differ = len(set(lengths.values())) > 1
+    if differ:
+        said = ", ".join(f"`{name}` has {length:,}" for name, length in lengths.items())
+        said = f" {said}."
+    else:
+        said = f" Two of the lengths are {dimensions['first']} and {dimensions['other']}." if dimensions is not None else ""
+    return found_in(
+        failure,
+        f"Arrays that belong together have different numbers of rows.{said}",
+        (
+            "append to all of them at the same place of the loop that makes them, once for each example",
+            "of boxes, keep one list for each image; what is left out of one must be left out of all",
+        ),
+        _makers(failure, lengths) if differ else (),
+        certainty=Certainty.CERTAIN,
+    )
+
+
+def _length(value: Value) -> int | None:
+    """Of a list, tuple or array: the number of its rows."""
+    if value.shape is not None:
+        return value.shape[0] if value.shape else None
+    is_sequence = value.facts.get("type") in ("list", "tuple", "pandas.DataFrame", "pandas.Series")
+    return value.facts.get("length") if is_sequence else None
+
+
+def _makers(failure: Failure, lengths: dict[str, int]) -> tuple[str, ...]:
+    raised = failure.raised
+    makers = [raised.maker_of(value) for value in raised.values if value.name in lengths] if raised is not None else []
+    names: dict[str, list[str]] = {}
+    for maker in makers:
+        if maker is not None and maker.where:
+            names.setdefault(f"{maker.where}: {maker.code}", []).append(f"`{maker.name}`")
+    return tuple(f"{' and '.join(each)} began at {where}" for where, each in names.items())[:3]

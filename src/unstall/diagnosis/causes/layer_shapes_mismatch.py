@@ -1,0 +1,206 @@
+"""Two layers of a model do not fit together: what one gives has not the size that the next one needs.
+
+What it is
+----------
+Branches that are added must have one shape, and branches that are concatenated must agree in every side but one. A reshape
+cannot change how many numbers there are. A convolution or pooling without padding needs an input at least as large as its
+window. The error comes while the model is built or called, before anything is learned.
+
+How we know
+-----------
+Keras and TensorFlow refuse such inputs and say their shapes. Unstall shows them with the names in the user's line, the line
+that made each, and, where sides differ as they do after a stride and an upsampling, the size of the model's input and the
+multiple that it would have to be.
+
+When this is wrong
+------------------
+If the shapes are right and the layer is not the one that was meant: the sizes alone do not say which of the two is to change.
+
+What to do
+----------
+Feature pyramids and U-Nets: use an input size that is a multiple of the total stride, or resize one branch to the other before
+the merge. Reshape: compute the target from the number of filters. A window that is larger than its input: use padding="same",
+fewer layers that halve, or larger images.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from unstall.diagnosis.errors.failure_findings import found_in
+from unstall.diagnosis.failures import Failure, Shape, Value, find_failure, format_shape, shapes_in
+from unstall.diagnosis.fatal_error import unseen_end
+from unstall.diagnosis.verdict import Clear, Found, Verdict
+from unstall.journal.reader import Journal
+
+_MERGED = re.compile(
+    r"Inputs have incompatible shapes\. Received shapes|Operands could not be broadcast together with shapes", re.IGNORECASE
+)
+_CONCATENATED = re.compile(
+    r"`?Concatenate`? layer requires inputs with matching shapes|ConcatOp : (?:Dimension|Ranks)"
+    r"|Dimension \d+ in both shapes must be equal, but are \d+ and \d+\. Shapes are[^\n]*(?=ConcatV2)"
+    r"|Dimension \d+ in both shapes must be equal: shape\[0\] = "
+)
+_RESHAPED = re.compile(
+    r"total size of (?:the tensor|new array) must be unchanged[.,] (?:Received: )?input_shape ?= ?(?P<given>[\[(][^\])]*[\])]), "
+    r"(?:target_shape|output_shape) ?= ?(?P<target>[\[(][^\])]*[\])])"
+)
+_NEGATIVE = re.compile(
+    r"Computed output size would be negative|[Nn]egative dimension size caused by subtracting (?P<window>\d+) from (?P<side>\d+)"
+)
+_MERGES = ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "add", "multiply", "concatenate")
+_BY_KERAS = ("keras", "tensorflow")
+
+
+def examine(journal: Journal) -> Verdict:
+    failure = find_failure(journal)
+    if failure is None:
+        return unseen_end(journal) or Clear("no error ended the program")
+    if not _of_keras(failure):
+        return Clear("the error is about something else")
+    message = failure.error.message
+    reshaped = _RESHAPED.search(message)
+    if reshaped is not None:
+        return _of_reshape(failure, shapes_in(reshaped["given"]), shapes_in(reshaped["target"]))
+    negative = _NEGATIVE.search(message)
+    if negative is not None:
+        return _of_window(failure, negative)
+    merged = _MERGED.search(message) if _in_merge(failure) else None
+    concatenated = _CONCATENATED.search(message)
+    match = merged or concatenated
+    if match is None:
+        return Clear("the error is about something else")
+    shapes = shapes_in(message[match.start() :].split("\n")[0])
+    return _of_merge(failure, shapes, "concatenated" if concatenated is not None else "combined element by element")
+
+
+def _of_keras(failure: Failure) -> bool:
+    """NumPy says the same of arrays: the error must have come out of Keras or TensorFlow."""
+    frame = failure.error.frames[0]["file"] if failure.error.frames else ""
+    quoted = "in user code:" in failure.error.message or failure.error.kind.startswith("tensorflow.")
+    return quoted or any(f"/{name}/" in frame or f"/{name}" in frame for name in _BY_KERAS)
+
+
+def _in_merge(failure: Failure) -> bool:
+    """Whether it was a layer that merges its inputs: the words are used of other operations, too."""
+    frames = " ".join(frame["file"] for frame in failure.error.frames)
+    return (
+        "merg" in frames
+        or "merg" in failure.error.message
+        or (failure.layer is not None and failure.layer.facts.get("class") in _MERGES)
+    )
+
+
+# --- branches that are added or concatenated ---
+
+
+def _of_merge(failure: Failure, shapes: list[Shape], how: str) -> Found | Clear:
+    pair = next(((first, other) for first in shapes for other in shapes if _differ(first, other, how)), None)
+    if pair is None:
+        return Clear("the shapes of the error are not known")
+    said = f"One has the shape {format_shape(pair[0])}, another {format_shape(pair[1])}."
+    rounding, claims = _rounding(failure, *pair)
+    first = "resize one of the two to the size of the other before they are put together, or change what makes them"
+    actions = (rounding, f"or {first}") if rounding else (f"{first}: the sizes alone do not say which of the two is wrong",)
+    return found_in(failure, f"Tensors that are {how} do not fit together. {said}{claims}", actions, _makers(failure))
+
+
+def _differ(first: Shape, other: Shape, how: str) -> bool:
+    if len(first) != len(other):
+        return True
+    sides = [(a, b) for a, b in zip(first, other, strict=True) if a is not None and b is not None and a != b]
+    return len(sides) > 1 or any(1 not in pair for pair in sides) if how == "combined element by element" else bool(sides)
+
+
+def _rounding(failure: Failure, first: Shape, other: Shape) -> tuple[str, str]:
+    """What to do and a sentence, where a side is odd and the other is what a stride and an upsampling by 2 make of it."""
+    pairs = [(a, b) for a, b in zip(first, other, strict=False) if a is not None and b is not None and a != b]
+    odd = next((min(pair) if min(pair) % 2 else max(pair) for pair in pairs if abs(pair[0] - pair[1]) == 1), None)
+    if odd is None or len(first) != len(other) or any(abs(a - b) != 1 for a, b in pairs):
+        return "", ""
+    even = next(side for pair in pairs for side in pair if side != odd)
+    said = f" {even} is what a stride of 2 and then an upsampling by 2 make of a side of {odd}, which is odd."
+    whole = _input_side(failure, odd)
+    if whole is None:
+        return "use an input size that stays even at every stride of 2", said
+    multiple = whole // odd * 2
+    fits = f"{whole // multiple * multiple} or {(whole // multiple + 1) * multiple}"
+    said += f" The model's input has the side {whole}, {whole // odd} times as much; it is not a multiple of {multiple}."
+    return f"use an input size that is a multiple of {multiple}, as {fits} are; more if there are coarser levels", said
+
+
+def _input_side(failure: Failure, side: int) -> int | None:
+    """The side of an image tensor further out in the program's own lines, of which this side is a power of 2 smaller."""
+    for line in failure.own_lines:
+        for value in (*line.values, *line.arguments):
+            shape = value.shape
+            for whole in shape[1:3] if shape is not None and len(shape) == 4 else ():
+                is_power = whole is not None and whole > side and whole % side == 0 and math.log2(whole // side).is_integer()
+                if whole is not None and is_power and "KerasTensor" in str(value.facts.get("type")):
+                    return whole
+    return None
+
+
+def _makers(failure: Failure) -> tuple[str, ...]:
+    """Where the tensors in the user's line were made."""
+    raised = failure.raised
+    if raised is None:
+        return ()
+    values: list[Value] = [value for value in raised.values if value.is_array and value.is_in_failing]
+    makers = [(value, raised.maker_of(value)) for value in values]
+    rows = {
+        maker.where: f"`{value.name}` was made at {maker.where}: {maker.code}" for value, maker in makers if maker is not None
+    }
+    return tuple(rows.values())[:3]
+
+
+# --- reshape ---
+
+
+def _of_reshape(failure: Failure, given: list[Shape], target: list[Shape]) -> Found | Clear:
+    if not given or not target:
+        return Clear("the shapes of the error are not known")
+    sides, wanted = [side for side in given[0] if side is not None], [side for side in target[0] if side is not None]
+    numbers, needed = math.prod(sides), math.prod(wanted)
+    said = (
+        f"The layer is given {format_shape(given[0])}, which is {numbers:,} numbers for each example, and shall make"
+        f" {format_shape(target[0])} of it"
+    )
+    is_whole = None in target[0] or -1 in target[0]
+    said += f", which does not divide that: {needed:,}." if is_whole else f", which is {needed:,}."
+    area = math.prod(sides[:-1])
+    channels = needed // area if len(sides) == 3 and not is_whole and area and needed % area == 0 else None
+    if channels:
+        said += f" With {sides[0]} x {sides[1]} cells it would take {channels} channels, and there are {sides[-1]}."
+    actions = (
+        f"give the layer that makes the input {channels} filters"
+        if channels
+        else "make the target of the reshape as large as its input",
+        "or change the target of the reshape: which of the two is wrong, the sizes do not say",
+    )
+    return found_in(failure, f"A reshape cannot change how many numbers there are. {said}", actions, _makers(failure))
+
+
+# --- a window larger than its input ---
+
+
+def _of_window(failure: Failure, match: re.Match[str]) -> Found:
+    layer = failure.layer
+    shapes = shapes_in(failure.error.message[match.start() :])
+    given = f" Its input has the shape {format_shape(shapes[0])}" if shapes else ""
+    kernel = f", its kernel {format_shape(shapes[1])}." if len(shapes) > 1 else "." if given else ""
+    sides = f" The window has {match['window']} cells along a side that has only {match['side']}." if match["window"] else ""
+    where = layer.where if layer is not None and str(layer.facts.get("class", "?")) in failure.error.message else None
+    claims = (f"{layer.words} was made at {layer.where}: {layer.code}",) if layer is not None and layer.where else ()
+    return found_in(
+        failure,
+        f"The window of a layer is larger than what it is given, so its output would have a negative size.{given}{kernel}{sides}",
+        (
+            'use padding="same" in this layer and in those before it',
+            "or leave out a layer that halves the size",
+            "or use larger images",
+        ),
+        (*claims, *_makers(failure)),
+        where,
+    )

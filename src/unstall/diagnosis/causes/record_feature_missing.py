@@ -1,0 +1,131 @@
+"""The records do not hold a feature that the program asks for, or hold it with another type or number of values.
+
+What it is
+----------
+A `tf.train.Example` is a table of features by name. The description given to `parse_example` or `parse_single_example` says
+which names, which types and how many values are expected. A name that is spelled otherwise in the file, a whole number where a
+float is expected, or a list of boxes where one number is expected, ends the program at the first record that differs.
+
+How we know
+-----------
+TensorFlow's parser names the feature and says what it found in its place. Unstall shows the line of the program that
+describes this feature, and the lines that read the files.
+
+When this is wrong
+------------------
+If only some of the files were written by an older version of the writer: then the description is right, and those files are to
+be written again.
+
+What to do
+----------
+Missing: compare the names with those that the writer used, or give a `default_value`. Type: describe it as it was written, and
+cast it after that. Number: use `VarLenFeature`, or `FixedLenSequenceFeature` with `allow_missing=True`, for lists of varying
+length, and `padded_batch` after that.
+"""
+
+from __future__ import annotations
+
+import re
+
+from unstall.diagnosis.errors.failure_findings import found_in
+from unstall.diagnosis.failures import Failure, Maker, find_failure
+from unstall.diagnosis.fatal_error import unseen_end
+from unstall.diagnosis.line_changes import replace_expression
+from unstall.diagnosis.verdict import Clear, LineChange, Verdict
+from unstall.journal.reader import Journal
+
+_MISSING = re.compile(r"Feature: (?P<key>\S+) \(data type: (?P<asked>\w+)\) is required but could not be found")
+_KEY = r"Key: (?P<key>[\w./:-]+?)[.,]?\s"
+_TYPE = re.compile(
+    _KEY + r".*?Data types don't match\. (?:Data type: (?P<held>\w+) but expected type: (?P<asked>\w+)|Expected type: "
+    r"(?P<asked_2>\w+))",
+    re.DOTALL,
+)
+_NUMBER = re.compile(
+    _KEY
+    + r".*?Number of (?P<type>\w+) values != expected\.\s+[Vv]alues size: (?P<held>\d+) but output shape: (?P<shape>\[[\d,]*\])",
+    re.DOTALL,
+)
+_BROKEN = re.compile(_KEY + r"\s*Can't parse serialized Example")
+
+
+def examine(journal: Journal) -> Verdict:
+    failure = find_failure(journal)
+    if failure is None:
+        return unseen_end(journal) or Clear("no error ended the program")
+    message = failure.error.message
+    for pattern, words in ((_MISSING, _of_missing), (_TYPE, _of_type), (_NUMBER, _of_number), (_BROKEN, _of_broken)):
+        match = pattern.search(message)
+        if match is not None:
+            return _found(failure, match, *words(match))
+    return Clear("the error is about something else")
+
+
+def _found(failure: Failure, match: re.Match[str], said: str, actions: tuple[str, ...]) -> Verdict:
+    named = [maker for maker in failure.makers if maker.what == "feature" and maker.name == match["key"]]
+    described = next((maker for maker in named if "Feature" in maker.code), None)
+    claims = [f"`{maker.name}` stands at {maker.where}: {maker.code}" for maker in named]
+    read = [stage for stage in failure.written_stages if stage.what in ("TFRecordDataset", "interleave", "map")]
+    claims += [f"the records come through {', '.join(f'{stage.what} ({stage.where})' for stage in read)}"] if read else []
+    changes = _change(described, match) if described is not None else None
+    return found_in(failure, said, actions, tuple(claims), described.where if described is not None else None, (changes,))
+
+
+def _of_missing(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
+    return (
+        f"A record has no feature `{match['key']}`, which the program asks for as {match['asked']} and without a default.",
+        (
+            "compare the name with those that were written: "
+            "tf.train.Example.FromString(next(iter(dataset)).numpy()).features.feature.keys()",
+            "leave the feature out of the description, or give it a default_value, if records without it are right",
+            "or write the records again with it",
+        ),
+    )
+
+
+def _of_type(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
+    held, asked = match["held"], match["asked"] or match["asked_2"]
+    found = f", and the record holds {held}" if held else ", and the record holds another type"
+    return (
+        f"The feature `{match['key']}` has another type than the program asks for: it asks for {asked}{found}.",
+        (
+            "describe the feature with the type that was written, and use tf.cast after that",
+            "or write the records again with the type that is asked for",
+        ),
+    )
+
+
+def _of_number(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
+    shape = match["shape"]
+    wanted = "one value" if shape == "[]" else f"the shape {shape}"
+    return (
+        f"The feature `{match['key']}` holds {match['held']} {match['type']} values in a record, and the program "
+        f"asks for {wanted}.",
+        (
+            "use tf.io.VarLenFeature, or FixedLenSequenceFeature([], dtype, allow_missing=True), if the number "
+            "differs from record to record",
+            "and padded_batch in place of batch after that: the elements then have different shapes",
+            f"or describe it with the shape [{match['held']}], if every record holds as many",
+        ),
+    )
+
+
+def _of_broken(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
+    return (
+        f"The feature `{match['key']}` of a record is not what the program asks for: it has another type, or "
+        f"another number of values.",
+        (
+            "use tf.io.VarLenFeature, or FixedLenSequenceFeature([], dtype, allow_missing=True), if the number differs "
+            "from record to record",
+            "compare the description of the feature with the record: tf.train.Example.FromString(record.numpy())",
+        ),
+    )
+
+
+def _change(maker: Maker, match: re.Match[str]) -> LineChange | None:
+    """For a list in place of one value: a sequence, which gives a dense tensor as the code after it expects."""
+    single = re.search(r"(?:tf\.io\.|tf\.)?FixedLenFeature\(\[\], (?P<dtype>[\w.]+)\)", maker.code)
+    if single is None or match.re is not _NUMBER:
+        return None
+    after = f"tf.io.FixedLenSequenceFeature([], {single['dtype']}, allow_missing=True)"
+    return replace_expression(maker, single[0], after, "if each record has its own number of values")

@@ -1,0 +1,106 @@
+"""The operating system refused a request: too many open files, no permission, a name too long, too little shared memory.
+
+What it is
+----------
+A process may have only so many files open and threads running, a path may have only so many letters, and a file may be read or
+written only by those that have the permission. Workers of a DataLoader and of Keras pass batches through shared memory, whose
+size is limited, too. The request that goes beyond that fails, though the program is right in itself.
+
+How we know
+-----------
+The error carries the number of the system's own answer (EMFILE, EACCES, ENAMETOOLONG, …), which is the same in every library
+and version.
+
+When this is wrong
+------------------
+If files are opened and not closed again: then a higher limit only puts the end off.
+
+What to do
+----------
+Close files when they have been read (`with open(…)`), or raise the limit. Give the user of the program the permission. Enlarge
+the shared memory of a container with `--shm-size`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from unstall.diagnosis.errors.failure_findings import found_in
+from unstall.diagnosis.failures import Failure, find_failure
+from unstall.diagnosis.fatal_error import texts, unseen_end
+from unstall.diagnosis.verdict import Clear, Verdict
+from unstall.journal.reader import Journal
+
+_ERRNO = re.compile(r"\[Errno (?P<number>\d+)\][^:\n]*(?:: (?P<quote>['\"])(?P<path>.*?)(?P=quote))?")
+# What TensorFlow and PyTorch write behind the path, in the words of the C library.
+_OF_C = (
+    (re.compile(r"(?P<path>[^\s;'\"]+); Too many open files|Too many open files"), 24),
+    (re.compile(r"(?P<path>[^\s;'\"]+); Permission denied"), 13),
+    (re.compile(r"(?P<path>[^\s;'\"]+); File name too long"), 36),
+    (re.compile(r"(?P<path>[^\s;'\"]+); Read-only file system"), 30),
+    (re.compile(r"can't start new thread"), 11),
+    (re.compile(r"insufficient shared memory|unable to (?:open|write to|mmap) .{0,40}(?:shm|torch_\d+)"), -1),
+)
+_SYSTEM_ERRORS = ("OSError", "PermissionError", "BlockingIOError", "IOError")
+_STARTING = ("_launch", "_execute_child", "_fork_exec", "fork", "start", "_start_new_thread")
+_WORDS = {
+    24: "The process has as many files open as it may have, and the next one could not be opened{path}.",
+    23: "The system has as many files open as it may have, and the next one could not be opened{path}.",
+    11: "The system did not let the program start another thread or process.",
+    36: "The name of a file, or a part of its path, is longer than the file system allows{path}.",
+    13: "The program has no permission for what it wanted to do with a file or folder{path}.",
+    1: "The system does not permit what the program wanted to do{path}.",
+    30: "The file system can be read, and not written{path}.",
+    -1: "The shared memory through which worker processes pass their batches is too small, or could not be opened.",
+}
+_ACTIONS = {
+    24: (
+        "open each file when it is read, and close it: with open(path) as file",
+        "or raise the limit before the start: ulimit -n 65536",
+    ),
+    23: ("close files of other programs, or raise fs.file-max of the system",),
+    11: (
+        "start fewer workers and threads",
+        "or raise the limits of the user (ulimit -u) or of the container (its limit of processes)",
+    ),
+    36: ("shorten the names: one part of a path has at most 255 bytes on most file systems",),
+    13: (
+        "give the user of the program the permission, or choose a place that the user may write to",
+        "and see whether the path is a folder, or belongs to another user: ls -ld",
+    ),
+    1: ("run it as a user that may do so, or leave it out",),
+    30: ("choose a place that can be written",),
+    -1: ("give the container more shared memory: docker run --shm-size=8g", "or use fewer workers, or smaller batches"),
+}
+
+
+def examine(journal: Journal) -> Verdict:
+    failure = find_failure(journal)
+    if failure is None:
+        return unseen_end(journal) or Clear("no error ended the program")
+    found = _number(failure)
+    if found is None:
+        return Clear("the system refused nothing")
+    number, path = found
+    named = f": {path}" if path else ""
+    return found_in(failure, _WORDS[number].format(path=named), _ACTIONS[number])
+
+
+def _number(failure: Failure) -> tuple[int, str] | None:
+    """The number of the system's answer, and the path that it was about."""
+    for text in texts(failure.error):
+        kind = text.partition(": ")[0].rpartition(".")[2]
+        match = _ERRNO.search(text) if kind in _SYSTEM_ERRORS else None
+        if match is not None and int(match["number"]) in _WORDS and (match["number"] != "11" or _starts(failure)):
+            return int(match["number"]), match["path"] or ""
+        is_of_library = text.startswith("tensorflow.") or kind in ("RuntimeError", "OSError")
+        for pattern, number in _OF_C if is_of_library else ():
+            other = pattern.search(text)
+            if other is not None:
+                return number, other.groupdict().get("path") or ""
+    return None
+
+
+def _starts(failure: Failure) -> bool:
+    """Whether a process or a thread was being started: a file that is locked gives the same answer."""
+    return any(frame["function"] in _STARTING for frame in failure.error.frames[:3])

@@ -1,0 +1,85 @@
+"""element_signature_mismatch: functions of stages, and generators, against the form of the elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.diagnosis.builders import FOLDER
+from tests.diagnosis.failed_programs import array, failed, line, unseen
+from unstall.diagnosis.causes import element_signature_mismatch
+from unstall.diagnosis.verdict import Clear, Found, Unknown
+
+IN_DATA = "tensorflow/python/data/ops/structured_function.py"
+MISSING = "in user code:\n\n\n    TypeError: outer_factory.<locals>.inner_factory.<locals>.tf__flip() missing 1 required positional argument: 'classes'\n"
+PARTS: list[dict[str, Any]] = [
+    array("", [64, 64, 3], kind="tensorflow.SymbolicTensor"),
+    {"type": "dict", "length": 2, "keys": ["boxes", "classes"]},
+]
+CALLS: list[dict[str, Any]] = [
+    {
+        "file": "api.py",
+        "line": 1,
+        "function": "converted_call",
+        "values": [{"name": "args", "type": "tuple", "length": 2, "items": PARTS}],
+    }
+]
+OF_TF = "tensorflow.python.framework.errors_impl.InvalidArgumentError"
+
+
+def test_found_for_a_function_that_lacks_an_argument_with_the_parts_of_an_element() -> None:
+    verdict = element_signature_mismatch.examine(
+        failed("TypeError", MISSING, line(51, "ds = ds.map(flip)"), within=IN_DATA, calls=CALLS)
+    )
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:51"
+    assert "`flip` lacks the argument 'classes'." in verdict.summary
+    assert "An element has 2 parts: float32 tensor (64, 64, 3); dict with the keys boxes, classes." in verdict.summary
+    assert verdict.actions[0] == "let `flip` take 2 arguments"
+    assert "unpack it" in verdict.actions[1]
+
+
+def test_found_for_a_lambda_that_takes_too_few() -> None:
+    message = "<lambda>() takes 1 positional argument but 2 were given"
+    verdict = element_signature_mismatch.examine(failed("TypeError", message, line(5, "ds.map(lambda x: x)"), within=IN_DATA))
+    assert isinstance(verdict, Found)
+    assert "The lambda takes 1 argument, and is given 2." in verdict.summary
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (
+            "TypeError: `generator` yielded an element of shape (24, 24) where an element of shape (28, 28) was expected.",
+            "It yielded the shape (24, 24), and (28, 28) was declared.",
+        ),
+        (
+            "TypeError: `generator` yielded an element that did not match the expected structure. The expected structure was "
+            "(tf.float32, tf.int32), but the yielded element was [1, 2, 3].",
+            "It yielded [1, 2, 3], and (tf.float32, tf.int32) was declared.",
+        ),
+    ],
+)
+def test_found_for_a_generator(message: str, said: str) -> None:
+    parts = [{"name": "image", "shape": [28, 28], "dtype": "float32"}]
+    stage = {
+        "name": "FlatMap", "stage": "from_generator", "where": f"{FOLDER}/train.py:8", "first": 8,
+        "source": ["ds = Dataset.from_generator(rows, output_signature=spec)"], "components": parts,
+    }  # fmt: skip
+    verdict = element_signature_mismatch.examine(
+        failed(OF_TF, message, line(12, "for x in ds:"), pipelines=[{"role": "train", "stages": [stage]}])
+    )
+    assert isinstance(verdict, Found)
+    assert verdict.summary.endswith(said)
+    assert verdict.where == "train.py:8"
+
+
+@pytest.mark.parametrize("within", ["", "keras/src/trainers/trainer.py"])
+def test_clear_of_calls_that_are_not_of_a_data_set(within: str) -> None:
+    message = "f() takes 1 positional argument but 2 were given"
+    assert isinstance(element_signature_mismatch.examine(failed("TypeError", message, line(5, "f(1, 2)"), within=within)), Clear)
+
+
+def test_unknown_where_the_program_could_not_be_seen() -> None:
+    assert isinstance(element_signature_mismatch.examine(unseen()), Unknown)

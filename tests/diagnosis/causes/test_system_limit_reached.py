@@ -1,0 +1,48 @@
+"""system_limit_reached: by the number of the system's own answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.diagnosis.failed_programs import failed, line, unseen
+from unstall.diagnosis.causes import system_limit_reached
+from unstall.diagnosis.verdict import Clear, Found, Unknown
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "said"),
+    [
+        ("OSError", "[Errno 24] Too many open files: '/data/tile_00507.raw'", "as it may have, and the next one could not be opened: /data/tile_00507.raw."),
+        ("PermissionError", "[Errno 13] Permission denied: '/data/x'", "no permission for what it wanted to do with a file or folder: /data/x."),
+        ("OSError", "[Errno 36] File name too long: 'aaa'", "longer than the file system allows"),
+        ("RuntimeError", "can't start new thread", "start another thread"),
+        (
+            "tensorflow.python.framework.errors_impl.PermissionDeniedError",
+            "/data/model/checkpoint; Permission denied",
+            "a file or folder: /data/model/checkpoint.",
+        ),
+        ("RuntimeError", "DataLoader worker is killed by signal: Bus error. insufficient shared memory (shm)", "shared memory"),
+    ],
+)  # fmt: skip
+def test_found(kind: str, message: str, said: str) -> None:
+    verdict = system_limit_reached.examine(failed(kind, message, line(31, "file = open(path)", function="load")))
+    assert isinstance(verdict, Found)
+    assert said in verdict.summary
+    assert verdict.where == "train.py:31"
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("FileNotFoundError", "[Errno 2] No such file or directory: 'x'"),
+        ("OSError", "[Errno 28] No space left on device"),
+        ("ValueError", "[Errno 24] of the table"),
+        ("BlockingIOError", "[Errno 11] Unable to synchronously open file (unable to lock file, errno = 11)"),
+    ],
+)
+def test_clear_of_other_answers(kind: str, message: str) -> None:
+    assert isinstance(system_limit_reached.examine(failed(kind, message, line(31, "file = open(path)"))), Clear)
+
+
+def test_unknown_where_the_program_could_not_be_seen() -> None:
+    assert isinstance(system_limit_reached.examine(unseen()), Unknown)
