@@ -7,6 +7,7 @@ only in the memory of the CPU: to read it from another device would wait for tha
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -30,9 +31,10 @@ class TorchLoop:
         self._loss: Any = None
         self._sees_losses = False
         self._sets: dict[int, Any] = {}
+        self._is_secondary = _is_secondary(probe)
 
     def is_mine(self) -> bool:
-        return self._probe.active and self._loop.is_mine()
+        return self._probe.active and not self._is_secondary and self._loop.is_mine()
 
     def backward_began(self, loss: Any) -> None:
         self._began, self._thread = time.monotonic(), threading.get_ident()
@@ -56,6 +58,15 @@ class TorchLoop:
         if len(self._sets) > MAX_SETS:
             self._sets.clear()
         return self._sets.setdefault(id(getattr(iterator, "_dataset", None)), object())
+
+
+def _is_secondary(probe: Probe) -> bool:
+    """Whether this is one of several workers that one program has started, and not the first of them: the run is told by that one.
+    A worker with a watcher of its own has a run of its own."""
+    if os.environ.get("RANK", "0") in ("", "0"):
+        return False
+    own = probe.run.journal_path("probe", probe.pid).name
+    return any(path.name != own for path in probe.run.path.glob("events-probe-*.jsonl"))
 
 
 def _torch_loop_of(probe: Probe) -> TorchLoop:
