@@ -77,9 +77,9 @@ def examine(journal: Journal) -> Verdict:
 
 def _of_keras(failure: Failure) -> bool:
     """NumPy says the same of arrays: the error must have come out of Keras or TensorFlow."""
-    frame = failure.error.frames[0]["file"] if failure.error.frames else ""
+    files = [frame["file"] for frame in failure.error.frames[:6]]
     quoted = "in user code:" in failure.error.message or failure.error.kind.startswith("tensorflow.")
-    return quoted or any(f"/{name}/" in frame or f"/{name}" in frame for name in _BY_KERAS)
+    return quoted or "{{node " in failure.error.message or any(f"/{name}/" in file for file in files for name in _BY_KERAS)
 
 
 def _in_merge(failure: Failure) -> bool:
