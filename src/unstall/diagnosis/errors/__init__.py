@@ -1,0 +1,1 @@
+"""What the causes of errors share beside `failures.py`."""
