@@ -28,7 +28,7 @@ import re
 import textwrap
 from collections.abc import Callable
 
-from unstall.diagnosis.error_evidence import describe_failure, failing_values
+from unstall.diagnosis.errors.evidence import describe_failure, failing_values
 from unstall.diagnosis.failures import Failure, Maker, Value, find_failure, format_shape
 from unstall.diagnosis.fatal_error import unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict

@@ -28,7 +28,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from unstall.diagnosis.error_evidence import are_operands, describe_failure, failing_arrays
+from unstall.diagnosis.errors.evidence import are_operands, describe_failure, failing_arrays
 from unstall.diagnosis.failures import Failure, Maker, Shape, Value, find_failure, format_shape, shapes_in
 from unstall.diagnosis.fatal_error import unseen_end
 from unstall.diagnosis.line_changes import replace_argument
@@ -132,7 +132,8 @@ def _explain(failure: Failure) -> _Said | None:
 
 def _of_layer(failure: Failure, layer: Maker) -> _Said:
     given = next((found for found in (failure.argument("forward", name) for name in ("input", "x", "query")) if found), None)
-    shape = given.shape if given is not None else None
+    shapes = shapes_in(failure.text.message) if "mat1 and mat2" in failure.text.message else []
+    shape = given.shape if given is not None else shapes[0] if shapes else None
     options, kind = layer.facts.get("options") or {}, str(layer.facts.get("class", ""))
     said = _features(failure, layer, shape, options, kind) or _channels(failure, layer, shape, options, kind)
     if said is not None:
@@ -274,8 +275,8 @@ def _of_broadcast(failure: Failure) -> _Said:
     first, second = pair
     one, other = pair[0].shape[::-1], pair[1].shape[::-1]
     sides = [(-at - 1, a, b) for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b and 1 not in (a, b)]
-    told = re.search(r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)", failure.text.message)
-    if not sides or (told is not None and {int(told[1]), int(told[2])} not in [{a, b} for _, a, b in sides]):
+    sizes = re.search(r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)", failure.text.message)
+    if not sides or (sizes is not None and {int(sizes[1]), int(sizes[2])} not in [{a, b} for _, a, b in sides]):
         return _unsure(failure, "The shapes of two arrays do not go together")
     differ = " and ".join(f"{a} against {b} in side {at}" for at, a, b in sides)
     return _Said(

@@ -26,7 +26,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.error_evidence import describe_failure, failing_arrays
+from unstall.diagnosis.errors.evidence import describe_failure, failing_arrays
 from unstall.diagnosis.failures import Failure, Value, find_failure
 from unstall.diagnosis.fatal_error import unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
@@ -73,28 +73,26 @@ def _dtypes(failure: Failure) -> tuple[str, str] | None:
 def _of_different(failure: Failure) -> Found:
     one, other = _dtypes(failure) or ("", "")
     layer, given = failure.layer, failure.argument("forward", "input")
+    is_input_first = re.search(r"mat1 and mat2|Input type", failure.text.message) is not None
+    dtype = given.dtype if given is not None else one if is_input_first else ""
     values = [value for value in failing_arrays(failure) if value.dtype in (one, other)]
-    weights = ({one, other} - {given.dtype}).pop() if given is not None and given.dtype in (one, other) else ""
-    if layer is not None and given is not None and weights:
+    weights = ({one, other} - {dtype}).pop() if dtype in (one, other) else ""
+    if layer is not None and weights:
         who = (
             f"the layer {layer.name} ({layer.facts.get('class', '')})"
             if layer.name
             else f"a layer {layer.facts.get('class', '')}"
         )
-        is_float = given.dtype.startswith(("float", "bfloat"))
-        source = _source(failure, given.dtype)
-        named = f" `{source[0].name}`, given its value at {source[1]}, is {given.dtype}." if source is not None else ""
+        is_float = dtype.startswith(("float", "bfloat"))
+        source = _source(failure, dtype)
+        named = f" `{source[0].name}`, given its value at {source[1]}, is {dtype}." if source is not None else ""
         return _found(
             failure,
-            f"The input of {who} is {given.dtype}, and its weights are {weights}: PyTorch converts neither.{named}",
+            f"The input of {who} is {dtype}, and its weights are {weights}: PyTorch converts neither.{named}",
             (
                 f"convert the data where it is made: .{_METHODS.get(weights, 'to')}(){_in_numpy(weights)}",
                 "convert labels that are compared with the output in the same way",
-                *(
-                    (f"or convert the model, where all its data are {given.dtype}: model.to(torch.{given.dtype})",)
-                    if is_float
-                    else ()
-                ),
+                *((f"or convert the model, where all its data are {dtype}: model.to(torch.{dtype})",) if is_float else ()),
             ),
             source[1] if source is not None else None,
         )

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.error_evidence import describe_failure, failing_values
+from unstall.diagnosis.errors.evidence import describe_failure, failing_values
 from unstall.diagnosis.failures import Failure, Value, find_failure
 from unstall.diagnosis.fatal_error import unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict

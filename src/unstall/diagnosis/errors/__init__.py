@@ -1,1 +1,1 @@
-"""What the causes of errors that end a program share: the form of their findings, and facts about libraries."""
+"""What the causes of errors that end a program share: the form of their findings, their evidence, and facts about libraries."""
