@@ -126,9 +126,9 @@ def _context(failure: Failure) -> str:
     """By which transformation of JAX it is traced, and from which of its arguments it comes."""
     message = failure.error.message
     traced, depends = _TRACED.search(message), _DEPENDS.search(message)
-    said = f" The function {traced['name']} is traced for {traced['by']}" if traced is not None else ""
+    said = f" The function `{traced['name']}` is traced for {traced['by']}" if traced is not None else ""
     if said and depends is not None:
-        said += f", and the value depends on its argument {depends['names'].strip()}"
+        said += f", and the value depends on its argument `{depends['names'].strip()}`"
     return f"{said}." if said else ""
 
 
