@@ -201,6 +201,7 @@ def check(said: dict[str, Found]) -> None:
     for name, verdict in said.items():
         for text in (verdict.summary, *(evidence.claim for evidence in verdict.evidence)):
             about = text.replace("batch", "") if name in ABOUT_BATCHES else text
+            about = re.sub(r"`[^`]*`", "", about)  # code and names of the program's own
             spoken = not QUOTES.match(text) and SPEAKS_OF_STEPS.search(about)
             assert not spoken, f"{name} says {text!r}, and nobody saw a step."
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from unstall.diagnosis.fatal_error import fatal_error
+from unstall.diagnosis.errors.fatal_error import fatal_error
 from unstall.diagnosis.learning_curve import LearningCurve
 from unstall.journal.events import BatchSampled, ErrorRaised
 from unstall.journal.reader import Journal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from unstall.diagnosis.fatal_error import error_text, user_line
+from unstall.diagnosis.errors.fatal_error import error_text, user_line
 from unstall.diagnosis.stalls import Stall, StuckThread
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Evidence

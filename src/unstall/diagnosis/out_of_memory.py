@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from unstall.diagnosis.error_messages import innermost
-from unstall.diagnosis.fatal_error import first_line
+from unstall.diagnosis.errors.error_messages import innermost
+from unstall.diagnosis.errors.fatal_error import first_line
 from unstall.diagnosis.host_memory import parse_size, room
 from unstall.diagnosis.verdict import Unknown
 from unstall.journal.events import (

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from unstall.base.suggestions import closest_names
-from unstall.diagnosis.error_messages import missing_path
+from unstall.diagnosis.errors.error_messages import missing_path
 from unstall.journal.events import ErrorRaised, PathLooked
 from unstall.sensors.data_files import kind_of
 from unstall.sensors.label_files import is_annotation

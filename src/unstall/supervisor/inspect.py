@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from unstall.diagnosis.fatal_error import fatal_error, unmatched_before
+from unstall.diagnosis.errors.fatal_error import fatal_error, unmatched_before
 from unstall.journal.events import Event, RunStarted, StackSampled, ThreadsSeen
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started, steps
 from unstall.diagnosis.causes import path_missing
-from unstall.diagnosis.error_messages import missing_path
+from unstall.diagnosis.errors.error_messages import missing_path
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import (
     ErrorRaised,

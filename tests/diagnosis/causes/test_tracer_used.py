@@ -33,7 +33,7 @@ def test_found_in_an_if_with_the_tracer_and_the_traced_function() -> None:
     verdict = found("jax.errors.TracerBoolConversionError", message, line("if count > limit:", *values))
     assert verdict.where == "train.py:43"
     assert verdict.summary.startswith("`count` is a tracer: values cannot be read")
-    assert "The function step is traced for jit, and the value depends on its argument count." in verdict.summary
+    assert "The function `step` is traced for jit, and the value depends on its argument `count`." in verdict.summary
     assert "jnp.where" in verdict.actions[0]
 
 

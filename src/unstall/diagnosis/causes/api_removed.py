@@ -26,10 +26,10 @@ import re
 import textwrap
 
 from unstall.diagnosis.errors.failure_findings import as_maker, found_in
+from unstall.diagnosis.errors.failures import Failure, UserLine, find_failure
+from unstall.diagnosis.errors.fatal_error import texts, unseen_end
+from unstall.diagnosis.errors.line_changes import rename_keyword, replace_expression
 from unstall.diagnosis.errors.removed_names import TITLES, Removed, removed_argument, removed_from_module, removed_from_object
-from unstall.diagnosis.failures import Failure, UserLine, find_failure
-from unstall.diagnosis.fatal_error import texts, unseen_end
-from unstall.diagnosis.line_changes import rename_keyword, replace_expression
 from unstall.diagnosis.verdict import Certainty, Clear, LineChange, Verdict
 from unstall.journal.events import FrameworkLoaded
 from unstall.journal.reader import Journal

@@ -29,8 +29,8 @@ import textwrap
 from collections.abc import Callable
 
 from unstall.diagnosis.errors.evidence import describe_failure, failing_values
-from unstall.diagnosis.failures import Failure, Maker, Value, find_failure, format_shape
-from unstall.diagnosis.fatal_error import unseen_end
+from unstall.diagnosis.errors.failures import Failure, Maker, Value, find_failure, format_shape
+from unstall.diagnosis.errors.fatal_error import unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
 from unstall.journal.reader import Journal
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from unstall.diagnosis.failures import (
+from unstall.diagnosis.errors.failures import (
     Failure,
     Maker,
     Shape,
@@ -37,8 +37,8 @@ from unstall.diagnosis.failures import (
     format_shape,
     shapes_in,
 )
-from unstall.diagnosis.fatal_error import unseen_end
-from unstall.diagnosis.line_changes import add_argument, find_call, rename_call
+from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.line_changes import add_argument, find_call, rename_call
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, LineChange, Verdict
 from unstall.journal.reader import Journal
 

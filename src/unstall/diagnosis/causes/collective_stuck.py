@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.fatal_error import find_relevant_line, user_line
+from unstall.diagnosis.errors.fatal_error import find_relevant_line, user_line
 from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict

@@ -29,7 +29,7 @@ import shlex
 from typing import Any
 
 from unstall.diagnosis.causes.generator_blocked import describe_caller, input_frames
-from unstall.diagnosis.fatal_error import fatal_error, first_line, texts, user_line
+from unstall.diagnosis.errors.fatal_error import fatal_error, first_line, texts, user_line
 from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.fatal_error import fatal_error, user_line
+from unstall.diagnosis.errors.fatal_error import fatal_error, user_line
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import ErrorRaised, FitBegan, InputDescribed, PhaseBegan, PhaseEnded, StepsEnded, WarningShown
 from unstall.journal.reader import Journal

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from unstall.base.formatting import format_count
 from unstall.diagnosis.causes import device_memory_fragmented, device_memory_held_by_other
-from unstall.diagnosis.fatal_error import steps_by_then, steps_in_words, user_line
+from unstall.diagnosis.errors.fatal_error import steps_by_then, steps_in_words, user_line
 from unstall.diagnosis.out_of_memory import device_shortage, gib, not_seen
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.reader import Journal

@@ -23,7 +23,7 @@ batches few fixed shapes, by padding or buckets.
 
 from __future__ import annotations
 
-from unstall.diagnosis.fatal_error import user_line
+from unstall.diagnosis.errors.fatal_error import user_line
 from unstall.diagnosis.out_of_memory import device_shortage, gib, not_seen
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.reader import Journal

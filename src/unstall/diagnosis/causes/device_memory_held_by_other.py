@@ -23,7 +23,7 @@ all the card at the start: let them grow instead (TF_FORCE_GPU_ALLOW_GROWTH=true
 
 from __future__ import annotations
 
-from unstall.diagnosis.fatal_error import user_line
+from unstall.diagnosis.errors.fatal_error import user_line
 from unstall.diagnosis.out_of_memory import device_shortage, gib, not_seen
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.reader import Journal

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.fatal_error import fatal_error, first_line, texts, unseen_end, user_line
+from unstall.diagnosis.errors.fatal_error import fatal_error, first_line, texts, unseen_end, user_line
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import CheckpointSaved, DiskSeen, ErrorRaised
 from unstall.journal.reader import Journal

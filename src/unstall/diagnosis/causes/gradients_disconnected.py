@@ -25,7 +25,7 @@ inside the framework and inside the tape. Set `trainable = False` for what is no
 
 from __future__ import annotations
 
-from unstall.diagnosis.fatal_error import error_text, user_line
+from unstall.diagnosis.errors.fatal_error import error_text, user_line
 from unstall.diagnosis.probe_facts import facts, format_list, not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, GradientsMissed, LoopSeen

@@ -29,7 +29,7 @@ import re
 from collections.abc import Sequence
 
 from unstall.base.formatting import size
-from unstall.diagnosis.fatal_error import user_line
+from unstall.diagnosis.errors.fatal_error import user_line
 from unstall.diagnosis.host_memory import room
 from unstall.diagnosis.out_of_memory import MemoryKill, Shortage, memory_kill, shortage, worker_died
 from unstall.diagnosis.stalls import current_stall

@@ -27,9 +27,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from unstall.diagnosis.failures import Failure, Maker, Shape, find_failure, format_shape, shapes_in
-from unstall.diagnosis.fatal_error import unseen_end
-from unstall.diagnosis.line_changes import replace_argument
+from unstall.diagnosis.errors.failures import Failure, Maker, Shape, find_failure, format_shape, shapes_in
+from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.line_changes import replace_argument
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, LineChange, Verdict
 from unstall.journal.reader import Journal
 

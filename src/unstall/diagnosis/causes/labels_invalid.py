@@ -29,7 +29,7 @@ import re
 from typing import Any
 
 from unstall.diagnosis.batches import BatchArray, batch_arrays, describe_bad_rows, find_failed_batch, labels_of
-from unstall.diagnosis.fatal_error import error_text, user_line
+from unstall.diagnosis.errors.fatal_error import error_text, user_line
 from unstall.diagnosis.learning_curve import LearningCurve, current_curve, format_number, not_finite_now
 from unstall.diagnosis.pipelines import last_function
 from unstall.diagnosis.probe_facts import current_fit, not_inside, short

@@ -32,7 +32,7 @@ import re
 from typing import Any
 
 from unstall.diagnosis.batches import BatchArray, batch_arrays, describe_bad_rows, find_failed_batch
-from unstall.diagnosis.fatal_error import error_text, user_line
+from unstall.diagnosis.errors.fatal_error import error_text, user_line
 from unstall.diagnosis.learning_curve import (
     LearningCurve,
     current_curve,

@@ -25,9 +25,9 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.failures import Failure, Shape, Value, find_failure, format_shape, shapes_in
-from unstall.diagnosis.fatal_error import find_relevant_line, unseen_end
-from unstall.diagnosis.line_changes import replace_text
+from unstall.diagnosis.errors.failures import Failure, Shape, Value, find_failure, format_shape, shapes_in
+from unstall.diagnosis.errors.fatal_error import find_relevant_line, unseen_end
+from unstall.diagnosis.errors.line_changes import replace_text
 from unstall.diagnosis.probe_facts import facts, short
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, LineChange, Verdict
 from unstall.journal.events import ErrorRaised

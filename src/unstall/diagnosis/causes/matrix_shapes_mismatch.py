@@ -29,9 +29,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from unstall.diagnosis.errors.evidence import are_operands, describe_failure, failing_arrays
-from unstall.diagnosis.failures import Failure, Maker, Shape, Value, find_failure, format_shape, shapes_in
-from unstall.diagnosis.fatal_error import unseen_end
-from unstall.diagnosis.line_changes import replace_argument
+from unstall.diagnosis.errors.failures import Failure, Maker, Shape, Value, find_failure, format_shape, shapes_in
+from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.line_changes import replace_argument
 from unstall.diagnosis.verdict import Certainty, Clear, Found, LineChange, Verdict
 from unstall.journal.reader import Journal
 

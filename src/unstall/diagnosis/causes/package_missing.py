@@ -27,8 +27,8 @@ from pathlib import PurePath
 
 from unstall.diagnosis.causes.api_removed import find_removed_name
 from unstall.diagnosis.errors.failure_findings import found_in
-from unstall.diagnosis.failures import Failure, find_failure
-from unstall.diagnosis.fatal_error import unseen_end
+from unstall.diagnosis.errors.failures import Failure, find_failure
+from unstall.diagnosis.errors.fatal_error import unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import is_user_file

@@ -26,8 +26,8 @@ missing.
 
 from __future__ import annotations
 
-from unstall.diagnosis.error_messages import missing_path
-from unstall.diagnosis.fatal_error import (
+from unstall.diagnosis.errors.error_messages import missing_path
+from unstall.diagnosis.errors.fatal_error import (
     fatal_error,
     of_unread_image,
     texts,

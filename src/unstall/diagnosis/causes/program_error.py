@@ -27,8 +27,8 @@ it, which is shown too. Where one element of many fails, run the line with that 
 
 from __future__ import annotations
 
-from unstall.diagnosis.failures import Failure, Maker, UserLine, Value, find_failure
-from unstall.diagnosis.fatal_error import OF_CONTROL, own_exit, unseen_end
+from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, find_failure
+from unstall.diagnosis.errors.fatal_error import OF_CONTROL, own_exit, unseen_end
 from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import FileMet, ProcessEnded, RunStarted

@@ -27,7 +27,7 @@ import re
 from dataclasses import dataclass
 
 from unstall.base.formatting import format_count
-from unstall.diagnosis.fatal_error import (
+from unstall.diagnosis.errors.fatal_error import (
     fatal_error,
     line_of,
     of_unread_image,

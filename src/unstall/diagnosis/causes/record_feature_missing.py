@@ -28,9 +28,9 @@ from __future__ import annotations
 import re
 
 from unstall.diagnosis.errors.failure_findings import found_in
-from unstall.diagnosis.failures import Failure, Maker, find_failure
-from unstall.diagnosis.fatal_error import unseen_end
-from unstall.diagnosis.line_changes import replace_expression
+from unstall.diagnosis.errors.failures import Failure, Maker, find_failure
+from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.line_changes import replace_expression
 from unstall.diagnosis.verdict import Clear, LineChange, Verdict
 from unstall.journal.reader import Journal
 

@@ -26,8 +26,8 @@ from __future__ import annotations
 import re
 
 from unstall.diagnosis.errors.evidence import describe_failure
-from unstall.diagnosis.failures import Failure, Shape, find_failure, format_shape, shapes_in
-from unstall.diagnosis.fatal_error import unseen_end
+from unstall.diagnosis.errors.failures import Failure, Shape, find_failure, format_shape, shapes_in
+from unstall.diagnosis.errors.fatal_error import unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
 from unstall.journal.reader import Journal
 

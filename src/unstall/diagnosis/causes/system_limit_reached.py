@@ -26,8 +26,8 @@ from __future__ import annotations
 import re
 
 from unstall.diagnosis.errors.failure_findings import found_in
-from unstall.diagnosis.failures import Failure, find_failure
-from unstall.diagnosis.fatal_error import texts, unseen_end
+from unstall.diagnosis.errors.failures import Failure, find_failure
+from unstall.diagnosis.errors.fatal_error import texts, unseen_end
 from unstall.diagnosis.verdict import Clear, Verdict
 from unstall.journal.reader import Journal
 

@@ -27,8 +27,8 @@ import re
 from typing import Any
 
 from unstall.diagnosis.errors.evidence import describe_failure, failing_arrays
-from unstall.diagnosis.failures import Failure, Value, find_failure
-from unstall.diagnosis.fatal_error import unseen_end
+from unstall.diagnosis.errors.failures import Failure, Value, find_failure
+from unstall.diagnosis.errors.fatal_error import unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
 from unstall.journal.reader import Journal
 

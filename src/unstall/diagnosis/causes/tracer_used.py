@@ -27,8 +27,8 @@ from __future__ import annotations
 import re
 
 from unstall.diagnosis.errors.evidence import describe_failure, failing_values
-from unstall.diagnosis.failures import Failure, Value, find_failure
-from unstall.diagnosis.fatal_error import unseen_end
+from unstall.diagnosis.errors.failures import Failure, Value, find_failure
+from unstall.diagnosis.errors.fatal_error import unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import place
@@ -126,9 +126,9 @@ def _context(failure: Failure) -> str:
     """By which transformation of JAX it is traced, and from which of its arguments it comes."""
     message = failure.error.message
     traced, depends = _TRACED.search(message), _DEPENDS.search(message)
-    said = f" The function {traced['name']} is traced for {traced['by']}" if traced is not None else ""
+    said = f" The function `{traced['name']}` is traced for {traced['by']}" if traced is not None else ""
     if said and depends is not None:
-        said += f", and the value depends on its argument {depends['names'].strip()}"
+        said += f", and the value depends on its argument `{depends['names'].strip()}`"
     return f"{said}." if said else ""
 
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.diagnosis.fatal_error import error_text, user_line
+from unstall.diagnosis.errors.fatal_error import error_text, user_line
 from unstall.diagnosis.probe_facts import current_fit, facts, format_list, not_inside, short, steps_done, train_groups
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, FitBegan, LoopSeen

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.fatal_error import find_relevant_line, user_line
+from unstall.diagnosis.errors.fatal_error import find_relevant_line, user_line
 from unstall.diagnosis.stalls import Stall, StuckThread, sampled_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers import cluster as clusters

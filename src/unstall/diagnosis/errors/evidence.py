@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import textwrap
 
-from unstall.diagnosis.failures import Failure, UserLine, Value
+from unstall.diagnosis.errors.failures import Failure, UserLine, Value
 from unstall.diagnosis.verdict import Evidence
 
 MAX_VALUES = 4  # of a line, in a sentence
@@ -19,7 +19,7 @@ def describe_failure(failure: Failure, *claims: str) -> tuple[Evidence, ...]:
     if layer is not None and layer.where and layer.code:
         rows.append(f"{layer.words} was made at {layer.where}: {layer.code}")
     if raised is not None:
-        rows.append(f"raised at {describe_line(raised)}")
+        rows.append(describe_line(raised))
         made = [raised.maker_of(value) for value in failing_values(raised) if value.is_array]
         rows += [f"`{maker.name}` was given its value at {maker.where}: {maker.code}" for maker in made if maker is not None][:2]
     rows += [f"called from {describe_line(line)}" for line in failure.lines[:-1][::-1][:MAX_CALLERS]]

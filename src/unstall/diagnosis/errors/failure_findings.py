@@ -3,7 +3,7 @@ error."""
 
 from __future__ import annotations
 
-from unstall.diagnosis.failures import Failure, Maker, UserLine
+from unstall.diagnosis.errors.failures import Failure, Maker, UserLine
 from unstall.diagnosis.verdict import Certainty, Evidence, Found, LineChange
 
 MAX_VALUES = 4  # of a line, in a sentence

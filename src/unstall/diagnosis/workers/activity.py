@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from unstall.diagnosis.error_messages import innermost
-from unstall.diagnosis.fatal_error import user_line
+from unstall.diagnosis.errors.error_messages import innermost
+from unstall.diagnosis.errors.fatal_error import user_line
 from unstall.diagnosis.stalls import Stall, StuckThread, current_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.workers import cluster

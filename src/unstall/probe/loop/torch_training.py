@@ -61,8 +61,10 @@ class TorchLoop:
 
 
 def _is_secondary(probe: Probe) -> bool:
-    """Whether this is one of several workers that one program has started, and not the first of them: the run is told by that one.
-    A worker with a watcher of its own has a run of its own."""
+    """Whether this is one of several workers that one program has started, and not the first of them, which tells the run.
+
+    A worker with a watcher of its own has a run of its own.
+    """
     if os.environ.get("RANK", "0") in ("", "0"):
         return False
     own = probe.run.journal_path("probe", probe.pid).name

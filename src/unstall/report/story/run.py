@@ -12,7 +12,7 @@ from unstall.base.exit_codes import INTERRUPTED
 from unstall.base.redact.environment import redact_command
 from unstall.config.aliases import current_names
 from unstall.diagnosis.dead_threads import DeadThread, dead_threads
-from unstall.diagnosis.fatal_error import error_text, fatal_error, own_exit, user_line
+from unstall.diagnosis.errors.fatal_error import error_text, fatal_error, own_exit, user_line
 from unstall.diagnosis.findings import Diagnosis, Finding
 from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.printed_output import is_training_printed

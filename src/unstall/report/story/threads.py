@@ -12,7 +12,7 @@ from collections.abc import Collection
 from typing import Any
 
 from unstall.base.formatting import duration
-from unstall.diagnosis.fatal_error import fatal_error
+from unstall.diagnosis.errors.fatal_error import fatal_error
 from unstall.diagnosis.stalls import current_stall
 from unstall.diagnosis.thread_waits import asleep_in, find, standing_s
 from unstall.journal.events import (

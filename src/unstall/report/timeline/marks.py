@@ -10,7 +10,7 @@ from collections import defaultdict
 from typing import Any
 
 from unstall.base.formatting import without_codes
-from unstall.diagnosis.error_messages import innermost
+from unstall.diagnosis.errors.error_messages import innermost
 from unstall.journal.events import (
     CheckpointSaved,
     ErrorRaised,

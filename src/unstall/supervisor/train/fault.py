@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from unstall import remedies
 from unstall.base import exit_codes
 from unstall.config.settings import Settings
-from unstall.diagnosis.error_messages import innermost
+from unstall.diagnosis.errors.error_messages import innermost
 from unstall.diagnosis.findings import Diagnosis
 from unstall.diagnosis.host_memory import room
 from unstall.diagnosis.stalls import LASTED

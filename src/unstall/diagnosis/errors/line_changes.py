@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import textwrap
 
-from unstall.diagnosis.failures import Maker
+from unstall.diagnosis.errors.failures import Maker
 from unstall.diagnosis.verdict import LineChange
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from unstall.diagnosis.error_messages import MAX_LETTERS, innermost, named_places
-from unstall.diagnosis.fatal_error import user_line
+from unstall.diagnosis.errors.error_messages import MAX_LETTERS, innermost, named_places
+from unstall.diagnosis.errors.fatal_error import user_line
 from unstall.journal.events import ErrorRaised
 
 RECORDED = json.loads((Path(__file__).parent / "messages.json").read_text(encoding="utf-8"))

@@ -15,8 +15,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unstall.diagnosis.error_messages import ErrorText, innermost, quoted_lines
-from unstall.diagnosis.fatal_error import fatal_error, rooted
+from unstall.diagnosis.errors.error_messages import ErrorText, innermost, quoted_lines
+from unstall.diagnosis.errors.fatal_error import fatal_error, rooted
 from unstall.diagnosis.pipelines import kind_of
 from unstall.journal.events import ErrorInspected, ErrorRaised, Event
 from unstall.journal.reader import Journal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from unstall.base.formatting import format_count
-from unstall.diagnosis.error_messages import ErrorText, innermost, named_places
+from unstall.diagnosis.errors.error_messages import ErrorText, innermost, named_places
 from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.probe_facts import not_inside
 from unstall.diagnosis.verdict import Certainty, Evidence, Found, Unknown

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from unstall.diagnosis.failures import as_shape, describe_value, shapes_in
+from unstall.diagnosis.errors.failures import as_shape, describe_value, shapes_in
 from unstall.diagnosis.verdict import LineChange
 
 

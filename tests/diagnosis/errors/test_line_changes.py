@@ -7,8 +7,8 @@ import textwrap
 
 import pytest
 
-from unstall.diagnosis.failures import Maker
-from unstall.diagnosis.line_changes import add_argument, rename_call, replace_argument, replace_text
+from unstall.diagnosis.errors.failures import Maker
+from unstall.diagnosis.errors.line_changes import add_argument, rename_call, replace_argument, replace_text
 from unstall.diagnosis.verdict import LineChange
 
 
