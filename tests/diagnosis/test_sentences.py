@@ -126,7 +126,7 @@ def test_a_signal_is_told_as_it_was_seen() -> None:
 # --- journals in which nobody saw a step ---
 
 STDLIB = "/usr/lib/python3.11"
-MESSAGES = json.loads((Path(__file__).parent / "messages.json").read_text(encoding="utf-8"))
+MESSAGES = json.loads((Path(__file__).parent / "errors" / "messages.json").read_text(encoding="utf-8"))
 GENERATOR = lib("tensorflow/python/data/ops/from_generator_op.py", "generator_py_func")
 CALLBACK = lib("keras/src/callbacks/callback_list.py", "on_epoch_end")
 FUTURE = (py(f"{STDLIB}/threading.py", "Condition.wait"), py(f"{STDLIB}/concurrent/futures/_base.py", "Future.result"))

@@ -15,7 +15,7 @@ from unstall.diagnosis.causes import checkpoint_refused, record_corrupt
 from unstall.diagnosis.verdict import Clear, Found, Unknown
 from unstall.journal.events import ErrorRaised, FileMet, ProcessEnded
 
-RECORDED = json.loads((Path(__file__).parents[1] / "messages.json").read_text(encoding="utf-8"))
+RECORDED = json.loads((Path(__file__).parents[1] / "errors" / "messages.json").read_text(encoding="utf-8"))
 CRASHED = ProcessEnded(at=T0 + 60, exit_code=1)
 
 
