@@ -159,5 +159,5 @@ def test_it_gives_way_to_a_cause_that_explains_the_end() -> None:
     narrow = diagnose(journal(started(), *LOADED, missing, CRASHED))
     assert [finding.cause for finding in narrow.findings] == ["path_missing"]
     assert "program_error" in narrow.clear
-    wide = diagnose(journal(started(), *LOADED, raised("RuntimeError", "the moon is in the wrong house"), CRASHED))
+    wide = diagnose(journal(started(), *LOADED, raised("RuntimeError", "the controller refused the request"), CRASHED))
     assert [finding.cause for finding in wide.findings] == ["program_error"]
