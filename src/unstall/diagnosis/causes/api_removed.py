@@ -25,7 +25,7 @@ import ast
 import re
 import textwrap
 
-from unstall.diagnosis.errors.failure_findings import as_maker, found_in
+from unstall.diagnosis.errors.evidence import as_maker, found_in
 from unstall.diagnosis.errors.failures import Failure, UserLine, find_failure
 from unstall.diagnosis.errors.fatal_error import texts, unseen_end
 from unstall.diagnosis.errors.line_changes import rename_keyword, replace_expression

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.failure_findings import found_in
+from unstall.diagnosis.errors.evidence import found_in
 from unstall.diagnosis.errors.failures import Failure, Value, find_failure
 from unstall.diagnosis.errors.fatal_error import unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Verdict

@@ -27,7 +27,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.errors.failure_findings import found_in
+from unstall.diagnosis.errors.evidence import found_in
 from unstall.diagnosis.errors.failures import Failure, describe_components, describe_value, find_failure
 from unstall.diagnosis.errors.fatal_error import unseen_end
 from unstall.diagnosis.verdict import Clear, Verdict

@@ -26,7 +26,7 @@ import re
 from pathlib import PurePath
 
 from unstall.diagnosis.causes.api_removed import find_removed_name
-from unstall.diagnosis.errors.failure_findings import found_in
+from unstall.diagnosis.errors.evidence import found_in
 from unstall.diagnosis.errors.failures import Failure, find_failure
 from unstall.diagnosis.errors.fatal_error import unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict

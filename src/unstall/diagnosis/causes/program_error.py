@@ -27,6 +27,7 @@ it, which is shown too. Where one element of many fails, run the line with that 
 
 from __future__ import annotations
 
+from unstall.diagnosis.errors.evidence import describe_line
 from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, find_failure
 from unstall.diagnosis.errors.fatal_error import OF_CONTROL, own_exit, unseen_end
 from unstall.diagnosis.pipelines import short
@@ -36,7 +37,6 @@ from unstall.journal.reader import Journal
 
 IS_FALLBACK = True  # shown only where no other cause explains the end of the program
 ON_ITS_WAY_S = 10.0  # an error ends a program within this time; until then, more may come to be known of it
-MAX_VALUES = 4  # of a line, in a sentence
 MAX_CALLERS = 3
 
 
@@ -99,10 +99,10 @@ def _evidence(journal: Journal, failure: Failure) -> list[Evidence]:
     rows: list[str] = []
     raised = failure.raised
     if raised is not None:
-        rows.append(_line(raised))
+        rows.append(describe_line(raised))
         rows += [_origin(value, raised) for value in raised.values if value.is_in_failing and value.is_array][:2]
     callers = failure.lines[:-1][::-1][:MAX_CALLERS]
-    rows += [f"called from {_line(line)}" for line in callers]
+    rows += [f"called from {describe_line(line)}" for line in callers]
     if failure.layer is not None and failure.layer.where and failure.layer.code:
         rows.append(f"{failure.layer.words} was made at {failure.layer.where}: {failure.layer.code}")
     stages = failure.written_stages
@@ -112,15 +112,6 @@ def _evidence(journal: Journal, failure: Failure) -> list[Evidence]:
     if met and not _element(failure):
         evidence.append(Evidence(f"the file at hand was {met[-1].path}", met[-1].path, None, (met[-1],)))
     return evidence or [Evidence(f"{failure.text.line}", None, None, events)]
-
-
-def _line(line: UserLine) -> str:
-    """train.py:43 in load: return a + b, with `a`: float32 tensor (3,), `b`: 5"""
-    shown = [value for value in line.values if value.is_in_failing] or list(line.values)
-    shown = sorted(shown, key=lambda value: not value.is_array)[:MAX_VALUES]
-    values = ", ".join(value.text for value in (shown or line.arguments[:MAX_VALUES]))
-    said = f"{line.place_in_words}: {line.code}" if line.code else line.place_in_words
-    return f"{said}, with {values}" if values else said
 
 
 def _origin(value: Value, line: UserLine) -> str:

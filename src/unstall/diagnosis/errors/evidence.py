@@ -1,15 +1,38 @@
-"""The evidence that the causes of errors share: the line that raised it with its values, what led there, and the error itself."""
+"""What the causes of errors say in one form: the line that raised it with its values, what led there, and the error itself."""
 
 from __future__ import annotations
 
 import ast
 import textwrap
 
-from unstall.diagnosis.errors.failures import Failure, UserLine, Value
-from unstall.diagnosis.verdict import Evidence
+from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value
+from unstall.diagnosis.verdict import Certainty, Evidence, Found, LineChange
 
 MAX_VALUES = 4  # of a line, in a sentence
 MAX_CALLERS = 2
+
+
+def found_in(
+    failure: Failure,
+    summary: str,
+    actions: tuple[str, ...],
+    claims: tuple[str, ...] = (),
+    where: str | None = None,
+    changes: tuple[LineChange | None, ...] = (),
+    certainty: Certainty = Certainty.CERTAIN,
+) -> Found:
+    """`where` is the line that must change; without it, the innermost line of the user's own."""
+    raised = failure.raised
+    rows = [describe_line(raised)] if raised is not None else []
+    rows += [*claims, f"the error that ended it: {failure.text.line}"]
+    return Found(
+        certainty=certainty,
+        summary=summary,
+        evidence=tuple(Evidence(row, None, None, failure.events) for row in rows),
+        actions=actions,
+        where=where or (raised.where if raised is not None else None),
+        changes=tuple(change for change in changes if change is not None),
+    )
 
 
 def describe_failure(failure: Failure, *claims: str) -> tuple[Evidence, ...]:
@@ -65,3 +88,8 @@ def are_operands(failure: Failure, values: list[Value]) -> bool:
         if set(names) <= {ast.unparse(part) for part in parts}:
             return True
     return False
+
+
+def as_maker(line: UserLine) -> Maker:
+    """The line itself, for a change of it."""
+    return Maker("line", "", line.where, line.source, line.first, {}, line.folder)
