@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any
 
 import keras
-import torch
 from keras import ops
 
 from unstall.backends import running_backend
