@@ -80,7 +80,7 @@ def train(run: RunFolder, collectives: Collectives, probe: Any, fault: dict[str,
     who = collectives.who
     run.checkpoints_path.mkdir(exist_ok=True)
     saved = [int(path.name[5:]) for path in run.checkpoints_path.iterdir()]
-    first = collectives.from_first(lambda: max(saved, default=0))
+    first = collectives.broadcast(lambda: max(saved, default=0))
     probe.emit(WorkerJoined(at=time.time(), worker=who.worker, of=who.workers, pid=os.getpid(), coordinator=who.coordinator))
     probe.emit(TrainingBegan(at=time.time(), device="cpu", examples=1000, steps_per_epoch=STEPS, epochs=1, from_step=first))
     probe.fit_began(None, "own_loop", "none", 1, STEPS, None)
@@ -90,7 +90,7 @@ def train(run: RunFolder, collectives: Collectives, probe: Any, fault: dict[str,
         if step == fault.get("at"):
             cause_fault(run, fault, step, probe, asked)
         time.sleep(STEP_S)
-        ends = any(collectives.all_say(bool(asked)))
+        ends = any(collectives.all_gather(bool(asked)))
         probe.step_ended(None, 0.0, lambda: (1.0, 0))
         if who.is_first and ((step + 1) % SAVES_EVERY == 0 or ends):
             path = run.checkpoints_path / f"step-{step + 1:09}"

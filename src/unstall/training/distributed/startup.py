@@ -42,7 +42,7 @@ def join_workers(who: ProcessEnv, settings: Settings, interruption: Interruption
     heartbeat = Heartbeat(who.worker, met.connections, watched, instrumentation.steps_done).start()
     channel = backend.join(who, met)
     watched.is_joining = False
-    interruption.listen_again()
+    interruption.reinstall_handlers()
     event = WorkerJoined(
         at=time.time(),
         worker=who.worker,
@@ -59,7 +59,7 @@ def join_workers(who: ProcessEnv, settings: Settings, interruption: Interruption
 
     def alive() -> None:
         instrumentation.alive()
-        if interruption.is_asked:
+        if interruption.is_requested:
             raise Interrupted
 
     return Collectives(who, channel, alive, heartbeat), changed(settings, met.agreed)

@@ -85,13 +85,13 @@ class LossMonitor:
         while self._unread:
             self._read(self._unread.popleft())
 
-    def judge_the_end(self) -> None:
+    def check_end(self) -> None:
         """No more steps come: a loss that is far too high now stays so."""
         diverged = self._divergence.at_the_end(self._at.step)
         if diverged is not None:
             self._end_diverged(self._at.step, diverged)
 
-    def tell_the_rest(self) -> None:
+    def report_rest(self) -> None:
         """At the end of a training: of the updates since they were last told of."""
         if self._updates is not None:
             self._updates.tell()

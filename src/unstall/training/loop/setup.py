@@ -75,7 +75,7 @@ class TrainingContext:
     line: TrainingLine
     needed_by_weights: dict[str, Any]  # settings of the detector
     collectives: Collectives  # the other workers, if there are any
-    doing: str = "first_step"  # first_step | train | validate | save
+    phase: str = "first_step"  # first_step | train | validate | save
 
 
 def begin(run: RunFolder, settings: Settings, interruption: Interruption, collectives: Collectives) -> TrainingContext:
@@ -99,7 +99,7 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, collec
     step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch + at.more_steps)
     if saved is not None:
         step.restore(saved.arrays)
-    step.take_over(collectives.from_first(lambda: step.iteration))
+    step.take_over(collectives.broadcast(lambda: step.iteration))
     line = TrainingLine(settings.epochs, pipeline.steps_per_epoch, settings.batch_size, memory_bytes, not collectives.is_first)
     board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard and collectives.is_first else None
     updates = Updates(board.scalars if board is not None else None) if collectives.is_first else None
@@ -134,7 +134,7 @@ def _newest(
             saved = checkpoints.newest()
         except AllDamaged as damaged:
             refused = refusal(run, damaged.refused)
-    result = collectives.from_first(lambda: {"refused": refused, "position": None if saved is None else saved.position})
+    result = collectives.broadcast(lambda: {"refused": refused, "position": None if saved is None else saved.position})
     if result["refused"]:
         raise InvalidInputError(result["refused"])
     return saved, result["position"]
@@ -144,7 +144,7 @@ def refuse_other_data(collectives: Collectives, learned: TrainValData) -> None:
     """Each worker reads the data by itself: what is not the same would be learned without a word, and mean nothing."""
     held_out = 0 if learned.validation is None else len(learned.validation.examples)
     own = {"examples": len(learned.train.examples), "to score on": held_out, "classes": list(learned.classes)}
-    said = collectives.all_say(own)
+    said = collectives.all_gather(own)
     for worker, other in enumerate(said):
         for name in own:
             if other[name] != said[0][name]:

@@ -123,7 +123,7 @@ class Worker:
         return exit_code
 
     def _train(self, settings: Settings) -> ExitCode:
-        with self.interruption.may_leave():
+        with self.interruption.exit_allowed():
             from unstall.data.augment.names import augmentations
 
             augmentations(settings.augmentations)  # what can be refused is refused before anything is loaded
@@ -135,9 +135,9 @@ class Worker:
                 make_deterministic(backend)
             keep_compiled(self.run.compiled_path, backend)
             self.collectives, settings = join_workers(self.who, settings, self.interruption)
-            self.interruption.leave_last = self.collectives.leave_last
+            self.interruption.exit_last = self.collectives.exit_last
             start(backend, takes_card=True)
-            self.interruption.listen_again()
+            self.interruption.reinstall_handlers()
             from unstall.training.loop.setup import begin
             from unstall.training.loop.trainer import Trainer
 
@@ -147,7 +147,7 @@ class Worker:
 
     def _tell_memory(self, error: BaseException, settings: Settings) -> None:
         message = f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
-        phase, step = ("build", 0) if self.context is None else (self.context.doing, self.context.at.step)
+        phase, step = ("build", 0) if self.context is None else (self.context.phase, self.context.at.step)
         instrumentation.training_failed(error)
         instrumentation.tell(
             MemoryExhausted(
@@ -181,8 +181,8 @@ class Worker:
         """At once: everything is kept, and whoever asked may not wait for frameworks that take themselves apart for seconds, nor
         for other workers."""
         if exit_code == INTERRUPTED:
-            self.collectives.say_left()
-            self.collectives.leave_last()
+            self.collectives.announce_exit()
+            self.collectives.exit_last()
         current = probe.current()
         if current is not None:
             probe_startup.end(current)
