@@ -82,7 +82,7 @@ def steps_of(count: int, recipe: Settings) -> int:
 
 
 def scored(truth: Part, found: list[tuple[np.ndarray, np.ndarray, np.ndarray]], classes: int) -> dict[str, float]:
-    from unstall.training.evaluate.coco_metrics import Answer, Truth, score
+    from unstall.training.evaluate.coco_metrics import GroundTruth, Predictions, score
 
     def sides(boxes: np.ndarray) -> np.ndarray:
         boxes = boxes.astype(np.float64).reshape(-1, 4)
@@ -91,8 +91,8 @@ def scored(truth: Part, found: list[tuple[np.ndarray, np.ndarray, np.ndarray]], 
     truths = []
     for boxes, numbers, mask in zip(truth.boxes, truth.classes, truth.mask, strict=True):
         own = sides(boxes[mask])
-        truths.append(Truth(own, numbers[mask], np.zeros(len(own), np.bool_), own[:, 2] * own[:, 3]))
-    answers = [Answer(sides(boxes), numbers, scores.astype(np.float64)) for boxes, scores, numbers in found]
+        truths.append(GroundTruth(own, numbers[mask], np.zeros(len(own), np.bool_), own[:, 2] * own[:, 3]))
+    answers = [Predictions(sides(boxes), numbers, scores.astype(np.float64)) for boxes, scores, numbers in found]
     figures = score(truths, answers, classes).figures()
     return {name: round(figures[name], 4) for name in ("AP", "AP50", "AP75")}
 

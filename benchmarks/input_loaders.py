@@ -167,8 +167,8 @@ def keras_pydataset(folder: Path, augmented: bool) -> Iterator[int]:
 def unstall_pipeline(folder: Path, augmented: bool, engine: Any, cache_bytes: int = 0, cache: str = "cache") -> Any:
     from PIL import Image
 
-    from unstall.data.augment.geometric import Flip, IoUCrop
-    from unstall.data.augment.photometric_distort import Photometric
+    from unstall.data.augment.geometric import HorizontalFlip, IoUCrop
+    from unstall.data.augment.photometric_distort import PhotometricDistort
     from unstall.data.example import DataSet, Example, ImageSource, Origin
     from unstall.data.pipeline import Pipeline, Settings
 
@@ -184,7 +184,7 @@ def unstall_pipeline(folder: Path, augmented: bool, engine: Any, cache_bytes: in
         batch_size=BATCH,
         height_px=SIDE_PX,
         width_px=SIDE_PX,
-        augmentations=(Photometric(), IoUCrop(), Flip()) if augmented else (),
+        augmentations=(PhotometricDistort(), IoUCrop(), HorizontalFlip()) if augmented else (),
         engine=engine,
         cache_bytes=cache_bytes,
         cache_dir=folder.parent / cache,

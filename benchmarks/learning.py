@@ -43,7 +43,7 @@ def shapes(count: int, seed: int, image_size: tuple[int, int], folder: Path) -> 
 
 
 def pipeline(data: Any, batch_size: int, detector: Any, for_training: bool) -> Any:
-    from unstall.data.augment.geometric import Flip
+    from unstall.data.augment.geometric import HorizontalFlip
     from unstall.data.pipeline import Pipeline, Settings
 
     height, width = detector.settings.image_size
@@ -51,8 +51,8 @@ def pipeline(data: Any, batch_size: int, detector: Any, for_training: bool) -> A
         data,
         Settings(
             batch_size=batch_size, height_px=height, width_px=width, resize=detector.resize, max_boxes_per_image=10,
-            for_training=for_training, augmentations=(Flip(),) if for_training else (), cache_bytes=CACHE_BYTES, seed=SEED,
-            num_input_workers=1,
+            for_training=for_training, augmentations=(HorizontalFlip(),) if for_training else (), cache_bytes=CACHE_BYTES,
+            seed=SEED, num_input_workers=1,
         ),
     )  # fmt: skip
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.data.pipeline.pictures import data_set, example, picture, some_data
 from unstall.base.errors import InvalidInputError
-from unstall.data.augment.geometric import Flip, IoUCrop, ScaleJitter
+from unstall.data.augment.geometric import HorizontalFlip, IoUCrop, ScaleJitter
 from unstall.data.augment.mosaic import Mosaic
-from unstall.data.augment.photometric_distort import Photometric
+from unstall.data.augment.photometric_distort import PhotometricDistort
 from unstall.data.augment.presets import LARGE_SCALE_JITTER, SSD, Augmentation
 from unstall.data.example import UNKNOWN_CLASS, DataSet
 from unstall.data.pipeline import Batch, Pipeline, Settings
@@ -25,8 +25,8 @@ KINDS: dict[str, tuple[Augmentation, ...]] = {
     "none": (),
     "ssd": SSD,
     "jitter": LARGE_SCALE_JITTER,
-    "mosaic": (Mosaic(), Flip(), Photometric()),
-    "sometimes a mosaic": (Mosaic(share=0.5), IoUCrop(), Flip()),
+    "mosaic": (Mosaic(), HorizontalFlip(), PhotometricDistort()),
+    "sometimes a mosaic": (Mosaic(probability=0.5), IoUCrop(), HorizontalFlip()),
 }
 
 
@@ -147,7 +147,7 @@ def test_boxes_follow_the_pixels_through_everything(tmp_path: Path, kind: str, s
 
             cv2.imwrite(str(path), ground)
     data = data_set([example(tmp_path / f"{row}.png", 200, 120, [(50 + row * 40, 30, 110 + row * 40, 90)]) for row in range(2)])
-    augmentations = tuple(each for each in KINDS[kind] if not isinstance(each, Photometric))
+    augmentations = tuple(each for each in KINDS[kind] if not isinstance(each, PhotometricDistort))
     pipeline_settings = Settings(
         batch_size=2, height_px=160, width_px=160, augmentations=augmentations, seed=seed, resize=resize, min_kept_share=0
     )  # type: ignore[arg-type]

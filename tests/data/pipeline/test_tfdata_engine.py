@@ -27,7 +27,7 @@ def fresh(number):
     folder.mkdir()
     return folder, some_data(folder, 17), SETTINGS
 
-SETTINGS = Settings(batch_size=4, height_px=64, width_px=80, augmentations=(Mosaic(share=0.3), *SSD), seed=5, num_input_workers=2)
+SETTINGS = Settings(batch_size=4, height_px=64, width_px=80, augmentations=(Mosaic(probability=0.3), *SSD), seed=5, num_input_workers=2)
 """
 
 

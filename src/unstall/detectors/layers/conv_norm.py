@@ -166,7 +166,7 @@ def max_pool(x: Tensor, size: int, stride: int, around: int = 0, takes_rest: boo
     of SSD 27 and 35 ms, 3.3 and 4.2 GiB). Operation by operation the backend's own window is faster than so many slices
     (TensorFlow 4 and 96 ms, PyTorch 25 and 40).
     """
-    own = torch_nn.largest(x, size, stride, around, takes_rest)
+    own = torch_nn.max_pool(x, size, stride, around, takes_rest)
     if own is not None:
         return own
     x = pad_image(x, around)
@@ -229,7 +229,7 @@ class BatchNorm(KeyedLayer, keras.layers.BatchNormalization):  # type: ignore[mi
         gamma, beta, mean, variance = self._held()
         epsilon = max(self.epsilon, MIN_VARIANCE)
         if not learns:
-            return torch_nn.frozen_norm(x, gamma, beta, mean, variance, epsilon)
+            return torch_nn.frozen_batch_norm(x, gamma, beta, mean, variance, epsilon)
         fused = torch_nn.batch_norm(x, gamma, beta, epsilon)
         if fused is None:
             return None
