@@ -255,7 +255,7 @@ class InputThreadPool:
         worker.context.is_given_up = True
         self.replaced += 1
         row = worker.context.row if worker.context.row != EMPTY else job.row
-        self._tell(worker, row, why)
+        self._report(worker, row, why)
         self._skipped.add(row, f"its worker {why}")
         if self.replaced > MAX_REPLACED:
             raise UnstallError(
@@ -265,7 +265,7 @@ class InputThreadPool:
         self._jobs.appendleft(job._replace(patch=job.pending.patch(job.place)))
         self._workers[index] = self._new_worker()
 
-    def _tell(self, worker: Worker, row: int, why: str) -> None:
+    def _report(self, worker: Worker, row: int, why: str) -> None:
         current = probe.current()
         if current is not None:
             example = self._data.examples[row]

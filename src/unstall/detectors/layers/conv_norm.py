@@ -217,7 +217,7 @@ class BatchNorm(KeyedLayer, keras.layers.BatchNormalization):  # type: ignore[mi
             result = _collected.get()
             about = mean if result is None else result.abouts[id(self)]
             mean, variance = one_pass_moments(values, (0, 1, 2), about=about, counts=counts)
-            self._tell(mean, variance)
+            self._collect(mean, variance)
         factor = gamma * ops.rsqrt(ops.maximum(variance + self.epsilon, MIN_VARIANCE))
         return factor, beta - mean * factor
 
@@ -234,7 +234,7 @@ class BatchNorm(KeyedLayer, keras.layers.BatchNormalization):  # type: ignore[mi
         if fused is None:
             return None
         y, *moments = fused
-        self._tell(*moments)
+        self._collect(*moments)
         return y
 
     def learn(self, mean: Tensor, variance: Tensor) -> None:
@@ -242,7 +242,7 @@ class BatchNorm(KeyedLayer, keras.layers.BatchNormalization):  # type: ignore[mi
         self.moving_mean.assign(self.moving_mean * self.momentum + mean * (1 - self.momentum))
         self.moving_variance.assign(self.moving_variance * self.momentum + variance * (1 - self.momentum))
 
-    def _tell(self, mean: Tensor, variance: Tensor) -> None:
+    def _collect(self, mean: Tensor, variance: Tensor) -> None:
         result = _collected.get()
         if result is None:
             self.learn(mean, variance)

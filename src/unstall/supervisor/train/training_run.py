@@ -152,7 +152,7 @@ class TrainingRun:
             self._undo(ineffective)
             chosen = _made_again(chosen, self.settings)
         self._carry_out(chosen)
-        self._tell(worker_group.lead, fault, chosen)
+        self._report(worker_group.lead, fault, chosen)
         self._wait(worker_group, chosen.wait_s)
         return True
 
@@ -169,7 +169,7 @@ class TrainingRun:
         ended, diagnosis = blamed.how_it_ended()
         return worker_group.stopped_for or fault_of(self.worker_state(blamed), ended, blamed.step(), diagnosis)
 
-    def _tell(self, monitor: WorkerMonitor, fault: Fault, plan: Plan) -> None:
+    def _report(self, monitor: WorkerMonitor, fault: Fault, plan: Plan) -> None:
         from_step = fault.newest_checkpoint if plan.from_step is None else plan.from_step
         made = PlanMade(
             at=time.time(), remedy=plan.remedy, cause=fault.kind.value, verb=plan.verb.value, change=dict(plan.change),
@@ -179,7 +179,7 @@ class TrainingRun:
         self.plans.append(made)
         self.pending.append(PendingPlan(made, plan.verify))
         monitor.watch.note(made)
-        monitor.tell_repair()
+        monitor.print_repair()
 
     def _give_up(self, monitor: WorkerMonitor, fault: Fault, no_help: NoRemedy) -> None:
         advice = ""
@@ -192,7 +192,7 @@ class TrainingRun:
             why=no_help.why, advice=advice, command=command,
         )  # fmt: skip
         monitor.watch.note(given_up)
-        monitor.tell_repair()
+        monitor.print_repair()
 
     def _repairs(self) -> int:
         return sum(plan.attempt > 0 for plan in self.plans)
@@ -267,7 +267,7 @@ class TrainingRun:
     def end(self, worker_group: WorkerGroup) -> int:
         ended = worker_group.blamed.launched.ended
         assert ended is not None
-        worker_group.lead.tell_the_end()
+        worker_group.lead.print_end()
         if worker_group.is_done:
             return exit_codes.DONE
         if ended.exit_code == exit_codes.NOT_KEPT:

@@ -41,7 +41,7 @@ from unstall.training.health.gradient_norms import Updates
 from unstall.training.health.loss_monitor import LossMonitor
 from unstall.training.loop import instrumentation
 from unstall.training.loop.datasets import TrainValData, fingerprint_of, load_datasets
-from unstall.training.loop.instrumentation import tell
+from unstall.training.loop.instrumentation import emit
 from unstall.training.loop.interruption import Interruption
 from unstall.training.loop.position import Position
 from unstall.training.loop.progress_line import TrainingLine, say
@@ -160,7 +160,7 @@ def _nobody(text: str) -> None:
 def _say_what_begins(context: TrainingContext, saved: LoadedCheckpoint | None) -> None:
     settings, learned, at = context.settings, context.datasets, context.at
     where = devices.device()
-    tell(
+    emit(
         TrainingBegan(
             at=time.time(),
             model=settings.model,

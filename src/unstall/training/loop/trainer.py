@@ -230,7 +230,7 @@ class Trainer:
         instrumentation.epoch_ended(epoch, numbers)
         if figures:
             is_best = bool(row["is_best"])
-            instrumentation.tell(
+            instrumentation.emit(
                 EpochScored(at=time.time(), epoch=epoch, step=step, figures=figures, is_best=is_best, seconds=seconds)
             )
         self.context.results.save_history(self.at.history)

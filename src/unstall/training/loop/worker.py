@@ -112,14 +112,14 @@ class Worker:
             exit_code = self._without_others(lost)
         except _failures() as error:
             if allocators.is_out_of_memory(error):
-                self._tell_memory(error, settings)
+                self._report_memory(error, settings)
                 exit_code = OUT_OF_MEMORY
             elif not self.collectives.is_alone and distributed_backend.are_others_lost(error):
                 exit_code = self._without_others(error)
             else:
                 raise
         step = 0 if self.context is None else self.context.at.step
-        instrumentation.tell(TrainingEnded(at=time.time(), step=step, ending=exit_code.title, seconds=time.monotonic() - began))
+        instrumentation.emit(TrainingEnded(at=time.time(), step=step, ending=exit_code.title, seconds=time.monotonic() - began))
         return exit_code
 
     def _train(self, settings: Settings) -> ExitCode:
@@ -145,11 +145,11 @@ class Worker:
         with self.context.line:
             return Trainer(self.context).train()
 
-    def _tell_memory(self, error: BaseException, settings: Settings) -> None:
+    def _report_memory(self, error: BaseException, settings: Settings) -> None:
         message = f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
         phase, step = ("build", 0) if self.context is None else (self.context.phase, self.context.at.step)
         instrumentation.training_failed(error)
-        instrumentation.tell(
+        instrumentation.emit(
             MemoryExhausted(
                 at=time.time(),
                 step=step,
@@ -170,7 +170,7 @@ class Worker:
             at=time.time(), worker=self.who.worker, of=self.who.workers, step=step, error=str(error)[:500], gone=list(news.gone),
             silent=list(news.silent),
         )  # fmt: skip
-        instrumentation.tell(event)
+        instrumentation.emit(event)
         return OTHERS_LOST
 
     def say(self, text: str) -> None:
