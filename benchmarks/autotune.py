@@ -83,14 +83,14 @@ def inner(folder: str, width: int, augmented: str, way: str, threads: int, secon
     from unstall.data.augment.geometric import HorizontalFlip
     from unstall.data.augment.presets import SSD
     from unstall.data.formats import read
-    from unstall.data.pipeline import Pipeline, Settings, autotune
+    from unstall.data.pipeline import Pipeline, PipelineSettings, autotune
 
     if way == "all":
         autotune.FIRST, autotune.PERIOD_S = threads, float("inf")
     torch.set_num_threads(1)
     _take(Path(folder), width)
     augmentations = SSD if augmented == "SSD" else (HorizontalFlip(),)
-    settings = Settings(
+    settings = PipelineSettings(
         batch_size=BATCH, height_px=PX, width_px=PX, augmentations=augmentations, num_input_workers=threads
     )  # fmt: skip
     stream: Any = Pipeline(read(Path(folder)), settings).batches(epochs=None)

@@ -53,12 +53,12 @@ def part(folder: Path, split: str) -> tuple[Part, int]:
     from dataclasses import replace
 
     from unstall.data.formats import read
-    from unstall.data.pipeline import Pipeline, Settings
+    from unstall.data.pipeline import Pipeline, PipelineSettings
 
     data = read(folder, "voc")
     chosen = replace(data, examples=[each for each in data.examples if each.split == split])
     height, width = IMAGE_PX
-    settings = Settings(
+    settings = PipelineSettings(
         batch_size=1, height_px=height, width_px=width, max_boxes_per_image=MAX_BOXES, for_training=False, num_input_workers=1
     )
     with Pipeline(chosen, settings).batches() as stream:

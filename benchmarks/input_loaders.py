@@ -170,7 +170,7 @@ def unstall_pipeline(folder: Path, augmented: bool, engine: Any, cache_bytes: in
     from unstall.data.augment.geometric import HorizontalFlip, IoUCrop
     from unstall.data.augment.photometric_distort import PhotometricDistort
     from unstall.data.example import DataSet, Example, ImageSource, Origin
-    from unstall.data.pipeline import Pipeline, Settings
+    from unstall.data.pipeline import Pipeline, PipelineSettings
 
     examples = []
     for index, path in enumerate(images(folder)):
@@ -180,7 +180,7 @@ def unstall_pipeline(folder: Path, augmented: bool, engine: Any, cache_bytes: in
         scaled = boxes_of(index) * (width, height, width, height)
         classes = np.zeros(BOXES, np.int32)
         examples.append(Example(path.name, ImageSource(path), width, height, scaled, classes, none, none, none, Origin("")))
-    pipeline_settings = Settings(
+    pipeline_settings = PipelineSettings(
         batch_size=BATCH,
         height_px=SIDE_PX,
         width_px=SIDE_PX,

@@ -55,8 +55,8 @@ def test_all_have_what_the_first_made_and_nobody_else_makes_it() -> None:
 
     def ask(collectives: Collectives) -> Any:
         def make() -> dict[str, Any]:
-            made.append(collectives.who.worker)
-            return {"by": collectives.who.worker, "none": None}
+            made.append(collectives.who.rank)
+            return {"by": collectives.who.rank, "none": None}
 
         return collectives.broadcast(make)
 
@@ -67,9 +67,7 @@ def test_what_each_has_comes_to_the_first_in_their_order_however_large() -> None
     table, large = Table(), PIECE_BYTES * 2 + 7
 
     def give(collectives: Collectives) -> Any:
-        return collectives.gather(
-            bytes([collectives.who.worker]) * (large if collectives.who.worker == 2 else collectives.who.worker)
-        )
+        return collectives.gather(bytes([collectives.who.rank]) * (large if collectives.who.rank == 2 else collectives.who.rank))
 
     first, *others = together(3, give, table)
     assert [len(each) for each in first] == [0, 1, large] and set(first[2]) == {2} and others == [None, None]
@@ -78,7 +76,7 @@ def test_what_each_has_comes_to_the_first_in_their_order_however_large() -> None
 
 def test_questions_in_the_same_order_are_not_confused() -> None:
     def ask(collectives: Collectives) -> Any:
-        return collectives.all_gather(collectives.who.worker), collectives.broadcast(lambda: "then"), collectives.all_gather("x")
+        return collectives.all_gather(collectives.who.rank), collectives.broadcast(lambda: "then"), collectives.all_gather("x")
 
     assert together(2, ask) == [([0, 1], "then", ["x", "x"])] * 2
 

@@ -19,13 +19,13 @@ from unstall.data.pipeline.canvas import NOTHING, BatchSlot, Canvas, Fit, Subjec
 from unstall.data.pipeline.decoder import Facts
 from unstall.data.pipeline.image_loader import ImageLoader, ThreadContext
 from unstall.data.pipeline.sampler import EMPTY
-from unstall.data.pipeline.settings import Settings
+from unstall.data.pipeline.settings import PipelineSettings
 
 SUBSTITUTES = 20  # tried for a bad example, before its place stays empty
 
 
 class ExampleMapper:
-    def __init__(self, data: DataSet, settings: Settings, skipped: SkippedExamples, cache: Cache) -> None:
+    def __init__(self, data: DataSet, settings: PipelineSettings, skipped: SkippedExamples, cache: Cache) -> None:
         self._data, self._settings, self._skipped, self._cache = data, settings, skipped, cache
         self._facts: list[Facts | None] = [None] * len(data.examples)  # what headers said, once for all that say the same
         self._said: dict[Facts, Facts] = {}

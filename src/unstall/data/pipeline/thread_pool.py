@@ -26,7 +26,7 @@ from unstall.data.pipeline.decoder import Pixels
 from unstall.data.pipeline.image_loader import ThreadContext
 from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import EMPTY
-from unstall.data.pipeline.settings import Settings
+from unstall.data.pipeline.settings import PipelineSettings
 from unstall.data.pipeline.throughput import Tally, total
 from unstall.journal.events import WorkerReplaced
 from unstall.probe.core import probe
@@ -57,7 +57,7 @@ class PendingBatch:
         self._patches[place] = canvas.pixels
         return canvas
 
-    def finished(self, settings: Settings) -> tuple[Batch, int]:
+    def finished(self, settings: PipelineSettings) -> tuple[Batch, int]:
         images = self._memory()[0]
         images = images.copy() if self._patches else images
         for place, patch in self._patches.items():

@@ -19,7 +19,7 @@ from unstall.data.pipeline.cache import Cache
 from unstall.data.pipeline.canvas import Canvases
 from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import Order
-from unstall.data.pipeline.settings import Settings
+from unstall.data.pipeline.settings import PipelineSettings
 from unstall.data.pipeline.thread_pool import END_S, InputThreadPool, PendingBatch
 from unstall.data.pipeline.throughput import InputMeasurement, ThroughputReporter
 
@@ -33,7 +33,7 @@ class Batches:
     def __init__(
         self,
         data: DataSet,
-        settings: Settings,
+        settings: PipelineSettings,
         maker: ExampleMapper,
         skipped: SkippedExamples,
         cache: Cache,

@@ -48,7 +48,7 @@ def train(run: RunFolder, options: RunOptions, worker: Sequence[str] = WORKER) -
     json_report.refuse_unwritable(options.json_target)
     settings = from_stored(run.read_settings(), f"{run.settings_path}: ")
     first = engines.process_envs(os.environ, settings.num_workers)[0]  # of this machine
-    own = run.of_worker(first.worker)
+    own = run.of_worker(first.rank)
     make_private_folder(own.path)
     with alone_with(own):
         if options.board:
@@ -109,11 +109,11 @@ class TrainingRun:
         """Those that this machine has of the run; an engine may say others, or another place to meet, each time."""
         who = engines.process_envs(os.environ, self.settings.num_workers)
         self._is_secondary_host = not who[0].is_first
-        self._folder.of_workers = [self.run.of_worker(each.worker).path for each in who]
+        self._folder.of_workers = [self.run.of_worker(each.rank).path for each in who]
         return WorkerGroup(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
 
     def _start(self, who: ProcessEnv, writer: JournalWriter) -> WorkerMonitor:
-        own = self.run.of_worker(who.worker)
+        own = self.run.of_worker(who.rank)
         for pulse in own.pulse_paths():
             pulse.unlink(missing_ok=True)  # of a worker that is gone: it would be taken for a stall of the next
         variables = {**who.as_environment(), SUPERVISOR: str(os.getpid())}
@@ -123,9 +123,9 @@ class TrainingRun:
         return WorkerMonitor(self, launched, watch, who, printer)
 
     def _writer_of(self, who: ProcessEnv, lead: ProcessEnv) -> JournalWriter:
-        if who.worker == lead.worker:
+        if who.rank == lead.rank:
             return self._writer
-        own = self.run.of_worker(who.worker)
+        own = self.run.of_worker(who.rank)
         make_private_folder(own.path)
         return JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
 

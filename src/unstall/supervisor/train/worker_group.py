@@ -59,7 +59,7 @@ class WorkerGroup:
         self._stopped: StoppedWorker | None = None
         self._first_end: float | None = None  # monotonic
         self._slowness = SlownessMonitor(self.monitors)
-        self._silence = SilenceMonitor({monitor.who.worker for monitor in self.monitors})
+        self._silence = SilenceMonitor({monitor.who.rank for monitor in self.monitors})
         if not self.is_alone:
             for monitor in self.monitors:
                 monitor.waits_for_others = self._waits_for_others
@@ -111,7 +111,7 @@ class WorkerGroup:
         return [monitor for monitor in self.monitors if monitor.launched.ended is None]
 
     def _monitor(self, worker: int) -> WorkerMonitor:
-        return next(monitor for monitor in self.monitors if monitor.who.worker == worker)
+        return next(monitor for monitor in self.monitors if monitor.who.rank == worker)
 
     # --- one has ended ---
 
@@ -141,7 +141,7 @@ class WorkerGroup:
         others = [each for each in self._running() if each is not monitor]
         if any(each.watch.stall is None or _look_at(each).is_busy for each in others):
             return True
-        is_elsewhere = monitor.who.workers > len(self.monitors) and bool(_look_at(monitor).waits_for_others)
+        is_elsewhere = monitor.who.world_size > len(self.monitors) and bool(_look_at(monitor).waits_for_others)
         return is_elsewhere and not stragglers.gone_s(monitor.watch.journal) and time.time() - stall.since < MIN_BUSY_STALL_S
 
     def _look_who_stands_still(self) -> None:
@@ -247,7 +247,7 @@ class WorkerGroup:
             self._report_slow(slow)
         elif before is not None and self._slowness.slow is None:
             who, seconds = before.monitor.who, time.monotonic() - before.reported_at
-            self.lead.watch.note(WorkerRecovered(at=time.time(), worker=who.worker, of=who.workers, seconds=seconds))
+            self.lead.watch.note(WorkerRecovered(at=time.time(), worker=who.rank, of=who.world_size, seconds=seconds))
 
     def _report_slow(self, slow: SlowWorker) -> None:
         slow.monitor.watch.sample_now()
@@ -266,7 +266,7 @@ class WorkerGroup:
     def _report(self, monitor: WorkerMonitor, how: str, seconds: float, **more: Any) -> None:
         stack = _stack_of(monitor)
         event = WorkerFaltered(
-            at=time.time(), worker=monitor.who.worker, of=monitor.who.workers, pid=monitor.launched.pid, how=how,
+            at=time.time(), worker=monitor.who.rank, of=monitor.who.world_size, pid=monitor.launched.pid, how=how,
             step=monitor.step(), furthest_step=max(each.step() for each in self.monitors), seconds=seconds, where=_place(stack),
             stack=stack, **more,
         )  # fmt: skip
@@ -281,7 +281,7 @@ def _look_at(monitor: WorkerMonitor) -> Look:
     except psutil.Error:
         state = ""
     return Look(
-        worker=monitor.who.worker,
+        worker=monitor.who.rank,
         state=state,
         phase=beat.phase if beat else "",
         steps_done=beat.steps_done if beat else 0,
@@ -305,7 +305,7 @@ def _cpu_s(pid: int) -> float:
 def _end_of(monitor: WorkerMonitor) -> End:
     ended = monitor.launched.ended
     assert ended is not None
-    return End(monitor.who.worker, ended.at, ended.exit_code, ended.signal, ended.stopped_by_us)
+    return End(monitor.who.rank, ended.at, ended.exit_code, ended.signal, ended.stopped_by_us)
 
 
 def _how(ended: ProcessEnded) -> str:

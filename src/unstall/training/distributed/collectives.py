@@ -73,9 +73,9 @@ class Collectives:
             return [own]
         key = self._next()
         if not self.is_first:
-            self._put(f"{key}/{self.who.worker}", own)
+            self._put(f"{key}/{self.who.rank}", own)
             return None
-        others = [f"{key}/{worker}" for worker in range(1, self.who.workers)]
+        others = [f"{key}/{worker}" for worker in range(1, self.who.world_size)]
         all_of_them = [own, *(self._awaited(other) for other in others)]
         for other in others:
             self._forget(other)
@@ -91,7 +91,7 @@ class Collectives:
         if self._channel is None:
             return
         try:
-            self._channel.put(LEFT, str(self.who.worker).encode())
+            self._channel.put(LEFT, str(self.who.rank).encode())
         except (RuntimeError, ValueError, OSError):
             return  # what carried the messages is gone, and with it whoever would have read this one
 

@@ -58,7 +58,7 @@ class ValidationScorer:
     def _found(self, data: DataSet) -> DataSetDetections | None:
         """What all workers have found, each in its part of the images; None but for the first."""
         who = self._collectives.who
-        part = replace(data, examples=data.examples[who.worker :: who.workers])
+        part = replace(data, examples=data.examples[who.rank :: who.world_size])
         self._line.works("detecting", 0, len(part.examples))
         progress = ValidationProgress(self._line, self._interruption, self._batch_size)
         own = detect_all(self._detecting, part, self._batch_size, progress) if part.examples else DataSetDetections({}, {})

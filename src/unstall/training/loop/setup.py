@@ -22,8 +22,7 @@ from unstall.config.detectors import settings_of
 from unstall.config.settings import Settings, as_plain
 from unstall.data.augment.names import augmentations
 from unstall.data.example import DataSet
-from unstall.data.pipeline import Pipeline
-from unstall.data.pipeline import Settings as PipelineSettings
+from unstall.data.pipeline import Pipeline, PipelineSettings
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights import store
 from unstall.detectors.weights.compatibility import group_reasons
@@ -85,14 +84,14 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, collec
     saved, position = _newest(run, checkpoints, collectives)
     needed = None if position is None else position["needed_by_weights"]
     with show_progress() if collectives.is_first else nullcontext() as progress:
-        learned = load_datasets(settings, image_px_of(settings, needed), run.of_worker(collectives.who.worker).path, progress)
+        learned = load_datasets(settings, image_px_of(settings, needed), run.of_worker(collectives.who.rank).path, progress)
     refuse_other_data(collectives, learned)
     if position is not None:
         changed = integrity.refuse_other_classes(position, learned)
         if changed and collectives.is_first:
             say(changed)
     detector = build_detector(settings, learned.classes, say if collectives.is_first else _nobody, needed)
-    pipeline = create_pipeline(settings, detector, learned.train, collectives.who.worker)
+    pipeline = create_pipeline(settings, detector, learned.train, collectives.who.rank)
     at = Position(steps_per_epoch=pipeline.steps_per_epoch)
     if position is not None:
         at = Position.from_plain(position, pipeline.steps_per_epoch)
@@ -103,7 +102,7 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, collec
     line = TrainingLine(settings.epochs, pipeline.steps_per_epoch, settings.batch_size, memory_bytes, not collectives.is_first)
     board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard and collectives.is_first else None
     updates = Updates(board.scalars if board is not None else None) if collectives.is_first else None
-    own = run.of_worker(collectives.who.worker)
+    own = run.of_worker(collectives.who.rank)
     loss_monitor = LossMonitor(own, learned.train, settings.warmup_steps, at, line.say, pipeline.rows_of_all, updates)
     interval = CheckpointInterval(settings.checkpoint_interval_s, settings.checkpoint_interval_steps)
     if position is not None:
@@ -307,8 +306,8 @@ def create_pipeline(settings: Settings, detector: Detector, data: DataSet, worke
         data,
         PipelineSettings(
             batch_size=settings.batch_share,
-            worker=worker,
-            workers=settings.num_workers,
+            rank=worker,
+            world_size=settings.num_workers,
             height_px=height,
             width_px=width,
             resize=detector.resize,

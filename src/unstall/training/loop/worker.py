@@ -94,13 +94,13 @@ class Worker:
 
     def train(self) -> ExitCode:
         began = time.monotonic()
-        own = self.run.of_worker(self.who.worker)
+        own = self.run.of_worker(self.who.rank)
         make_private_folder(own.path)
         probe_startup.begin(own)
         sys.excepthook = show_all
         self.interruption.listen()
         end_with_supervisor()
-        plain = {**current_names(self.run.read_settings()), "num_workers": self.who.workers}
+        plain = {**current_names(self.run.read_settings()), "num_workers": self.who.world_size}
         settings = from_plain(plain, f"{self.run.settings_path}: ")
         try:
             exit_code = self._train(settings)
@@ -167,7 +167,7 @@ class Worker:
         news = heartbeat.newest(within_s=NEWS_WITHIN_S) if heartbeat is not None else LostWorkers()
         self.say(f"unstall: {self.who.words} has lost the others at step {step}: {str(error).splitlines()[0][:200]}")
         event = OthersLost(
-            at=time.time(), worker=self.who.worker, of=self.who.workers, step=step, error=str(error)[:500], gone=list(news.gone),
+            at=time.time(), worker=self.who.rank, of=self.who.world_size, step=step, error=str(error)[:500], gone=list(news.gone),
             silent=list(news.silent),
         )  # fmt: skip
         instrumentation.emit(event)
@@ -175,7 +175,7 @@ class Worker:
 
     def say(self, text: str) -> None:
         """By which of several it is said."""
-        say(text if self.who.is_alone else f"[worker {self.who.worker}] {text}")
+        say(text if self.who.is_alone else f"[worker {self.who.rank}] {text}")
 
     def leave(self, exit_code: int) -> None:
         """At once: everything is kept, and whoever asked may not wait for frameworks that take themselves apart for seconds, nor
