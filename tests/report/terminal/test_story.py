@@ -16,7 +16,7 @@ from unstall.base.formatting import duration, size
 from unstall.diagnosis.findings import diagnose
 from unstall.report.json import refuse_unwritable, write
 from unstall.report.story.outcome import UNEXPLAINED, outcome_of
-from unstall.report.story.run import tell
+from unstall.report.story.run import build_story
 from unstall.report.terminal import story as story_text
 
 NO_FIX = {"missing": "batches that pass through Python", "fix": "", "causes": "batch_constant"}
@@ -33,7 +33,7 @@ VERDICT = {
 
 def story(**changed: Any) -> dict[str, Any]:
     events = journal(started(), steps(0, 10, at=3), now=20)
-    plain = {**tell(events, diagnose(events)), "unknown": [], **changed}
+    plain = {**build_story(events, diagnose(events)), "unknown": [], **changed}
     is_given = "outcome" in changed or "state" not in changed
     return plain if is_given else {**plain, "outcome": outcome_of(plain, UNEXPLAINED.get(plain["state"]))}
 

@@ -44,7 +44,7 @@ class TorchLoop:
             self._sees_losses = True
             coverage = coverage_of(self._probe)
             coverage.hook_installed((LOSS,))
-            coverage.tell()
+            coverage.report()
 
     def updated(self, optimizer: Any) -> None:
         """In the thread of the last `backward`: an optimizer may also be used for something else."""

@@ -60,7 +60,7 @@ MAX_EVENTS_PER_EVIDENCE = 5
 GOES_ON = frozenset({"stuck", "idle", "slow", "training", "running"})  # as far as the journal knows
 
 
-def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict[str, Any]:
+def build_story(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict[str, Any]:
     folder = program_folder(journal)
     started = journal.first(RunStarted)
     result = state(journal, diagnosis)
