@@ -46,6 +46,10 @@ class Row:
     why: str = ""  # what is wrong, in words
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        return (self.stack, self.program, self.how)
+
+    @property
     def is_passed(self) -> bool:
         return (
             self.is_right
