@@ -3,7 +3,8 @@
     python -m benchmarks.versions [--stacks NAME ...] [--programs NAME ...] [--jobs 2] [--keep FOLDER] [--out FILE]
 
 Environments are set up by pip from pinned names, outside the checkout (tests/versions/stacks.py). A stack that cannot be had is
-listed with the reason. Rows that were not run this time stay in the file as they were, and what was said at the first look stays apart. Exit code 1 if anything is wrong.
+listed with the reason. Rows that were not run this time stay in the file as they were, and what was said at the first look
+stays apart. Exit code 1 if anything is wrong.
 """
 
 from __future__ import annotations
