@@ -23,7 +23,7 @@ EXPECTED = {
     "jax": (STEPS, LOSS, GRADIENTS, COMPILATIONS),
     "torch": (STEPS, LOSS, GRADIENTS, INPUT_WAIT),
 }
-# The other frameworks whose training a hook sees, too: Keras trains on any backend, and Keras 2 asks TensorFlow's tape for gradients.
+# The other frameworks whose training a hook sees, too: Keras trains on any backend, and Keras 2 asks TensorFlow for gradients.
 _ALSO_OF = {
     "keras": {name: signals for name, signals in EXPECTED.items() if name != "tf_keras"},
     "tf_keras": {"tensorflow": EXPECTED["tensorflow"]},
