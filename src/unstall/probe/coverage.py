@@ -24,7 +24,7 @@ EXPECTED = {
     "torch": (STEPS, LOSS, GRADIENTS, INPUT_WAIT),
 }
 # The other frameworks whose training a hook sees, too: Keras trains on any backend, and Keras 2 asks TensorFlow for gradients.
-_ALSO_OF = {
+_ALSO_OF: dict[str, dict[str, tuple[str, ...]]] = {
     "keras": {name: signals for name, signals in EXPECTED.items() if name != "tf_keras"},
     "tf_keras": {"tensorflow": EXPECTED["tensorflow"]},
     "tensorflow": {"keras": (GRADIENTS,), "tf_keras": (GRADIENTS,)},

@@ -14,11 +14,11 @@ from unstall.config.aliases import current_names
 from unstall.diagnosis.dead_threads import DeadThread, dead_threads
 from unstall.diagnosis.errors.fatal_error import error_text, fatal_error, own_exit, user_line
 from unstall.diagnosis.findings import Diagnosis, Finding
-from unstall.diagnosis.pace import pace
 from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.printed_output import is_training_printed
 from unstall.diagnosis.probe_facts import probe_failure
 from unstall.diagnosis.run_summary import memory_use, numerics, printed, time_split
+from unstall.diagnosis.speed import measure_speed
 from unstall.diagnosis.stalls import (
     current_stall,
     idle_s,
@@ -83,7 +83,7 @@ def build_story(journal: Journal, diagnosis: Diagnosis, run: str | None = None) 
         "pid": started.pid if started else None,
         "distributed": distributed(journal),
         "progress": _progress(journal),
-        "pace": pace(journal),
+        "speed": measure_speed(journal),
         "time": time_split(journal),
         "memory": memory_use(journal),
         "numerics": numerics(journal),

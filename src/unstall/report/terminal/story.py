@@ -271,7 +271,7 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
             if name not in {"stuck", "away"} or time.get(name)
         ]
         lines.append(("time", " · ".join(shares) + f"  of {duration(time['total'])}"))
-    lines += [("pace" if index == 0 else "", line) for index, line in enumerate(describe_pace(story))]
+    lines += [("speed" if index == 0 else "", line) for index, line in enumerate(describe_speed(story))]
     memory = story["memory"]
     if memory["host_peak_bytes"]:
         text = f"{size(memory['host_peak_bytes'])} at most, of {size(memory['host_limit_bytes'] or 0)}"
@@ -296,9 +296,9 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
-def describe_pace(story: dict[str, Any]) -> list[str]:
+def describe_speed(story: dict[str, Any]) -> list[str]:
     """What a step of a long training without a verdict takes, on what, and how long the whole run will take."""
-    found = story.get("pace")
+    found = story.get("speed")
     if not found or story["verdicts"] or (found["step_s"] < SLOW_STEP_S and (found["run_s"] or 0.0) < LONG_RUN_S):
         return []
     first = f"a step takes {_seconds(found['step_s'])}"

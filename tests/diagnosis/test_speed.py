@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.diagnosis.builders import T0, host, journal, steps
-from unstall.diagnosis.pace import pace
+from unstall.diagnosis.speed import measure_speed
 from unstall.journal.events import DeviceSampled, DevicesListed, EpochEnded, Event, FitBegan, SampleFailed
 
 
@@ -17,7 +17,7 @@ def slow_fit(*more: Event, wait_s: float | None = None) -> dict[str, Any]:
         steps(0, 0, at=30.0, each_s=30.0),
         *(steps(at, at, at=30.0 + 20.0 * at, each_s=20.0, wait_s=wait_s) for at in range(1, 10)),
     ]
-    found = pace(journal(FitBegan(at=T0, epochs=3, steps_per_epoch=40), *taken, *more))
+    found = measure_speed(journal(FitBegan(at=T0, epochs=3, steps_per_epoch=40), *taken, *more))
     assert found is not None
     return found
 
@@ -68,4 +68,4 @@ def test_which_accelerator_is_used(said: tuple[Event, ...], accelerator: str) ->
 
 
 def test_the_first_step_and_one_more_are_too_few() -> None:
-    assert pace(journal(steps(0, 0, at=30.0), steps(1, 2, at=31.0))) is None
+    assert measure_speed(journal(steps(0, 0, at=30.0), steps(1, 2, at=31.0))) is None

@@ -18,10 +18,10 @@ from unstall.journal.events import (
 from unstall.journal.reader import Journal
 
 MIN_STEPS = 3  # after the first, which is also compiled
-MAX_GROUPS = 50  # the newest: what was slow an hour ago is not the pace of now
+MAX_GROUPS = 50  # the newest: what was slow an hour ago is not the speed of now
 
 
-def pace(journal: Journal) -> dict[str, Any] | None:
+def measure_speed(journal: Journal) -> dict[str, Any] | None:
     """Seconds of a step, an epoch and the run, with the shares of a step; None where too few steps were seen.
 
     `faster_without_waiting` is measured: how many times as many steps there would be if no step had to wait for its input.
