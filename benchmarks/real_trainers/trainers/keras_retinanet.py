@@ -10,6 +10,8 @@ from benchmarks.real_trainers.trainer import Case, Trainer
 _MODEL = ["--backbone", "mobilenet128_0.25", "--no-weights", "--no-snapshots", "--no-evaluation"]
 _SIZES = ["--image-min-side", "128", "--image-max-side", "128", "--batch-size", "2"]
 
+SLOW_S = 150.0
+
 
 def prepare(folder: Path, fault: str, python: str) -> Case:
     data = folder / "data"
@@ -36,7 +38,8 @@ def prepare(folder: Path, fault: str, python: str) -> Case:
     workers = ["--workers", "2", "--multiprocessing"] if fault != "input_blocked" else ["--workers", "1"]
     options = ["--steps", str(steps), "--epochs", str(epochs), "--lr", rate, *workers]
     command = [str(Path(python).parent / "retinanet-train"), *_MODEL, *_SIZES, *options, "csv", str(annotations)]
-    return Case([python, *command, str(folder / "classes.csv")], where)
+    seconds = SLOW_S if fault == "input_slow" else 0.0
+    return Case([python, *command, str(folder / "classes.csv")], where, seconds=seconds)
 
 
 TRAINER = Trainer(

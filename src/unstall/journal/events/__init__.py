@@ -287,6 +287,7 @@ class ExitCalled(Event):
 
     exit_code: int = 0
     message: str = ""  # where it was called with a text
+    given: str = ""  # the class of what it was called with, where that is neither a number nor a text
     where: Optional[str] = None  # the user's line that called it
     error_at: Optional[float] = None  # the moment of the error that was being handled
 
