@@ -116,6 +116,31 @@ def test_an_epoch_keeps_its_last_step_where_batches_are_fetched_one_ahead(tmp_pa
 
 
 @pytest.mark.torch
+@pytest.mark.parametrize(
+    ("loop", "epochs"),
+    [
+        ("(next(batches) for batches in [iter(loader)] for _ in range(20))", {0, 1, 2}),  # by their number, as Lightning does
+        ("(next(iter(loader)) for _ in range(20))", {0}),
+    ],
+    ids=["counted", "a new iterator for each step"],
+)
+def test_a_pass_is_told_from_a_new_iterator(loop: str, epochs: set[int], tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        f"""
+        loader = loader_of(Rows())
+        for _ in range(3):
+            for rows, targets in {loop}:
+                step(rows, targets)
+        """,
+        tmp_path,
+        own_home,
+        preamble=TORCH,
+    )
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    assert sum(group.last - group.first + 1 for group in groups) == 60 and {group.epoch for group in groups} == epochs
+
+
+@pytest.mark.torch
 def test_a_program_that_only_predicts_has_no_steps(tmp_path: Path, own_home: Path) -> None:
     journal = watch(
         """

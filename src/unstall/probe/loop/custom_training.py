@@ -98,6 +98,7 @@ class OwnLoop:
         self._foreign_set: Any = None
         self._foreign = 0  # batches in a row from one data set that is not the training's
         self._resting = False
+        self._given = 0  # batches of the iterator that was begun last
         self._is_pass_over = False  # over the training's data set; the last steps may still come, where batches are fetched ahead
         self.is_new_validation = False  # it has just been seen to begin
 
@@ -175,7 +176,9 @@ class OwnLoop:
 
     # --- input ---
 
-    def next_began(self, source: Any) -> float:
+    def next_began(self, source: Any, is_first: bool = False) -> float:
+        """`is_first`: of a new iterator. One that is begun after several batches of another is a new pass, also where nobody has
+        asked the other for more than it had, or for all of it. After a single batch it is none: `next(iter(loader))` in each step."""
         probe = self.probe
         if self._resting:
             self._resting = False
@@ -184,6 +187,9 @@ class OwnLoop:
             probe.step_began()
         began = probe.input_began()
         if source is self._set:
+            if is_first:
+                self._is_pass_over = self._is_pass_over or self._given > 1
+                self._given = 0
             self._begin_pass()
         if self.is_open and source is not self._set:
             self._foreign = self._foreign + 1 if source is self._foreign_set else 1
@@ -202,6 +208,7 @@ class OwnLoop:
         else:
             probe.input_ended(began)
         self._last_set = source
+        self._given += source is self._set
         if exhausted and self.is_open and threading.get_ident() == self._thread:
             self._rest(source)
 

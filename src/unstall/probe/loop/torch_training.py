@@ -136,7 +136,8 @@ def install_loaders(module: ModuleType, probe: Probe) -> None:
             if not loop.is_mine():
                 return original(iterator)
             source = call("torch batches", loop.token, iterator)
-            began = call("torch batches", own.next_began, source) or time.monotonic()
+            is_first = getattr(iterator, "_num_yielded", 1) == 0
+            began = call("torch batches", own.next_began, source, is_first) or time.monotonic()
             try:
                 batch = original(iterator)
             except StopIteration:
