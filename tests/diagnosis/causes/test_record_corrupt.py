@@ -7,7 +7,7 @@ import pytest
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started, steps
 from unstall.diagnosis.causes import record_corrupt
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, ProcessEnded
+from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, ImagesChecked, ProcessEnded
 
 CRASHED = ProcessEnded(at=T0 + 60, exit_code=1)
 
@@ -159,3 +159,15 @@ def test_found_where_opencv_gave_none_for_a_file_that_is_there() -> None:
     assert isinstance(verdict, Found)
     assert "/data/45.png is there, but no image that OpenCV can read" in verdict.summary
     assert verdict.where == "loader.py:11"
+
+
+def test_the_only_image_without_an_end_is_named() -> None:
+    error = raised("tensorflow.errors.UnknownError", "OSError: image file is truncated (7 bytes not processed)")
+    one = ImagesChecked(at=T0 + 61, looked_at=24, num_cut_off=1, cut_off=["/data/12.jpg"], named_at="/data/train.csv:29")
+    verdict = record_corrupt.examine(journal(started(), error, CRASHED, one))
+    assert isinstance(verdict, Found) and "in /data/12.jpg: an image is cut off" in verdict.summary
+    claim = "of 24 images of the program, /data/12.jpg alone has no end, which stands in /data/train.csv:29"
+    assert claim in [evidence.claim for evidence in verdict.evidence]
+    several = ImagesChecked(at=T0 + 61, looked_at=24, num_cut_off=2, cut_off=["/data/12.jpg", "/data/13.jpg"])
+    verdict = record_corrupt.examine(journal(started(), error, CRASHED, several))
+    assert isinstance(verdict, Found) and "jpg" not in verdict.summary

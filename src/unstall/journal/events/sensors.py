@@ -196,6 +196,16 @@ class PathLooked(Event):
 
 
 @dataclass(frozen=True)
+class ImagesChecked(Event):
+    """The images of a program that ended because one is cut off, looked at afterwards: which have no end."""
+
+    looked_at: int = 0
+    num_cut_off: int = 0
+    cut_off: list[str] = field(default_factory=list)  # some of them
+    named_at: str = ""  # file:line of the file on the command line in which the only one stands
+
+
+@dataclass(frozen=True)
 class DatabasesSeen(Event):
     """SQLite files that a process of a program that stands still has open, and that somebody has locked.
 

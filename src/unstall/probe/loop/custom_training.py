@@ -110,6 +110,8 @@ class OwnLoop:
         self._foreign_set: Any = None
         self._foreign = 0  # batches in a row from one data set that is not the training's
         self._resting = False
+        self._given = 0  # batches of the iterator that was begun last
+        self._is_pass_over = False  # over the training's data set; the last steps may still come, where batches are fetched ahead
         self.is_new_validation = False  # it has just been seen to begin
 
     # --- steps ---
@@ -138,6 +140,8 @@ class OwnLoop:
         thread = threading.get_ident() if replica is None else replica.thread
         now = time.monotonic()
         was_validating = self._end_validation()
+        if self._last_set is not self._set:
+            self._begin_pass()
         self._set = self._last_set
         if self._clock is None:
             self._clock = clock
@@ -169,7 +173,7 @@ class OwnLoop:
         probe.close_loop = self.close
         self.is_open = True
         self._thread = thread
-        self._epoch = 0
+        self._epoch, self._is_pass_over = 0, False
         probe.epoch_began(0)
         probe.step_began()
         probe.step_began_at = began
@@ -186,7 +190,9 @@ class OwnLoop:
 
     # --- input ---
 
-    def next_began(self, source: Any) -> float:
+    def next_began(self, source: Any, is_first: bool = False) -> float:
+        """`is_first`: of a new iterator. One that is begun after several batches of another is a new pass, also where nobody has
+        asked the other for more than it had, or for all of it. After a single batch it is none: `next(iter(loader))` in each step."""
         probe = self.probe
         if self._resting:
             self._resting = False
@@ -194,6 +200,11 @@ class OwnLoop:
                 probe.pulse.phase(probe.phase or "between", time.monotonic())
             probe.step_began()
         began = probe.input_began()
+        if source is self._set:
+            if is_first:
+                self._is_pass_over = self._is_pass_over or self._given > 1
+                self._given = 0
+            self._begin_pass()
         if self.is_open and source is not self._set:
             self._foreign = self._foreign + 1 if source is self._foreign_set else 1
             self._foreign_set = source
@@ -211,6 +222,7 @@ class OwnLoop:
         else:
             probe.input_ended(began)
         self._last_set = source
+        self._given += source is self._set
         if exhausted and self.is_open and threading.get_ident() == self._thread:
             self._rest(source)
 
@@ -222,11 +234,18 @@ class OwnLoop:
         if source is self._set:
             self.losses.settle()
             probe.train.flush(now, self.losses.take())
-            self._epoch += 1
-            probe.epoch_began(self._epoch)
+            self._is_pass_over = True
         if probe.pulse is not None:
             self._resting = True
             probe.pulse.phase("between", now)
+
+    def _begin_pass(self) -> None:
+        """A pass after one that is over is an epoch. It begins with its first batch: a trainer that fetches a batch ahead, to know
+        which is the last, has come to the end of a pass before it has trained on that one."""
+        if self._is_pass_over:
+            self._is_pass_over = False
+            self._epoch += 1
+            self.probe.epoch_began(self._epoch)
 
     def _end_validation(self) -> bool:
         """Whether there was one."""

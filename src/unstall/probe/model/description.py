@@ -16,7 +16,7 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.step_counter import as_number
 from unstall.probe.core.user_code import code_place, is_of_keras, user_place
-from unstall.probe.model import layers, unsafe_math
+from unstall.probe.model import layers, learning_rate, unsafe_math
 
 _PLACES = "compiled at"
 MAX_MODELS = 50
@@ -204,7 +204,7 @@ def optimizer(given: Any) -> dict[str, Any]:
     if given is None:
         return {}
     inner = getattr(given, "inner_optimizer", None) or getattr(given, "_optimizer", None) or given
-    rate = getattr(inner, "_learning_rate", None)
+    rate = learning_rate.given_to(inner)
     schedule = rate if rate is not None and callable(rate) and not hasattr(rate, "assign") else None
     return {
         "optimizer": type(inner).__name__,

@@ -10,10 +10,18 @@ from unstall.probe.core.step_counter import as_number
 from unstall.probe.core.user_code import is_of_keras
 
 
+def given_to(optimizer: Any) -> Any:
+    """A number, a variable or a schedule; None where there is none."""
+    rate = getattr(optimizer, "_learning_rate", None)
+    if rate is None:  # Keras 2 up to 2.10, and its legacy optimizers later
+        settings = getattr(optimizer, "_hyper", None)
+        rate = settings.get("learning_rate") if isinstance(settings, dict) else None
+    return rate
+
+
 def current(optimizer: Any, step: int, read: Callable[[Any], Any]) -> Optional[float]:
     """None where it follows a schedule that is not one of Keras's own, or cannot be read."""
-    inner = getattr(optimizer, "inner_optimizer", None) or optimizer
-    rate = getattr(inner, "_learning_rate", None)
+    rate = given_to(getattr(optimizer, "inner_optimizer", None) or optimizer)
     if rate is None:
         return None
     if hasattr(rate, "assign"):

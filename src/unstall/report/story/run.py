@@ -273,7 +273,7 @@ def _progress(journal: Journal) -> dict[str, Any]:
         "epoch": last.epoch if last else None,
         "epochs": fit.epochs if fit else None,
         "steps_per_epoch": fit.steps_per_epoch if fit else None,
-        "loss": last.loss if last else None,
+        "loss": _last_loss(journal),
         "seconds": max(0.0, journal.now - began.at) if began else None,
         "stalled_s": stall.seconds if stall else None,
         "stalled_in": stall.began.phase if stall else None,
@@ -281,6 +281,12 @@ def _progress(journal: Journal) -> dict[str, Any]:
         "idle_s": idle_s(journal),
         "cpu_cores": stall.cpu_cores if stall else (host.cpu_cores if host else None),
     }
+
+
+def _last_loss(journal: Journal) -> float | None:
+    """The newest that was read; none where that was not finite."""
+    groups = (group for group in reversed(journal.of(StepsEnded)) if group.phase == "train")
+    return next((group.loss for group in groups if group.loss_is_finite is not None), None)
 
 
 def repairs(journal: Journal) -> list[dict[str, Any]]:
@@ -344,6 +350,7 @@ def describe_exit(journal: Journal) -> dict[str, Any] | None:
         "exit_code": exited.exit_code,
         "where": short(exited.where, program_folder(journal)),
         "message": exited.message,
+        "given": exited.given,
         "handled": error_text(handled).line if handled is not None else "",
     }
 
