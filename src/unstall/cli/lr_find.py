@@ -34,8 +34,7 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
-    from unstall.base.dependencies import name_missing_packages
-    from unstall.base.errors import InvalidInputError
+    from unstall.base.errors import InvalidInputError, name_missing_packages
     from unstall.base.progress import show_progress
     from unstall.config.options import config_used, given
     from unstall.config.sources import resolve

@@ -74,7 +74,7 @@ def command(
 
 def _seen_in(wanted: Settings, progress: Progress | None) -> tuple[int, int | None]:
     """How many classes the data has, and the pixels of its largest image, where they are known."""
-    from unstall.base.dependencies import name_missing_packages
+    from unstall.base.errors import name_missing_packages
 
     with name_missing_packages("unstall plan --data", "data"):
         from unstall.data.formats import read
