@@ -72,9 +72,9 @@ def describe_own_exit(story: dict[str, Any]) -> str:
     if exited is None or story["state"] != "failed":
         return ""
     at = f", at {exited['where']}" if exited["where"] else ""
-    said = f": {exited['message']}" if exited["message"] else ""
+    message = f": {exited['message']}" if exited["message"] else ""
     handled = f"; it was handling {exited['handled']}" if exited["handled"] else ""
-    return f"the program ended itself with exit code {exited['exit_code']}{at}{handled}{said}"
+    return f"the program ended itself with exit code {exited['exit_code']}{at}{handled}{message}"
 
 
 def worst(outcomes: list[str]) -> str:

@@ -126,8 +126,8 @@ class Worker:
             from unstall.data.augment.names import augmentations
 
             augmentations(settings.augmentations)  # what can be refused is refused before anything is loaded
-            wanted = backend_for(settings.backend, settings.num_workers)
-            backend = backends.choose(None if wanted == "auto" else wanted, takes_card=True)
+            requested = backend_for(settings.backend, settings.num_workers)
+            backend = backends.choose(None if requested == "auto" else requested, takes_card=True)
             if settings.deterministic:
                 from unstall.backends.startup import make_deterministic
 
