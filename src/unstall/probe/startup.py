@@ -95,9 +95,9 @@ def _shielded(probe_: Probe, hook: hooks.Hook, coverage: Coverage) -> Callable[[
         if not probe_.active:
             return
         before = patches.wrapped_count()
-        probe_.shield.call(f"hook {hook.module}", hook.install, module, probe_)
-        if hook.is_listener or patches.wrapped_count() > before:
-            coverage.hook_installed(hook.gives)
+        listens = probe_.shield.call(f"hook {hook.module}", hook.install, module, probe_)
+        if (hook.is_listener and listens) or patches.wrapped_count() > before:
+            coverage.hook_installed(hook.module, hook.gives)
 
     return run
 

@@ -207,7 +207,7 @@ _JAX_TIMES = ("/jax/core/compile/jaxpr_trace_duration", "/jax/core/compile/jaxpr
 _JAX_COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
-def install_jax(module: ModuleType, probe: Probe) -> None:
+def install_jax(module: ModuleType, probe: Probe) -> bool:
     """jax.monitoring. One compilation is told as one trace, with the time of all its parts.
 
     Only those between the steps of a training: before it, many small functions are rightly compiled once for each shape.
@@ -233,4 +233,7 @@ def install_jax(module: ModuleType, probe: Probe) -> None:
         if probe.active and probe.phase == "train" and (event == _JAX_COMPILED or event in _JAX_TIMES):
             probe.shield.call("jax compilations", note, event, duration, str(details.get("fun_name", "")))
 
-    module.register_event_duration_secs_listener(listen)
+    register = getattr(module, "register_event_duration_secs_listener", None)
+    if register is not None:
+        register(listen)
+    return register is not None

@@ -18,6 +18,7 @@ from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.printed_output import is_training_printed
 from unstall.diagnosis.probe_facts import probe_failure
 from unstall.diagnosis.run_summary import memory_use, numerics, printed, time_split
+from unstall.diagnosis.speed import measure_speed
 from unstall.diagnosis.stalls import (
     current_stall,
     idle_s,
@@ -82,6 +83,7 @@ def build_story(journal: Journal, diagnosis: Diagnosis, run: str | None = None) 
         "pid": started.pid if started else None,
         "distributed": distributed(journal),
         "progress": _progress(journal),
+        "speed": measure_speed(journal),
         "time": time_split(journal),
         "memory": memory_use(journal),
         "numerics": numerics(journal),
