@@ -19,8 +19,7 @@ import click
 
 from unstall import __version__
 from unstall.base.console import print_what_the_stream_has
-from unstall.base.dependencies import name_missing_packages
-from unstall.base.errors import InvalidInputError, UnstallError
+from unstall.base.errors import InvalidInputError, UnstallError, name_missing_packages
 from unstall.base.formatting import without_codes
 from unstall.base.redact.text import redact_text
 from unstall.base.registry import Registry

@@ -42,7 +42,9 @@ def look(error: ErrorRaised, met: Iterable[str], command: Sequence[str], folder:
     if not looked_at:
         return None
     named_at = find_line_that_names(cut_off[0], command, folder) if len(cut_off) == 1 else ""
-    return ImagesChecked(at=time.time(), looked_at=looked_at, num_cut_off=len(cut_off), cut_off=cut_off[:MAX_NAMED], named_at=named_at)
+    return ImagesChecked(
+        at=time.time(), looked_at=looked_at, num_cut_off=len(cut_off), cut_off=cut_off[:MAX_NAMED], named_at=named_at
+    )
 
 
 def _candidates(met: Iterable[str], command: Sequence[str], folder: str) -> Iterator[str]:

@@ -18,8 +18,8 @@ from unstall.sensors import cluster, data_paths, databases, image_files, package
 
 def look_at_threads(pid: int, others: Sequence[int] = ()) -> list[ThreadsSeen]:
     """Cheap: done with every sample. A native sample wakes all threads, so this comes before it."""
-    seen = [threads.sample(pid), *(threads.sample(other, main=False) for other in others)]
-    return [event for event in seen if event is not None]
+    thread_events = [threads.sample(pid), *(threads.sample(other, main=False) for other in others)]
+    return [event for event in thread_events if event is not None]
 
 
 def look_around(pid: int, others: Sequence[int], samples: Sequence[Event]) -> list[Event]:

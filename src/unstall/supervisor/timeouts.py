@@ -199,8 +199,10 @@ def is_leaving(journal: Journal, stall: StallBegan, before: Beat | None, beat: B
     if not (is_signal_pending() or was_asked_to_end(journal, stall)):
         return False
     if before is None or beat is None:
-        asked = max((sent.at for sent in journal.since(SignalSent, stall.since) if sent.asks_for_the_end), default=moved_at)
-        return moved_at <= asked + LEAVES_WITHIN_S
+        requested_at = max(
+            (sent.at for sent in journal.since(SignalSent, stall.since) if sent.asks_for_the_end), default=moved_at
+        )
+        return moved_at <= requested_at + LEAVES_WITHIN_S
     fit = journal.last(FitBegan)
     has_restarted = fit is not None and fit.at > stall.at
     # Of a validation its own steps count. Those of a training are told late, on the way out: only their number tells.

@@ -113,7 +113,7 @@ def here(backend: str) -> Device:
     from unstall.backends import allocators
 
     index = allocators.visible_card(backend) if allocators.knows_cards(backend) else None
-    return (_seen_card(index) if index is not None else None) or this_cpu()
+    return (_find_card(index) if index is not None else None) or this_cpu()
 
 
 def this_cpu() -> Device:
@@ -122,7 +122,7 @@ def this_cpu() -> Device:
     return Device("cpu", "cpu", "the cores of this machine", limit_bytes(), 0, used_bytes())
 
 
-def _seen_card(index: int) -> Device | None:
+def _find_card(index: int) -> Device | None:
     """As NVML shows it. What the compiler must know comes from the nearest card of the table."""
     from unstall.journal.events import DeviceSampled
     from unstall.sensors.device import DeviceSampler

@@ -193,10 +193,10 @@ def earlier(journal: Journal, diagnosis: Diagnosis, folder: str = "") -> list[di
     if journal.last(ProcessEnded) is None:
         return []
     holds = {name for finding in diagnosis.findings for name in (finding.cause, *finding.followed_by)}
-    said: dict[str, VerdictReached] = {}
+    first_verdicts: dict[str, VerdictReached] = {}
     for event in journal.of(VerdictReached):
         if event.cause not in holds:
-            said.setdefault(event.cause, event)
+            first_verdicts.setdefault(event.cause, event)
     return [
         {
             "cause": event.cause,
@@ -208,7 +208,7 @@ def earlier(journal: Journal, diagnosis: Diagnosis, folder: str = "") -> list[di
             "evidence": [str(each) for each in event.evidence],
             "remedies": [str(each) for each in event.remedies],
         }
-        for event in said.values()
+        for event in first_verdicts.values()
     ]
 
 

@@ -53,11 +53,11 @@ def threads(journal: Journal) -> list[dict[str, Any]]:
     thread first. Empty where no stack was seen."""
     samples, looks = _looked_at(journal)
     if not samples:
-        return _seen_last(journal)
+        return _last_look(journal)
     return _thread_rows(journal, samples, looks)
 
 
-def _seen_last(journal: Journal) -> list[dict[str, Any]]:
+def _last_look(journal: Journal) -> list[dict[str, Any]]:
     """Of a program that was ended, or ended with an error, while it moved: each process by its last sample, with its age."""
     ended = journal.last(ProcessEnded)
     if ended is None or (ended.signal is None and not ended.exit_code):
@@ -184,8 +184,8 @@ def _without_python(samples: list[StackSampled], looks: list[ThreadsSeen]) -> li
 
 def _is_in_it(looks: list[ThreadsSeen], pid: int, thread: int, call: str | None) -> bool:
     """In every look in which the kernel tells its call."""
-    seen = [row["call"] for look in looks if look.pid == pid and (row := find(look, thread)) is not None]
-    return all(each in (call, None) for each in seen)
+    calls = [row["call"] for look in looks if look.pid == pid and (row := find(look, thread)) is not None]
+    return all(each in (call, None) for each in calls)
 
 
 # --- in words ---
@@ -222,10 +222,10 @@ def sentence(row: dict[str, Any]) -> str:
 
 def dump_lines(rows: list[dict[str, Any]], entries: list[dict[str, Any]]) -> list[str]:
     """Each thread with its whole stack: `rows` of stacks(), and what threads() says of them."""
-    said = {(row["pid"], row["id"]): sentence(row) for row in entries}
+    sentences = {(row["pid"], row["id"]): sentence(row) for row in entries}
     result = []
     for row in rows:
-        head = said.get((row["pid"], row["id"]), row["name"] or "a thread")
+        head = sentences.get((row["pid"], row["id"]), row["name"] or "a thread")
         result += ["", f"Process {row['pid']}, thread {row['id']}: {head}"]
         result += [f"    {frame['function']} ({frame['where']})" for frame in row["frames"]]
     return result

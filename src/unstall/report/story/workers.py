@@ -45,8 +45,8 @@ def build_workers_story(run_group: RunGroup, blockage: Blockage | None = None) -
 
 
 def _holder(holder: Blocker) -> dict[str, Any]:
-    seen = holder.snapshot
-    return {"rank": seen.worker, "run": seen.run, "host": seen.host, "kind": holder.kind, "description": holder.words}
+    snapshot = holder.snapshot
+    return {"rank": snapshot.worker, "run": snapshot.run, "host": snapshot.host, "kind": holder.kind, "description": holder.words}
 
 
 def _worker(member: Member, place: Place, is_blocking: bool) -> dict[str, Any]:

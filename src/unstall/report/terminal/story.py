@@ -113,20 +113,22 @@ def no_verdict(story: dict[str, Any]) -> str:
     """What is said where no cause was found."""
     if known := describe_known_end(story) or describe_own_exit(story):
         return known
-    seen = ", ".join(story.get("seen") or [])
+    seen_signals = ", ".join(story.get("seen") or [])
     if outcome(story) == UNKNOWN:
-        return _cannot_tell(story, seen)
-    return f"nothing wrong in what could be seen ({seen})" if seen else "nothing wrong in what could be seen"
+        return _cannot_tell(story, seen_signals)
+    return f"nothing wrong in what could be seen ({seen_signals})" if seen_signals else "nothing wrong in what could be seen"
 
 
-def _cannot_tell(story: dict[str, Any], seen: str) -> str:
+def _cannot_tell(story: dict[str, Any], seen_signals: str) -> str:
     state = story["state"]
     if question := QUESTIONS.get(state):
         dead = "; ".join(f"thread {words}" for words in story.get("dead_threads") or [])
         known = dead if state == "stuck" else failure_line(story.get("failure"))
         return f"cannot tell {question}: {known}" if known else f"cannot tell {question}"
     reason = story.get("reason") or UNEXPLAINED.get(state, UNEXPLAINED["unknown"])
-    return f"cannot tell: {reason} (what was seen: {seen})" if seen and _needed(story) else f"cannot tell: {reason}"
+    return (
+        f"cannot tell: {reason} (what was seen: {seen_signals})" if seen_signals and _needed(story) else f"cannot tell: {reason}"
+    )
 
 
 def failure_line(failure: dict[str, Any] | None) -> str:
@@ -246,8 +248,8 @@ def not_seen(story: dict[str, Any]) -> list[str]:
         not story["verdicts"] and not describe_known_end(story) and story["state"] in {"stuck", "slow", "failed", "killed"}
     )
     rows = needed or [row for row in story["unknown"] if row["fix"] or is_unexplained]
-    said = [row["missing"] + (f": {row['fix']}" if row["fix"] else "") for row in rows[:MAX_NOT_SEEN]]
-    return said if needed else [*(_signals(row) for row in story.get("not_seen") or ()), *said]
+    missing = [row["missing"] + (f": {row['fix']}" if row["fix"] else "") for row in rows[:MAX_NOT_SEEN]]
+    return missing if needed else [*(_signals(row) for row in story.get("not_seen") or ()), *missing]
 
 
 def _signals(row: dict[str, Any]) -> str:

@@ -120,8 +120,8 @@ class Printer:
     def __init__(self, run: run_folder.RunFolder, options: RunOptions) -> None:
         self._run = run
         self._options = options
-        self._said: set[str] = set()
-        self._seen: dict[str, int] = {}
+        self._printed: set[str] = set()
+        self._seen_counts: dict[str, int] = {}
         self._has_had_verdicts = False
         self.is_stuck = False
         self.output = PrintedOutput()  # what is read of the program, which our own words are no part of
@@ -134,10 +134,10 @@ class Printer:
         self.is_stuck = story["state"] == "stuck"
         found = [(finding.cause, finding.found.certainty) for finding in diagnosis.findings]
         fresh = [cause for cause, certainty in found if self._is_worth_saying(cause, certainty, is_steady)]
-        self._seen = {finding.cause: self._seen.get(finding.cause, 0) + 1 for finding in diagnosis.findings}
+        self._seen_counts = {finding.cause: self._seen_counts.get(finding.cause, 0) + 1 for finding in diagnosis.findings}
         if not fresh:
             return self.is_stuck and bool(diagnosis.findings)
-        self._said.update(fresh)
+        self._printed.update(fresh)
         story["since_last_good"] = since_last_good(watch, story, is_over=False)
         self._run.write_story(story)
         self._keep_json(story)
@@ -146,15 +146,15 @@ class Printer:
         return True
 
     def _is_worth_saying(self, cause: str, certainty: Certainty, is_steady: bool) -> bool:
-        steady = is_steady or self.is_stuck or self._seen.get(cause, 0) + 1 >= STEADY
-        return cause not in self._said and certainty >= Certainty.LIKELY and steady
+        steady = is_steady or self.is_stuck or self._seen_counts.get(cause, 0) + 1 >= STEADY
+        return cause not in self._printed and certainty >= Certainty.LIKELY and steady
 
     def print_repair(self, watch: Watch, diagnosis: Diagnosis) -> None:
         """The newest one, or that there will be none any more."""
         story = build_story(watch.journal, diagnosis, self._run.name)
         self._run.write_story(story)
         self._keep_json(story)
-        self.is_stuck, self._seen = False, {}
+        self.is_stuck, self._seen_counts = False, {}
         if not self._options.quiet:
             self._print(story, repair=True)
 
@@ -178,7 +178,7 @@ class Printer:
     def print_new_at_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
         """For a program that is not ours to sum up: only what has not been said yet."""
         story = self._final_story(watch, diagnosis)
-        fresh = [finding for finding in diagnosis.findings if finding.cause not in self._said]
+        fresh = [finding for finding in diagnosis.findings if finding.cause not in self._printed]
         if fresh and not self._options.quiet:
             self._print(story)
 

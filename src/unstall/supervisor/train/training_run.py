@@ -57,12 +57,12 @@ def train(run: RunFolder, options: RunOptions, worker: Sequence[str] = WORKER) -
         training_run = TrainingRun(run, own, options, settings, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
         training_run.begin_with_what_fits()
         with (
-            upload_run(run if first.is_first else own, training_run.printer.complain) as kept,
+            upload_run(run if first.is_first else own, training_run.printer.complain) as upload_state,
             training_run.notice.listened_to(),
         ):
             code = _trained(training_run)
-            kept.has_time = code == 0
-        return code if code or kept.is_whole else BucketError.exit_code
+            upload_state.has_time = code == 0
+        return code if code or upload_state.is_whole else BucketError.exit_code
 
 
 def _trained(training_run: TrainingRun) -> int:
@@ -262,7 +262,7 @@ class TrainingRun:
 
     def end_is_wanted(self, worker_group: WorkerGroup) -> bool:
         """Somebody has asked for it, or the machine is taken away; the workers heard of it, or were gone already."""
-        return worker_group.is_asked_to_end or LaunchedProgram.end_is_wanted() or self.notice.came is not None
+        return worker_group.is_asked_to_end or LaunchedProgram.end_is_wanted() or self.notice.received is not None
 
     def end(self, worker_group: WorkerGroup) -> int:
         ended = worker_group.blamed.launched.ended

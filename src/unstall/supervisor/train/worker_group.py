@@ -210,17 +210,17 @@ class WorkerGroup:
     # --- one of another machine is not heard any more ---
 
     def _look_who_is_silent(self) -> None:
-        heard = self._silence.look(self.lead.watch.journal)
-        if heard is None:
+        reports = self._silence.look(self.lead.watch.journal)
+        if reports is None:
             return
-        for worker in heard.again:
-            self._training_run.printer.complain(f"worker {worker} of {heard.of} is heard again.")
-        for worker, why in heard.silent.items():
+        for worker in reports.again:
+            self._training_run.printer.complain(f"worker {worker} of {reports.of} is heard again.")
+        for worker, why in reports.silent.items():
             self._training_run.printer.complain(f"{why}. The others wait for it.")
             step = self.lead.step()
             event = WorkerFaltered(
-                at=time.time(), worker=worker, of=heard.of, how=stragglers.HOW, step=step, furthest_step=step,
-                seconds=heard.seconds, why=f"{why[0].upper()}{why[1:]}.",
+                at=time.time(), worker=worker, of=reports.of, how=stragglers.HOW, step=step, furthest_step=step,
+                seconds=reports.seconds, why=f"{why[0].upper()}{why[1:]}.",
             )  # fmt: skip
             self.lead.watch.note(event)
 

@@ -234,7 +234,7 @@ class _Joiner:
         while (waited := time.monotonic() - began) <= max_wait_s:
             waiting(WaitStatus(waited, (0,) if why else (), why))
             try:
-                met = self._asked(waiting, began, max_wait_s)
+                met = self._await_all(waiting, began, max_wait_s)
             except OSError as error:  # not there yet, not to be found by its name, or gone while it was waited for
                 why = error.strerror or str(error)
                 time.sleep(TRY_AGAIN_S)
@@ -246,7 +246,7 @@ class _Joiner:
         reason = f"worker 0 cannot be reached at {self._who.coordinator}: {why}" if why else "not all have come"
         raise PeersLost(f"after {max_wait_s:.0f} s {reason}")
 
-    def _asked(self, waiting: Waiting, began: float, max_wait_s: float) -> RendezvousResult | None:
+    def _await_all(self, waiting: Waiting, began: float, max_wait_s: float) -> RendezvousResult | None:
         """None: worker 0 went away."""
         connection = socket.create_connection(port_of(self._who), timeout=5.0)
         met = None

@@ -143,12 +143,12 @@ def refuse_other_data(collectives: Collectives, learned: TrainValData) -> None:
     """Each worker reads the data by itself: what is not the same would be learned without a word, and mean nothing."""
     held_out = 0 if learned.validation is None else len(learned.validation.examples)
     own = {"examples": len(learned.train.examples), "to score on": held_out, "classes": list(learned.classes)}
-    said = collectives.all_gather(own)
-    for worker, other in enumerate(said):
+    data_of_all = collectives.all_gather(own)
+    for worker, other in enumerate(data_of_all):
         for name in own:
-            if other[name] != said[0][name]:
+            if other[name] != data_of_all[0][name]:
                 raise InvalidInputError(
-                    f"data: worker {worker} has {other[name]} {name}, worker 0 has {said[0][name]}. Expected the same."
+                    f"data: worker {worker} has {other[name]} {name}, worker 0 has {data_of_all[0][name]}. Expected the same."
                 )
 
 
@@ -240,8 +240,10 @@ def detector_settings(settings: Settings, classes: int | None = None, needed: Ne
     """What `detectors.create_model` takes beside the name of the model. `classes`: of the data; None: as the variant has."""
     for name in OF_THE_RUN:
         if name in settings.detector:
-            said = "the data says how many there are" if name == "num_classes" else f"expected as the setting '{name}' of the run"
-            raise InvalidInputError(f"detector.{name}: {said}.")
+            reason = (
+                "the data says how many there are" if name == "num_classes" else f"expected as the setting '{name}' of the run"
+            )
+            raise InvalidInputError(f"detector.{name}: {reason}.")
     changes = {**(needed_by_weights(settings) if needed is None else needed), **settings.detector}
     changes |= {"precision": detectors.POLICIES[settings.precision], "remat": settings.remat}
     return changes if classes is None else {**changes, "num_classes": classes}

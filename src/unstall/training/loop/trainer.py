@@ -35,7 +35,7 @@ class Trainer:
         self.step, self.loss_monitor, self.line = context.step, context.loss_monitor, context.line
         self.checkpoints, self.interval, self.interruption = context.checkpoints, context.interval, context.interruption
         self.collectives = context.collectives
-        self._said: set[str] = set()
+        self._messages: set[str] = set()
 
     # --- the loop ---
 
@@ -178,16 +178,16 @@ class Trainer:
         self.interval.ended(outcome)
         if outcome.error:
             self.say_once("refused", f"No checkpoint can be kept: {outcome.error}. The training goes on, and it is tried again.")
-        elif "refused" in self._said:
-            self._said.discard("refused")
+        elif "refused" in self._messages:
+            self._messages.discard("refused")
             self.line.say("Checkpoints are kept again.")
         if self.interval.is_stretched:
             every = f"every {duration(self.interval.interval_s)} rather than {duration(self.settings.checkpoint_interval_s)}"
             self.say_once("dear", f"A checkpoint costs {outcome.cost_s:.1f} s: one {every}, {MAX_SHARE:.0%} of the time.")
 
     def say_once(self, about: str, text: str) -> None:
-        if about not in self._said:
-            self._said.add(about)
+        if about not in self._messages:
+            self._messages.add(about)
             self.line.say(text)
 
     # --- scores ---

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from unstall import backends
 from unstall.backends import allocators, backend_for
 from unstall.backends.startup import keep_compiled, start
-from unstall.base.dependencies import name_missing_packages
-from unstall.base.errors import BucketError, InvalidInputError, UnstallError
+from unstall.base.errors import BucketError, InvalidInputError, UnstallError, name_missing_packages
 from unstall.base.exit_codes import ADDRESS_TAKEN, DONE, INTERRUPTED, NOT_KEPT, OTHERS_LOST, OUT_OF_MEMORY, ExitCode
 from unstall.base.formatting import format_count
 from unstall.base.private_files import make_private_folder
@@ -127,8 +126,8 @@ class Worker:
             from unstall.data.augment.names import augmentations
 
             augmentations(settings.augmentations)  # what can be refused is refused before anything is loaded
-            wanted = backend_for(settings.backend, settings.num_workers)
-            backend = backends.choose(None if wanted == "auto" else wanted, takes_card=True)
+            requested = backend_for(settings.backend, settings.num_workers)
+            backend = backends.choose(None if requested == "auto" else requested, takes_card=True)
             if settings.deterministic:
                 from unstall.backends.startup import make_deterministic
 
