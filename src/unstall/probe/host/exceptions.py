@@ -325,6 +325,11 @@ def watch_exits(probe: Probe, report_caught: Callable[[BaseException], float]) -
         at = report_caught(handled) if is_error and handled is not None else None
         code = status if type(status) in (int, bool) else 1
         message = status[:MAX_MESSAGE] if type(status) is str else ""
-        probe.emit(ExitCalled(at=time.time(), exit_code=int(code) & 0xFF, message=message, where=user_place(2), error_at=at))
+        kind = type(status)
+        given = "" if kind in (int, bool, str) else f"{kind.__module__}.{kind.__qualname__}"
+        event = ExitCalled(
+            at=time.time(), exit_code=int(code) & 0xFF, message=message, given=given, where=user_place(2), error_at=at
+        )
+        probe.emit(event)
 
     wrap(sys, "exit", make)

@@ -74,13 +74,9 @@ def describe_own_exit(story: dict[str, Any]) -> str:
     at = f", at {exited['where']}" if exited["where"] else ""
     message = f": {exited['message']}" if exited["message"] else ""
     handled = f"; it was handling {exited['handled']}" if exited["handled"] else ""
-<<<<<<< HEAD
     given = exited.get("given")
     why = f": sys.exit was called with a {given.removeprefix('builtins.')}, which counts as a failure" if given else ""
-    return f"the program ended itself with exit code {exited['exit_code']}{at}{handled}{said}{why}"
-=======
-    return f"the program ended itself with exit code {exited['exit_code']}{at}{handled}{message}"
->>>>>>> n31
+    return f"the program ended itself with exit code {exited['exit_code']}{at}{handled}{message}{why}"
 
 
 def worst(outcomes: list[str]) -> str:
