@@ -166,7 +166,7 @@ class OwnLoop:
     def _open(self, began: float, backend: str, thread: int) -> None:
         probe = self.probe
         probe.fit_began(None, "own_loop", backend, None, None, user_place())
-        probe.close_loop = self.close
+        probe.close_loop, probe.read_loss = self.close, self._last_loss
         self.is_open = True
         self._thread = thread
         self._epoch = 0
@@ -174,14 +174,19 @@ class OwnLoop:
         probe.step_began()
         probe.step_began_at = began
 
+    def _last_loss(self) -> tuple[Optional[float], int]:
+        """What waits for the device: something else than steps comes next."""
+        losses = self.probe.last_losses
+        return self.losses.take_last(losses[-1] if losses else None), 0
+
     def close(self) -> None:
         """Something else counts the steps from now on."""
         if self.is_open:
             self.is_open = False
             self._clock = None
             self.probe.close_loop = None
-            last = self.probe.last_losses[-1] if self.probe.last_losses else None
-            self.probe.train.flush(time.monotonic(), self.losses.take_last(last))
+            self.probe.train.flush(time.monotonic(), *self._last_loss())
+            self.probe.read_loss = None
             self.probe.fit_ended()
 
     # --- input ---
