@@ -1,7 +1,6 @@
 # /// program
-# cause = ""
+# cause = "reader_blocked"
 # where = "WAITS HERE"
-# waits_in = "openat"
 # ends = "hangs"
 # steps = 0
 # ///
