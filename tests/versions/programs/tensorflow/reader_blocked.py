@@ -3,6 +3,7 @@
 # where = "WAITS HERE"
 # ends = "hangs"
 # steps = 0
+# loss = true
 # ///
 """The second file of a TFRecordDataset is a pipe that nobody writes to: a native thread of tf.data waits in openat."""
 
