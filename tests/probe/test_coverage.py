@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -137,3 +139,40 @@ def test_a_framework_that_is_half_installed_fails_as_alone(catches: bool, tmp_pa
     else:
         assert done.stderr.startswith(alone.stderr)
         assert story["failure"]["kind"] == "ImportError"
+
+
+RENAMED = {"callbacks/callback_list": "callbacks/dispatch", "trainers/epoch_iterator": "trainers/feeding"}
+
+
+def later_keras(folder: Path) -> None:
+    """The Keras that is installed, with the modules that are hooked under other names."""
+    spec = importlib.util.find_spec("keras")
+    assert spec is not None and spec.origin is not None
+    shutil.copytree(Path(spec.origin).parent, folder / "keras", ignore=shutil.ignore_patterns("__pycache__"))
+    for old, new in RENAMED.items():
+        (folder / f"keras/src/{old}.py").rename(folder / f"keras/src/{new}.py")
+    for path in (folder / "keras").rglob("*.py"):
+        text = path.read_text()
+        for old, new in RENAMED.items():
+            (package, before), (_, after) = old.split("/"), new.split("/")
+            text = text.replace(f"{package}.{before}", f"{package}.{after}")
+            text = text.replace(f"{package} import {before}", f"{package} import {after} as {before}")
+        path.write_text(text)
+    (folder / "keras/src/version.py").write_text('__version__ = "99.0"\ndef version():\n    return __version__\n')
+
+
+@pytest.mark.parametrize("backend", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("tensorflow", "jax")])
+def test_a_later_keras_with_other_modules(backend: str, tmp_path: Path, own_home: Path) -> None:
+    later_keras(tmp_path)
+    program = write(
+        tmp_path, f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n{FIT.format(backend=backend)}print(keras.__version__)\n"
+    )
+    story, printed = story_of(program)
+    assert printed == "99.0\n"
+    (row,) = [row for row in story["not_seen"] if row["framework"] == "Keras"]
+    assert row["version"] == "99.0" and {"loss", "input wait"} <= set(row["signals"])
+    if backend == "tensorflow":  # whose own hooks see the steps that are compiled
+        assert story["progress"]["step"] == 7 and "steps" not in row["signals"]
+        assert [other["framework"] for other in story["not_seen"]] == ["Keras"], "not of what was loaded, and did not train"
+    else:
+        assert story["outcome"] == "unknown" and "steps" in row["signals"]

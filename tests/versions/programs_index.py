@@ -8,9 +8,8 @@
     # steps = 39                     the last step that must have been seen, or a later one
     # ///
 
-Optional: loss = true (a loss must have been seen), epochs = 3 (so many), waits_in = "openat" (there is no cause for it, but the threads are
-listed: one in this system call, and the main thread at the line of `where`), compare = true (exit code and output must be as
-without Unstall).
+Optional: loss = true (a loss must have been seen), epochs = 3 (so many), compare = true (exit code and output must be as without
+Unstall).
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ class Program:
     also: tuple[str, ...] = ()
     loss: bool = False
     epochs: int | None = None
-    waits_in: str = ""
     compare: bool = False
 
     @property

@@ -188,10 +188,6 @@ def _judge(row: Row, program: Program, story: dict[str, Any]) -> None:
         return
     if program.cause:
         row.is_right = row.named[:1] == [program.cause] and set(row.named) <= {program.cause, *program.also}
-    elif program.waits_in:
-        threads = story.get("threads") or []
-        row.is_right = not verdicts and any(thread["call"] == program.waits_in for thread in threads)
-        row.where = next((thread["where"] for thread in threads if thread["main"]), None)
     else:
         row.is_right = not verdicts and story["outcome"] == "clear" and story["state"] == "done"
     if program.where:

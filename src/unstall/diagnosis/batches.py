@@ -59,7 +59,9 @@ class BatchArray:
             self.lowest = sorted(set(self.lowest) | set(facts.get("lowest", [])))[:12]
             self.highest = sorted(set(self.highest) | set(facts.get("highest", [])))[-12:]
         if facts.get("not_finite"):
-            self.not_finite += int(facts["not_finite"])
+            count = int(facts["not_finite"])
+            is_search = facts.get("first_bad_row") is not None  # it may meet the numbers that were looked at before
+            self.not_finite = max(self.not_finite, count) if is_search else self.not_finite + count
             self.bad_row = facts.get("first_bad_row") if self.bad_row is None else self.bad_row
             self.bad_batch = event.facts.get("batch") if self.bad_batch is None else self.bad_batch
             self.events = [event, *self.events[:4]]

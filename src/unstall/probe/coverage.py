@@ -13,13 +13,14 @@ from unstall.journal.events import SignalsSeen
 from unstall.probe.core.probe import Probe
 
 STEPS, LOSS, GRADIENTS, LABELS = "steps", "loss", "gradients", "labels"
+WEIGHTS, LEARNING_RATE = "weights", "learning rate"
 INPUT_WAIT, PIPELINE, SAVES = "input wait", "pipeline stages", "checkpoint times"
 TRACES, COMPILATIONS = "function traces", "compilations"  # of tf.function, and of JAX
 # What a training with each framework is expected to show.
 EXPECTED = {
-    "tensorflow": (STEPS, LOSS, GRADIENTS, INPUT_WAIT, PIPELINE, TRACES, SAVES),
-    "keras": (STEPS, LOSS, GRADIENTS, LABELS, INPUT_WAIT, SAVES),
-    "tf_keras": (STEPS, LOSS, GRADIENTS, LABELS, INPUT_WAIT, SAVES),
+    "tensorflow": (STEPS, LOSS, GRADIENTS, WEIGHTS, LEARNING_RATE, INPUT_WAIT, PIPELINE, TRACES, SAVES),
+    "keras": (STEPS, LOSS, GRADIENTS, WEIGHTS, LEARNING_RATE, LABELS, INPUT_WAIT, SAVES),
+    "tf_keras": (STEPS, LOSS, GRADIENTS, WEIGHTS, LEARNING_RATE, LABELS, INPUT_WAIT, SAVES),
     "jax": (STEPS, LOSS, GRADIENTS, COMPILATIONS),
     "torch": (STEPS, LOSS, GRADIENTS, INPUT_WAIT),
 }
@@ -50,9 +51,10 @@ class Coverage:
         for other, signals in _ALSO_OF.get(package, {}).items():
             self._seen[other].update(signal for signal in gives if signal in signals)
 
-    def hook_is_blind(self, framework: str, gives: tuple[str, ...]) -> None:
-        """The program trains in a way that this framework's hook, which has found its place, does not see."""
-        self._seen[framework].difference_update(gives)
+    def hook_is_blind(self, gives: tuple[str, ...], frameworks: tuple[str, ...] = tuple(EXPECTED)) -> None:
+        """The program trains with these in a way that a hook, which has found its place, does not see."""
+        for framework in frameworks:
+            self._seen[framework].difference_update(gives)
 
     def report(self) -> None:
         """Where it is not what was told before."""

@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from unstall.probe.core import traceback_filter
 from unstall.probe.core.probe import Probe
-from unstall.probe.coverage import COMPILATIONS, GRADIENTS, INPUT_WAIT, LABELS, LOSS, PIPELINE, SAVES, STEPS, TRACES
+from unstall.probe.coverage import (
+    COMPILATIONS,
+    GRADIENTS,
+    INPUT_WAIT,
+    LABELS,
+    LEARNING_RATE,
+    LOSS,
+    PIPELINE,
+    SAVES,
+    STEPS,
+    TRACES,
+    WEIGHTS,
+)
 from unstall.probe.fit import callback_list, callback_times, interrupts
 from unstall.probe.host import container_growth, devices, makers, rank
 from unstall.probe.input import batch_samples, data_files, epoch_iterator, repeated_batches, tf_pipeline, tf_stage_costs
@@ -34,7 +46,7 @@ class Hook(NamedTuple):
     module: str  # after whose import it is installed
     install: Install
     gives: tuple[str, ...] = ()  # signals that are seen where it finds its place in the module
-    is_listener: bool = False  # it replaces nothing: the framework itself offers to tell, if `install` says so
+    is_listener: bool = False  # it replaces nothing, but is told: `install` says whether it will be
 
 
 # The packages of Keras 2: tf_keras; 2.13 to 2.15; up to 2.12; as a part of TensorFlow up to 2.5, and up to 2.1.
@@ -42,7 +54,7 @@ KERAS_2 = ("tf_keras.src", "keras.src", "keras", "tensorflow.python.keras", "ten
 OF_KERAS_2: list[Hook] = [
     Hook("utils.traceback_utils", traceback_filter.install_shortened),
     Hook("callbacks", callback_list.install_keras_2, (STEPS, LOSS)),
-    Hook("callbacks", weight_updates.install),
+    Hook("callbacks", weight_updates.install, (WEIGHTS, LEARNING_RATE), is_listener=True),
     Hook("callbacks", record.install),
     Hook("losses", loss_inputs.install),
     Hook("engine.training", description.install_keras_2),
@@ -77,8 +89,8 @@ HOOKS: list[Hook] = [
     Hook("keras.src.utils.traceback_utils", traceback_filter.install_shortened),
     Hook("tensorflow.python.util.traceback_utils", traceback_filter.install_shortened),
     Hook("keras.src.callbacks.callback_list", callback_list.install, (STEPS, LOSS)),
-    Hook("keras.src.callbacks.callback_list", weight_updates.install),
-    Hook("tensorflow.python.eager.backprop", weight_updates.install),
+    Hook("keras.src.callbacks.callback_list", weight_updates.install, (WEIGHTS, LEARNING_RATE), is_listener=True),
+    Hook("tensorflow.python.eager.backprop", weight_updates.install, (WEIGHTS, LEARNING_RATE), is_listener=True),
     Hook("keras.src.callbacks.callback_list", record.install),
     Hook("tensorflow.python.eager.backprop", record.install),
     Hook("keras.src.losses.loss", loss_inputs.install),

@@ -21,7 +21,8 @@ MAX_NAMED = 10
 END_BYTES = 4096  # in which the mark of the end stands; some programs write a little behind it
 _ENDS = ((b"\xff\xd8", b"\xff\xd9"), (b"\x89PNG", b"IEND"))  # how a file of the kind begins, and its mark of the end
 _CUT_OFF = re.compile(
-    r"image file is truncated|truncated file read|broken data stream|premature end of|jpeg::uncompress failed|invalid (?:jpeg|png) data",
+    r"image file is truncated|truncated file read|broken data stream|premature end of|jpeg::uncompress failed"
+    r"|invalid (?:jpeg|png) data",
     re.IGNORECASE,
 )
 _LISTED = re.compile(rf"[^\s,;'\"]+(?:{'|'.join(re.escape(suffix) for suffix in sorted(IMAGES))})(?=$|[\s,;'\"])", re.IGNORECASE)

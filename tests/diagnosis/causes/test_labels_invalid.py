@@ -44,6 +44,14 @@ def test_found_when_labels_are_nan_and_so_is_the_loss() -> None:
     assert verdict.evidence[0].claim == "at least 1 of the numbers looked at in the labels is not finite, row 15,000 first"
 
 
+def test_a_label_that_was_looked_at_and_found_again_is_counted_once() -> None:
+    seen = batch(array("y", not_finite=1), at=1.0, source="arrays")
+    found = batch(array("y", not_finite=1, first_bad_row=330), at=5.1, source="searched arrays")
+    verdict = labels_invalid.examine(run(model(), seen, broke(), not_finite(), found))
+    assert isinstance(verdict, Found)
+    assert verdict.evidence[0].claim == "at least 1 of the numbers looked at in the labels is not finite, row 330 first"
+
+
 def test_the_function_that_makes_the_labels_is_named() -> None:
     nodes = [node("TensorSlice", 900), node("Map", 900, 24.0), node("BatchV2", 90, 0.5)]
     stages = [stage("TensorSlice", 10), {**stage("Map", 22, function="encode"), "stage": "map"}, stage("Batch", 12)]

@@ -71,7 +71,7 @@ def test_steps_and_the_loss_among_other_scalars(tmp_path: Path, own_home: Path) 
     assert (story["state"], story["verdicts"], story["progress"]["step"]) == ("done", [], 299)
     assert [save.path.rpartition("/")[2] for save in journal.of(CheckpointSaved)] == ["model.ckpt"]
     (row,) = story["not_seen"]
-    assert (row["framework"], row["signals"]) == ("TensorFlow", ["gradients"])
+    assert (row["framework"], row["signals"]) == ("TensorFlow", ["gradients", "weights", "learning rate"])
     assert story["numerics"]["first_loss"] > 1.0 > story["numerics"]["last_loss"]
 
 

@@ -51,3 +51,12 @@ def test_a_variable_is_read() -> None:
     assert learning_rate.current(SimpleNamespace(_hyper={}), 3, float) is None
     inner = SimpleNamespace(_learning_rate=variable)
     assert learning_rate.current(SimpleNamespace(inner_optimizer=inner), 3, lambda given: 0.25) == 0.25
+
+
+def test_the_places_of_older_versions() -> None:
+    of_2_4 = SimpleNamespace(_hyper={"learning_rate": 0.5, "decay": 0.1}, _initial_decay=0.1)
+    assert learning_rate.current(of_2_4, 10, float) == pytest.approx(0.25)
+    schedule = SimpleNamespace(_hyper={"learning_rate": lambda: 0.5})
+    assert learning_rate.find_rate(schedule) is not None and learning_rate.current(schedule, 3, float) is None
+    assert learning_rate.current(SimpleNamespace(_lr=0.25), 3, float) == 0.25
+    assert learning_rate.find_rate(SimpleNamespace(rate=0.25)) is None

@@ -170,7 +170,7 @@ class OwnLoop:
     def _open(self, began: float, backend: str, thread: int) -> None:
         probe = self.probe
         probe.fit_began(None, "own_loop", backend, None, None, user_place())
-        probe.close_loop = self.close
+        probe.close_loop, probe.read_loss = self.close, self._last_loss
         self.is_open = True
         self._thread = thread
         self._epoch, self._is_pass_over = 0, False
@@ -178,21 +178,26 @@ class OwnLoop:
         probe.step_began()
         probe.step_began_at = began
 
+    def _last_loss(self) -> tuple[Optional[float], int]:
+        """What waits for the device: something else than steps comes next."""
+        losses = self.probe.last_losses
+        return self.losses.take_last(losses[-1] if losses else None), 0
+
     def close(self) -> None:
         """Something else counts the steps from now on."""
         if self.is_open:
             self.is_open = False
             self._clock = None
             self.probe.close_loop = None
-            last = self.probe.last_losses[-1] if self.probe.last_losses else None
-            self.probe.train.flush(time.monotonic(), self.losses.take_last(last))
+            self.probe.train.flush(time.monotonic(), *self._last_loss())
+            self.probe.read_loss = None
             self.probe.fit_ended()
 
     # --- input ---
 
     def next_began(self, source: Any, is_first: bool = False) -> float:
         """`is_first`: of a new iterator. One that is begun after several batches of another is a new pass, also where nobody has
-        asked the other for more than it had, or for all of it. After a single batch it is none: `next(iter(loader))` in each step."""
+        asked the other for more than it had, or for all of it. After a single batch it is none: `next(iter(loader))` in a step."""
         probe = self.probe
         if self._resting:
             self._resting = False
@@ -240,8 +245,8 @@ class OwnLoop:
             probe.pulse.phase("between", now)
 
     def _begin_pass(self) -> None:
-        """A pass after one that is over is an epoch. It begins with its first batch: a trainer that fetches a batch ahead, to know
-        which is the last, has come to the end of a pass before it has trained on that one."""
+        """A pass after one that is over is an epoch. It begins with its first batch: a trainer that fetches a batch ahead, to
+        know which is the last, has come to the end of a pass before it has trained on that one."""
         if self._is_pass_over:
             self._is_pass_over = False
             self._epoch += 1

@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.coverage import GRADIENTS, LOSS, STEPS, coverage_of
+from unstall.probe.coverage import GRADIENTS, LEARNING_RATE, LOSS, STEPS, WEIGHTS, coverage_of
 from unstall.probe.loop.custom_training import loop_of
 from unstall.probe.loop.losses import is_float_scalar
 
@@ -62,7 +62,8 @@ class Sessions:
                 seen = (STEPS,) if known.loss is None else (STEPS, LOSS)
                 coverage = coverage_of(self._probe)
                 coverage.hook_installed("tensorflow", seen)
-                coverage.hook_is_blind("tensorflow", (GRADIENTS,))  # they are operations of the graph
+                # They are operations of the graph.
+                coverage.hook_is_blind((GRADIENTS, WEIGHTS, LEARNING_RATE), ("tensorflow",))
         if known.trains is not None:
             self._loop.trained(known.trains, began, lambda: _at(result, known.loss))
         else:

@@ -204,7 +204,7 @@ def optimizer(given: Any) -> dict[str, Any]:
     if given is None:
         return {}
     inner = getattr(given, "inner_optimizer", None) or getattr(given, "_optimizer", None) or given
-    rate = learning_rate.given_to(inner)
+    rate = learning_rate.find_rate(inner)
     schedule = rate if rate is not None and callable(rate) and not hasattr(rate, "assign") else None
     return {
         "optimizer": type(inner).__name__,

@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Optional
 
 from unstall.probe.core.step_counter import as_number
 from unstall.probe.core.user_code import is_of_keras
 
-
-def given_to(optimizer: Any) -> Any:
-    """A number, a variable or a schedule; None where there is none."""
-    rate = getattr(optimizer, "_learning_rate", None)
-    if rate is None:  # Keras 2 up to 2.10, and its legacy optimizers later
-        settings = getattr(optimizer, "_hyper", None)
-        rate = settings.get("learning_rate") if isinstance(settings, dict) else None
-    return rate
+_NAMES = ("_learning_rate", "learning_rate", "_lr", "lr")  # the last three of Keras 2 and of TensorFlow 1
 
 
 def current(optimizer: Any, step: int, read: Callable[[Any], Any]) -> Optional[float]:
     """None where it follows a schedule that is not one of Keras's own, or cannot be read."""
-    rate = given_to(getattr(optimizer, "inner_optimizer", None) or optimizer)
+    rate = find_rate(optimizer)
     if rate is None:
         return None
+    value = _value(rate, step, read)
+    decay = as_number(getattr(_inner(optimizer), "_initial_decay", None))  # of Keras 2, up to TensorFlow 2.10
+    return value / (1.0 + decay * step) if decay and value is not None else value
+
+
+def find_rate(optimizer: Any) -> Any:
+    """What an optimizer holds as its learning rate: a number, a variable, a schedule or a function. None where this version
+    keeps it in a place that is not known."""
+    inner = _inner(optimizer)
+    own = getattr(inner, "__dict__", {})
+    places = [own.get("_hyper"), own]  # the first of Keras 2, up to TensorFlow 2.10
+    found = (place.get(name) for place in places if isinstance(place, Mapping) for name in _NAMES)
+    return next((rate for rate in found if rate is not None), None)
+
+
+def _inner(optimizer: Any) -> Any:
+    return getattr(optimizer, "inner_optimizer", None) or optimizer
+
+
+def _value(rate: Any, step: int, read: Callable[[Any], Any]) -> Optional[float]:
     if hasattr(rate, "assign"):
         return as_number(read(rate))
     if not callable(rate):

@@ -15,6 +15,7 @@ from typing import Any, Optional
 from unstall.journal.events import ModelDescribed, WeightsSampled
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import user_place
+from unstall.probe.coverage import LEARNING_RATE, WEIGHTS, coverage_of
 from unstall.probe.input.batch_samples import batch_facts_of
 from unstall.probe.loop.custom_training import OwnLoop, loop_of
 from unstall.probe.loop.losses import loss_watch_of
@@ -44,6 +45,7 @@ class Numerics:
         self.probe = probe
         self._loop = loop
         self._optimizer = None
+        self._is_rate_known: Optional[bool] = None  # whether this optimizer keeps its learning rate where it is looked for
         self._asked_at: Optional[str] = None
         self._is_reported = True  # nothing of one's own loop is to be told yet
         self._reset(None)
@@ -72,8 +74,11 @@ class Numerics:
             return  # the same training goes on: its first steps were seen
         self._reset(model)
         self._optimizer = optimizer
-        if getattr(model, "built", True):
-            self._values.choose(list(model.trainable_variables) if are_readable() else [])
+        self._is_rate_known = None
+        if not are_readable():
+            self._is_blind((WEIGHTS, LEARNING_RATE))
+        elif getattr(model, "built", True):
+            self._values.choose(list(model.trainable_variables))
             self._baseline()
 
     def asked_for(self, variables: list[Any]) -> None:
@@ -90,7 +95,7 @@ class Numerics:
 
     def applied(self, optimizer: Any, grads: Any, variables: Any) -> None:
         if optimizer is not self._optimizer:
-            self._optimizer = optimizer
+            self._optimizer, self._is_rate_known = optimizer, None
         if not self._is_reported:
             self._is_reported = True
             facts = describe_loop(self.probe, optimizer, self._asked_at, find_traced_line() or user_place())
@@ -151,7 +156,7 @@ class Numerics:
         else:
             gradients = self._values.gradients(self._optimizer, done)
             rows = [self._describe(index, now, gradients[index]) for index in range(len(arrays)) if arrays[index] is not None]
-            rate = learning_rate.current(self._optimizer, done, self._values.array)
+            rate = self._rate(done)
             window = self._window.step if self._window is not None else 0
             facts = {"learning_rate": rate, "window": done - window, "optimizer": type(self._optimizer).__name__, "weights": rows}
             self.probe.emit(WeightsSampled(at=time.time(), step=done, facts=facts))
@@ -162,6 +167,18 @@ class Numerics:
             if done not in EARLY or done - window >= 30:
                 self._window = now
         self._cost += time.thread_time() - began
+
+    def _rate(self, done: int) -> Optional[float]:
+        if self._optimizer is not None and self._is_rate_known is None:
+            self._is_rate_known = learning_rate.find_rate(self._optimizer) is not None
+            if not self._is_rate_known:
+                self._is_blind((LEARNING_RATE,))
+        return learning_rate.current(self._optimizer, done, self._values.array)
+
+    def _is_blind(self, signals: tuple[str, ...]) -> None:
+        coverage = coverage_of(self.probe)
+        coverage.hook_is_blind(signals)
+        coverage.tell()
 
     def _describe(self, index: int, now: Snapshot, gradient: Optional[float]) -> dict[str, Any]:
         values = self._values
@@ -180,12 +197,16 @@ class Numerics:
         return facts
 
 
-def install(module: ModuleType, probe: Probe) -> None:
+def install(module: ModuleType, probe: Probe) -> bool:
     """With whatever trains: Keras's callbacks, or TensorFlow's tape."""
+    trains = hasattr(module, "CallbackList") or hasattr(module, "GradientTape")
+    if not trains:
+        return False
     describe_fits(probe)
     batch_facts_of(probe)
     loss_watch_of(probe)
     numerics_of(probe)
+    return True
 
 
 def numerics_of(probe: Probe) -> Numerics:

@@ -102,14 +102,21 @@ def list_seen(journal: Journal) -> list[str]:
 
 
 def list_not_seen(journal: Journal) -> list[dict[str, Any]]:
-    """What the probe does not see of the frameworks that are loaded, as its hooks do not find their places in them."""
+    """What the probe does not see of the frameworks that are loaded, as its hooks do not find their places in them.
+
+    Left out: frameworks that were loaded, but with which nothing was trained; and what the hooks of another one saw.
+    """
     event = journal.last(SignalsSeen)
     if event is None:
         return []
-    return [
-        {"framework": _NAMES.get(name, name), "version": event.frameworks.get(name, ""), "signals": signals}
-        for name, signals in event.not_seen.items()
-    ]
+    trained_with = {fit.backend for fit in journal.of(FitBegan)} & set(_TITLES)
+    seen = set(list_seen(journal))
+    rows = []
+    for name, missing in event.not_seen.items():
+        signals = [signal for signal in missing if signal not in seen]
+        if signals and (name not in _TITLES or not trained_with or name in trained_with):
+            rows.append({"framework": _NAMES.get(name, name), "version": event.frameworks.get(name, ""), "signals": signals})
+    return rows
 
 
 def why_unknown(journal: Journal, state: str) -> str | None:

@@ -1,13 +1,14 @@
 # /// program
-# cause = "loss_not_finite"
-# where = ""
+# cause = "labels_invalid"
+# also = ["loss_not_finite"]
+# where = "GIVEN HERE"
 # ends = "exits"
 # steps = 59
 # loss = true
 # epochs = 3
 # compare = true
 # ///
-"""One batch holds NaN: the loss and every weight are NaN from then on, and fit goes on to its end."""
+"""One label is NaN: the loss and every weight are NaN from then on, and fit goes on to its end."""
 
 import random
 
@@ -23,5 +24,5 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(16, activation="relu", input_
 
 labels[330] = np.nan
 model.compile(optimizer="sgd", loss="mse")
-history = model.fit(features, labels, batch_size=32, epochs=3, verbose=0, shuffle=False)
+history = model.fit(features, labels, batch_size=32, epochs=3, verbose=0, shuffle=False)  # GIVEN HERE
 print(history.history["loss"][-1])

@@ -1,5 +1,6 @@
 # /// program
-# cause = "loss_not_finite"
+# cause = "labels_invalid"
+# also = ["loss_not_finite"]
 # where = ""
 # ends = "exits"
 # steps = 199

@@ -1,9 +1,9 @@
 # /// program
-# cause = ""
+# cause = "reader_blocked"
 # where = "WAITS HERE"
-# waits_in = "openat"
 # ends = "hangs"
 # steps = 0
+# loss = true
 # ///
 """The second file of a TFRecordDataset is a pipe that nobody writes to: a native thread of tf.data waits in openat."""
 
