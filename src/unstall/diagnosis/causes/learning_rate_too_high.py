@@ -113,12 +113,12 @@ def _found(run: LearningCurve, bad: LossProblem, leap: Leap) -> Found:
 
 def _of_rate_alone(run: LearningCurve) -> Found | None:
     """The loss is no number, and the rate is far beyond any that is usual."""
-    told = facts(run.journal, "rate", run.fit.at)
+    rates = facts(run.journal, "rate", run.fit.at)
     bad = find_loss_problem(run)
-    if not told or bad is None or bad.kind != "not finite":
+    if not rates or bad is None or bad.kind != "not finite":
         return None
-    optimizer, rate = told[-1].facts["optimizer"], told[-1].facts.get("learning_rate")
-    momentum = told[-1].facts.get("momentum") or 0.0
+    optimizer, rate = rates[-1].facts["optimizer"], rates[-1].facts.get("learning_rate")
+    momentum = rates[-1].facts.get("momentum") or 0.0
     usual = LARGEST_USUAL.get(optimizer)
     if rate is None or usual is None or rate / max(0.01, 1.0 - momentum) < BEYOND_DOUBT * usual:
         return None
@@ -127,7 +127,7 @@ def _of_rate_alone(run: LearningCurve) -> Found | None:
         certainty=Certainty.LIKELY,
         summary=f"The learning rate of {format_number(rate)} is too high for {optimizer}: usual is up to "
         f"{format_number(usual)}, and {in_words(bad)}.",
-        evidence=(Evidence(claim, rate, usual, (told[-1],)), Evidence(in_words(bad), None, None, bad.events)),
+        evidence=(Evidence(claim, rate, usual, (rates[-1],)), Evidence(in_words(bad), None, None, bad.events)),
         actions=("start at the usual rate: 0.01 for SGD, 0.001 for Adam", "clip the gradients"),
         where=short(run.journal, run.fit.where),
         effect=Effect.SPOILS,

@@ -110,8 +110,7 @@ class OwnLoop:
         self._foreign_set: Any = None
         self._foreign = 0  # batches in a row from one data set that is not the training's
         self._resting = False
-        self._given = 0  # batches of the iterator that was begun last
-        self._is_pass_over = False  # over the training's data set; the last steps may still come, where batches are fetched ahead
+        self._given, self._is_pass_over = 0, False  # batches of the newest iterator; the last steps of a pass may still come
         self.is_new_validation = False  # it has just been seen to begin
 
     # --- steps ---
@@ -180,8 +179,7 @@ class OwnLoop:
 
     def _last_loss(self) -> tuple[Optional[float], int]:
         """What waits for the device: something else than steps comes next."""
-        losses = self.probe.last_losses
-        return self.losses.take_last(losses[-1] if losses else None), 0
+        return self.losses.take_last(self.probe.last_losses[-1] if self.probe.last_losses else None), 0
 
     def close(self) -> None:
         """Something else counts the steps from now on."""
@@ -196,8 +194,7 @@ class OwnLoop:
     # --- input ---
 
     def next_began(self, source: Any, is_first: bool = False) -> float:
-        """`is_first`: of a new iterator. One that is begun after several batches of another is a new pass, also where nobody has
-        asked the other for more than it had, or for all of it. After a single batch it is none: `next(iter(loader))` in a step."""
+        """`is_first`: of a new iterator, which begins a new pass where the one before gave more than a batch."""
         probe = self.probe
         if self._resting:
             self._resting = False
@@ -245,11 +242,9 @@ class OwnLoop:
             probe.pulse.phase("between", now)
 
     def _begin_pass(self) -> None:
-        """A pass after one that is over is an epoch. It begins with its first batch: a trainer that fetches a batch ahead, to
-        know which is the last, has come to the end of a pass before it has trained on that one."""
+        """A pass after one that is over. Where batches are fetched ahead, the last step comes after the end of the data."""
         if self._is_pass_over:
-            self._is_pass_over = False
-            self._epoch += 1
+            self._epoch, self._is_pass_over = self._epoch + 1, False
             self.probe.epoch_began(self._epoch)
 
     def _end_validation(self) -> bool:
