@@ -150,8 +150,8 @@ def _not_seen_inside(journal: Journal) -> str | None:
 def missing_rows(journal: Journal, reason: str | None) -> list[dict[str, str]]:
     """What is missing for an answer, and how to give it, in the form of the story's other such rows."""
     if reason is not None and reason == _not_readable(journal):
-        refused = _refusals(journal)[-1]
-        return [_row(refused.missing, refused.cure)]
+        unread = _refusals(journal)[-1]
+        return [_row(unread.missing, unread.cure)]
     refused = journal_refused(journal)
     if reason is not None and refused is not None:
         return [_row(refused.missing, refused.fix)]
