@@ -133,8 +133,8 @@ def _refusals(journal: Journal) -> list[SampleFailed]:
 def _not_seen_inside(journal: Journal) -> str | None:
     """Of a program that was started by `unstall run`; the probe starts with the first framework that is imported."""
     refused = journal_refused(journal) is not None
-    is_begun = journal.last(FitBegan) is not None and journal.last(ProcessEnded) is None
-    if journal.last(StepsEnded) is not None or (is_begun and not refused):
+    is_started = journal.last(FitBegan) is not None and journal.last(ProcessEnded) is None
+    if journal.last(StepsEnded) is not None or (is_started and not refused):
         return None
     if (bad := find_not_finite(journal)) is not None:
         return f"whether its loss is finite: it printed {bad.events[-1].line!r}"
