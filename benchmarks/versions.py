@@ -3,7 +3,8 @@
     python -m benchmarks.versions [--stacks NAME ...] [--programs NAME ...] [--jobs 2] [--keep FOLDER] [--out FILE]
 
 Environments are set up by pip from pinned names, outside the checkout (tests/versions/stacks.py). A stack that cannot be had is
-listed with the reason. Rows that were not run this time stay in the file as they were. Exit code 1 if anything is wrong.
+listed with the reason. Rows that were not run this time stay in the file as they were, and what was said at the first look
+stays apart. Exit code 1 if anything is wrong.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ def main() -> int:
         with ThreadPoolExecutor(arguments.jobs) as pool:
             for row in pool.map(lambda one: one(), todo):
                 wrong += not row.is_passed
+                _keep_first_look(result, row)
                 _put(result["rows"], row)
                 mark = "ok   " if row.is_passed else "WRONG"
                 print(f"{mark} {row.stack} {row.program} {row.how} ({row.seconds} s) {row.why}", file=sys.stderr, flush=True)
@@ -89,12 +91,19 @@ def _not_tried(result: dict[str, Any]) -> list[str]:
     return [stack.name for stack in stacks.STACKS if stack.name not in known]
 
 
+def _keep_first_look(result: dict[str, Any], row: Row) -> None:
+    """What was said when this program was run on this stack for the first time: it stays, whatever is mended afterwards."""
+    first = result.setdefault("first_look", {"rows": []})["rows"]
+    if any((each["stack"], each["program"], each["how"]) == row.key for each in [*first, *result["rows"]]):
+        return
+    first.append({**row.plain(), "is_passed": row.is_passed})
+
+
 def _put(rows: list[dict[str, Any]], row: Row) -> None:
     """In the place of an earlier one of the same trial."""
     plain = row.plain()
-    key = (row.stack, row.program, row.how)
     for number, other in enumerate(rows):
-        if (other["stack"], other["program"], other["how"]) == key:
+        if (other["stack"], other["program"], other["how"]) == row.key:
             rows[number] = plain
             return
     rows.append(plain)

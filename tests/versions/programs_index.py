@@ -1,7 +1,7 @@
 """The programs that are run on every stack, with what is true of each. A program begins with a block of TOML in comments:
 
     # /// program
-    # cause = "generator_blocked"    "" for a healthy one, and for one that ends by an error of its own
+    # cause = "generator_blocked"    "" for a healthy one
     # also = []                      causes that are true too
     # where = "BLOCKED HERE"         the comment on the lines of which the verdict should name one; "" if none can be known
     # ends = "hangs"                 hangs | crashes | exits
@@ -9,8 +9,8 @@
     # ///
 
 Optional: loss = true (a loss must have been seen), epochs = 3 (so many), waits_in = "openat" (there is no cause for it, but the threads are
-listed: one in this system call, and the main thread at the line of `where`), failure = "FAILS HERE" (the line of the error that ended it), compare = true
-(exit code and output must be as without Unstall).
+listed: one in this system call, and the main thread at the line of `where`), compare = true (exit code and output must be as
+without Unstall).
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ class Program:
     loss: bool = False
     epochs: int | None = None
     waits_in: str = ""
-    failure: tuple[int, ...] = ()
     compare: bool = False
 
     @property
@@ -68,7 +67,6 @@ def load(path: Path) -> Program:
         path=path,
         cause=fields.pop("cause"),
         where=marked(fields.pop("where", "")),
-        failure=marked(fields.pop("failure", "")),
         also=tuple(fields.pop("also", ())),
         **fields,
     )

@@ -46,6 +46,10 @@ class Row:
     why: str = ""  # what is wrong, in words
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        return (self.stack, self.program, self.how)
+
+    @property
     def is_passed(self) -> bool:
         return (
             self.is_right
@@ -188,14 +192,10 @@ def _judge(row: Row, program: Program, story: dict[str, Any]) -> None:
         threads = story.get("threads") or []
         row.is_right = not verdicts and any(thread["call"] == program.waits_in for thread in threads)
         row.where = next((thread["where"] for thread in threads if thread["main"]), None)
-    elif program.failure:
-        row.is_right = not verdicts and story["state"] == "failed" and bool(story.get("failure"))
-        row.where = (story.get("failure") or {}).get("where")
     else:
         row.is_right = not verdicts and story["outcome"] == "clear" and story["state"] == "done"
-    lines = program.failure or program.where
-    if lines:
-        row.is_line_right = _line(row.where) in lines
+    if program.where:
+        row.is_line_right = _line(row.where) in program.where
     if not row.is_right:
         row.why = f"{row.state}, {', '.join(row.named) or story.get('reason') or 'no verdict'}"
     elif row.is_line_right is False:

@@ -66,7 +66,7 @@ def command(
             console().print(f"The board of {place or path} (process {ended.pid}) has ended.", markup=False, soft_wrap=True)
         return
 
-    def tell(board: Board, is_new: bool) -> None:
+    def show_address(board: Board, is_new: bool) -> None:
         if json_target:
             json.write(process.plain(board, is_new), json_target, is_of_program=False)
         if json_target != "-":
@@ -77,4 +77,4 @@ def command(
         if not no_browser:
             open_browser(board.address())
 
-    serve(path, BoardOptions(host, port, token, idle_hours), tell, mirror)
+    serve(path, BoardOptions(host, port, token, idle_hours), show_address, mirror)

@@ -23,34 +23,46 @@ EXPECTED = {
     "jax": (STEPS, LOSS, GRADIENTS, COMPILATIONS),
     "torch": (STEPS, LOSS, GRADIENTS, INPUT_WAIT),
 }
+# The other frameworks whose training a hook sees, too: Keras trains on any backend, and Keras 2 asks TensorFlow for gradients.
+_ALSO_OF: dict[str, dict[str, tuple[str, ...]]] = {
+    "keras": {name: signals for name, signals in EXPECTED.items() if name != "tf_keras"},
+    "tf_keras": {"tensorflow": EXPECTED["tensorflow"]},
+    "tensorflow": {"keras": (GRADIENTS,), "tf_keras": (GRADIENTS,)},
+}
+_PARTS = {"tensorflow_core": "tensorflow"}  # packages under another name
 
 
 class Coverage:
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
         self._frameworks: dict[str, str] = {}
-        self._seen: set[str] = set()
+        self._seen: dict[str, set[str]] = {name: set() for name in EXPECTED}
         self._reported: Any = None
 
     def framework_loaded(self, name: str, version: str) -> None:
         self._frameworks[name] = version
 
-    def hook_installed(self, gives: tuple[str, ...]) -> None:
-        """A hook has found its place."""
-        self._seen.update(gives)
+    def hook_installed(self, module: str, gives: tuple[str, ...]) -> None:
+        """A hook has found its place in this module."""
+        package = module.partition(".")[0]
+        package = _PARTS.get(package, package)
+        self._seen.setdefault(package, set()).update(gives)
+        for other, signals in _ALSO_OF.get(package, {}).items():
+            self._seen[other].update(signal for signal in gives if signal in signals)
 
-    def hook_is_blind(self, gives: tuple[str, ...]) -> None:
-        """The program trains in a way that this hook, which has found its place, does not see."""
-        self._seen.difference_update(gives)
+    def hook_is_blind(self, framework: str, gives: tuple[str, ...]) -> None:
+        """The program trains in a way that this framework's hook, which has found its place, does not see."""
+        self._seen[framework].difference_update(gives)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Where it is not what was told before."""
         not_seen = {}
         for name in self._frameworks:
-            missing = [signal for signal in EXPECTED.get(name, ()) if signal not in self._seen]
+            missing = [signal for signal in EXPECTED.get(name, ()) if signal not in self._seen[name]]
             if missing:
                 not_seen[name] = missing
-        now = (dict(self._frameworks), sorted(self._seen), not_seen)
+        seen = {signal for name in self._frameworks for signal in self._seen.get(name, ())}
+        now = (dict(self._frameworks), sorted(seen), not_seen)
         if self._frameworks and now != self._reported:
             self._reported = now
             self._probe.emit(SignalsSeen(at=time.time(), pid=self._probe.pid, frameworks=now[0], seen=now[1], not_seen=not_seen))
@@ -60,5 +72,5 @@ def coverage_of(probe: Probe) -> Coverage:
     found: Optional[Coverage] = probe.extras.get("coverage")
     if found is None:
         made = found = probe.extras["coverage"] = Coverage(probe)
-        probe.on_fit.append(lambda model: made.tell())
+        probe.on_fit.append(lambda model: made.report())
     return found

@@ -27,14 +27,14 @@ from unstall.probe.model import (
 )
 
 if TYPE_CHECKING:
-    Install = Callable[[ModuleType, Probe], None]
+    Install = Callable[[ModuleType, Probe], object]
 
 
 class Hook(NamedTuple):
     module: str  # after whose import it is installed
     install: Install
     gives: tuple[str, ...] = ()  # signals that are seen where it finds its place in the module
-    is_listener: bool = False  # it replaces nothing: the framework itself offers to tell
+    is_listener: bool = False  # it replaces nothing: the framework itself offers to tell, if `install` says so
 
 
 # The packages of Keras 2: tf_keras; 2.13 to 2.15; up to 2.12; as a part of TensorFlow up to 2.5, and up to 2.1.

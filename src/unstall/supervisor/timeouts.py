@@ -138,7 +138,7 @@ def last_progress(
     phase = "" if beat is None else beat.phase
     since = 0.0 if beat is None else time.time() - beat.silent_s(now)
     step, epoch = (beat.step, beat.epoch) if beat is not None else (-1, -1)
-    if tells_progress(beat):
+    if reports_progress(beat):
         return LastProgress(phase, since, step, epoch, limit(journal, phase), is_sure=True, printed="")
     since = max(since, idle_since(), output.alive_at)
     printed = output.progress
@@ -149,7 +149,7 @@ def last_progress(
     return LastProgress("train", since, step, epoch, of_printed, is_sure=False, printed=printed.line.strip())
 
 
-def tells_progress(beat: Beat | None) -> bool:
+def reports_progress(beat: Beat | None) -> bool:
     """Whether the pulse would beat if the program got on: not before a training is seen, as when a first checkpoint is saved."""
     return beat is not None and (beat.steps_done > 0 or beat.phase not in {"start", "between"})
 

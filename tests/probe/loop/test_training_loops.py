@@ -271,3 +271,28 @@ def test_a_stopped_branch_and_a_spare_head_on_jax(tmp_path: Path, own_home: Path
     assert [name.rpartition("net/")[2] for name in event.feeding or []] == ["body/kernel", "body/bias"]
     assert len(event.missing) == 4
     assert (event.cut_at, event.cut_by) == (line(tmp_path, "CUT"), "stop_gradient")
+
+
+@pytest.mark.tensorflow
+def test_the_losses_of_a_loop_that_is_over_in_no_time(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        weight = tf.Variable(1.0)
+        kept = []
+
+        @tf.function
+        def step(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(weight * x)
+            weight.assign_sub(0.1 * tape.gradient(loss, weight))
+            return loss
+
+        for _ in range(12):
+            kept.append(step(tf.ones(1)))
+        """,
+        tmp_path,
+        own_home,
+    )
+    losses = [group.loss for group in journal.of(StepsEnded) if group.loss is not None]
+    assert losses[0] == pytest.approx(1.0), "the first is read as soon as there is a second"
+    assert losses[-1] == pytest.approx(-0.1, abs=1e-5), "and the last when the loop is over"

@@ -36,6 +36,7 @@ class HostSampled(Event):
     swap_out_bytes_s: float = 0.0
     io_wait_threads: int = 0  # threads in uninterruptible sleep
     queued_cores: float = 0.0  # threads, on average, that were ready to run and had no CPU: a crowded machine
+    usable_cores: float = 0.0  # that the program may run on: its affinity, and the quota of its control group; 0: not known
     stopped_share: float = 0.0  # of the looks since the sample before: the main process was stopped, by a signal or a debugger
     disk_free_bytes: Optional[int] = None
     anon_bytes: int = 0  # of rss_bytes, what is not backed by files: the program's own data

@@ -141,13 +141,13 @@ def nearest_card(description: str, memory_bytes: int, path: Path | str | None = 
     """That which shares most words with figures in them ('A100', '40GB'), and of these the one with the most similar memory."""
 
     def unlike(card: Mapping[str, Any]) -> tuple[int, int]:
-        shared = _telling_words(description) & _telling_words(str(card.get("description", "")))
+        shared = _distinctive_words(description) & _distinctive_words(str(card.get("description", "")))
         return -len(shared), abs(card["memory_bytes"] - memory_bytes)
 
     return min(cards(path).values(), key=unlike)
 
 
-def _telling_words(description: str) -> set[str]:
+def _distinctive_words(description: str) -> set[str]:
     return {word for word in re.findall(r"[a-z0-9]+", description.lower()) if any(each.isdigit() for each in word)}
 
 

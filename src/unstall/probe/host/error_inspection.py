@@ -44,8 +44,8 @@ def inspect_error(probe: Probe, error: Any, traceback: Optional[TracebackType], 
     probe.emit(event)
 
 
-def watch_exits(probe: Probe, tell_caught: Callable[[BaseException], float]) -> None:
-    """`tell_caught` writes down the error that was being handled, and gives the moment by which it is known."""
+def watch_exits(probe: Probe, report_caught: Callable[[BaseException], float]) -> None:
+    """`report_caught` writes down the error that was being handled, and gives the moment by which it is known."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def exit(*args: Any, **kwargs: Any) -> Any:
@@ -59,7 +59,7 @@ def watch_exits(probe: Probe, tell_caught: Callable[[BaseException], float]) -> 
     def note(status: Any) -> None:
         handled = sys.exc_info()[1]
         is_error = isinstance(handled, Exception)
-        at = tell_caught(handled) if is_error and handled is not None else None
+        at = report_caught(handled) if is_error and handled is not None else None
         code = status if type(status) in (int, bool) else 1
         message = status[:MAX_MESSAGE] if type(status) is str else ""
         probe.emit(ExitCalled(at=time.time(), exit_code=int(code) & 0xFF, message=message, where=user_place(2), error_at=at))

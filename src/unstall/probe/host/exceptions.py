@@ -99,7 +99,7 @@ def install(probe: Probe) -> None:
     _hook_errors(probe)
     _hook_thread_errors(probe)
     _hook_warnings(probe)
-    watch_exits(probe, lambda error: _tell_caught(probe, error))
+    watch_exits(probe, lambda error: _report_caught(probe, error))
     for name in LOGGERS:
         logging.getLogger(name).addFilter(_Listener(probe, name))
 
@@ -110,7 +110,7 @@ def _hook_errors(probe: Probe) -> None:
     def excepthook(kind: type[BaseException], error: BaseException, traceback: Any) -> None:
         if probe.active:
             try:
-                _tell_error(probe, kind, error, traceback)
+                _report_error(probe, kind, error, traceback)
             except KeyboardInterrupt:  # Ctrl-C again: the program is ending already, and alone it would print its error now
                 pass
         try:
@@ -123,24 +123,24 @@ def _hook_errors(probe: Probe) -> None:
     sys.excepthook = excepthook
 
 
-def _tell_error(probe: Probe, kind: type[BaseException], error: BaseException, traceback: Any) -> None:
+def _report_error(probe: Probe, kind: type[BaseException], error: BaseException, traceback: Any) -> None:
     probe.shield.call("steps", probe.train.flush, time.monotonic())  # those that were not told of yet
     event = probe.shield.call("errors", error_event, probe, kind, error, traceback, True)
     if event is not None:
         probe.shield.call("errors", probe.emit, event)
         probe.shield.call("error inspection", inspect_error, probe, error, traceback, event.at)
-    probe.shield.call("modules", modules.tell_once, probe)
-    probe.shield.call("files", files.tell, probe, traceback)
+    probe.shield.call("modules", modules.report_once, probe)
+    probe.shield.call("files", files.report, probe, traceback)
     probe.shield.call("batch at the error", report_batch, probe, traceback)
-    probe.shield.call("device memory", devices.tell_memory, probe)
+    probe.shield.call("device memory", devices.report_memory, probe)
 
 
-def _tell_caught(probe: Probe, error: BaseException) -> float:
+def _report_caught(probe: Probe, error: BaseException) -> float:
     """The error that the program handles while it ends itself."""
     event = error_event(probe, type(error), error, error.__traceback__, fatal=False, caught=True)
     probe.emit(event)
     inspect_error(probe, error, error.__traceback__, event.at)
-    probe.shield.call("files", files.tell, probe, error.__traceback__)
+    probe.shield.call("files", files.report, probe, error.__traceback__)
     return event.at
 
 
@@ -151,13 +151,13 @@ def _hook_thread_errors(probe: Probe) -> None:
 
     def excepthook(args: Any) -> None:
         if probe.active and args.exc_value is not None:
-            probe.shield.call("thread errors", _tell_thread_error, probe, args)
+            probe.shield.call("thread errors", _report_thread_error, probe, args)
         before(args)
 
     threading.excepthook = excepthook
 
 
-def _tell_thread_error(probe: Probe, args: Any) -> None:
+def _report_thread_error(probe: Probe, args: Any) -> None:
     names = probe.shield.call("thread names", _names_used, args.exc_traceback)
     event = error_event(probe, args.exc_type, args.exc_value, args.exc_traceback, fatal=False, names=names)
     probe.emit(event)
@@ -238,7 +238,7 @@ def report_batch(probe: Probe, traceback: Optional[TracebackType]) -> None:
         if found is not None:
             described.append(found)
     if described:
-        facts.tell(AT_THE_ERROR, described)
+        facts.report(AT_THE_ERROR, described)
 
 
 def _described(role: str, name: str, value: Any, until: float) -> Optional[dict[str, Any]]:

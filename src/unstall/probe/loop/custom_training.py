@@ -8,6 +8,7 @@ would wait for the device.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -40,13 +41,14 @@ class _Calls(threading.local):
 
 
 class Losses:
-    """Scalars read a while after they were made. At most ten a second."""
+    """Scalars read a while after they were made. At most ten a second, but the first as soon as there is another."""
 
     def __init__(self) -> None:
         self._waiting: Any = None
         self._due = 0.0
         self._sum = 0.0
         self._count = 0
+        self._newest = 0.0
 
     def see(self, now: float, find: Callable[[], Any]) -> None:
         if now < self._due:
@@ -58,8 +60,10 @@ class Losses:
             if value is not None:
                 self._sum += value
                 self._count += 1
+                self._newest = value
+        is_first = self._waiting is None
         self._waiting = find()
-        self._due = now + READ_LOSS_EVERY_S
+        self._due = now if is_first and self._waiting is not None else now + READ_LOSS_EVERY_S
 
     def settle(self) -> None:
         """Reads the one that waits: the pass is over, and no newer one will come to make it due."""
@@ -71,6 +75,14 @@ class Losses:
         mean = self._sum / self._count if self._count else None
         self._sum, self._count = 0.0, 0
         return mean
+
+    def take_last(self, last: Any) -> Optional[float]:
+        """The loss of the last step, where the training is over; not finite if any that was read since the last time was not."""
+        self.settle()
+        self._waiting = last
+        self.settle()
+        mean = self.take()
+        return self._newest if mean is not None and math.isfinite(mean) else mean
 
 
 class OwnLoop:
@@ -168,6 +180,8 @@ class OwnLoop:
             self.is_open = False
             self._clock = None
             self.probe.close_loop = None
+            last = self.probe.last_losses[-1] if self.probe.last_losses else None
+            self.probe.train.flush(time.monotonic(), self.losses.take_last(last))
             self.probe.fit_ended()
 
     # --- input ---

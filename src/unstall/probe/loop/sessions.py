@@ -61,8 +61,8 @@ class Sessions:
             if known.trains is not None:
                 seen = (STEPS,) if known.loss is None else (STEPS, LOSS)
                 coverage = coverage_of(self._probe)
-                coverage.hook_installed(seen)
-                coverage.hook_is_blind((GRADIENTS,))  # they are operations of the graph
+                coverage.hook_installed("tensorflow", seen)
+                coverage.hook_is_blind("tensorflow", (GRADIENTS,))  # they are operations of the graph
         if known.trains is not None:
             self._loop.trained(known.trains, began, lambda: _at(result, known.loss))
         else:

@@ -43,8 +43,8 @@ class TorchLoop:
         if readable and not self._sees_losses:
             self._sees_losses = True
             coverage = coverage_of(self._probe)
-            coverage.hook_installed((LOSS,))
-            coverage.tell()
+            coverage.hook_installed("torch", (LOSS,))
+            coverage.report()
 
     def updated(self, optimizer: Any) -> None:
         """In the thread of the last `backward`: an optimizer may also be used for something else."""
@@ -78,8 +78,9 @@ def _torch_loop_of(probe: Probe) -> TorchLoop:
     return found
 
 
-def install_optimizers(module: ModuleType, probe: Probe) -> None:
-    """torch.optim.optimizer, from PyTorch 2.0 on: it offers to tell of each update."""
+def install_optimizers(module: ModuleType, probe: Probe) -> bool:
+    """torch.optim.optimizer: from PyTorch 2.0 on it offers to tell of each update; before, `step` of each class of optimizers is
+    wrapped when the first of its kind is made."""
     loop = _torch_loop_of(probe)
 
     def unstall_step(optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -89,6 +90,41 @@ def install_optimizers(module: ModuleType, probe: Probe) -> None:
     register = getattr(module, "register_optimizer_step_post_hook", None)
     if register is not None:
         register(unstall_step)
+    else:
+        _wrap_steps(getattr(module, "Optimizer", None), probe, unstall_step)
+    return register is not None
+
+
+def _wrap_steps(base: Any, probe: Probe, unstall_step: Callable[..., None]) -> None:
+    inside = threading.local()
+
+    def make_step(original: Callable[..., Any]) -> Callable[..., Any]:
+        def step(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            if getattr(inside, "is_in", False):  # of a class that calls the `step` of its base
+                return original(optimizer, *args, **kwargs)
+            inside.is_in = True
+            try:
+                result = original(optimizer, *args, **kwargs)
+            finally:
+                inside.is_in = False
+            unstall_step(optimizer, args, kwargs)
+            return result
+
+        return step
+
+    def wrap_step(optimizer: Any) -> None:
+        for kind in type(optimizer).__mro__:
+            if kind is not base and "step" in vars(kind):
+                wrap(kind, "step", make_step)
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def __init__(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+            original(optimizer, *args, **kwargs)
+            probe.shield.call("torch steps", wrap_step, optimizer)
+
+        return __init__
+
+    wrap(base, "__init__", make)
 
 
 def install_tensors(module: ModuleType, probe: Probe) -> None:

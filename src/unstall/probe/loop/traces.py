@@ -17,8 +17,8 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import code_place, user_place
 
-TELL_EVERY_S = 1.0  # for each function
-TELL_EACH_UP_TO = 3  # the first traces are told one by one
+REPORT_INTERVAL_S = 1.0  # for each function
+REPORT_EACH_UP_TO = 3  # the first traces are told one by one
 MAX_FUNCTIONS = 500
 _DATA_MODULES = "tensorflow.python.data."  # functions of a pipeline's stages are traced once for each stage: not steps
 _UNWRAPPED = 10
@@ -103,7 +103,7 @@ class Traces:
         with self._lock:
             record.add(seconds, cache, types)
             now = time.monotonic()
-            if record.count > TELL_EACH_UP_TO and now - record.reported_at < TELL_EVERY_S:
+            if record.count > REPORT_EACH_UP_TO and now - record.reported_at < REPORT_INTERVAL_S:
                 return
             record.reported_at = now
         called_at = user_place()
@@ -207,7 +207,7 @@ _JAX_TIMES = ("/jax/core/compile/jaxpr_trace_duration", "/jax/core/compile/jaxpr
 _JAX_COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
-def install_jax(module: ModuleType, probe: Probe) -> None:
+def install_jax(module: ModuleType, probe: Probe) -> bool:
     """jax.monitoring. One compilation is told as one trace, with the time of all its parts.
 
     Only those between the steps of a training: before it, many small functions are rightly compiled once for each shape.
@@ -233,4 +233,7 @@ def install_jax(module: ModuleType, probe: Probe) -> None:
         if probe.active and probe.phase == "train" and (event == _JAX_COMPILED or event in _JAX_TIMES):
             probe.shield.call("jax compilations", note, event, duration, str(details.get("fun_name", "")))
 
-    module.register_event_duration_secs_listener(listen)
+    register = getattr(module, "register_event_duration_secs_listener", None)
+    if register is not None:
+        register(listen)
+    return register is not None

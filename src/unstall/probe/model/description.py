@@ -60,14 +60,14 @@ def describe_fits(probe: Probe) -> None:
 
     def describe_model(model: Any) -> None:
         if model is not None and getattr(model, "built", True):
-            tell(model)
+            report(model)
 
     def describe_late(model: Any, done: int) -> None:
         """A model that is built by its first step."""
         if done == 1 and model is not None and not any(key[0] == id(model) for key in known):
-            tell(model)
+            report(model)
 
-    def tell(model: Any) -> None:
+    def report(model: Any) -> None:
         key = (id(model), id(getattr(model, "optimizer", None)))
         if key not in known:
             known.clear()

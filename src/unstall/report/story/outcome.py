@@ -133,8 +133,8 @@ def _refusals(journal: Journal) -> list[SampleFailed]:
 def _not_seen_inside(journal: Journal) -> str | None:
     """Of a program that was started by `unstall run`; the probe starts with the first framework that is imported."""
     refused = journal_refused(journal) is not None
-    is_started = journal.last(FitBegan) is not None and journal.last(ProcessEnded) is None
-    if journal.last(StepsEnded) is not None or (is_started and not refused):
+    has_started = journal.last(FitBegan) is not None and journal.last(ProcessEnded) is None
+    if journal.last(StepsEnded) is not None or (has_started and not refused):
         return None
     if (bad := find_not_finite(journal)) is not None:
         return f"whether its loss is finite: it printed {bad.events[-1].line!r}"
@@ -150,8 +150,8 @@ def _not_seen_inside(journal: Journal) -> str | None:
 def missing_rows(journal: Journal, reason: str | None) -> list[dict[str, str]]:
     """What is missing for an answer, and how to give it, in the form of the story's other such rows."""
     if reason is not None and reason == _not_readable(journal):
-        unread = _refusals(journal)[-1]
-        return [_row(unread.missing, unread.cure)]
+        last = _refusals(journal)[-1]
+        return [_row(last.missing, last.cure)]
     refused = journal_refused(journal)
     if reason is not None and refused is not None:
         return [_row(refused.missing, refused.fix)]

@@ -18,6 +18,7 @@ from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.printed_output import is_training_printed
 from unstall.diagnosis.probe_facts import probe_failure
 from unstall.diagnosis.run_summary import memory_use, numerics, printed, time_split
+from unstall.diagnosis.speed import measure_speed
 from unstall.diagnosis.stalls import (
     current_stall,
     idle_s,
@@ -59,7 +60,7 @@ MAX_EVENTS_PER_EVIDENCE = 5
 GOES_ON = frozenset({"stuck", "idle", "slow", "training", "running"})  # as far as the journal knows
 
 
-def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict[str, Any]:
+def build_story(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict[str, Any]:
     folder = program_folder(journal)
     started = journal.first(RunStarted)
     result = state(journal, diagnosis)
@@ -83,6 +84,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "pid": started.pid if started else None,
         "distributed": distributed(journal),
         "progress": _progress(journal),
+        "speed": measure_speed(journal),
         "time": time_split(journal),
         "memory": memory_use(journal),
         "numerics": numerics(journal),

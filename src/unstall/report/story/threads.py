@@ -42,7 +42,7 @@ MAX_LINES = 6
 MIN_WAIT_S = 1.0  # that is worth its time
 SAME_LOOK_S = 2.0  # between a sample of the stacks and what the kernel says of the same threads
 # What a thread without Python may sit in that tells something; a futex or a poll is where idle ones always are.
-_TELLING_CALLS = frozenset(
+_DISTINCTIVE_CALLS = frozenset(
     {"read", "pread64", "readv", "write", "open", "openat", "stat", "newfstatat", "flock", "fcntl", "fsync"}
     | {"connect", "recvfrom", "recvmsg", "sendto", "sendmsg"}
 )
@@ -167,7 +167,12 @@ def _without_python(samples: list[StackSampled], looks: list[ThreadsSeen]) -> li
         call, on, name = asleep_in(looks, pid, thread["id"])
         stood = standing_s(looks, pid, thread["id"])
         is_long = stood is not None and MIN_WAIT_S <= stood < math.inf
-        if thread["id"] in known or call not in _TELLING_CALLS or not is_long or not _is_in_it(looks, pid, thread["id"], call):
+        if (
+            thread["id"] in known
+            or call not in _DISTINCTIVE_CALLS
+            or not is_long
+            or not _is_in_it(looks, pid, thread["id"], call)
+        ):
             continue
         rows.append(
             {"pid": pid, "id": thread["id"], "name": name or f"thread {thread['id']}", "main": False, "state": "waits",

@@ -18,7 +18,7 @@ OF_THE_WHOLE = frozenset(
 )
 
 
-def tell_workers(run_group: RunGroup, blockage: Blockage | None = None) -> dict[str, Any]:
+def build_workers_story(run_group: RunGroup, blockage: Blockage | None = None) -> dict[str, Any]:
     """`blockage`: what a few numbers of each have shown already, where they are followed."""
     diagnosis, placed = diagnose_workers(run_group), places_of(run_group)
     verdicts = [

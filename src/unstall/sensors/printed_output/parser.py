@@ -65,7 +65,7 @@ class Series:
     def usual_s(self) -> float | None:
         return median(self.intervals) if self.intervals else None
 
-    def tell(self, at: float, stream: str) -> ProgressPrinted:
+    def as_event(self, at: float, stream: str) -> ProgressPrinted:
         event = ProgressPrinted(
             at=at, stream=stream, style=self.style, step=self.step, of=self.of, epoch=self.epoch, epochs=self.epochs,
             steps=self.steps, first_at=self.first_at, readings=self.readings, usual_s=self.usual_s,
@@ -146,7 +146,7 @@ class OutputParser:
 
     def finish(self, at: float) -> list[Event]:
         events = [event for line in self._lines.finish() for event in self._take(line, at)]
-        return [*events, *self._tell_loss(at), *self._tell_progress(at)]
+        return [*events, *self._loss_events(at), *self._progress_events(at)]
 
     @property
     def progress(self) -> Series | None:
@@ -224,7 +224,7 @@ class OutputParser:
         events: list[Event] = []
         is_finite = math.isfinite(loss[1])
         if self._was_finite and not is_finite and at - self._loss_reported_at >= EARLY_INTERVAL_S and not completes_last:
-            events = self._tell_loss(at)  # what was finite stands for itself, and what is not is told at once
+            events = self._loss_events(at)  # what was finite stands for itself, and what is not is told at once
             self._loss_reported_at = -math.inf
         self._was_finite = is_finite
         self._losses.take(reading, loss[1], at, line, completes_last)
@@ -236,16 +236,16 @@ class OutputParser:
         interval = self._interval(at)
         events: list[Event] = []
         if at - self._loss_reported_at >= interval and not self._losses.is_open(at):
-            events += self._tell_loss(at)
+            events += self._loss_events(at)
         if at - self._progress_reported_at >= interval:
-            events += self._tell_progress(at)
+            events += self._progress_events(at)
         return events
 
     def _interval(self, at: float) -> float:
         age = at - self._began
         return EARLY_INTERVAL_S if age < EARLY_S else LATER_INTERVAL_S if age < LATER_S else LATE_INTERVAL_S
 
-    def _tell_loss(self, at: float) -> list[Event]:
+    def _loss_events(self, at: float) -> list[Event]:
         kept, self._losses = self._losses, Losses()
         loss = kept.last.loss if kept.last is not None else None
         if kept.last is None or loss is None:
@@ -262,12 +262,12 @@ class OutputParser:
             )
         ]  # fmt: skip
 
-    def _tell_progress(self, at: float) -> list[Event]:
+    def _progress_events(self, at: float) -> list[Event]:
         series = self.progress
         if series is None or not series.readings:
             return []
         self._progress_reported_at = at
-        return [series.tell(at, self._stream)]
+        return [series.as_event(at, self._stream)]
 
 
 def _aside(reading: Reading) -> Reading:

@@ -19,7 +19,7 @@ from unstall.journal.events import CircumstancesSeen, ExperimentEnded, RunStarte
 from unstall.journal.reader import JOURNAL_FILES, Journal, read_folder
 from unstall.journal.run_folder import RunFolder, user_name
 from unstall.journal.writer import JournalWriter
-from unstall.report.story.run import tell
+from unstall.report.story.run import build_story
 from unstall.storage.download import is_copy
 from unstall.supervisor.launch import environment
 
@@ -60,7 +60,7 @@ def confirm(
         writer.write(event)
     writer.close()
     journal.extend(results)
-    story = tell(journal, diagnose(journal), run.name)
+    story = build_story(journal, diagnose(journal), run.name)
     run.write_story(story)
     return results, story
 

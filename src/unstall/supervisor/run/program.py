@@ -23,7 +23,7 @@ from unstall.journal import run_folder
 from unstall.journal.events import RunStarted
 from unstall.journal.writer import JournalWriter
 from unstall.report import json as json_report
-from unstall.report.story.run import tell
+from unstall.report.story.run import build_story
 from unstall.report.terminal import repairs
 from unstall.report.terminal import story as story_text
 from unstall.sensors.printed_output.reader import PrintedOutput
@@ -72,7 +72,7 @@ def _watch_to_the_end(
     while launched.wait(TICK_S) is None:
         watch.note(*launched.new_signals())
         diagnosis = watch.tick()
-        if diagnosis is not None and printer.tell_if_new(watch, diagnosis) and options.stop_on_stall and printer.is_stuck:
+        if diagnosis is not None and printer.print_if_new(watch, diagnosis) and options.stop_on_stall and printer.is_stuck:
             launched.stop()
     assert launched.ended is not None
     launched.output.drain()
@@ -81,7 +81,7 @@ def _watch_to_the_end(
         printer.complain("making experiments on the program, in a run of their own …")
         confirm(run, command=launched.command)
         diagnosis = watch.examine()
-    printer.tell_the_end(watch, diagnosis)
+    printer.print_end(watch, diagnosis)
 
 
 def show_on_board(run: run_folder.RunFolder, options: RunOptions) -> None:
@@ -126,9 +126,9 @@ class Printer:
         self.is_stuck = False
         self.output = PrintedOutput()  # what is read of the program, which our own words are no part of
 
-    def tell_if_new(self, watch: Watch, diagnosis: Diagnosis, is_steady: bool = False) -> bool:
+    def print_if_new(self, watch: Watch, diagnosis: Diagnosis, is_steady: bool = False) -> bool:
         """`is_steady`: what it found was found before, by whoever asks."""
-        story = tell(watch.journal, diagnosis, self._run.name)
+        story = build_story(watch.journal, diagnosis, self._run.name)
         self._run.write_story(story)
         self._keep_json(story)  # before anything else: whoever sees the verdict may end everything
         self.is_stuck = story["state"] == "stuck"
@@ -149,16 +149,16 @@ class Printer:
         steady = is_steady or self.is_stuck or self._seen.get(cause, 0) + 1 >= STEADY
         return cause not in self._said and certainty >= Certainty.LIKELY and steady
 
-    def tell_repair(self, watch: Watch, diagnosis: Diagnosis) -> None:
+    def print_repair(self, watch: Watch, diagnosis: Diagnosis) -> None:
         """The newest one, or that there will be none any more."""
-        story = tell(watch.journal, diagnosis, self._run.name)
+        story = build_story(watch.journal, diagnosis, self._run.name)
         self._run.write_story(story)
         self._keep_json(story)
         self.is_stuck, self._seen = False, {}
         if not self._options.quiet:
             self._print(story, repair=True)
 
-    def tell_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
+    def print_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
         story = self._final_story(watch, diagnosis)
         if not self._options.quiet:
             self._print(story, summary=True)
@@ -175,7 +175,7 @@ class Printer:
             with contextlib.suppress(UnstallError, OSError):
                 json_report.write(story, self._options.json_target)
 
-    def tell_new_at_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
+    def print_new_at_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
         """For a program that is not ours to sum up: only what has not been said yet."""
         story = self._final_story(watch, diagnosis)
         fresh = [finding for finding in diagnosis.findings if finding.cause not in self._said]
@@ -184,7 +184,7 @@ class Printer:
 
     def _final_story(self, watch: Watch, diagnosis: Diagnosis) -> dict[str, Any]:
         """Kept before the page is written, which may fail, and again with the place of the page."""
-        story = add_exact_sums(watch, tell(watch.journal, diagnosis, self._run.name))
+        story = add_exact_sums(watch, build_story(watch.journal, diagnosis, self._run.name))
         self._run.write_story(story)
         self._keep_json(story)
         keep_record(watch)
@@ -251,10 +251,10 @@ def write_report(watch: Watch, diagnosis: Diagnosis) -> Path | None:
 
     def write() -> None:
         from unstall.report.html import page
-        from unstall.report.story.report import tell_whole
+        from unstall.report.story.report import build_full_story
 
         target = watch.run.report_path
-        page.write_run(tell_whole(watch.run, watch.journal, diagnosis, watch.timeline), target, is_private=True)
+        page.write_run(build_full_story(watch.run, watch.journal, diagnosis, watch.timeline), target, is_private=True)
         written.append(target)
 
     if watch.is_timeline_broken:

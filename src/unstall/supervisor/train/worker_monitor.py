@@ -74,7 +74,7 @@ class WorkerMonitor:
         self._see_how_the_run_goes()
         if diagnosis is not None and not self.waits_for_others(self):
             self._diagnosis = diagnosis
-            self._printer.tell_if_new(self.watch, diagnosis)
+            self._printer.print_if_new(self.watch, diagnosis)
         if self.stopped_for is None:
             self._end_if_hung()
             self._end_if_it_pays(diagnosis)
@@ -109,18 +109,18 @@ class WorkerMonitor:
         assert self.launched.ended is not None
         return self.launched.ended, self._known()
 
-    def tell_at_once(self) -> None:
+    def print_at_once(self) -> None:
         """What was found among several workers, who were looked at more than once: it need not be found again to be said."""
         self._diagnosis = self.watch.examine()
-        self._printer.tell_if_new(self.watch, self._diagnosis, is_steady=True)
+        self._printer.print_if_new(self.watch, self._diagnosis, is_steady=True)
 
-    def tell_repair(self) -> None:
+    def print_repair(self) -> None:
         self.watch.read()
-        self._training_run.printer.tell_repair(self.watch, self._known())
+        self._training_run.printer.print_repair(self.watch, self._known())
 
-    def tell_the_end(self) -> None:
+    def print_end(self) -> None:
         self.watch.read()
-        self._training_run.printer.tell_the_end(self.watch, self._known())
+        self._training_run.printer.print_end(self.watch, self._known())
 
     def _known(self) -> Diagnosis:
         return self._diagnosis if self._diagnosis is not None else self.watch.examine()

@@ -120,14 +120,14 @@ class _Host:
             while missing := self.missing():
                 waited = time.monotonic() - began
                 if waited > max_wait_s:
-                    raise PeersLost(f"after {waited:.0f} s these have not come: {_listed(missing)} of {self._who.workers}")
+                    raise PeersLost(f"after {waited:.0f} s these have not come: {_listed(missing)} of {self._who.world_size}")
                 waiting(WaitStatus(waited, missing))
                 self._look(listener)
             return self._go(began)
 
     def missing(self) -> tuple[int, ...]:
         there = {came.hello["worker"] for came in self._came.values() if came.hello}
-        return tuple(number for number in range(1, self._who.workers) if number not in there)
+        return tuple(number for number in range(1, self._who.world_size) if number not in there)
 
     def _look(self, listener: socket.socket) -> None:
         for key, _ in self._selector.select(LOOK_EVERY_S):
@@ -170,10 +170,9 @@ class _Host:
 
     def _why_not(self, number: int, hello: Card) -> str:
         joiner = f"worker {number} (process {hello['pid']} on {hello['host']})"
-        if hello["of"] != self._who.workers or not 0 < number < self._who.workers:
-            return (
-                f"{joiner} is one of {hello['of']}; expected a number from 1 to {self._who.workers - 1} of {self._who.workers}."
-            )
+        world_size = self._who.world_size
+        if hello["of"] != world_size or not 0 < number < world_size:
+            return f"{joiner} is one of {hello['of']}; expected a number from 1 to {world_size - 1} of {world_size}."
         twin = next((came.hello for came in self._came.values() if came.hello.get("worker") == number), None)
         if twin is not None and not _is_next_life(twin, hello):
             return f"{joiner} is there twice: also as process {twin['pid']} on {twin['host']}."
@@ -226,7 +225,7 @@ class _Joiner:
     def __init__(self, who: ProcessEnv, card: Card) -> None:
         self._who = who
         self._hello = {
-            "worker": who.worker, "of": who.workers, "host": socket.gethostname(), "pid": os.getpid(), "card": card,
+            "worker": who.rank, "of": who.world_size, "host": socket.gethostname(), "pid": os.getpid(), "card": card,
             "started_by": os.getppid(),
         }  # fmt: skip
 

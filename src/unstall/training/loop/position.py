@@ -88,7 +88,7 @@ class Position:
         figure = _figure(figures)
         return bool(figures) and (figure > self.best_figure or figure == self.best_figure == NOTHING_TO_FIND)
 
-    def epochs_without_better(self) -> int:
+    def epochs_without_improvement(self) -> int:
         return 0 if self.best_epoch is None else self.epoch - 1 - self.best_epoch
 
     def as_plain(self) -> dict[str, Any]:

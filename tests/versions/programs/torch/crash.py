@@ -1,7 +1,6 @@
 # /// program
-# cause = ""
-# failure = "FAILS HERE"
-# where = ""
+# cause = "program_error"
+# where = "FAILS HERE"
 # ends = "crashes"
 # compare = true
 # ///
