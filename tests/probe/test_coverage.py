@@ -63,6 +63,12 @@ def test_of_the_frameworks_of_today_everything_is_seen(backend: str, tmp_path: P
     assert story["not_seen"] == [] and event.not_seen == {}
 
 
+@pytest.mark.tensorflow
+def test_of_keras_2_everything_is_seen(tmp_path: Path, own_home: Path) -> None:
+    story, _ = story_of(write(tmp_path, FIT.format(backend="tensorflow").replace("import keras", "import tf_keras as keras")))
+    assert story["not_seen"] == [] and story["progress"]["step"] == 7
+
+
 def test_of_a_version_that_has_no_place_for_a_hook_it_is_said_what_is_not_seen(tmp_path: Path, own_home: Path) -> None:
     for folder in ("tensorflow", "tensorflow/python", "tensorflow/python/eager"):
         (tmp_path / folder).mkdir()

@@ -115,6 +115,6 @@ def test_where_the_probe_cannot_run_nothing_is_called_well(python: str, tmp_path
     words = " ".join(done.stderr.split())
     assert (done.returncode, done.stdout) == (0, "fine\n")
     assert "the probe failed to start: RuntimeError: Python 3." in words
-    assert "only what can be seen from outside was watched" in words
+    assert "only what can be seen from outside was watched: use a later Python, or let the program print its steps" in words
     assert "verdict cannot tell: the probe inside the program did not run" in words
     assert "nothing wrong" not in words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,6 +86,7 @@ def run(stack: str, python: Path, program: Program, keep: Path | None = None) ->
         row.seconds = round(time.monotonic() - began, 1)
         if keep is not None and not row.is_passed:
             folder = keep / f"{stack}-{program.name}"
+            shutil.rmtree(folder, ignore_errors=True)
             if home.exists():
                 next(iter(home.iterdir()), home).rename(folder)
     return row

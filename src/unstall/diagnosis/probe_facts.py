@@ -8,6 +8,7 @@ from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import place, program_folder
 
 PROBE_FAILED = "the probe failed to start"
+_TOO_OLD = " is too old. Expected Python "  # as probe/start/sitecustomize.py has it
 
 
 def not_inside(journal: Journal) -> Unknown | None:
@@ -29,6 +30,8 @@ def probe_failure(journal: Journal) -> Unknown | None:
     if failed is None:
         return None
     missing = f"{PROBE_FAILED}: {failed.error}; only what can be seen from outside was watched"
+    if _TOO_OLD in failed.error:
+        return Unknown(missing, "use a later Python, or let the program print its steps and losses: these are read")
     return Unknown(missing, "correct what the error says, and start the program again")
 
 

@@ -76,10 +76,9 @@ def _of_keras_2(package: str, hook: Hook) -> Hook:
     """The hook in this package, but not in Keras 3, nor in the package of Keras 2.13 that only leads to `keras.src`: neither has
     an engine."""
 
-    def install(module: ModuleType, probe: Probe) -> None:
+    def install(module: ModuleType, probe: Probe) -> object:
         folder = os.path.dirname(getattr(sys.modules.get(package), "__file__", None) or "")
-        if os.path.isdir(os.path.join(folder, "engine")):
-            hook.install(module, probe)
+        return os.path.isdir(os.path.join(folder, "engine")) and hook.install(module, probe)
 
     return hook._replace(module=f"{package}.{hook.module}", install=install)
 

@@ -11,7 +11,7 @@ from typing import Any
 from unstall.base.exit_codes import INTERRUPTED
 from unstall.base.redact.environment import redact_command
 from unstall.config.aliases import current_names
-from unstall.diagnosis.dead_threads import DeadThread, dead_threads
+from unstall.diagnosis.dead_threads import DeadThread, dead_threads, failed_threads
 from unstall.diagnosis.errors.fatal_error import error_text, fatal_error, own_exit, user_line
 from unstall.diagnosis.findings import Diagnosis, Finding
 from unstall.diagnosis.pipelines import short
@@ -66,6 +66,7 @@ def build_story(journal: Journal, diagnosis: Diagnosis, run: str | None = None) 
     result = state(journal, diagnosis)
     is_explained = bool(diagnosis.findings) or describe_exit(journal) is not None
     reason = None if is_explained else why_unknown(journal, result)
+    dead = _dead(journal, folder)
     story = {
         "state": result,
         "outcome": "",
@@ -91,7 +92,8 @@ def build_story(journal: Journal, diagnosis: Diagnosis, run: str | None = None) 
         "ended": _ended(journal),
         "failure": failure(journal),
         "own_exit": describe_exit(journal),
-        "dead_threads": [dead.words for dead in _dead(journal, folder)],  # that ended shortly before it stood still
+        "dead_threads": [dead.words for dead in dead],  # that ended shortly before it stood still
+        "failed_threads": failed_threads(journal, dead, folder),  # that an error ended, while the program went on
         "repairs": repairs(journal),
         "repair_failed": repair_failed(journal),
         "since_last_good": None,  # what changed since then and explains a failure: the run, and lines

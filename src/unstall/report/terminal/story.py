@@ -290,6 +290,8 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("numbers", text))
     if story.get("printed"):
         lines.append(("printed", printed_line(story["printed"])))
+    for index, words in enumerate(story.get("failed_threads") or []):
+        lines.append(("threads" if index == 0 else "", f"thread {words}"))
     for no_steps, words in PASSED.items():
         passed = [each["cause"] for each in story.get("earlier", []) if each.get("no_steps_after", False) is no_steps]
         if passed:

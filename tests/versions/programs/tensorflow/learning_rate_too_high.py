@@ -1,6 +1,6 @@
 # /// program
 # cause = "learning_rate_too_high"
-# also = ["loss_not_finite"]
+# also = ["loss_not_finite", "callback_slow"]
 # where = ""
 # ends = "exits"
 # steps = 1199

@@ -1,6 +1,6 @@
 # /// program
 # cause = "weights_frozen"
-# also = ["learning_rate_too_low", "loss_not_falling"]
+# also = ["learning_rate_too_low", "loss_not_falling", "callback_slow"]
 # where = ""
 # ends = "exits"
 # steps = 1199
