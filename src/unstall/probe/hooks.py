@@ -68,6 +68,9 @@ OF_KERAS_2: list[Hook] = [
     Hook("engine.base_layer", makers.install_layers),
     Hook("optimizers.optimizer", trainable_weights.install_keras_2_optimizers),
     Hook("optimizers.optimizer_experimental.optimizer", trainable_weights.install_keras_2_optimizers),  # 2.9 to 2.11
+    Hook("optimizers.legacy.optimizer_v2", trainable_weights.install_keras_2_optimizers),  # the default up to 2.10:
+    Hook("optimizers.optimizer_v2.optimizer_v2", trainable_weights.install_keras_2_optimizers),  # in 2.9 and 2.10
+    Hook("optimizer_v2.optimizer_v2", trainable_weights.install_keras_2_optimizers),  # before that
     Hook("callbacks", container_growth.install),
 ]
 
