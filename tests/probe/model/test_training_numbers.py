@@ -230,7 +230,7 @@ def test_the_rate_of_the_optimizers_that_keras_2_had_up_to_2_10(tmp_path: Path, 
         """
         model = keras.Sequential([keras.layers.Dense(1, input_shape=(3,))])
         model.compile(keras.optimizers.legacy.SGD(0.0), "mse")  # MADE
-        slow = keras.callbacks.LambdaCallback(on_batch_end=lambda *told: time.sleep(0.07))
+        slow = keras.callbacks.LambdaCallback(on_batch_end=lambda batch, logs: time.sleep(0.07))
         model.fit(np.ones((640, 3), "float32"), np.ones((640, 1), "float32"), batch_size=8, verbose=0, callbacks=[slow])
         """,
         tmp_path,
