@@ -59,6 +59,7 @@ OF_KERAS_2: list[Hook] = [
     Hook("losses", loss_inputs.install),
     Hook("engine.training", description.install_keras_2),
     Hook("engine.data_adapter", batch_samples.install_keras_2, (LABELS,)),
+    Hook("engine.data_adapter", baseline_loss.install_arrays),
     Hook("engine.data_adapter", epoch_iterator.install_keras_2, (INPUT_WAIT,)),
     Hook("engine.training", interrupts.install_keras_2),
     Hook("engine.training", callback_times.install_model, (SAVES,)),

@@ -225,18 +225,23 @@ import tf_keras as keras
 
 
 @pytest.mark.tensorflow
-def test_the_rate_of_the_optimizers_that_keras_2_had_up_to_2_10(tmp_path: Path, own_home: Path) -> None:
+def test_the_rate_of_the_optimizers_that_keras_2_had_up_to_2_10_and_the_loss_that_guessing_gives(
+    tmp_path: Path, own_home: Path
+) -> None:
     journal = watch(
         """
         model = keras.Sequential([keras.layers.Dense(1, input_shape=(3,))])
         model.compile(keras.optimizers.legacy.SGD(0.0), "mse")  # MADE
         slow = keras.callbacks.LambdaCallback(on_batch_end=lambda batch, logs: time.sleep(0.07))
-        model.fit(np.ones((640, 3), "float32"), np.ones((640, 1), "float32"), batch_size=8, verbose=0, callbacks=[slow])
+        labels = np.linspace(0, 1, 640, dtype="float32")[:, None]
+        model.fit(np.ones((640, 3), "float32"), labels, batch_size=8, verbose=0, callbacks=[slow])
         """,
         tmp_path,
         own_home,
         preamble=LEGACY,
     )
+    (guessing,) = facts(journal, "guessing")
+    assert (guessing["loss"], guessing["labels"], round(guessing["level"], 3)) == ("squares", 640, 0.084)
     (seen, *_) = facts(journal, "weights")
     assert (seen["learning_rate"], seen["applied"]) == (0, True)
     assert seen["learning_rate_at"] == line(tmp_path, "MADE")
