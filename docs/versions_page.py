@@ -23,7 +23,7 @@ some on TensorFlow 2.4 and 2.12.
 ## Results
 
 A program with a fault counts as right if the first verdict is its cause, with the line at fault where one can be known, and if
-steps, loss and epochs were seen under `unstall run`. A healthy one counts as right if there is no verdict and its steps were seen.
+steps, loss and epochs were seen under `unstall run`. A healthy one counts as right if there is no verdict and steps were seen.
 *As alone* counts the programs whose exit code and output were compared with those of the same program without Unstall, and were
 the same. *Programs* says how many of the programs for that framework were run on that version."""
 FIRST_LOOK = """## First look
