@@ -6,7 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
-VERSIONS = ("3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
+VERSIONS = ("3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
 
 
 def interpreter(version: str) -> str | None:

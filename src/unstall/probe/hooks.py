@@ -59,6 +59,7 @@ OF_KERAS_2: list[Hook] = [
     Hook("losses", loss_inputs.install),
     Hook("engine.training", description.install_keras_2),
     Hook("engine.data_adapter", batch_samples.install_keras_2, (LABELS,)),
+    Hook("engine.data_adapter", baseline_loss.install_arrays),
     Hook("engine.data_adapter", epoch_iterator.install_keras_2, (INPUT_WAIT,)),
     Hook("engine.training", interrupts.install_keras_2),
     Hook("engine.training", callback_times.install_model, (SAVES,)),
@@ -68,6 +69,9 @@ OF_KERAS_2: list[Hook] = [
     Hook("engine.base_layer", makers.install_layers),
     Hook("optimizers.optimizer", trainable_weights.install_keras_2_optimizers),
     Hook("optimizers.optimizer_experimental.optimizer", trainable_weights.install_keras_2_optimizers),  # 2.9 to 2.11
+    Hook("optimizers.legacy.optimizer_v2", trainable_weights.install_keras_2_optimizers),  # the default up to 2.10:
+    Hook("optimizers.optimizer_v2.optimizer_v2", trainable_weights.install_keras_2_optimizers),  # in 2.9 and 2.10
+    Hook("optimizer_v2.optimizer_v2", trainable_weights.install_keras_2_optimizers),  # before that
     Hook("callbacks", container_growth.install),
 ]
 

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.probe.watched_programs import facts, line, watch
 from tests.programs import UNSTALL, write
-from unstall.journal.events import BatchSampled, LoopSeen, ModelDescribed, ProbeFailed, WeightsSampled
+from unstall.journal.events import BatchSampled, LoopSeen, ModelDescribed, ProbeFailed, SignalsSeen, WeightsSampled
 from unstall.journal.reader import Journal, read_folder
 
 BACKENDS = [
@@ -213,3 +214,36 @@ def test_ones_own_loop(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 def line_of(result: WatchedProgram, text: str) -> int:
     return next(number for number, line in enumerate(result.program.read_text().splitlines(), 1) if text in line)
+
+
+LEGACY = """
+import os, time
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import numpy as np
+import tf_keras as keras
+"""
+
+
+@pytest.mark.tensorflow
+def test_the_rate_of_the_optimizers_that_keras_2_had_up_to_2_10_and_the_loss_that_guessing_gives(
+    tmp_path: Path, own_home: Path
+) -> None:
+    journal = watch(
+        """
+        model = keras.Sequential([keras.layers.Dense(1, input_shape=(3,))])
+        model.compile(keras.optimizers.legacy.SGD(0.0), "mse")  # MADE
+        slow = keras.callbacks.LambdaCallback(on_batch_end=lambda batch, logs: time.sleep(0.07))
+        labels = np.linspace(0, 1, 640, dtype="float32")[:, None]
+        model.fit(np.ones((640, 3), "float32"), labels, batch_size=8, verbose=0, callbacks=[slow])
+        """,
+        tmp_path,
+        own_home,
+        preamble=LEGACY,
+    )
+    (guessing,) = facts(journal, "guessing")
+    assert (guessing["loss"], guessing["labels"], round(guessing["level"], 3)) == ("squares", 640, 0.084)
+    (seen, *_) = facts(journal, "weights")
+    assert (seen["learning_rate"], seen["applied"]) == (0, True)
+    assert seen["learning_rate_at"] == line(tmp_path, "MADE")
+    assert journal.of(WeightsSampled)[-1].facts["learning_rate"] == 0
+    assert journal.of(SignalsSeen)[-1].not_seen == {}

@@ -66,11 +66,12 @@ def _tensorflow(stall: Stall, still: list[StuckThread], folder: str) -> Found | 
     users = user_frames(_innermost(nested).thread)
     place = where(users[0], folder)
     count = len(nested)
+    many = "1 thread of TensorFlow's pool waits" if count == 1 else f"{count} threads of TensorFlow's pool wait"
     samples = len(nested[0].samples)
     evidence = [
         Evidence(
-            f"{count} {'thread' if count == 1 else 'threads'} of TensorFlow's pool stand in a Python function called from a graph"
-            f" and wait for a tf.function, in {users[0]['function']} at {place} ({samples} of {samples} samples)",
+            f"{many} in a Python function called from a graph for a tf.function, in {users[0]['function']} at {place}"
+            f" ({samples} of {samples} samples)",
             count,
             None,
             nested[0].samples,

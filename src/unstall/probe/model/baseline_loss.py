@@ -199,17 +199,18 @@ def install(module: ModuleType, probe: Probe) -> None:
 
 
 def install_arrays(module: ModuleType, probe: Probe) -> None:
-    """keras.src.trainers.data_adapters.array_data_adapter"""
+    """keras.src.trainers.data_adapters.array_data_adapter, or engine.data_adapter of Keras 2"""
     guessing = baseline_loss_of(probe)
+    is_keras_2 = not hasattr(module, "ArrayDataAdapter")  # where `batch_samples` looks at arrays
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def __init__(adapter: Any, x: Any, y: Any = None, *args: Any, **kwargs: Any) -> None:
             original(adapter, x, y, *args, **kwargs)
             if probe.active and probe.fit_depth == 0 and y is not None:
                 probe.shield.call("labels", guessing.given, y)
-            for listen in probe.extras.get("on arrays", ()) if probe.active else ():
+            for listen in probe.extras.get("on arrays", ()) if probe.active and not is_keras_2 else ():
                 probe.shield.call("batch facts", listen, x, y)
 
         return __init__
 
-    wrap(module.ArrayDataAdapter, "__init__", make)
+    wrap(getattr(module, "TensorLikeDataAdapter" if is_keras_2 else "ArrayDataAdapter", None), "__init__", make)

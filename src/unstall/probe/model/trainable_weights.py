@@ -26,6 +26,7 @@ from unstall.probe.loop.custom_training import OwnLoop, loop_of
 from unstall.probe.model import gradient_cuts
 from unstall.probe.model.gradients import find_traced_line, is_trainable, name_of, size_of
 from unstall.probe.model.gradients_keras import user_losses
+from unstall.probe.model.learning_rate import find_rate
 from unstall.probe.model.weight_values import are_readable
 
 SMALL = 65_536  # elements; larger variables are read only if there is no smaller one
@@ -248,18 +249,20 @@ def _is_weight(variable: Any) -> bool:
 
 def learning_rate(optimizer: Any, read: Callable[[Any], Any], ask_schedule: bool = False) -> Optional[float]:
     """The rate as it is now; None if it cannot be read. A schedule is code, perhaps the user's: asked only with a reason."""
-    inner = getattr(optimizer, "inner_optimizer", None) or optimizer
-    rate: Any = getattr(inner, "_learning_rate", None)
+    rate = find_rate(optimizer)
     if hasattr(rate, "assign"):
         return as_number(read(rate))
-    steps = read(inner.iterations) if callable(rate) and ask_schedule else None
+    if not callable(rate):
+        return as_number(rate)
+    inner = getattr(optimizer, "inner_optimizer", None) or optimizer
+    steps = read(inner.iterations) if hasattr(rate, "get_config") and ask_schedule else None
     return None if steps is None else as_number(rate(int(steps)))
 
 
 def _schedule_place(optimizer: Any) -> Optional[str]:
     """Where a schedule of the user's own computes the rate."""
-    schedule = getattr(getattr(optimizer, "inner_optimizer", None) or optimizer, "_learning_rate", None)
-    return None if schedule is None or hasattr(schedule, "assign") else return_place(type(schedule).__call__)
+    schedule = find_rate(optimizer)
+    return return_place(type(schedule).__call__) if callable(schedule) and not hasattr(schedule, "assign") else None
 
 
 def return_place(function: Any) -> Optional[str]:
@@ -304,9 +307,10 @@ def install_optimizers(module: ModuleType, probe: Probe) -> None:
 
 
 def install_keras_2_optimizers(module: ModuleType, probe: Probe) -> None:
-    """optimizers.optimizer of Keras 2, and where it was before that."""
+    """optimizers.optimizer of Keras 2, where it was before that, and the optimizers that it had up to 2.10."""
     loop = loop_of(probe)
-    wrap(module.Optimizer, "__init__", _noting_optimizers(probe))
+    owner = getattr(module, "OptimizerV2", None) or getattr(module, "Optimizer", None)
+    wrap(owner, "__init__", _noting_optimizers(probe))
 
     def see(optimizer: Any, pairs: list[Any]) -> None:
         for look in loop.on_apply:
@@ -321,7 +325,7 @@ def install_keras_2_optimizers(module: ModuleType, probe: Probe) -> None:
 
         return apply_gradients
 
-    wrap(module.Optimizer, "apply_gradients", make)
+    wrap(owner, "apply_gradients", make)
 
 
 def _noting_optimizers(probe: Probe) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -1,5 +1,5 @@
 # /// program
-# cause = "program_error"
+# cause = "matrix_shapes_mismatch"
 # where = "FAILS HERE"
 # ends = "crashes"
 # compare = true
@@ -17,7 +17,7 @@ weights = {"kernel": jnp.zeros((8, 1)), "bias": jnp.zeros((1,))}
 
 
 def loss_of(weights, x, y):
-    return jnp.mean((x @ weights["kernel"] + weights["bias"] - y) ** 2)
+    return jnp.mean((x @ weights["kernel"] + weights["bias"] - y) ** 2)  # FAILS HERE
 
 
 @jax.jit
@@ -28,4 +28,4 @@ def train_step(weights, x, y):
 
 for number in range(20):
     x = features[:, :7] if number == 10 else features
-    weights, loss = train_step(weights, x, labels)  # FAILS HERE
+    weights, loss = train_step(weights, x, labels)

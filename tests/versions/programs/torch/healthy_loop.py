@@ -2,6 +2,8 @@
 # cause = ""
 # where = ""
 # ends = "exits"
+# steps = 199
+# loss = true
 # compare = true
 # ///
 """A plain loop that is well."""
