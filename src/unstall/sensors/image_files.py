@@ -21,7 +21,8 @@ MAX_NAMED = 10
 END_BYTES = 4096  # in which the mark of the end stands; some programs write a little behind it
 _ENDS = ((b"\xff\xd8", b"\xff\xd9"), (b"\x89PNG", b"IEND"))  # how a file of the kind begins, and its mark of the end
 _CUT_OFF = re.compile(
-    r"image file is truncated|truncated file read|broken data stream|premature end of|jpeg::uncompress failed|invalid (?:jpeg|png) data",
+    r"image file is truncated|truncated file read|broken data stream|premature end of|jpeg::uncompress failed"
+    r"|invalid (?:jpeg|png) data",
     re.IGNORECASE,
 )
 _LISTED = re.compile(rf"[^\s,;'\"]+(?:{'|'.join(re.escape(suffix) for suffix in sorted(IMAGES))})(?=$|[\s,;'\"])", re.IGNORECASE)
@@ -42,7 +43,9 @@ def look(error: ErrorRaised, met: Iterable[str], command: Sequence[str], folder:
     if not looked_at:
         return None
     named_at = find_line_that_names(cut_off[0], command, folder) if len(cut_off) == 1 else ""
-    return ImagesChecked(at=time.time(), looked_at=looked_at, num_cut_off=len(cut_off), cut_off=cut_off[:MAX_NAMED], named_at=named_at)
+    return ImagesChecked(
+        at=time.time(), looked_at=looked_at, num_cut_off=len(cut_off), cut_off=cut_off[:MAX_NAMED], named_at=named_at
+    )
 
 
 def _candidates(met: Iterable[str], command: Sequence[str], folder: str) -> Iterator[str]:

@@ -261,7 +261,9 @@ OPENS_PICTURE = (
 )
 
 
-def opened(on: str | None = PICTURE, call: str = "openat", asleep_s: float = 60.0, libraries: tuple[str, ...] = ("torch",)) -> object:
+def opened(
+    on: str | None = PICTURE, call: str = "openat", asleep_s: float = 60.0, libraries: tuple[str, ...] = ("torch",)
+) -> object:
     looks = [kernel(sleeper(call=call, on=on, asleep_s=asleep_s), at=at) for at in (109, 110, 111)]
     seen = LibrariesSeen(at=T0 + 99, pid=1, names=list(libraries))
     return stuck(seen, *three(main(*OPENS_PICTURE)), *looks, step=-1, phase="", usual_s=None, sure=False)
@@ -270,7 +272,9 @@ def opened(on: str | None = PICTURE, call: str = "openat", asleep_s: float = 60.
 def test_found_where_a_data_file_does_not_open_before_the_first_step() -> None:
     verdict = generator_blocked.examine(opened())
     assert isinstance(verdict, Found) and verdict.certainty is Certainty.CERTAIN and verdict.where == "read.py:21"
-    assert verdict.summary.startswith(f"Your program has not come further. It waits for a file to open ({PICTURE}) in aspect_ratio at")
+    assert verdict.summary.startswith(
+        f"Your program has not come further. It waits for a file to open ({PICTURE}) in aspect_ratio at"
+    )
     assert verdict.evidence[0].claim.startswith("the main thread stands in aspect_ratio at read.py:21")
 
 

@@ -36,7 +36,12 @@ def test_what_sys_exit_was_called_with_is_told(given: str, code: int, said: str,
     program, story = write(tmp_path, PROGRAM.format(given=given)), tmp_path / "story.json"
     watched = run_watched(program, options=("--quiet", "--json", str(story)))
     assert watched == run_bare(program) and watched.code == code
-    assert describe_own_exit(json.loads(story.read_text())).removeprefix("the program ended itself with ").replace(f"{tmp_path}/", "") == said
+    assert (
+        describe_own_exit(json.loads(story.read_text()))
+        .removeprefix("the program ended itself with ")
+        .replace(f"{tmp_path}/", "")
+        == said
+    )
 
 
 @pytest.mark.parametrize("given", ["None", "0", "False"])

@@ -31,7 +31,8 @@ def test_short_steps_are_measured_now_and_then(cost_s: float, every_s: float) ->
 
 
 @pytest.mark.parametrize(
-    ("long_s", "short_s", "shorts"), [(4.0, 0.3, 1), (0.5, 0.01, 1), (0.5, 0.01, 3), (0.05, 0.001, 1), (0.1, 0.04, 1), (3.0, 0.02, 19)]
+    ("long_s", "short_s", "shorts"),
+    [(4.0, 0.3, 1), (0.5, 0.01, 1), (0.5, 0.01, 3), (0.05, 0.001, 1), (0.1, 0.04, 1), (3.0, 0.02, 19)],
 )
 def test_long_steps_among_short_ones_are_met_as_often_as_they_come(long_s: float, short_s: float, shorts: int) -> None:
     pattern = itertools.cycle([long_s, *[short_s] * shorts])

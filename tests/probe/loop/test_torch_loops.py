@@ -85,7 +85,7 @@ def test_a_slow_data_set_shows_in_the_wait_and_a_loss_that_is_not_finite_is_told
     groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
     assert sum(group.wait_s or 0.0 for group in groups) > 1.0  # 16 rows of 5 ms for each of 20 batches
     assert any(group.loss_is_finite is False for group in groups)
-    assert [finding.cause for finding in diagnose(journal).findings][0] == "learning_rate_too_high"
+    assert next(finding.cause for finding in diagnose(journal).findings) == "learning_rate_too_high"
 
 
 @pytest.mark.torch

@@ -51,8 +51,8 @@ _ACTIONS = {
     "a queue between processes": "see that what fills the queue is still alive: a process that died of an error leaves it empty",
     "another process": "read what the process prints (communicate()), or send it to DEVNULL:"
     " a pipe that nobody reads fills up, and the process stops",
-    "a file to open": "see what it is (`ls -l`): a named pipe into which nobody writes does not open, nor does a file on a network disk"
-    " whose server is gone",
+    "a file to open": "see what it is (`ls -l`): a named pipe into which nobody writes does not open, nor does a file on a"
+    " network disk whose server is gone",
 }
 # A named pipe by which a program is given commands waits in the same call, and is not named like data.
 _DATA_FILE = re.compile(

@@ -11,8 +11,8 @@ How we know
 Two things must come together. The training is in trouble: its loss is NaN, far above its start, or no better than guessing.
 And in some step a layer's weights changed by a third of their own size or more, at a rate beyond what is usual for that
 optimizer, where the rate one usually starts with would not have done it. A rate that is bold, with a loss that falls, is no
-fault. Where no hook sees the weights, nothing is known of the steps: a loss that is no number, at a rate a hundred times above the
-largest usual one, makes it likely; one that is printed a hundred times above its start, and stays there, makes it possible.
+fault. Where no hook sees the weights, nothing is known of the steps: a loss that is no number, at a rate a hundred times above
+the largest usual one, makes it likely; one that is printed a hundred times above its start, and stays there, makes it possible.
 
 When this is wrong
 ------------------
@@ -125,8 +125,8 @@ def _of_rate_alone(run: LearningCurve) -> Found | None:
     claim = f"the learning rate is {format_number(rate)}; usual is up to {format_number(usual)}"
     return Found(
         certainty=Certainty.LIKELY,
-        summary=f"The learning rate of {format_number(rate)} is too high for {optimizer}: usual is up to {format_number(usual)}, and "
-        f"{in_words(bad)}.",
+        summary=f"The learning rate of {format_number(rate)} is too high for {optimizer}: usual is up to {format_number(usual)}, "
+        f"and {in_words(bad)}.",
         evidence=(Evidence(claim, rate, usual, (told[-1],)), Evidence(in_words(bad), None, None, bad.events)),
         actions=("start at the usual rate: 0.01 for SGD, 0.001 for Adam", "clip the gradients"),
         where=short(run.journal, run.fit.where),

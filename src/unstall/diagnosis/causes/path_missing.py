@@ -11,8 +11,9 @@ How we know
 The error that ended the program says which path is not there. Unstall then looks how far the path does exist, what lies
 there under a similar name, and which environment variables the program asks for are not set. `cv2.imread` gives None for a
 path that is not there: that is noted, and named where the program then ends on it. The same holds for a pattern that has just
-matched no file, where the error quotes it, or where it says before the first step that there is no data. A file on the command line in which the path stands is named with the line. Where
-there was no error: a pattern matched nothing, the data set was empty, and the program ended without a single step.
+matched no file, where the error quotes it, and for one that has matched none where the error says, before the first step, that
+there is no data. A file on the command line in which the path stands is named with the line. Where there was no error: a pattern
+matched nothing, the data set was empty, and the program ended without a single step.
 
 When this is wrong
 ------------------
@@ -56,7 +57,7 @@ from unstall.journal.stack_frames import place, program_folder
 
 # The words of samplers, loaders and arrays that were given none.
 _NOTHING = re.compile(
-    r"num_samples=0\b|\bnum_samples should be a positive|\bempty (?:data ?set|data ?loader|sequence|list|array|range|slice|data)\b"
+    r"num_samples=0\b|\bnum_samples should be a positive|\bempty (?:data ?set|data ?loader|sequence|list|array|data)\b"
     r"|\b(?:data ?set|data ?loader|sequence|list|array|input|data|arg) (?:is|was) (?:an )?empty\b|\bzero-size array\b"
     r"|\bneed at least one array\b|\bdata ?(?:set|loader) (?:has|with|of) (?:no|0|zero)\b|\blength of 0\b"
     r"|\b(?:found|got|with) (?:no|0|zero) (?:\w+ )?(?:files?|images?|samples?|examples?|records?|batches|data|rows)\b"

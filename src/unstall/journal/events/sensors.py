@@ -204,6 +204,16 @@ class ImagesChecked(Event):
 
 
 @dataclass(frozen=True)
+class LabelFound(Event):
+    """Where a class number stands that a program ended on."""
+
+    path: str = ""
+    line: int = 0  # the first
+    value: int = 0
+    times: int = 0
+
+
+@dataclass(frozen=True)
 class DatabasesSeen(Event):
     """SQLite files that a process of a program that stands still has open, and that somebody has locked.
 

@@ -178,7 +178,7 @@ class OwnLoop:
 
     def next_began(self, source: Any, is_first: bool = False) -> float:
         """`is_first`: of a new iterator. One that is begun after several batches of another is a new pass, also where nobody has
-        asked the other for more than it had, or for all of it. After a single batch it is none: `next(iter(loader))` in each step."""
+        asked the other for more than it had, or for all of it; after a single batch it is none (`next(iter(loader))`)."""
         probe = self.probe
         if self._resting:
             self._resting = False
@@ -226,8 +226,8 @@ class OwnLoop:
             probe.pulse.phase("between", now)
 
     def _begin_pass(self) -> None:
-        """A pass after one that is over is an epoch. It begins with its first batch: a trainer that fetches a batch ahead, to know
-        which is the last, has come to the end of a pass before it has trained on that one."""
+        """A pass after one that is over is an epoch. It begins with its first batch: a trainer that fetches a batch ahead, to
+        know which is the last, has come to the end of a pass before it has trained on that one."""
         if self._is_pass_over:
             self._is_pass_over = False
             self._epoch += 1
