@@ -13,7 +13,7 @@ from unstall.diagnosis.errors.fatal_error import fatal_error, unmatched_before
 from unstall.journal.events import DataMet, ErrorInspected, Event, RunStarted, StackSampled, ThreadsSeen
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
-from unstall.sensors import cluster, data_paths, databases, image_files, label_tables, packages, source_lines, threads
+from unstall.sensors import cluster, data_paths, databases, image_files, label_tables, packages, source_lines, tfrecord_files, threads
 
 
 def look_at_threads(pid: int, others: Sequence[int] = ()) -> list[ThreadsSeen]:
@@ -30,8 +30,8 @@ def look_around(pid: int, others: Sequence[int], samples: Sequence[Event]) -> li
     return [*threads.sample_children(others), *source_lines.read(stacks), *(event for event in around if event is not None)]
 
 
-# What is looked at when a program has ended with an error: a path that it could not find, an image that is cut off, a
-# label that the model has no output for.
+# What is looked at when a program has ended with an error: a path that it could not find, an image that is
+# cut off, a record file that is damaged, a label that the model has no output for.
 
 
 def look(journal: Journal) -> list[Event]:
@@ -42,11 +42,12 @@ def look(journal: Journal) -> list[Event]:
     unmatched = unmatched_before(journal, error)
     looked = data_paths.look(error, program_folder(journal), dict(os.environ), started.command if started else (), unmatched)
     command, folder = started.command if started else (), program_folder(journal)
-    met = (path for event in journal.of(DataMet) for path in event.paths)
+    met = [path for event in journal.of(DataMet) for path in event.paths]
     images = image_files.look(error, met, command, folder)
     inspected = [line for event in journal.of(ErrorInspected) if event.error_at == error.at for line in event.lines]
     label = label_tables.look(error, inspected, command, folder)
-    return [event for event in (looked, images, label) if event is not None]
+    records = tfrecord_files.find_damaged(error, met, folder)
+    return [event for event in (looked, images, records, label) if event is not None]
 
 
 # Finding the processes that run Python among some.
