@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from unstall.journal.events import ErrorRaised, DataChecked
+from unstall.journal.events import DataChecked, ErrorRaised
 from unstall.sensors.data_files import IMAGES
 from unstall.sensors.data_paths import find_line_that_names, read_texts
 

@@ -13,7 +13,17 @@ from unstall.diagnosis.errors.fatal_error import fatal_error, unmatched_before
 from unstall.journal.events import DataMet, ErrorInspected, Event, RunStarted, StackSampled, ThreadsSeen
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
-from unstall.sensors import cluster, data_paths, databases, image_files, label_tables, packages, source_lines, tfrecord_files, threads
+from unstall.sensors import (
+    cluster,
+    data_paths,
+    databases,
+    image_files,
+    label_tables,
+    packages,
+    record_files,
+    source_lines,
+    threads,
+)
 
 
 def look_at_threads(pid: int, others: Sequence[int] = ()) -> list[ThreadsSeen]:
@@ -46,7 +56,7 @@ def look(journal: Journal) -> list[Event]:
     images = image_files.look(error, met, command, folder)
     inspected = [line for event in journal.of(ErrorInspected) if event.error_at == error.at for line in event.lines]
     label = label_tables.look(error, inspected, command, folder)
-    records = tfrecord_files.find_damaged(error, met, folder)
+    records = record_files.look(error, met, folder)
     return [event for event in (looked, images, records, label) if event is not None]
 
 

@@ -39,7 +39,7 @@ from unstall.diagnosis.errors.fatal_error import (
     user_line,
 )
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
-from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, DataChecked, PipelineBuilt
+from unstall.journal.events import DataChecked, ErrorRaised, FileMet, ImageNotRead, PipelineBuilt
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import place, program_folder
 

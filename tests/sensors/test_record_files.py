@@ -7,7 +7,7 @@ import pytest
 
 from unstall.data.io.tfrecord_file import masked_crc
 from unstall.journal.events import DataChecked, ErrorRaised
-from unstall.sensors import tfrecord_files
+from unstall.sensors import record_files
 
 
 def record(data: bytes) -> bytes:
@@ -26,7 +26,7 @@ def shards(tmp_path: Path) -> list[Path]:
 
 def look(shards: list[Path], offset: int, words: str = "truncated") -> DataChecked | None:
     error = ErrorRaised(message=f" {words} record at {offset}' failed with Read less bytes than requested")
-    return tfrecord_files.find_damaged(error, [path.name for path in shards], str(shards[0].parent))
+    return record_files.look(error, [path.name for path in shards], str(shards[0].parent))
 
 
 def test_a_file_that_is_cut_off_is_found(shards: list[Path]) -> None:
@@ -53,4 +53,4 @@ def test_nothing_is_said_where_one_cannot_be_looked_at(shards: list[Path]) -> No
     shards[1].write_bytes(shards[1].read_bytes()[:-30])
     shards[0].unlink()
     assert look(shards, 2 * 117) is None
-    assert tfrecord_files.find_damaged(ErrorRaised(message="no space left"), [str(shards[1])], "") is None
+    assert record_files.look(ErrorRaised(message="no space left"), [str(shards[1])], "") is None
