@@ -27,6 +27,7 @@ def prepare(program: str, reads_at: str, folder: Path, fault: str, python: str) 
     where, options = "", []
     if fault == "label_unknown":
         rows[len(rows) // 2][1] = NO_CLASS
+        where = rf"train\.csv:{len(rows) // 2 + 1}\b"
     elif fault in {"input_blocked", "image_corrupt"}:
         where = rf"train\.py:{reads}\b|{spoiled.name}"
     elif fault == "pattern_empty":

@@ -177,6 +177,11 @@ def _read(path: Path) -> dict[str, Any]:
     return story if isinstance(story, dict) else {}
 
 
+def _shorten(text: str, folder: Path) -> str:
+    """Without the folders of this machine."""
+    return re.sub(r"/[^\s:]*/(?:site-packages/|(?=bin/[\w.-]+:\d))", "", text.replace(str(folder), "…"))
+
+
 def _row(story: dict[str, Any], case: Case, fault: Fault, folder: Path) -> dict[str, Any]:
     verdicts, progress = story.get("verdicts") or [], story.get("progress") or {}
     first = verdicts[0] if verdicts else {}
@@ -190,8 +195,8 @@ def _row(story: dict[str, Any], case: Case, fault: Fault, folder: Path) -> dict[
         "loss": progress.get("loss"),
         "named": [verdict["cause"] for verdict in verdicts],
         "certainty": first.get("certainty"),
-        "where": first.get("where"),
-        "summary": str(first.get("summary") or "").replace(str(folder), "…"),
+        "where": _shorten(first["where"], folder) if first.get("where") else None,
+        "summary": _shorten(str(first.get("summary") or ""), folder),
         "right": bool(story) and is_right,
         "where_right": bool(re.search(case.where, said)) if case.where and expected else None,
     }

@@ -28,7 +28,7 @@ def test_the_one_without_an_end_is_found_with_the_line_that_lists_it(name: str, 
     path = images / "images" / name
     path.write_bytes(path.read_bytes()[:5000])
     checked = image_files.look(CUT_OFF, (), ["python", "train.py", "csv", "train.csv"], str(images))
-    assert checked is not None and checked.cut_off == [str(path)] and (checked.looked_at, checked.num_cut_off) == (4, 1)
+    assert checked is not None and checked.damaged == [str(path)] and (checked.looked_at, checked.num_damaged) == (4, 1)
     assert checked.named_at == f"{images}/train.csv:{line}"
 
 
@@ -36,12 +36,12 @@ def test_images_that_the_program_has_met_are_looked_at(images: Path) -> None:
     (images / "images" / "d.jpg").write_bytes(JPEG[:5000])
     met = [f"images/{name}" for name in ("a.jpg", "d.jpg", "train.csv", "gone.jpg")]
     checked = image_files.look(CUT_OFF, met, ["python", "train.py"], str(images))
-    assert checked is not None and checked.cut_off == [str(images / "images" / "d.jpg")] and checked.looked_at == 2
+    assert checked is not None and checked.damaged == [str(images / "images" / "d.jpg")] and checked.looked_at == 2
 
 
 def test_nothing_is_cut_off_where_all_have_an_end(images: Path) -> None:
     checked = image_files.look(CUT_OFF, (), ["python", "train.csv"], str(images))
-    assert checked is not None and (checked.looked_at, checked.num_cut_off, checked.cut_off) == (4, 0, [])
+    assert checked is not None and (checked.looked_at, checked.num_damaged, checked.damaged) == (4, 0, [])
 
 
 def test_no_file_is_touched_where_the_error_is_about_something_else(images: Path) -> None:

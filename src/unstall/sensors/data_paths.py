@@ -169,11 +169,17 @@ def read_texts(command: Sequence[str], folder: str) -> Iterator[tuple[str, str]]
     arguments = [part for argument in command[1:] for part in (argument, argument.partition("=")[2]) if part]
     files = dict.fromkeys(os.path.normpath(Path(folder, argument)) for argument in arguments if "\0" not in argument)
     for file in [each for each in files if Path(each).suffix.lower() not in _PROGRAMS][:MAX_TEXTS]:
-        try:
-            if Path(file).is_file() and Path(file).stat().st_size <= LARGEST_TEXT_BYTES:
-                yield file, Path(file).read_text(encoding="utf-8")
-        except (OSError, ValueError):
-            continue
+        text = read_text(file)
+        if text is not None:
+            yield file, text
+
+
+def read_text(path: str) -> str | None:
+    try:
+        is_small = Path(path).is_file() and Path(path).stat().st_size <= LARGEST_TEXT_BYTES
+        return Path(path).read_text(encoding="utf-8") if is_small else None
+    except (OSError, ValueError):
+        return None
 
 
 def _exists_up_to(path: Path) -> tuple[Path, str]:

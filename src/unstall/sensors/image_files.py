@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from unstall.journal.events import ErrorRaised, ImagesChecked
+from unstall.journal.events import DataChecked, ErrorRaised
 from unstall.sensors.data_files import IMAGES
 from unstall.sensors.data_paths import find_line_that_names, read_texts
 
@@ -28,7 +28,7 @@ _CUT_OFF = re.compile(
 _LISTED = re.compile(rf"[^\s,;'\"]+(?:{'|'.join(re.escape(suffix) for suffix in sorted(IMAGES))})(?=$|[\s,;'\"])", re.IGNORECASE)
 
 
-def look(error: ErrorRaised, met: Iterable[str], command: Sequence[str], folder: str) -> ImagesChecked | None:
+def look(error: ErrorRaised, met: Iterable[str], command: Sequence[str], folder: str) -> DataChecked | None:
     """`met`: paths that the program has opened or listed. None if the error is about something else, or no image is known."""
     if not any(_CUT_OFF.search(text) for text in (error.message, *error.chain)):
         return None
@@ -43,8 +43,14 @@ def look(error: ErrorRaised, met: Iterable[str], command: Sequence[str], folder:
     if not looked_at:
         return None
     named_at = find_line_that_names(cut_off[0], command, folder) if len(cut_off) == 1 else ""
-    return ImagesChecked(
-        at=time.time(), looked_at=looked_at, num_cut_off=len(cut_off), cut_off=cut_off[:MAX_NAMED], named_at=named_at
+    return DataChecked(
+        at=time.time(),
+        kind="image",
+        looked_at=looked_at,
+        num_damaged=len(cut_off),
+        damaged=cut_off[:MAX_NAMED],
+        what="no end",
+        named_at=named_at,
     )
 
 

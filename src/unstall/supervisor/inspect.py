@@ -10,10 +10,20 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from unstall.diagnosis.errors.fatal_error import fatal_error, unmatched_before
-from unstall.journal.events import DataMet, Event, RunStarted, StackSampled, ThreadsSeen
+from unstall.journal.events import DataMet, ErrorInspected, Event, RunStarted, StackSampled, ThreadsSeen
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
-from unstall.sensors import cluster, data_paths, databases, image_files, packages, source_lines, threads
+from unstall.sensors import (
+    cluster,
+    data_paths,
+    databases,
+    image_files,
+    label_tables,
+    packages,
+    record_files,
+    source_lines,
+    threads,
+)
 
 
 def look_at_threads(pid: int, others: Sequence[int] = ()) -> list[ThreadsSeen]:
@@ -30,7 +40,8 @@ def look_around(pid: int, others: Sequence[int], samples: Sequence[Event]) -> li
     return [*threads.sample_children(others), *source_lines.read(stacks), *(event for event in around if event is not None)]
 
 
-# What is looked at when a program has ended with an error: a path that it could not find, an image that is cut off.
+# What is looked at when a program has ended with an error: a path that it could not find, an image that is
+# cut off, a record file that is damaged, a label that the model has no output for.
 
 
 def look(journal: Journal) -> list[Event]:
@@ -40,9 +51,13 @@ def look(journal: Journal) -> list[Event]:
     started = journal.last(RunStarted)
     unmatched = unmatched_before(journal, error)
     looked = data_paths.look(error, program_folder(journal), dict(os.environ), started.command if started else (), unmatched)
-    met = (path for event in journal.of(DataMet) for path in event.paths)
-    images = image_files.look(error, met, started.command if started else (), program_folder(journal))
-    return [event for event in (looked, images) if event is not None]
+    command, folder = started.command if started else (), program_folder(journal)
+    met = [path for event in journal.of(DataMet) for path in event.paths]
+    images = image_files.look(error, met, command, folder)
+    inspected = [line for event in journal.of(ErrorInspected) if event.error_at == error.at for line in event.lines]
+    label = label_tables.look(error, inspected, command, folder)
+    records = record_files.look(error, met, folder)
+    return [event for event in (looked, images, records, label) if event is not None]
 
 
 # Finding the processes that run Python among some.

@@ -8,7 +8,7 @@ from tests.diagnosis.pipeline_events import measured, node, stage
 from tests.diagnosis.probe_fact_builders import inside
 from unstall.diagnosis.causes import labels_invalid
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ErrorRaised
+from unstall.journal.events import ErrorRaised, Event, LabelFound
 
 BOXES = {"dtype": "float32", "shape": [12000, 4], "min": 0.0, "max": 1.0, "whole": False}
 
@@ -128,10 +128,19 @@ def test_unknown_without_a_look_inside() -> None:
     assert isinstance(labels_invalid.examine(journal(started())), Unknown)
 
 
-def _ended_with(kind: str, message: str) -> object:
+def _ended_with(kind: str, message: str, *looked: Event) -> object:
     frames = [{"function": "read", "file": f"{FOLDER}/data.py", "line": 12, "module": ""}]
     error = ErrorRaised(at=T0 + 9, kind=kind, message=message, frames=frames, fatal=True)
-    return labels_invalid.examine(journal(started(), inside(), error))
+    return labels_invalid.examine(journal(started(), inside(), error, *looked))
+
+
+def test_the_line_of_the_table_is_named() -> None:
+    once = LabelFound(at=T0 + 10, path="/data/train.csv", line=13, value=11, times=1)
+    verdict = _ended_with("IndexError", "Target 11 is out of bounds.", once)
+    assert isinstance(verdict, Found) and "class 11 has no output. It stands in /data/train.csv:13. The" in verdict.summary
+    often = LabelFound(at=T0 + 10, path="/data/train.csv", line=13, value=11, times=7)
+    verdict = _ended_with("IndexError", "Target 11 is out of bounds.", often)
+    assert isinstance(verdict, Found) and "It stands on 7 lines, the first of them /data/train.csv:13." in verdict.summary
 
 
 def test_found_where_the_program_says_that_an_annotation_has_an_unknown_class() -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started, steps
 from unstall.diagnosis.causes import record_corrupt
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, ImagesChecked, ProcessEnded
+from unstall.journal.events import DataChecked, ErrorRaised, FileMet, ImageNotRead, ProcessEnded
 
 CRASHED = ProcessEnded(at=T0 + 60, exit_code=1)
 
@@ -163,11 +163,35 @@ def test_found_where_opencv_gave_none_for_a_file_that_is_there() -> None:
 
 def test_the_only_image_without_an_end_is_named() -> None:
     error = raised("tensorflow.errors.UnknownError", "OSError: image file is truncated (7 bytes not processed)")
-    one = ImagesChecked(at=T0 + 61, looked_at=24, num_cut_off=1, cut_off=["/data/12.jpg"], named_at="/data/train.csv:29")
+    one = DataChecked(
+        at=T0 + 61,
+        kind="image",
+        what="no end",
+        looked_at=24,
+        num_damaged=1,
+        damaged=["/data/12.jpg"],
+        named_at="/data/train.csv:29",
+    )
     verdict = record_corrupt.examine(journal(started(), error, CRASHED, one))
     assert isinstance(verdict, Found) and "in /data/12.jpg: an image is cut off" in verdict.summary
     claim = "of 24 images of the program, /data/12.jpg alone has no end, which stands in /data/train.csv:29"
     assert claim in [evidence.claim for evidence in verdict.evidence]
-    several = ImagesChecked(at=T0 + 61, looked_at=24, num_cut_off=2, cut_off=["/data/12.jpg", "/data/13.jpg"])
+    several = DataChecked(
+        at=T0 + 61, kind="image", what="no end", looked_at=24, num_damaged=2, damaged=["/data/12.jpg", "/data/13.jpg"]
+    )
     verdict = record_corrupt.examine(journal(started(), error, CRASHED, several))
+    assert isinstance(verdict, Found) and "jpg" not in verdict.summary
+
+
+def test_the_only_record_file_that_is_damaged_there_is_named() -> None:
+    error = raised("tensorflow.errors.DataLossError", "truncated record at 24963' failed with Read less bytes than requested")
+    shard = "/data/train-00001-of-00004.record"
+    one = DataChecked(at=T0 + 61, kind="record file", what="a damaged record there", looked_at=4, num_damaged=1, damaged=[shard])
+    verdict = record_corrupt.examine(journal(started(), error, CRASHED, one))
+    assert isinstance(verdict, Found) and f"in {shard}: a record is cut off, at byte 24,963." in verdict.summary
+    assert f"of 4 record files of the program, {shard} alone has a damaged record there" in [
+        evidence.claim for evidence in verdict.evidence
+    ]
+    image = DataChecked(at=T0 + 61, kind="image", what="no end", looked_at=4, num_damaged=1, damaged=["/data/1.jpg"])
+    verdict = record_corrupt.examine(journal(started(), error, CRASHED, image))
     assert isinstance(verdict, Found) and "jpg" not in verdict.summary

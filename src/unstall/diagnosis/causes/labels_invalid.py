@@ -34,7 +34,7 @@ from unstall.diagnosis.learning_curve import LearningCurve, current_curve, forma
 from unstall.diagnosis.pipelines import last_function
 from unstall.diagnosis.probe_facts import current_fit, not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
-from unstall.journal.events import ErrorRaised
+from unstall.journal.events import ErrorRaised, LabelFound
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
 
@@ -92,15 +92,27 @@ def _crash(journal: Journal) -> Found | None:
             fit = current_fit(journal)
             line = user_line(error, program_folder(journal)) or short(journal, fit.where if fit else None)
             what = words.format(*match.groups())
+            said = Evidence(f"{error.kind.split('.')[-1]}: {match.group(0)}", None, None, (error,))
+            place, stands = _table_line(journal)
             return Found(
                 certainty=Certainty.CERTAIN,
-                summary=f"The labels do not fit the model: {what}. The program ended with that error.",
-                evidence=(Evidence(f"{error.kind.split('.')[-1]}: {match.group(0)}", None, None, (error,)),),
+                summary=f"The labels do not fit the model: {what}.{place} The program ended with that error.",
+                evidence=(said, *stands),
                 actions=("number the classes from 0", "give the last layer one output per class"),
                 where=line,
                 effect=Effect.STOPS,
             )
     return None
+
+
+def _table_line(journal: Journal) -> tuple[str, tuple[Evidence, ...]]:
+    """Where the label stands in the program's own files, if that was found."""
+    found = journal.last(LabelFound)
+    if found is None:
+        return "", ()
+    first = f"{found.path}:{found.line}"
+    stands = f"It stands in {first}" if found.times == 1 else f"It stands on {found.times:,} lines, the first of them {first}"
+    return f" {stands}.", (Evidence(stands[0].lower() + stands[1:], found.value, None, (found,)),)
 
 
 def _unknown_class(journal: Journal) -> Found | None:

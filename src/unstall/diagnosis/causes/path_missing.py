@@ -57,8 +57,7 @@ from unstall.journal.stack_frames import place, program_folder
 
 # The words of samplers, loaders and arrays that were given none.
 _NOTHING = re.compile(
-    r"num_samples=0\b|\bnum_samples should be a positive"
-    r"|\bempty (?:data ?set|data ?loader|sequence|list|array|range|slice|data)\b"
+    r"num_samples=0\b|\bnum_samples should be a positive|\bempty (?:data ?set|data ?loader|sequence|list|array|data)\b"
     r"|\b(?:data ?set|data ?loader|sequence|list|array|input|data|arg) (?:is|was) (?:an )?empty\b|\bzero-size array\b"
     r"|\bneed at least one array\b|\bdata ?(?:set|loader) (?:has|with|of) (?:no|0|zero)\b|\blength of 0\b"
     r"|\b(?:found|got|with) (?:no|0|zero) (?:\w+ )?(?:files?|images?|samples?|examples?|records?|batches|data|rows)\b"

@@ -39,7 +39,7 @@ from unstall.diagnosis.errors.fatal_error import (
     user_line,
 )
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
-from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, ImagesChecked, PipelineBuilt
+from unstall.journal.events import DataChecked, ErrorRaised, FileMet, ImageNotRead, PipelineBuilt
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import place, program_folder
 
@@ -162,7 +162,7 @@ class _RecordFile:
 
     path: str
     how: str = ""
-    met: FileMet | ImagesChecked | None = None
+    met: FileMet | DataChecked | None = None
 
 
 def _file(journal: Journal, error: ErrorRaised, kind: str) -> _RecordFile | None:
@@ -175,11 +175,12 @@ def _file(journal: Journal, error: ErrorRaised, kind: str) -> _RecordFile | None
     read = [file for file in met if file.how == "read"]
     if read:
         return _RecordFile(read[-1].path, f"the library that raised the error was reading {read[-1].path}", read[-1])
-    checked = journal.last(ImagesChecked)
-    if checked is not None and checked.num_cut_off == 1 and kind == _IMAGES:
+    checked = journal.last(DataChecked)
+    if checked is not None and checked.num_damaged == 1 and (checked.kind == "image") == (kind == _IMAGES):
         stands = f", which stands in {checked.named_at}" if checked.named_at else ""
-        how = f"of {format_count(checked.looked_at, 'image')} of the program, {checked.cut_off[0]} alone has no end{stands}"
-        return _RecordFile(checked.cut_off[0], how, checked)
+        files = format_count(checked.looked_at, checked.kind)
+        how = f"of {files} of the program, {checked.damaged[0]} alone has {checked.what}{stands}"
+        return _RecordFile(checked.damaged[0], how, checked)
     given = [file for file in met if file.in_line]
     if len({file.path for file in given}) == 1:
         return _RecordFile(given[-1].path, f"the line that failed was given {given[-1].path} (`{given[-1].how}`)", given[-1])

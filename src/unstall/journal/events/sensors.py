@@ -196,13 +196,25 @@ class PathLooked(Event):
 
 
 @dataclass(frozen=True)
-class ImagesChecked(Event):
-    """The images of a program that ended because one is cut off, looked at afterwards: which have no end."""
+class DataChecked(Event):
+    """The data files of a program that ended because one is damaged, looked at afterwards."""
 
+    kind: str = ""  # image | record file
     looked_at: int = 0
-    num_cut_off: int = 0
-    cut_off: list[str] = field(default_factory=list)  # some of them
+    num_damaged: int = 0
+    damaged: list[str] = field(default_factory=list)  # some of them
+    what: str = ""  # is wrong with them
     named_at: str = ""  # file:line of the file on the command line in which the only one stands
+
+
+@dataclass(frozen=True)
+class LabelFound(Event):
+    """Where a class number stands that a program ended on."""
+
+    path: str = ""
+    line: int = 0  # the first
+    value: int = 0
+    times: int = 0
 
 
 @dataclass(frozen=True)
