@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -12,12 +13,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import click
 import psutil
 import pytest
 
 from tests.programs import UNSTALL, write
 from unstall.base.errors import CANNOT_TELL
-from unstall.cli import all_commands, commands, inner_names
+from unstall.cli import all_commands, commands, inner_names, load
 from unstall.diagnosis.causes import CAUSES
 
 STARTED_IN = Path.cwd()
@@ -291,3 +293,16 @@ def test_closed_streams_of_ours_do_not_cost_the_exit_code(closed: str, tmp_path:
     assert done.returncode == 5
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", all_commands())
+def test_a_command_takes_what_its_options_are_called(name: str) -> None:
+    command = load(name)
+    if isinstance(command, click.Group):
+        return
+    taken = inspect.signature(command.callback).parameters if command.callback is not None else {}
+    is_open = any(each.kind is each.VAR_KEYWORD for each in taken.values())
+    named = {each for each, parameter in taken.items() if parameter.kind is not parameter.VAR_KEYWORD}
+    given = {parameter.name for parameter in command.params if parameter.expose_value}
+    assert named <= given, f"no option of `unstall {name}` gives {named - given}"
+    assert is_open or given <= named, f"`unstall {name}` does not take {given - named}"

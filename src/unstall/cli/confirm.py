@@ -25,7 +25,7 @@ EXPERIMENTS = ("replay_batch", "overfit_batch", "zero_input", "scaled_input", "m
 @click.command("confirm", cls=Command, help=__doc__)
 @click.argument("run", default="last")
 @click.option(
-    "--experiment", "wanted", multiple=True, type=click.Choice(EXPERIMENTS), help="Make this one, whatever the verdicts are."
+    "--experiment", "experiments", multiple=True, type=click.Choice(EXPERIMENTS), help="Make this one, whatever the verdicts are."
 )
 @click.option("--yes", is_flag=True, help="Start the command of the run without asking.")
 @json_option("the story")
