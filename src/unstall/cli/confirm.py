@@ -5,7 +5,7 @@ batches instead, and it ends there. What the program does before fit, it does ag
 
 The command and its folder are taken from the run's journal. They are shown, and you are asked before they are used; --yes answers
 for a script. A run of another user, one that others can write to, and one that was copied from a bucket or recorded on another
-machine are refused: whoever wrote them would choose what is started here.
+machine, or on one that its journal does not name, are refused: whoever wrote them would choose what is started here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXPERIMENTS = ("replay_batch", "overfit_batch", "zero_input", "scaled_input", "m
 @click.command("confirm", cls=Command, help=__doc__)
 @click.argument("run", default="last")
 @click.option(
-    "--experiment", "wanted", multiple=True, type=click.Choice(EXPERIMENTS), help="Make this one, whatever the verdicts are."
+    "--experiment", "experiments", multiple=True, type=click.Choice(EXPERIMENTS), help="Make this one, whatever the verdicts are."
 )
 @click.option("--yes", is_flag=True, help="Start the command of the run without asking.")
 @json_option("the story")
