@@ -109,6 +109,15 @@ def test_a_worker_that_goes_on_from_a_checkpoint_counts_the_steps_before_it() ->
     assert status(WORKER, began, steps(0, 99, at=30), TrainingEnded(at=T0 + 40, step=612)).progress()["step"] == 612
 
 
+def test_steps_before_a_stall_count_although_the_program_has_not_written_them() -> None:
+    """Whoever watches it saw them in its pulse, and the story tells them."""
+    stuck = [started(), FIT, steps(0, 7, at=9), stalled(since=10, at=18, step=39)]
+    assert status(*stuck).progress()["step"] == 39
+    assert status(*stuck, StallEnded(at=T0 + 25), steps(8, 49, at=26)).progress()["step"] == 50
+    began = TrainingBegan(at=T0 + 2, from_step=500, epochs=4, steps_per_epoch=250)
+    assert status(WORKER, began, steps(0, 7, at=9), stalled(since=10, at=18, step=39)).progress()["step"] == 539
+
+
 def test_an_input_without_end_has_no_number_of_steps() -> None:
     assert status(started(), FitBegan(at=T0, epochs=3), steps(0, 9, at=9)).progress()["steps"] is None
 

@@ -101,6 +101,20 @@ def test_a_folder_that_the_user_has_made_keeps_its_mode_and_new_runs_in_it_are_p
     assert stat.S_IMODE(home.stat().st_mode) == 0o775
 
 
+def test_the_folder_of_all_runs_is_private_where_unstall_makes_it(tmp_path: Path) -> None:
+    program = write(tmp_path, "print('trained')")
+    explicit, state = tmp_path / "runs", tmp_path / "state"
+    named = {**os.environ, "UNSTALL_HOME": str(explicit)}
+    usual = {**{name: value for name, value in os.environ.items() if name != "UNSTALL_HOME"}, "XDG_STATE_HOME": str(state)}
+    for environment in (named, usual):
+        command = [*UNSTALL, "run", "--quiet", "--", sys.executable, str(program)]
+        subprocess.run(command, env=environment, cwd=tmp_path, umask=0o022, timeout=240, check=True, capture_output=True)
+    for folder in (explicit, state / "unstall", state / "unstall" / "runs"):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700, folder
+        assert any(folder.iterdir())
+    assert stat.S_IMODE(state.stat().st_mode) == 0o755
+
+
 def test_the_program_has_the_umask_that_it_would_have_alone(tmp_path: Path) -> None:
     program = write(tmp_path, "import os\nopen('made', 'w').close()\nprint(oct(os.stat('made').st_mode & 0o777))\n")
     environment = {**os.environ, "UNSTALL_HOME": str(tmp_path / "runs")}

@@ -69,7 +69,7 @@ def register(board: Board) -> None:
     path = _file(Path(board.folder))
     aside = path.with_suffix(f".{os.getpid()}.new")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        run_folder.make_home()
         descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump(asdict(board), file)
@@ -116,7 +116,7 @@ def alone_with(folder: Path) -> Iterator[bool]:
     """Whether this process is the only board of the folder; True also where that cannot be known."""
     path = _file(folder).with_suffix(".lock")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        run_folder.make_home()
         lock = FileLock(path, create=True)
     except OSError:
         yield True

@@ -161,7 +161,10 @@ class RunStatus:
         fit, training, result = self._newest.get(FitBegan), self.training, self._newest.get(TrainingEnded)
         last = self._groups[-1] if self._groups else None
         before = training.from_step if training is not None else 0
-        done = before + last.last + 1 if last is not None else before or None
+        in_this = last.last + 1 if last is not None else 0
+        if self._stall is not None and not self._stall.printed:  # steps of which the program wrote nothing before it stood still
+            in_this = max(in_this, self._stall.step)
+        done = before + in_this or None
         if isinstance(result, TrainingEnded):
             done = max(done or 0, result.step)
         epochs = fit.epochs if isinstance(fit, FitBegan) else None

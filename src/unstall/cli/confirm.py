@@ -5,7 +5,7 @@ batches instead, and it ends there. What the program does before fit, it does ag
 
 The command and its folder are taken from the run's journal. They are shown, and you are asked before they are used; --yes answers
 for a script. A run of another user, one that others can write to, and one that was copied from a bucket or recorded on another
-machine are refused: whoever wrote them would choose what is started here.
+machine, or on one that its journal does not name, are refused: whoever wrote them would choose what is started here.
 """
 
 from __future__ import annotations

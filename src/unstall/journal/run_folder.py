@@ -24,7 +24,7 @@ from typing import Any
 
 from unstall.base.directories import state_dir
 from unstall.base.errors import InvalidInputError
-from unstall.base.private_files import FOLDER_MODE, write_private, write_whole
+from unstall.base.private_files import FOLDER_MODE, make_private_folder, write_private, write_whole
 from unstall.base.redact.text import redact_json
 from unstall.journal.legacy_names import OLD_BUCKET_FILE, update_story
 from unstall.journal.rank import read_rank
@@ -49,6 +49,15 @@ def home() -> Path:
     if explicit:
         return folder_for(explicit)
     return _state() / "runs"
+
+
+def make_home() -> None:
+    """Where it is missing, with mode 0700: the names of runs, too, are their owner's alone. One that is there keeps its mode, and
+    so do the folders above it that are not Unstall's."""
+    folder = home()
+    if not os.environ.get("UNSTALL_HOME") or bucket_home():
+        make_private_folder(_state())
+    make_private_folder(folder)
 
 
 def bucket_home() -> str:
@@ -257,6 +266,7 @@ def create(label: str) -> RunFolder:
     name = time.strftime("%Y-%m-%d-%H%M%S-") + _slug(label) + _own_name()
     for number in range(100):
         try:
+            make_home()
             folder = home() / (name if number == 0 else f"{name}-{number + 1}")
             folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=False)
             run = RunFolder(folder)

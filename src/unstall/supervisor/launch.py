@@ -1,8 +1,8 @@
 """Starts the program as it would start alone: same terminal, same streams, same signals; only the probe is added.
 
 A stream is inherited, or goes through a relay that is a process of its own (`output/`): if Unstall is killed, the program goes on
-and prints as before. Signals sent to Unstall are passed on; those of the terminal reach the program directly, since both are in
-the same process group.
+and prints as before. Signals sent to Unstall are passed on; those of the terminal, and those that are sent to the whole process
+group, reach the program directly, since both are in the same group (`group_witness.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import psutil
 from unstall.base.errors import InvalidInputError
 from unstall.journal.events import TERMINATION_SIGNALS, ProcessEnded, SignalSent
 from unstall.journal.run_folder import RunFolder
+from unstall.supervisor.group_witness import WAITS_S, GroupWitness
 from unstall.supervisor.output.streams import Streams, is_wanted, open_streams
 from unstall.supervisor.signals import hold_back, inherited_ignored, is_of_terminal, spawn, wait_for_signal
 
@@ -30,6 +31,7 @@ START = Path(__file__).parents[1] / "probe" / "start"
 PASSED_ON = (
     signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGALRM,
 )  # fmt: skip
+OF_GROUPS = {*PASSED_ON} - {signal.SIGWINCH}  # of a window that is dragged it comes often, and twice does no harm
 KILL_AFTER_S = 10.0
 FAMILY_ENDS_S = 2.0  # what its child processes are given to end once it has
 
@@ -78,6 +80,7 @@ class LaunchedProgram:
             self.output.abandon()
             signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
             raise InvalidInputError(f"Cannot start '{command[0]}': {error.strerror}. Expected a program after `--`.") from None
+        self._witness = GroupWitness(OF_GROUPS)
         self.output.program_started()
         self.ended: ProcessEnded | None = None
         self._stopped_by_us = False
@@ -95,10 +98,15 @@ class LaunchedProgram:
         """Whether it has ended by now; one that was given its time, and took more, is ended."""
         if self.ended is None:
             self._reap()
-        if self.ended is None and time.monotonic() > self._kill_at:
+        if self.ended is not None:
+            self._witness.end()
+            return
+        self._witness.look()
+        if time.monotonic() > self._kill_at:
             os.kill(self.pid, signal.SIGKILL)
 
-    def pass_on(self, info: signal.struct_siginfo) -> None:
+    def pass_on(self, info: signal.struct_siginfo, until: float) -> None:
+        """Unless the program has it already. `until`: it is found out by then (monotonic)."""
         from_terminal = is_of_terminal(info)
         self.signals.append(
             SignalSent(
@@ -108,11 +116,13 @@ class LaunchedProgram:
                 from_terminal=from_terminal,
             )
         )
-        if not from_terminal and self.ended is None:
-            try:
-                os.kill(self.pid, info.si_signo)
-            except ProcessLookupError:
-                return
+        if self.ended is not None:
+            return
+        is_of_group = self._witness.has(info.si_signo, time.monotonic() if from_terminal else until)
+        if not from_terminal:
+            with contextlib.suppress(ProcessLookupError):
+                if not is_of_group or os.getpgid(self.pid) != os.getpgrp():
+                    os.kill(self.pid, info.si_signo)
 
     def _reap(self) -> None:
         try:
@@ -204,5 +214,6 @@ def wait_for_any(programs: Sequence[LaunchedProgram], seconds: float) -> None:
             return
         info = wait_for_signal((*PASSED_ON, signal.SIGCHLD), left)
         if info is not None and info.si_signo != signal.SIGCHLD:
+            until = time.monotonic() + WAITS_S
             for program in programs:
-                program.pass_on(info)
+                program.pass_on(info, until)

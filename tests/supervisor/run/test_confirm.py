@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import platform
 import pty
 import subprocess
 import sys
@@ -50,6 +51,7 @@ def recorded(program: Path, *arguments: str) -> None:
     writer = JournalWriter(run.journal_path("watcher", os.getpid()))
     command = [sys.executable, str(program), *arguments]
     writer.write(RunStarted(at=time.time(), mode="run", command=command, folder=str(program.parent)))
+    writer.write(CircumstancesSeen(at=time.time(), machine={"hostname": platform.node()}))
     writer.close()
 
 
@@ -196,6 +198,13 @@ def of_another_machine(run: run_folder.RunFolder) -> None:
     writer.close()
 
 
+def of_a_machine_that_is_not_named(run: run_folder.RunFolder) -> None:
+    """As an archive has it whose journal was written by hand, or cut off."""
+    (journal,) = run.path.glob("events-*.jsonl")
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(line for line in lines if "CircumstancesSeen" not in line))
+
+
 @pytest.mark.parametrize(
     ("spoil", "why"),
     [
@@ -204,6 +213,7 @@ def of_another_machine(run: run_folder.RunFolder) -> None:
         (journal_open_to_others, "others can write to"),
         (fetched_from_a_bucket, "a copy of gs://bucket/run"),
         (of_another_machine, "recorded on 'another-machine'"),
+        (of_a_machine_that_is_not_named, "does not say on which machine it was recorded"),
     ],
 )
 def test_a_run_that_somebody_else_could_have_written_is_refused_even_with_yes(

@@ -111,7 +111,7 @@ def remember(
     stored = {key: value for key, value in _read().items() if key != _key(pid)}
     newest = dict(list(stored.items())[-(MAX_PROCESSES - 1) :])
     try:
-        _path().parent.mkdir(parents=True, exist_ok=True)
+        run_folder.make_home()
         write_whole(_path(), redact_json(json.dumps({**newest, _key(pid): entry})) + "\n")
     except (OSError, UnstallError):
         return  # the next attach begins anew, nothing more

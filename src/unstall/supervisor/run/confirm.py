@@ -122,7 +122,9 @@ def why_foreign(run: RunFolder, journal: Journal) -> str | None:
             return why
     circumstances = journal.last(CircumstancesSeen)
     recorded = str(circumstances.machine.get("hostname") or "") if circumstances is not None else ""
-    if recorded and recorded != platform.node():
+    if not recorded:
+        return "its journal does not say on which machine it was recorded."
+    if recorded != platform.node():
         return f"it was recorded on '{recorded}', and this machine is '{platform.node()}'."
     return None
 
