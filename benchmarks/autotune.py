@@ -80,17 +80,17 @@ def show(rows: list[dict[str, Any]]) -> None:
 def inner(folder: str, width: int, augmented: str, way: str, threads: int, seconds: float) -> None:
     import torch
 
-    from unstall.data.augment.geometric import Flip
+    from unstall.data.augment.geometric import HorizontalFlip
     from unstall.data.augment.presets import SSD
     from unstall.data.formats import read
-    from unstall.data.pipeline import Pipeline, Settings, autotune
+    from unstall.data.pipeline import Pipeline, PipelineSettings, autotune
 
     if way == "all":
         autotune.FIRST, autotune.PERIOD_S = threads, float("inf")
     torch.set_num_threads(1)
     _take(Path(folder), width)
-    augmentations = SSD if augmented == "SSD" else (Flip(),)
-    settings = Settings(
+    augmentations = SSD if augmented == "SSD" else (HorizontalFlip(),)
+    settings = PipelineSettings(
         batch_size=BATCH, height_px=PX, width_px=PX, augmentations=augmentations, num_input_workers=threads
     )  # fmt: skip
     stream: Any = Pipeline(read(Path(folder)), settings).batches(epochs=None)

@@ -53,12 +53,12 @@ def part(folder: Path, split: str) -> tuple[Part, int]:
     from dataclasses import replace
 
     from unstall.data.formats import read
-    from unstall.data.pipeline import Pipeline, Settings
+    from unstall.data.pipeline import Pipeline, PipelineSettings
 
     data = read(folder, "voc")
     chosen = replace(data, examples=[each for each in data.examples if each.split == split])
     height, width = IMAGE_PX
-    settings = Settings(
+    settings = PipelineSettings(
         batch_size=1, height_px=height, width_px=width, max_boxes_per_image=MAX_BOXES, for_training=False, num_input_workers=1
     )
     with Pipeline(chosen, settings).batches() as stream:
@@ -82,7 +82,7 @@ def steps_of(count: int, recipe: Settings) -> int:
 
 
 def scored(truth: Part, found: list[tuple[np.ndarray, np.ndarray, np.ndarray]], classes: int) -> dict[str, float]:
-    from unstall.training.evaluate.coco_metrics import Answer, Truth, score
+    from unstall.training.evaluate.coco_metrics import GroundTruth, Predictions, score
 
     def sides(boxes: np.ndarray) -> np.ndarray:
         boxes = boxes.astype(np.float64).reshape(-1, 4)
@@ -91,8 +91,8 @@ def scored(truth: Part, found: list[tuple[np.ndarray, np.ndarray, np.ndarray]], 
     truths = []
     for boxes, numbers, mask in zip(truth.boxes, truth.classes, truth.mask, strict=True):
         own = sides(boxes[mask])
-        truths.append(Truth(own, numbers[mask], np.zeros(len(own), np.bool_), own[:, 2] * own[:, 3]))
-    answers = [Answer(sides(boxes), numbers, scores.astype(np.float64)) for boxes, scores, numbers in found]
+        truths.append(GroundTruth(own, numbers[mask], np.zeros(len(own), np.bool_), own[:, 2] * own[:, 3]))
+    answers = [Predictions(sides(boxes), numbers, scores.astype(np.float64)) for boxes, scores, numbers in found]
     figures = score(truths, answers, classes).figures()
     return {name: round(figures[name], 4) for name in ("AP", "AP50", "AP75")}
 

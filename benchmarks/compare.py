@@ -27,7 +27,7 @@ from benchmarks.compare_pairs import IDENTICAL, PAIRS, Pair, Variant
 from benchmarks.compare_programs import PROGRAMS as OWN
 from benchmarks.compare_programs import write_data, write_package
 from benchmarks.compare_surroundings import started_in
-from benchmarks.compare_truth import Truth, measured_truth
+from benchmarks.compare_truth import GroundTruth, measured_truth
 from benchmarks.compare_unseen import PROGRAMS as OTHERS
 from benchmarks.compare_unseen import UNSEEN, UNSEEN_IDENTICAL
 from unstall.compare.attribution.explanation import format_range
@@ -56,7 +56,7 @@ class Runs:
         """Made now if it is not there; None where nothing is to be run."""
         return run(variant, repeat, self.work, self.only_ready)
 
-    def truth(self, without: Variant, with_it: Variant) -> Truth | None:
+    def truth(self, without: Variant, with_it: Variant) -> GroundTruth | None:
         """Runs by themselves, not watched. The trainer has no other way than to be watched."""
         return measured_truth(partial(self._one_peak, without), partial(self._one_peak, with_it))
 

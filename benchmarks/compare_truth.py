@@ -18,7 +18,7 @@ OF_A_MEDIAN = 1.25  # times the standard error of a mean
 
 
 @dataclass(frozen=True)
-class Truth:
+class GroundTruth:
     bytes: float
     unsure: float  # nine of ten times it lies no further away
     runs: tuple[int, int]  # without the change, and with it
@@ -28,27 +28,27 @@ class Truth:
         return self.unsure <= max(KNOWN_BYTES, KNOWN * abs(self.bytes))
 
 
-def truth_of(without: Sequence[float], with_it: Sequence[float]) -> Truth | None:
+def ground_truth_of(without: Sequence[float], with_it: Sequence[float]) -> GroundTruth | None:
     """By the peaks of runs; None where they are too few."""
     if min(len(without), len(with_it)) < MIN_RUNS:
         return None
     by = statistics.median(with_it) - statistics.median(without)
-    return Truth(by, math.hypot(_unsure(without), _unsure(with_it)), (len(without), len(with_it)))
+    return GroundTruth(by, math.hypot(_unsure(without), _unsure(with_it)), (len(without), len(with_it)))
 
 
 def _unsure(peaks: Sequence[float]) -> float:
     return OF_NINE_IN_TEN * OF_A_MEDIAN * statistics.stdev(peaks) / math.sqrt(len(peaks))
 
 
-def measured_truth(without: Callable[[int], float | None], with_it: Callable[[int], float | None]) -> Truth | None:
+def measured_truth(without: Callable[[int], float | None], with_it: Callable[[int], float | None]) -> GroundTruth | None:
     """Each gives the peak of one more run, by its number from 1 on; None where nothing more is to be run."""
     peaks: tuple[list[float], list[float]] = ([], [])
-    found: Truth | None = None
+    found: GroundTruth | None = None
     for number in range(1, MAX_RUNS + 1):
         for own, measure in zip(peaks, (without, with_it), strict=True):
             peak = measure(number)
             own.extend([peak] if peak is not None else [])
-        found = truth_of(*peaks)
+        found = ground_truth_of(*peaks)
         if found is not None and found.is_known:
             break
     return found

@@ -167,10 +167,10 @@ def keras_pydataset(folder: Path, augmented: bool) -> Iterator[int]:
 def unstall_pipeline(folder: Path, augmented: bool, engine: Any, cache_bytes: int = 0, cache: str = "cache") -> Any:
     from PIL import Image
 
-    from unstall.data.augment.geometric import Flip, IoUCrop
-    from unstall.data.augment.photometric_distort import Photometric
+    from unstall.data.augment.geometric import HorizontalFlip, IoUCrop
+    from unstall.data.augment.photometric_distort import PhotometricDistort
     from unstall.data.example import DataSet, Example, ImageSource, Origin
-    from unstall.data.pipeline import Pipeline, Settings
+    from unstall.data.pipeline import Pipeline, PipelineSettings
 
     examples = []
     for index, path in enumerate(images(folder)):
@@ -180,11 +180,11 @@ def unstall_pipeline(folder: Path, augmented: bool, engine: Any, cache_bytes: in
         scaled = boxes_of(index) * (width, height, width, height)
         classes = np.zeros(BOXES, np.int32)
         examples.append(Example(path.name, ImageSource(path), width, height, scaled, classes, none, none, none, Origin("")))
-    pipeline_settings = Settings(
+    pipeline_settings = PipelineSettings(
         batch_size=BATCH,
         height_px=SIDE_PX,
         width_px=SIDE_PX,
-        augmentations=(Photometric(), IoUCrop(), Flip()) if augmented else (),
+        augmentations=(PhotometricDistort(), IoUCrop(), HorizontalFlip()) if augmented else (),
         engine=engine,
         cache_bytes=cache_bytes,
         cache_dir=folder.parent / cache,

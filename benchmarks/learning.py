@@ -43,16 +43,16 @@ def shapes(count: int, seed: int, image_size: tuple[int, int], folder: Path) -> 
 
 
 def pipeline(data: Any, batch_size: int, detector: Any, for_training: bool) -> Any:
-    from unstall.data.augment.geometric import Flip
-    from unstall.data.pipeline import Pipeline, Settings
+    from unstall.data.augment.geometric import HorizontalFlip
+    from unstall.data.pipeline import Pipeline, PipelineSettings
 
     height, width = detector.settings.image_size
     return Pipeline(
         data,
-        Settings(
+        PipelineSettings(
             batch_size=batch_size, height_px=height, width_px=width, resize=detector.resize, max_boxes_per_image=10,
-            for_training=for_training, augmentations=(Flip(),) if for_training else (), cache_bytes=CACHE_BYTES, seed=SEED,
-            num_input_workers=1,
+            for_training=for_training, augmentations=(HorizontalFlip(),) if for_training else (), cache_bytes=CACHE_BYTES,
+            seed=SEED, num_input_workers=1,
         ),
     )  # fmt: skip
 

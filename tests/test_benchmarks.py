@@ -11,7 +11,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 RESULTS = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
-MADE_BY = {"attach": "benchmarks/diagnosis.py", "fuzzing": "fuzz/run.py"}  # others by the program of their own name
+MADE_BY = {  # others by the program of their own name
+    "attach": "benchmarks/diagnosis.py",
+    "fuzzing": "fuzz/run.py",
+    "real_trainers": "benchmarks/real_trainers/__main__.py",
+}
 
 
 @pytest.mark.parametrize("result", [path.stem for path in RESULTS])

@@ -58,6 +58,11 @@ def test_every_cause_that_is_explained_in_the_pages_exists() -> None:
         assert not wrong, f"{page.name} explains {wrong}, which are no causes."
 
 
+def test_the_readme_counts_the_causes_that_there_are() -> None:
+    counts = re.findall(r"\b(\d+) causes\b", README.read_text(encoding="utf-8"))
+    assert counts and set(counts) == {str(len(CAUSES.names()))}
+
+
 @pytest.mark.parametrize("name", names(HANDWRITTEN))
 def test_every_heading_that_is_linked_to_exists(name: str) -> None:
     page = ROOT / name

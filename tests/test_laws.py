@@ -158,6 +158,27 @@ def test_no_detector_names_a_backend() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_a_detector_on_one_backend_loads_no_other() -> None:
+    """Who has installed JAX alone can train with it: a module imports a backend at its top only where it is named after that one."""
+    of_a_backend = re.compile(r"_(jax|torch|tensorflow)(_\w+)?$|^cuda_graphs$")
+    files = [path for room in ("backends", "detectors", "training") for path in (SOURCE / room).rglob("*.py")]
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno} imports {name}"
+        for path in files
+        if not of_a_backend.search(path.stem)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for name in imported_names(node)
+        if name.partition(".")[0] in {"jax", "jaxlib", "torch", "tensorflow", "tf_keras"}
+    ]
+    assert not wrong, "Import it in the function that needs it:\n" + "\n".join(wrong)
+
+
+def imported_names(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+
+
 CALL = """
 import unstall.cli
 try:

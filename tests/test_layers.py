@@ -21,6 +21,17 @@ MAX_FILES = 20  # in a folder
 # Folders in which each file is one of a kind, found by its name.
 REGISTRIES = frozenset({"diagnosis/causes", "data/check/problems", "planning/preflight/checks", "remedies", "cli"})
 
+REGISTERED = (*REGISTRIES, "data/formats", "training/distributed/engines", "journal/events")
+MIN_LINES_ALONE = 90  # of a module that only one other imports
+# Shorter ones that somebody would look for by name.
+LOOKED_FOR_BY_NAME = frozenset({
+    "cloud/kubeflow", "data/pipeline/pipeline", "detectors/catalog", "diagnosis/speed",
+    "planning/preflight/data_check_cache", "probe/core/traceback_filter",
+    "probe/host/signals", "probe/input/endless_generator", "probe/loop/graph_loops", "probe/watch",
+    "report/story/workers", "report/terminal/compare", "sensors/image_files", "supervisor/train/batch_size_cache", "tfod/augmentations",
+    "training/export/exporter",
+})  # fmt: skip
+
 
 def modules() -> list[Path]:
     return sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE)
@@ -69,6 +80,36 @@ def test_folders_can_be_looked_through() -> None:
         if (count := sum(path.name != "__init__.py" for path in folder.glob("*.py"))) > MAX_FILES
     }
     assert not {name: count for name, count in full.items() if name not in REGISTRIES}, f"Divide these: {full}"
+
+
+def importers() -> dict[str, set[str]]:
+    """Which modules import each module, by their paths below src/unstall without the ending."""
+    paths = {path.relative_to(SOURCE).with_suffix("").as_posix(): path for path in SOURCE.rglob("*.py")}
+    found: dict[str, set[str]] = {name: set() for name in paths}
+    for importer, path in paths.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("unstall"):
+                names = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+            else:
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                below = name.removeprefix("unstall.").replace(".", "/")
+                if below in found and below != importer:
+                    found[below].add(importer)
+    return found
+
+
+def test_a_small_module_with_one_importer_joins_it() -> None:
+    lonely = {
+        name
+        for name, by in importers().items()
+        if len(by) == 1 and not name.endswith("__") and not name.startswith(REGISTERED)
+        if len((SOURCE / f"{name}.py").read_text(encoding="utf-8").splitlines()) < MIN_LINES_ALONE
+    }
+    assert not lonely - LOOKED_FOR_BY_NAME, "Join these to the module that imports them, or add them to LOOKED_FOR_BY_NAME."
+    assert not LOOKED_FOR_BY_NAME - lonely, (
+        "Take these out of LOOKED_FOR_BY_NAME: they are longer now, gone, or imported by others."
+    )
 
 
 def test_every_room_has_its_tests() -> None:

@@ -75,6 +75,7 @@ PRIVATE = {
     "stepping": "train_step",
     "tale": "account",
     "teller": "printer, reporter",
+    "telling": "reporting, distinctive",
     "told": "what it is: result, text, rows, event",
     "vain": "ineffective",
     "ward": "worker_group",
@@ -82,7 +83,7 @@ PRIVATE = {
     "wished": "requested",
     "wishes": "options, requests, arguments",
 }
-PREFIXES = {"most": "max_…", "least": "min_…"}
+PREFIXES = {"most": "max_…", "least": "min_…", "tell": "report_…, print_… or build_…"}
 # Names of classes that say that something was done, and not what it is.
 CLASSES = frozenset(
     {

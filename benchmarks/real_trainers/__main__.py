@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks import written
 from benchmarks.real_trainers import observe
 from benchmarks.real_trainers.environment import NoEnvironmentError, interpreter
 from benchmarks.real_trainers.trainer import FAULTS, Trainer, load_all
@@ -73,9 +74,9 @@ def _rows(name: str, trainer: Trainer, fault_name: str, python: str, chosen: arg
 
 
 def _write(row: dict[str, Any]) -> None:
-    known = json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else []
-    kept = [each for each in known if any(each[key] != row[key] for key in KEY)]
-    RESULTS.write_text(json.dumps({"rows": [*kept, row]}, indent=1) + "\n")
+    earlier = written.kept(RESULTS)
+    others = [each for each in earlier.get("rows", []) if any(each[key] != row[key] for key in KEY)]
+    written.write(RESULTS, {**earlier, "rows": [*others, row]}, earlier)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ WATCHED_S = 600.0  # of one that goes on
 HANGS_S = 60.0  # a hang is ended so long after a verdict, or after it became quiet without one
 QUIET_S, QUIET_CORES = 12.0, 0.01  # also on a busy machine, where a program that works gets little
 JOINED_WITHIN_S = 10.0  # after the first verdict: others may join it
+HEEDS_WITHIN_S = 20.0
 KILL_AFTER_STEPS_S = 5.0
 
 
@@ -29,8 +30,7 @@ def run_case(case: Case, fault: Fault, folder: Path, unstall: str) -> dict[str, 
     try:
         first_at = _wait(process, case, fault, story_path, began)
         if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            process.wait(60)
+            _stop(process)
     finally:
         _end(process)
     story = _read(story_path)
@@ -46,7 +46,7 @@ def attach_case(case: Case, fault: Fault, folder: Path, unstall: str) -> dict[st
     story_path, began = folder / "attached.json", time.monotonic()
     process = _start(case.command, case, folder, folder / "output_alone.txt")
     try:
-        _wait_until_quiet(process, began + LIMIT_S)
+        _wait_until_quiet(process, case, folder, began + LIMIT_S)
         asked = time.monotonic()
         command = [unstall, "-m", "unstall", "attach", str(process.pid), "--json", str(story_path)]
         if process.poll() is None:
@@ -55,6 +55,17 @@ def attach_case(case: Case, fault: Fault, folder: Path, unstall: str) -> dict[st
     finally:
         _end(process)
     return _row(_read(story_path), case, fault, folder) | {"seconds": round(took, 1)}
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """A trainer may handle the signal itself, and heed it at its next step, which a hang never comes to."""
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(HEEDS_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        for child in _tree(process.pid)[:0:-1]:
+            os.kill(child, signal.SIGKILL)
+        process.wait(60)
 
 
 def _start(command: list[str], case: Case, folder: Path, output: Path) -> subprocess.Popen[bytes]:
@@ -72,14 +83,18 @@ def _environ(case: Case, folder: Path) -> dict[str, str]:
 
 def _wait(process: subprocess.Popen[bytes], case: Case, fault: Fault, story_path: Path, began: float) -> float | None:
     """Until it has ended, or was seen for long enough. Gives the seconds to the first verdict, if one was there by then."""
-    first, quiet_since, killed = None, None, False
+    first, quiet_since, is_training, killed = None, None, False, False
     while process.poll() is None:
         now = time.monotonic() - began
         if first is None and _read(story_path).get("verdicts"):
             first = round(now, 1)
-        if fault.kills and not killed and _steps_seen(folder := story_path.parent):
+        if not is_training and _steps_seen(story_path.parent):
+            is_training = True
+            if case.when_training is not None:
+                case.when_training()
+        if fault.kills and is_training and not killed:
             time.sleep(KILL_AFTER_STEPS_S)
-            killed = _kill_child(process.pid, folder)
+            killed = _kill_child(process.pid)
         if fault.hangs:
             is_quiet = now > QUIET_S and _cores(_tree(process.pid)[1:], 2.0) < QUIET_CORES
             quiet_since = (quiet_since or now) if is_quiet else None
@@ -93,12 +108,14 @@ def _wait(process: subprocess.Popen[bytes], case: Case, fault: Fault, story_path
 
 
 def _steps_seen(folder: Path) -> bool:
-    """Whether the program has printed, or its journal has, that it trains; at the latest after its first minute of output."""
-    text = (folder / "output.txt").read_text(errors="replace")
-    return bool(re.search(r"[Ss]tep|[Ee]poch|loss", text)) and time.time() - (folder / "output.txt").stat().st_ctime < 30
+    """Whether the program has printed a loss, or its journal has a training step."""
+    text = "".join(path.read_text(errors="replace") for path in folder.glob("output*.txt"))
+    journals = folder.glob("runs/*/events-probe-*.jsonl")
+    is_seen = any('"event":"StepsEnded"' in path.read_text(errors="replace") for path in journals)
+    return is_seen or re.search(r"loss['\"]?\s*[:=]\s*['\"]?\d", text) is not None
 
 
-def _kill_child(pid: int, folder: Path) -> bool:
+def _kill_child(pid: int) -> bool:
     """The trainer itself, not what watches it."""
     children = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     for child in children:
@@ -109,9 +126,12 @@ def _kill_child(pid: int, folder: Path) -> bool:
     return False
 
 
-def _wait_until_quiet(process: subprocess.Popen[bytes], until: float) -> None:
-    quiet = 0.0
+def _wait_until_quiet(process: subprocess.Popen[bytes], case: Case, folder: Path, until: float) -> None:
+    quiet, when_training = 0.0, case.when_training
     while process.poll() is None and time.monotonic() < until and quiet < QUIET_S:
+        if when_training is not None and _steps_seen(folder):
+            when_training()
+            when_training = None
         quiet = quiet + 2.0 if _cores(_tree(process.pid), 2.0) < QUIET_CORES else 0.0
 
 

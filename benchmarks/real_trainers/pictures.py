@@ -42,8 +42,7 @@ def spoil(pictures: list[Picture], fault: str) -> Path:
     """Makes the file in the middle one that cannot be read, or that never answers; or all of them slow to read."""
     spoiled = pictures[len(pictures) // 2].path
     if fault == "input_blocked":
-        spoiled.unlink()
-        os.mkfifo(spoiled)
+        block(spoiled)
     elif fault == "image_corrupt":
         whole = spoiled.read_bytes()
         spoiled.write_bytes(whole[: len(whole) // 2])
@@ -51,6 +50,12 @@ def spoil(pictures: list[Picture], fault: str) -> Path:
         for picture in pictures:
             _enlarge(picture.path)
     return spoiled
+
+
+def block(path: Path) -> None:
+    """A file that never answers."""
+    path.unlink()
+    os.mkfifo(path)
 
 
 def _enlarge(path: Path) -> None:

@@ -26,6 +26,7 @@ FAULTS = {
     for fault in (
         HEALTHY,
         Fault("input_blocked", ("generator_blocked", "reader_blocked"), hangs=True),
+        Fault("input_blocked_later", ("generator_blocked", "reader_blocked"), hangs=True),
         Fault("input_slow", ("input_starved", "storage_slow", "python_in_pipeline"), goes_on=True),
         Fault("learning_rate", ("learning_rate_too_high", "loss_not_finite", "gradients_exploding")),
         Fault("image_corrupt", ("record_corrupt",)),
@@ -45,6 +46,7 @@ class Case:
     where: str = ""  # a regular expression: what the verdict must name of the user's files, as a path, a line or both
     environ: dict[str, str] = field(default_factory=dict)
     causes: tuple[str, ...] = ()  # instead of those of the fault
+    when_training: Callable[[], object] | None = None  # called once, when the first step was seen
     seconds: float = 0.0  # of a training that goes on or hangs: how long it is watched, 0 for the usual time
 
 

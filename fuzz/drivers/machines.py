@@ -32,6 +32,6 @@ def one(data: bytes, folder: Path) -> None:
             said(str(error))
     try:
         (found,) = engines.process_envs({"CLUSTER_SPEC": data.decode("utf-8", "replace") or " "}, 1)
-        assert 0 <= found.worker < found.workers
+        assert 0 <= found.rank < found.world_size
     except InvalidInputError as error:
         said(str(error))

@@ -21,7 +21,7 @@ WORKER = """
     interruption = Interruption()
     interruption.listen()
     print("ready", flush=True)
-    with interruption.may_leave():
+    with interruption.exit_allowed():
         lock = ctypes.create_string_buffer(256)
         for _ in range(2):  # never given: Python gets no turn, as in a compilation
             ctypes.CDLL(None).pthread_mutex_lock(lock)

@@ -22,7 +22,7 @@ from unstall.base.errors import AccessDeniedError, InvalidInputError
 from unstall.cloud import job, kubeflow, machines, vertex
 from unstall.cloud.job import Job
 from unstall.config import options
-from unstall.config.options import given, setting_options
+from unstall.config.options import explicit_settings, setting_options
 
 NEEDS = "needs pip install 'unstall[cloud]'"
 WHERE = ["--project", "project-1", "--region", "us-central1", "--image", "registry/unstall:1", "--out", "gs://bucket/runs/first"]
@@ -62,7 +62,7 @@ def read_again(words: list[str]) -> dict[str, Any]:
     @click.command()
     @setting_options
     def command(config: str | None, **settings: Any) -> None:
-        found.update(given(settings))
+        found.update(explicit_settings(settings))
 
     command.main(words, standalone_mode=False)
     return found

@@ -15,6 +15,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.config import aliases, settings, toml_file
 from unstall.config.aliases import (
     CALLED_ELSEWHERE,
+    COMMANDS_ELSEWHERE,
     DEVICES,
     OLD_AUGMENTATIONS,
     OLD_COMMANDS,
@@ -255,6 +256,48 @@ def test_arguments_without_dashes_are_told_by_our_options(arguments: tuple[str, 
     assert refused("train", *arguments) == f"{said} Options begin with two dashes."
 
 
+@pytest.mark.parametrize(
+    ("command", "arguments", "message"),
+    [
+        ("predict", ("conf=0.3",), "No such argument 'conf=0.3': use --score-threshold."),
+        ("predict", ("--weights", "w.safetensors", "conf=0.3"), "No such argument 'conf=0.3': use --score-threshold."),
+        ("export", ("format=onnx",), "No such argument 'format=onnx': use --to."),
+        ("evaluate", ("batch=4",), "No such argument 'batch=4': use --batch-size."),
+    ],
+)
+def test_arguments_without_dashes_are_explained_in_commands_that_need_others(
+    command: str, arguments: tuple[str, ...], message: str
+) -> None:
+    assert refused(command, *arguments) == f"{message} Options begin with two dashes."
+
+
+def test_a_value_of_an_option_and_a_file_are_no_argument_of_another_trainer(tmp_path: Path) -> None:
+    image = tmp_path / "conf=0.3"
+    image.touch()
+    parsed = cli.load("predict").make_context("predict", ["--weights", "w.safetensors", str(image)])
+    assert parsed.params["images"] == (str(image),)
+    assert cli.load("train").make_context("train", ["--detector", "image_size=64"]).params["detector"]
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "message"),
+    [
+        ("predict", "--source", "write `unstall predict IMAGE...`"),
+        ("data check", "--data", "write `unstall data check PATH`"),
+        ("data convert", "--output", "write `unstall data convert DST`"),
+        ("predict", "--imgsz", "the weights file holds it, as the detector was trained"),
+        ("train", "--pipeline_config_path", "`unstall import tfod pipeline.config OUT` makes settings of it"),
+    ],
+)
+def test_an_option_that_is_none_here_says_what_to_do_instead(command: str, option: str, message: str) -> None:
+    assert refused(*command.split(), option, "x") == f"No such option '{option}': {message}."
+
+
+@pytest.mark.parametrize("theirs", COMMANDS_ELSEWHERE)
+def test_a_command_of_another_trainer_says_which_to_use(theirs: str) -> None:
+    assert COMMANDS_ELSEWHERE[theirs] in cli.all_commands() and theirs not in cli.all_commands()
+
+
 def test_other_words_are_refused_as_click_does() -> None:
     assert refused("train", "photographs") == "Got unexpected extra argument (photographs)"
     assert "Did you mean" in refused("train", "--epoch", "3") or "Possible" in refused("train", "--epoch", "3")
@@ -266,8 +309,9 @@ def test_an_old_augmentation_as_an_option_says_which_to_use() -> None:
 
 
 def test_an_old_command_says_which_to_use() -> None:
-    done = call("sweep", "--data", "x")
-    assert done.returncode == 2 and "There is no command 'sweep'. Use 'lr-find'." in done.stderr
+    for typed, ours in (("sweep", "lr-find"), ("val", "evaluate")):
+        done = call(typed, "--data", "x")
+        assert done.returncode == 2 and f"There is no command '{typed}'. Use '{ours}'." in done.stderr
 
 
 # --- the tables ---

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from unstall.base.errors import InvalidInputError
 from unstall.config import settings, toml_file
-from unstall.config.options import GroupedCommand, given, setting_options
+from unstall.config.options import GroupedCommand, explicit_settings, setting_options
 
 
 def typed(*arguments: str) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def typed(*arguments: str) -> dict[str, Any]:
     @click.command(cls=GroupedCommand)
     @setting_options
     def command(**keywords: Any) -> None:
-        got.update(given(keywords))
+        got.update(explicit_settings(keywords))
 
     command.main(list(arguments), standalone_mode=False)
     return got

@@ -13,7 +13,7 @@ from tests.detectors.gradients import compiled
 from tests.detectors.layers.random_boxes import array
 from unstall.detectors import create_model
 from unstall.detectors.detector import Targets, divide_terms
-from unstall.detectors.ssd import Scaled
+from unstall.detectors.ssd import L2Norm
 
 PX = (64, 96)
 SMALL = {"image_size": PX, "stem_channels": 4, "stage_convs": (1, 1, 1, 1, 1), "num_classes": 5}
@@ -74,7 +74,7 @@ def test_a_batch_without_a_box_has_no_loss() -> None:
 
 def test_a_place_where_nothing_is_seen_has_a_finite_gradient() -> None:
     """The length of such a place is 0, and its gradient would be 0/0."""
-    layer = Scaled(name="backbone")
+    layer = L2Norm(name="backbone")
     x = np.zeros((1, 2, 2, 8), np.float32)
     x[0, 0, 0] = np.arange(8)
     layer.build(x.shape)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.programs import UNSTALL, run_bare, run_watched, write
-from unstall.journal.events import EventsLost, ProbeFailed, StepsEnded
+from unstall.journal.events import EventsLost, FitBegan, ProbeFailed, StepsEnded
 from unstall.journal.pulse import read_pulse
 from unstall.journal.reader import Tail, read_folder
 from unstall.journal.writer import JournalWriter
@@ -111,6 +111,17 @@ def test_no_file_of_ours_brings_a_program_the_signal_of_its_own_limit(handler: s
     alone = run_bare(program, env={"UNSTALL_DISABLE": "1"})
     assert (alone.code, alone.out) == (3, b"done\n")
     assert run_bare(program) == run_watched(program) == alone
+
+
+def test_a_training_of_which_only_the_beginning_could_be_written_is_not_called_healthy(tmp_path: Path, own_home: Path) -> None:
+    limit = LIMIT.format(handler="signal.SIG_IGN", bytes=1000)
+    program = write(tmp_path, LOOP.format(before=limit, step="").replace("sys.exit(3)", ""))
+    watched = run_watched(program, env={"COLUMNS": "300"}, options=())
+    (run,) = own_home.iterdir()
+    journal = read_folder(run)
+    assert journal.of(FitBegan) and not journal.of(StepsEnded)
+    assert b"nothing wrong" not in watched.err
+    assert b"cannot tell: " in watched.err
 
 
 def test_a_pulse_that_cannot_be_brought_back_beats_on_unseen(small_disk: Path, tmp_path: Path) -> None:

@@ -50,7 +50,11 @@ def test_a_working_folder_that_was_deleted(tmp_path: Path, own_home: Path) -> No
 
 def test_an_error_in_a_working_folder_that_was_deleted(tmp_path: Path) -> None:
     program = write(tmp_path, GUARDED.format(before=DELETED, quiet="").replace("sys.exit(5)", "raise KeyError(5)"))
-    assert run_bare(program) == run_bare(program, env={"UNSTALL_DISABLE": "1"})
+    watched, alone = run_bare(program), run_bare(program, env={"UNSTALL_DISABLE": "1"})
+    assert (watched.code, watched.out) == (alone.code, alone.out)
+    own, _, said = watched.err.partition("\n─".encode())
+    assert own == alone.err  # then the verdict follows
+    assert "program_error" in said.decode()
 
 
 @NOT_ROOT

@@ -226,7 +226,7 @@ def test_the_error_that_ends_a_program_is_seen_without_the_probe_and_the_failure
     (raised,) = read_folder(run).of(ErrorRaised)
     assert (raised.kind, raised.message, raised.fatal) == ("ValueError", "no image", True)
     words = " ".join(watched.err.decode().split())
-    assert f"ValueError: no image, at {program}:2" in words
+    assert f"{program.name}:2 ValueError: no image. " in words
     assert "the probe failed to start: ImportError: startup.py is damaged" in words
 
 

@@ -17,7 +17,7 @@ from unstall.data import formats
 from unstall.data.check.runner import check
 from unstall.data.example import DataSet, ImageSource
 from unstall.data.formats import FORMATS
-from unstall.data.pipeline import Pipeline, Settings
+from unstall.data.pipeline import Pipeline, PipelineSettings
 from unstall.data.pipeline.bucket_fetcher import GAP_BYTES, join_ranges
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
@@ -63,7 +63,7 @@ def test_every_format_is_recognised_and_read_in_a_bucket(amazon: Place, on_disk:
 
 
 def test_batches_from_a_bucket_are_those_from_a_disk(google: Place, on_disk: dict[str, Path]) -> None:
-    settings = Settings(batch_size=4, height_px=64, width_px=64, num_input_workers=2)
+    settings = PipelineSettings(batch_size=4, height_px=64, width_px=64, num_input_workers=2)
     path = in_bucket(google, on_disk["tfrecord"])
     ours, theirs = (Pipeline(formats.read(where), settings) for where in (path, on_disk["tfrecord"]))
     google.proxy.seen.clear()
@@ -79,13 +79,14 @@ def test_images_are_on_their_way_before_a_worker_asks(amazon: Place, on_disk: di
     amazon.proxy.heal()
     amazon.proxy.fault(kind="late", after_s=0.3)
     assert (
-        len(list(Pipeline(data, Settings(batch_size=4, height_px=64, width_px=64, num_input_workers=1)).batches())) == COUNT // 4
+        len(list(Pipeline(data, PipelineSettings(batch_size=4, height_px=64, width_px=64, num_input_workers=1)).batches()))
+        == COUNT // 4
     )
     assert amazon.proxy.max_at_once > 4, "one worker alone would ask for one after the other"
 
 
 def test_what_a_cache_holds_is_not_read_again(google: Place, on_disk: dict[str, Path]) -> None:
-    settings = Settings(batch_size=4, height_px=64, width_px=64, num_input_workers=2, cache_bytes=2**24)
+    settings = PipelineSettings(batch_size=4, height_px=64, width_px=64, num_input_workers=2, cache_bytes=2**24)
     pipeline = Pipeline(formats.read(in_bucket(google, on_disk["tfrecord"])), settings)
     assert len(list(pipeline.batches(epoch=0))) == COUNT // 4
     google.proxy.seen.clear()
@@ -104,7 +105,9 @@ def test_images_are_checked_in_a_bucket(amazon: Place, tmp_path: Path) -> None:
 def test_a_bucket_that_goes_away_ends_the_batches_with_its_name_and_no_example_is_blamed(
     google: Place, on_disk: dict[str, Path], hurry: Callable[[], None]
 ) -> None:
-    pipeline = Pipeline(formats.read(in_bucket(google, on_disk["coco"])), Settings(batch_size=4, height_px=64, width_px=64))
+    pipeline = Pipeline(
+        formats.read(in_bucket(google, on_disk["coco"])), PipelineSettings(batch_size=4, height_px=64, width_px=64)
+    )
     hurry()
     google.proxy.fault(kind="status", status=503, part_of_path="sets")
     with pytest.raises(BucketError, match=rf"{google.url}/sets/coco/.* cannot be read: the server is not available"):

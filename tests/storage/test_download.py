@@ -192,13 +192,13 @@ def test_workers_that_keep_their_runs_in_a_bucket_are_followed_there(
         said.append(text)
         amazon.proxy.heal()
 
-    def tell(workers: RunGroup, holding: Blockage) -> None:
+    def on_blockage(workers: RunGroup, holding: Blockage) -> None:
         rows.append(holding)
         for run in runs:
             write(run.journal_path("watcher", 2), ProcessEnded(at=T0 + 200, exit_code=1))
             keep(amazon, run.path)
 
-    follow_bucket(f"{amazon.url}/runs", tell, lambda follower: None, say)
+    follow_bucket(f"{amazon.url}/runs", on_blockage, lambda follower: None, say)
     assert [(holder.snapshot.worker, holder.kind) for holder in rows[0].holders] == [(2, "elsewhere")]
     assert "HTTP 503" in said[0] and said[1:] == [f"{amazon.url}/runs is there again."]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.diagnosis.builders import T0, journal, stalled
+from tests.diagnosis.builders import T0, journal, stalled, steps
 from unstall.diagnosis.host_memory import Room
 from unstall.journal.events import ErrorRaised, Event, FitBegan, SignalSent
 from unstall.journal.pulse import Beat
@@ -16,6 +16,7 @@ from unstall.supervisor.timeouts import (
     LEAVES_WITHIN_S,
     STEADY_AFTER_S,
     SamplingInterval,
+    history,
     is_leaving,
     is_signal_pending,
     is_steady,
@@ -122,3 +123,11 @@ def test_a_run_that_moves_with_room_to_spare_is_calm_after_a_while() -> None:
 )
 def test_a_run_is_not_calm_where_something_may_come(silent_s: float, memory: Room, full_in_s: float | None) -> None:
     assert not is_steady(STEADY_AFTER_S * 10, silent_s, 20.0, memory, full_in_s)
+
+
+def test_what_a_step_usually_takes_is_told_of_the_steps_and_not_of_the_groups() -> None:
+    """The first groups have a step each, quick where its batch was ready before the training began."""
+    first = [steps(number, number, at=1 + number, each_s=0.0002) for number in range(1, 9)]
+    assert history(journal(*first, steps(9, 206, at=10, each_s=0.005)), "train") == (0.005, 0.005)
+    assert history(journal(steps(1, 10, at=1, each_s=0.25), steps(11, 20, at=2, each_s=0.75)), "train")[0] == 0.5
+    assert history(journal(*first), "train")[0] == 0.0002

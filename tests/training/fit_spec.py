@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from unstall.base.errors import InvalidInputError
-from unstall.data.pipeline import Batch, Pipeline, Settings
+from unstall.data.pipeline import Batch, Pipeline, PipelineSettings
 from unstall.data.synthetic.files import as_data_set, create_draft, write_shapes
 from unstall.data.synthetic.shapes import Shapes
 from unstall.detectors import create_model
@@ -29,7 +29,7 @@ RULES = {"learning_rate": 1e-3, "warmup_steps": 0}
 def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     folder = tmp_path_factory.mktemp("shapes")
     data = as_data_set(create_draft(Shapes(16, PX, PX, seed=1, empty_share=0.3), folder, {}), folder, "coco")
-    return Pipeline(data, Settings(batch_size=4, height_px=PX, width_px=PX, max_boxes_per_image=9, num_input_workers=1))
+    return Pipeline(data, PipelineSettings(batch_size=4, height_px=PX, width_px=PX, max_boxes_per_image=9, num_input_workers=1))
 
 
 def tiny() -> Detector:

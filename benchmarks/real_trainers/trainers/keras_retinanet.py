@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from benchmarks.real_trainers import pictures
@@ -9,6 +10,8 @@ from benchmarks.real_trainers.trainer import Case, Trainer
 
 _MODEL = ["--backbone", "mobilenet128_0.25", "--no-weights", "--no-snapshots", "--no-evaluation"]
 _SIZES = ["--image-min-side", "128", "--image-max-side", "128", "--batch-size", "2"]
+
+SLOW_S = 150.0
 
 
 def prepare(folder: Path, fault: str, python: str) -> Case:
@@ -27,16 +30,18 @@ def prepare(folder: Path, fault: str, python: str) -> Case:
         where = rf"train\.csv.*{middle + 1}\b|pentagram"
     elif fault == "pattern_empty":
         where = "imgs|csv_generator.py"
-    elif fault in {"input_blocked", "image_corrupt"}:
+    elif fault in {"input_blocked", "input_blocked_later", "image_corrupt"}:
         where = rf"{spoiled.name}|utils/image\.py:\d+"
     annotations.write_text("\n".join(lines) + "\n")
     (folder / "classes.csv").write_text("".join(f"{name},{number}\n" for number, name in enumerate(names)))
-    steps, epochs = (500, 2) if fault in {"killed", "input_slow"} else (12, 2)
+    steps, epochs = (500, 2) if fault in {"killed", "input_slow", "input_blocked_later"} else (12, 2)
     rate = "1e6" if fault == "learning_rate" else "1e-4"
+    later = partial(pictures.block, spoiled) if fault == "input_blocked_later" else None
     workers = ["--workers", "2", "--multiprocessing"] if fault != "input_blocked" else ["--workers", "1"]
     options = ["--steps", str(steps), "--epochs", str(epochs), "--lr", rate, *workers]
     command = [str(Path(python).parent / "retinanet-train"), *_MODEL, *_SIZES, *options, "csv", str(annotations)]
-    return Case([python, *command, str(folder / "classes.csv")], where)
+    seconds = SLOW_S if fault == "input_slow" else 0.0
+    return Case([python, *command, str(folder / "classes.csv")], where, when_training=later, seconds=seconds)
 
 
 TRAINER = Trainer(
@@ -52,6 +57,7 @@ TRAINER = Trainer(
     cases=(
         "healthy",
         "input_blocked",
+        "input_blocked_later",
         "input_slow",
         "learning_rate",
         "image_corrupt",

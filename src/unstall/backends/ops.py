@@ -10,11 +10,10 @@ from functools import cache
 from typing import Any
 
 import keras
-import torch
 from keras import ops
 
 from unstall.backends import running_backend
-from unstall.backends.torch_nn import is_of_torch
+from unstall.backends.torch_nn import is_torch_tensor
 
 Tensor = Any
 
@@ -39,7 +38,7 @@ WAITING: set[Any] = set()  # operations that wait for the card
 
 def find_fixed_point(counts: Tensor, overlaps: Tensor) -> Tensor:
     """Of what counts (batch, n), what stays: whatever is overlapped (batch, n, by n) by nothing that stays."""
-    if is_of_torch(overlaps):
+    if is_torch_tensor(overlaps):
         return _operation()(counts, overlaps)
 
     def another_round(stays: Tensor, changed: Tensor) -> tuple[Tensor, Tensor]:
@@ -79,7 +78,7 @@ def _operation() -> Any:
 
 def gather_weighted_rows(tables: Tensor, place: Tensor, weight: Tensor) -> Tensor | None:
     """Of each table (batch, rows, channels), at (batch, sums, terms): (batch, sums, channels). None: write it out."""
-    if not is_of_torch(tables):
+    if not is_torch_tensor(tables):
         return None
     import torch
 

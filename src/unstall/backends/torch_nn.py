@@ -9,7 +9,7 @@ import keras
 Tensor = Any
 
 
-def is_of_torch(x: Tensor) -> bool:
+def is_torch_tensor(x: Tensor) -> bool:
     """A tensor with values, and not one of Keras's that has a shape alone."""
     if keras.backend.backend() != "torch":
         return False
@@ -35,27 +35,27 @@ def channels_last(x: Tensor) -> Tensor:
 # out.
 
 
-def convolve(x: Tensor, kernel: Tensor, stride: int, around: int, dilation: int = 1) -> Tensor | None:
+def convolve(x: Tensor, kernel: Tensor, stride: int, padding: int, dilation: int = 1) -> Tensor | None:
     """(batch, height, width, channels) by (down, across, channels, filters), with so many zeros on each side."""
-    if not is_of_torch(x):
+    if not is_torch_tensor(x):
         return None
-    return _as_maps(_convolved, x, kernel.permute(3, 2, 0, 1), stride, around, dilation, 1)
+    return _as_maps(_convolved, x, kernel.permute(3, 2, 0, 1), stride, padding, dilation, 1)
 
 
-def convolve_depthwise(x: Tensor, kernel: Tensor, stride: int, around: int, dilation: int = 1) -> Tensor | None:
+def convolve_depthwise(x: Tensor, kernel: Tensor, stride: int, padding: int, dilation: int = 1) -> Tensor | None:
     """Each channel by its own: (down, across, channels, 1)."""
-    if not is_of_torch(x):
+    if not is_torch_tensor(x):
         return None
-    return _as_maps(_convolved, x, kernel.permute(2, 3, 0, 1), stride, around, dilation, x.shape[-1])
+    return _as_maps(_convolved, x, kernel.permute(2, 3, 0, 1), stride, padding, dilation, x.shape[-1])
 
 
-def largest(x: Tensor, size: int, stride: int, around: int, takes_rest: bool) -> Tensor | None:
+def max_pool(x: Tensor, size: int, stride: int, padding: int, takes_rest: bool) -> Tensor | None:
     """Of each window; `takes_rest`: also of what is left at the end, and too small for one."""
-    if not is_of_torch(x):
+    if not is_torch_tensor(x):
         return None
     from torch.nn.functional import max_pool2d
 
-    return _as_maps(max_pool2d, x, size, stride, around, 1, takes_rest)
+    return _as_maps(max_pool2d, x, size, stride, padding, 1, takes_rest)
 
 
 def _convolved(x: Tensor, kernel: Tensor, *how: int) -> Tensor:
@@ -75,7 +75,7 @@ def _as_maps(function: Any, x: Tensor, *more: Any) -> Tensor:
 
 def batch_norm(x: Tensor, gamma: Tensor, beta: Tensor, epsilon: float) -> tuple[Tensor, Tensor, Tensor] | None:
     """(batch, height, width, channels) by its own statistics, and these: mean and variance. None: write it out."""
-    if not is_of_torch(x):
+    if not is_torch_tensor(x):
         return None
     import torch
 
@@ -83,9 +83,9 @@ def batch_norm(x: Tensor, gamma: Tensor, beta: Tensor, epsilon: float) -> tuple[
     return channels_last(y), mean.detach(), (inverse.detach() ** -2 - epsilon).clamp_min(0.0)
 
 
-def frozen_norm(x: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: Tensor, epsilon: float) -> Tensor | None:
+def frozen_batch_norm(x: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: Tensor, epsilon: float) -> Tensor | None:
     """By statistics that are given. None: write it out."""
-    if not is_of_torch(x):
+    if not is_torch_tensor(x):
         return None
     import torch
 
@@ -94,7 +94,7 @@ def frozen_norm(x: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: 
 
 
 def group_norm(x: Tensor, groups: int, gamma: Tensor, beta: Tensor, epsilon: float) -> Tensor | None:
-    if not is_of_torch(x):
+    if not is_torch_tensor(x):
         return None
     import torch
 

@@ -18,7 +18,8 @@ CANNOT_TELL                             11   too little could be seen, or no cau
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -70,3 +71,20 @@ def attempt(make: Callable[[], T], failed: Callable[[Exception], T]) -> T:
         return make()
     except Exception as error:  # whatever it is, it is told
         return failed(error)
+
+
+# Packages that are optional, and the command that installs one that is missing.
+
+
+@contextmanager
+def name_missing_packages(command: str, extras: str) -> Iterator[None]:
+    """A package that is not installed is named, with the command that installs it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if not missing or missing.partition(".")[0] == "unstall":
+            raise  # a fault of ours, not a package that is not installed
+        raise MissingDependencyError(
+            f"`{command}` needs the package '{missing}'. Install: pip install 'unstall[{extras}]'"
+        ) from None

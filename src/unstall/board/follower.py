@@ -19,7 +19,7 @@ from unstall.journal.events import ErrorRaised, ProcessEnded, RunStarted, StallB
 from unstall.journal.reader import FolderTail, Journal
 from unstall.journal.run_folder import RunFolder
 from unstall.report.html.page import OnBoard, render_run
-from unstall.report.story.report import AT_ONCE, extend_journal, some_at_once, tell_whole
+from unstall.report.story.report import AT_ONCE, build_full_story, extend_journal, some_at_once
 from unstall.report.timeline import Timeline
 
 LOOK_EVERY_S = 0.8
@@ -58,7 +58,7 @@ class FollowedRun:
         self._journal.now = time.time() if row["is_live"] else 0.0
         self._ask_causes(has_turned)
         assert self._diagnosis is not None
-        plain = tell_whole(self.run, self._journal, self._standing(self._diagnosis, row), self._timeline)
+        plain = build_full_story(self.run, self._journal, self._standing(self._diagnosis, row), self._timeline)
         self.story = {**plain, "state": plain["state"] if row["state"] == "unknown" else row["state"]}
         self.page = render_run(self.story, OnBoard(is_live=row["is_live"], note=row["note"]))
         self._shown = shown

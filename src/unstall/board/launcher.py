@@ -41,14 +41,14 @@ class BoardOptions:
         return self.port is not None or self.token is not None or self.host != HOST
 
 
-def serve(folder: Path, wanted: BoardOptions, tell: Callable[[Board, bool], None], mirror: Mirror | None = None) -> None:
-    """Until it is ended. `tell(board, is_new)` is called once it is there; of one that is there already nothing else is done.
+def serve(folder: Path, wanted: BoardOptions, on_ready: Callable[[Board, bool], None], mirror: Mirror | None = None) -> None:
+    """Until it is ended. `on_ready(board, is_new)` is called once it is there; of one that is there already nothing else is done.
     `mirror`: of runs in a bucket, which it brings to the folder."""
     if not folder.is_dir():
         raise InvalidInputError(f"'{folder}' is no folder. Expected one that holds runs; without it, the runs of `unstall runs`.")
     with process.alone_with(folder) as is_alone:
         if not is_alone:
-            return _tell_the_other(folder, wanted, tell)
+            return _use_running_board(folder, wanted, on_ready)
         access = AccessControl(choose_token(wanted.host, wanted.token))
         board_state = BoardState(folder.resolve(), access, secrets.token_hex(8))
         with _listening(wanted, board_state) as server:
@@ -56,14 +56,14 @@ def serve(folder: Path, wanted: BoardOptions, tell: Callable[[Board, bool], None
             board = Board(str(folder.resolve()), os.getpid(), wanted.host, server.server_port, board_state.identity, access.token)
             process.register(board)
             try:
-                tell(board, True)
+                on_ready(board, True)
                 _answer(server, wanted.idle_hours, mirror)
             finally:
                 process.unregister(board)
     return None
 
 
-def _tell_the_other(folder: Path, wanted: BoardOptions, tell: Callable[[Board, bool], None]) -> None:
+def _use_running_board(folder: Path, wanted: BoardOptions, on_ready: Callable[[Board, bool], None]) -> None:
     deadline = time.monotonic() + process.ANSWERS_WITHIN_S
     while (board := process.find(folder)) is None and time.monotonic() < deadline:
         time.sleep(0.05)  # it has only begun
@@ -73,7 +73,7 @@ def _tell_the_other(folder: Path, wanted: BoardOptions, tell: Callable[[Board, b
         raise InvalidInputError(
             f"A board of this folder is there already: {board.address()}. To have another, end it: unstall board --stop"
         )
-    tell(board, False)
+    on_ready(board, False)
 
 
 @contextmanager

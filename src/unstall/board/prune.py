@@ -56,15 +56,15 @@ def size_of(path: Path) -> int:
     return total
 
 
-def prune(chosen: list[RunToPrune], tell: Callable[[str], None]) -> list[dict[str, Any]]:
+def prune(chosen: list[RunToPrune], say: Callable[[str], None]) -> list[dict[str, Any]]:
     """What went, a row each. A run that has begun again meanwhile stays, and so does what the system does not let go."""
-    return [row for each in chosen if (row := _prune(each, tell)) is not None]
+    return [row for each in chosen if (row := _prune(each, say)) is not None]
 
 
-def _prune(each: RunToPrune, tell: Callable[[str], None]) -> dict[str, Any] | None:
+def _prune(each: RunToPrune, say: Callable[[str], None]) -> dict[str, Any] | None:
     with _held(each.run) as is_free:
         if not is_free or read_row(each.run)["is_live"]:
-            tell(f"{each.run.name} goes on again: it stays")
+            say(f"{each.run.name} goes on again: it stays")
             return None
         try:
             for path in each.paths:
@@ -72,7 +72,7 @@ def _prune(each: RunToPrune, tell: Callable[[str], None]) -> dict[str, Any] | No
                 path.rename(aside)
                 shutil.rmtree(aside)
         except OSError as error:
-            tell(f"{each.run.name} could not be removed: {error.strerror}: {error.filename}")
+            say(f"{each.run.name} could not be removed: {error.strerror}: {error.filename}")
             return None
     return as_plain(each)
 

@@ -19,12 +19,11 @@ import click
 
 from unstall import __version__
 from unstall.base.console import print_what_the_stream_has
-from unstall.base.dependencies import name_missing_packages
-from unstall.base.errors import InvalidInputError, UnstallError
+from unstall.base.errors import InvalidInputError, UnstallError, name_missing_packages
 from unstall.base.formatting import without_codes
 from unstall.base.redact.text import redact_text
 from unstall.base.registry import Registry
-from unstall.config.aliases import OLD_COMMANDS
+from unstall.config.aliases import COMMANDS_ELSEWHERE, OLD_COMMANDS
 from unstall.config.command import Command
 from unstall.supervisor.signals import inherited_ignored
 
@@ -73,7 +72,8 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if not args[0].startswith("-"):
-            now = OLD_COMMANDS.get(f"{self.group_name} {args[0]}".strip())
+            typed = f"{self.group_name} {args[0]}".strip()
+            now = OLD_COMMANDS.get(typed) or COMMANDS_ELSEWHERE.get(typed)
             if now is not None:
                 raise InvalidInputError(f"There is no command '{args[0]}'. Use '{now}'.")
             commands(self.group_name).refuse_unknown(args[0], within=self.group_name)

@@ -66,15 +66,15 @@ def command(
             console().print(f"The board of {place or path} (process {ended.pid}) has ended.", markup=False, soft_wrap=True)
         return
 
-    def tell(board: Board, is_new: bool) -> None:
+    def show_address(board: Board, is_new: bool) -> None:
         if json_target:
             json.write(process.plain(board, is_new), json_target, is_of_program=False)
         if json_target != "-":
-            said = "Ctrl-C ends it." if is_new else f"It was there already (process {board.pid}); unstall board --stop ends it."
+            text = "Ctrl-C ends it." if is_new else f"It was there already (process {board.pid}); unstall board --stop ends it."
             if is_new and port is None and board.port != PORT:
-                said = f"Port {PORT} is taken by another program, so it is {board.port}. {said}"
-            console().print(f"{board.address()}\n{said}", markup=False, soft_wrap=True)
+                text = f"Port {PORT} is taken by another program, so it is {board.port}. {text}"
+            console().print(f"{board.address()}\n{text}", markup=False, soft_wrap=True)
         if not no_browser:
             open_browser(board.address())
 
-    serve(path, BoardOptions(host, port, token, idle_hours), tell, mirror)
+    serve(path, BoardOptions(host, port, token, idle_hours), show_address, mirror)

@@ -29,7 +29,7 @@ EXPERIMENTS = ("replay_batch", "overfit_batch", "zero_input", "scaled_input", "m
 )
 @click.option("--yes", is_flag=True, help="Start the command of the run without asking.")
 @json_option("the story")
-def command(run: str, wanted: tuple[str, ...], yes: bool, json_target: str | None) -> None:
+def command(run: str, experiments: tuple[str, ...], yes: bool, json_target: str | None) -> None:
     from unstall.base.console import console
     from unstall.report import json
     from unstall.report.terminal import story as story_text
@@ -37,7 +37,7 @@ def command(run: str, wanted: tuple[str, ...], yes: bool, json_target: str | Non
     from unstall.storage import run_lookup
     from unstall.supervisor.run.confirm import confirm
 
-    results, story = confirm(run_lookup.find(run), wanted, agree=_show if yes else _ask)
+    results, story = confirm(run_lookup.find(run), experiments, agree=_show if yes else _ask)
     if json_target:
         json.write({**story, "experiments": [as_plain(event) for event in results]}, json_target)
     if json_target != "-":

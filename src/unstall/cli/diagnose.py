@@ -46,9 +46,9 @@ def command(run: tuple[str, ...], follow: bool, json_target: str | None) -> None
         return
     runs = find_runs(run or ("last",))
     if len(runs) == 1 and not _holds_several(runs[0]):
-        _tell_one(runs[0], json_target)
+        _diagnose_one(runs[0], json_target)
     else:
-        _tell_together(runs, json_target)
+        _diagnose_together(runs, json_target)
 
 
 def _holds_several(run: RunFolder) -> bool:
@@ -58,7 +58,7 @@ def _holds_several(run: RunFolder) -> bool:
     return may and len(members_of(run)) > 1
 
 
-def _tell_one(run: RunFolder, json_target: str | None) -> None:
+def _diagnose_one(run: RunFolder, json_target: str | None) -> None:
     from unstall.cli import answer
     from unstall.report.terminal import story as story_text
 
@@ -76,25 +76,25 @@ def _leave(stories: list[dict[str, Any]]) -> NoReturn:
 def _story_of(run: RunFolder) -> dict[str, Any]:
     from unstall.diagnosis.findings import diagnose
     from unstall.journal.reader import read_folder
-    from unstall.report.story.run import tell
+    from unstall.report.story.run import build_story
 
     journal = read_folder(run.path)
-    return tell(journal, diagnose(journal), run.name)
+    return build_story(journal, diagnose(journal), run.name)
 
 
-def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
+def _diagnose_together(runs: list[RunFolder], json_target: str | None) -> None:
     from unstall.base.progress import show_progress
     from unstall.cli import answer
     from unstall.diagnosis.workers.follower import READ_WHOLE_UP_TO, find_run_groups
     from unstall.diagnosis.workers.members import group_members
     from unstall.diagnosis.workers.reader import read_members
-    from unstall.report.story.workers import tell_workers
+    from unstall.report.story.workers import build_workers_story
 
     folders = {run.path.parent for run in runs}
     if len(runs) > READ_WHOLE_UP_TO and len(folders) == 1:
         run_groups, alone = find_run_groups(folders.pop())
         why = "it belongs to none of the others, and the runs here are many: unstall diagnose RUN"
-        rows = [tell_workers(run_group) for run_group in run_groups]
+        rows = [build_workers_story(run_group) for run_group in run_groups]
         answer(
             {"run_groups": rows, "ungrouped": [{"run": name, "why": why, "story": None} for name in alone]},
             json_target,
@@ -108,7 +108,7 @@ def _tell_together(runs: list[RunFolder], json_target: str | None) -> None:
         {"run": each.member.run, "why": each.why, "story": _story_of(by_name[each.member.run.partition("/")[0]])}
         for each in together.ungrouped
     ]
-    rows = [tell_workers(run_group) for run_group in together.run_groups]
+    rows = [build_workers_story(run_group) for run_group in together.run_groups]
     answer({"run_groups": rows, "ungrouped": ungrouped}, json_target, _show)
     _leave([*rows, *(each["story"] for each in ungrouped)])
 
@@ -137,13 +137,13 @@ def _follow(folder: str, json_target: str | None) -> None:
     from unstall.base.progress import show_progress
     from unstall.cli import answer
     from unstall.diagnosis.workers.follower import follow, follow_bucket
-    from unstall.report.story.workers import tell_workers
+    from unstall.report.story.workers import build_workers_story
     from unstall.storage import is_bucket
 
     rows: list[dict[str, Any]] = []
 
-    def tell(run_group: RunGroup, blockage: Blockage) -> None:
-        rows.append(tell_workers(run_group, blockage))
+    def show_blockage(run_group: RunGroup, blockage: Blockage) -> None:
+        rows.append(build_workers_story(run_group, blockage))
         if json_target != "-":
             answer({"run_groups": rows[-1:], "ungrouped": []}, json_target, _show)
 
@@ -159,9 +159,9 @@ def _follow(folder: str, json_target: str | None) -> None:
 
         try:
             if is_bucket(folder):
-                follow_bucket(folder, tell, see, lambda line: click.echo(f"unstall: {line}", err=True))
+                follow_bucket(folder, show_blockage, see, lambda line: click.echo(f"unstall: {line}", err=True))
             else:
-                follow(Path(folder), tell, see)
+                follow(Path(folder), show_blockage, see)
             nobody = "" if rows else "; none was seen to hold the others"
             click.echo(f"unstall: all runs in {folder} have ended{nobody}.", err=True)
         except KeyboardInterrupt:

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from unstall.base.dependencies import name_missing_packages
-from unstall.base.errors import InvalidInputError
+from unstall.base.errors import InvalidInputError, name_missing_packages
 from unstall.base.registry import Registry
 from unstall.base.suggestions import closest_name
 from unstall.cli import answer, json_option

@@ -34,10 +34,9 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
-    from unstall.base.dependencies import name_missing_packages
-    from unstall.base.errors import InvalidInputError
+    from unstall.base.errors import InvalidInputError, name_missing_packages
     from unstall.base.progress import show_progress
-    from unstall.config.options import config_used, given
+    from unstall.config.options import config_used, explicit_settings
     from unstall.config.sources import resolve
     from unstall.report import json
     from unstall.report.html.lr_find import show_lr_find, write_lr_find, write_plot
@@ -47,14 +46,14 @@ def command(
         json.refuse_unwritable(target)
     if min_lr >= max_lr:
         raise InvalidInputError(f"--min-lr: expected less than --max-lr ({max_lr:g}). Received: {min_lr:g}")
-    wanted = resolve(given(settings), config_used(config, no_config)).settings
+    resolved = resolve(explicit_settings(settings), config_used(config, no_config)).settings
     with name_missing_packages("unstall lr-find", "data,tensorflow"), show_progress() as progress:
         import tempfile
 
         from unstall.training.lr_finder import find_learning_rate
 
         with tempfile.TemporaryDirectory(prefix="unstall-lr-find-") as aside:
-            plain = find_learning_rate(wanted, min_lr, max_lr, num_steps, Path(aside), progress)
+            plain = find_learning_rate(resolved, min_lr, max_lr, num_steps, Path(aside), progress)
     if png_target:
         write_plot(plain, resolve_path(png_target))
     if html_target:

@@ -43,7 +43,7 @@ def command(
     **settings: Any,
 ) -> None:
     from unstall.base.progress import show_progress
-    from unstall.config.options import config_used, given
+    from unstall.config.options import config_used, explicit_settings
     from unstall.config.sources import resolve
     from unstall.planning import memory
     from unstall.planning.memory.client import announce_questions
@@ -55,31 +55,31 @@ def command(
     if list_devices:
         _print_devices(device_table, json_target)
         return
-    wanted = resolve(given(settings), config_used(config, no_config)).settings
+    resolved = resolve(explicit_settings(settings), config_used(config, no_config)).settings
     chosen = find_device(device, device_table) if device else None
     with show_progress() as progress:
         pixels = None
-        if wanted.data is not None:
-            counted, pixels = _seen_in(wanted, progress)
+        if resolved.data is not None:
+            counted, pixels = _facts_of_data(resolved, progress)
             num_classes = num_classes or counted
         plan = memory.plan(
-            wanted, chosen, num_classes,
+            resolved, chosen, num_classes,
             largest_pixels=pixels, finds_largest=not quick, is_quick=quick, before=announce_questions(progress),
         )  # fmt: skip
-    plain = {"model": wanted.model, "classes": num_classes, **plan.as_plain()}
+    plain = {"model": resolved.model, "classes": num_classes, **plan.as_plain()}
     answer(plain, json_target, show_plan)
     if not plan.fits or not plan.host_fits:
         sys.exit(1)
 
 
-def _seen_in(wanted: Settings, progress: Progress | None) -> tuple[int, int | None]:
+def _facts_of_data(resolved: Settings, progress: Progress | None) -> tuple[int, int | None]:
     """How many classes the data has, and the pixels of its largest image, where they are known."""
-    from unstall.base.dependencies import name_missing_packages
+    from unstall.base.errors import name_missing_packages
 
     with name_missing_packages("unstall plan --data", "data"):
         from unstall.data.formats import read
 
-        data = read(str(wanted.data), wanted.format, progress, wanted.label_map)
+        data = read(str(resolved.data), resolved.format, progress, resolved.label_map)
     pixels = [(each.width or 0) * (each.height or 0) for each in data.examples]
     return len(data.classes), max(pixels, default=0) or None
 

@@ -23,7 +23,7 @@ from unstall.config.options import GroupedCommand, setting_options
 @setting_options
 def command(out: str | None, quick: bool, json_target: str | None, config: str | None, no_config: bool, **settings: Any) -> None:
     from unstall.base.progress import show_progress
-    from unstall.config.options import config_used, given
+    from unstall.config.options import config_used, explicit_settings
     from unstall.config.sources import resolve
     from unstall.journal import run_folder
     from unstall.planning.preflight.runner import preflight
@@ -31,9 +31,9 @@ def command(out: str | None, quick: bool, json_target: str | None, config: str |
     from unstall.report.terminal.planning import show_preflight
 
     json.refuse_unwritable(json_target)
-    wanted = resolve(given(settings), config_used(config, no_config)).settings
+    resolved = resolve(explicit_settings(settings), config_used(config, no_config)).settings
     with show_progress() as progress:
-        plain = preflight(wanted, run_folder.folder_for(out) if out else run_folder.home(), quick, progress)
+        plain = preflight(resolved, run_folder.folder_for(out) if out else run_folder.home(), quick, progress)
     answer(plain, json_target, show_preflight)
     if plain["status"] == "error":
         sys.exit(1)

@@ -67,10 +67,10 @@ def command(
         return answer({"last_good": found["run"], "row": _plain(found)}, json_target, show_last_good)
     began = filters.moment(since, "--since") if since is not None else None
     before = filters.moment(older_than, "--older-than") if older_than is not None else None
-    wanted = filters.RunFilter(states, script, model, began, before, words)
-    chosen = [(run, row) for run, row in rows if wanted.fits(row, paths.get(run.name, ""))]
+    run_filter = filters.RunFilter(states, script, model, began, before, words)
+    chosen = [(run, row) for run, row in rows if run_filter.fits(row, paths.get(run.name, ""))]
     if prune:
-        if wanted.is_everything and keep is None:
+        if run_filter.is_everything and keep is None:
             raise InvalidInputError(
                 "--prune: expected which runs: --older-than 30d, --keep 20, --state failed, --script … Received: none."
             )

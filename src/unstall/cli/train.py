@@ -64,7 +64,7 @@ def command(
     **settings: Any,
 ) -> None:
     """Read from top to bottom: what is asked for, where it runs, its settings, the checks, the run."""
-    from unstall.config.options import given
+    from unstall.config.options import explicit_settings
     from unstall.report import json
     from unstall.supervisor.train import setup
     from unstall.training.checkpoint.integrity import refuse_unresumable
@@ -72,7 +72,7 @@ def command(
     json.refuse_unwritable(json_target)
     if list_models:
         return _print_models(json_target)
-    options = {**given(settings), **({"max_restarts": 0} if no_repair else {})}
+    options = {**explicit_settings(settings), **({"max_restarts": 0} if no_repair else {})}
     request = setup.read_request(options, config, no_config, out, None if resume == AUTO else resume, resume == AUTO)
     if engine == "ray" and not (show_settings or dry_run):
         return _start_on_ray(request, json_target)

@@ -236,8 +236,7 @@ def core_rate(data: DataSet, settings: Settings) -> float:
     """Images per second of CPU time: what waits for storage, or for other programs on this machine, does not count."""
     from unstall.config.detectors import image_size
     from unstall.data.augment.names import augmentations
-    from unstall.data.pipeline import Pipeline
-    from unstall.data.pipeline import Settings as PipelineSettings
+    from unstall.data.pipeline import Pipeline, PipelineSettings
 
     height, width = settings.detector.get("image_size") or image_size(settings.model)
     wanted = PipelineSettings(

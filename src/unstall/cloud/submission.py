@@ -9,15 +9,14 @@ from unstall.base.errors import InvalidInputError
 from unstall.cloud import job, machines
 from unstall.cloud.job import Job
 from unstall.config import toml_file
-from unstall.config.options import arguments, chosen, refuse_local_paths
-from unstall.config.options import given as settings_given
+from unstall.config.options import arguments, chosen, explicit_settings, refuse_local_paths
 from unstall.config.sources import resolve
 from unstall.storage import is_bucket, resolve_path
 
 
 def create_job(engine: str, options: Mapping[str, Any], config: str | None) -> Job:
     """`options` are the keywords of the command, the settings among them."""
-    resolved = resolve(settings_given(dict(options)), config)
+    resolved = resolve(explicit_settings(dict(options)), config)
     asked_for = chosen(resolved)
     refuse_local_paths(asked_for)
     in_file = job.in_file(*toml_file.read_cloud(config)) if config else {}

@@ -77,6 +77,20 @@ OLD_DETECTOR_NAMES = {
 }
 OLD_AUGMENTATIONS = {"flip": "horizontal_flip", "scale_crop": "scale_jitter", "photometric": "photometric_distort"}
 OLD_COMMANDS = {"sweep": "lr-find"}
+# What other trainers call a command of ours.
+COMMANDS_ELSEWHERE = {
+    "fit": "train",
+    "val": "evaluate",
+    "validate": "evaluate",
+    "eval": "evaluate",
+    "test": "evaluate",
+    "detect": "predict",
+    "infer": "predict",
+    "inference": "predict",
+    "tune": "lr-find",
+    "lr_find": "lr-find",
+    "watch": "run",
+}
 # Options of commands that are no settings. Of several, the first that the command has.
 OLD_OPTIONS = {
     "go_on": ("resume",),
@@ -100,11 +114,13 @@ OLD_OPTIONS = {
 # What Ultralytics, Lightning, Detectron2, torchvision's references and the TF Object Detection API call ours. 'detector.x' is a
 # name in the table [detector]; as an option, `--detector x=…`.
 CALLED_ELSEWHERE: dict[str, tuple[str, ...]] = {
-    "learning_rate": ("lr", "lr0", "base_lr", "initial_learning_rate", "learning_rate_base"),
-    "batch_size": ("batch", "bs", "images_per_batch", "train_batch_size", "total_batch_size", "ims_per_batch"),
+    "learning_rate": ("lr", "lr0", "base_lr", "init_lr", "initial_lr", "initial_learning_rate", "learning_rate_base"),
+    "batch_size": ("batch", "bs", "images_per_batch", "train_batch_size", "total_batch_size", "ims_per_batch",
+                   "samples_per_gpu", "batch_size_per_gpu"),
     "micro_batch_size": ("accumulate", "accumulation", "accumulation_steps", "accumulate_grad_batches",
                          "gradient_accumulation_steps", "grad_accum", "nbs"),
-    "epochs": ("num_epochs", "max_epochs", "n_epochs", "num_steps", "max_steps", "num_train_steps", "max_iter"),
+    "epochs": ("num_epochs", "max_epochs", "n_epochs", "max_epoch", "total_epochs", "num_steps", "max_steps",
+               "num_train_steps", "max_iter"),
     "precision": ("amp", "fp16", "bf16", "half", "mixed_precision", "dtype", "use_bfloat16", "solver.amp.enabled"),
     "remat": ("gradient_checkpointing", "checkpointing", "rematerialize"),
     "ema_decay": ("ema", "model_ema", "model_ema_decay", "moving_average", "moving_average_decay"),
@@ -115,7 +131,8 @@ CALLED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "lr_milestones": ("milestones", "lr_steps", "lr_step", "lr_step_size", "step_size", "solver.steps"),
     "patience": ("early_stopping", "early_stop", "early_stopping_patience"),
     "eval_interval": ("check_val_every_n_epoch", "val_interval", "val_period", "eval_every", "eval_period"),
-    "num_input_workers": ("dataloader_workers", "num_parallel_calls", "num_threads", "dataloader.num_workers"),
+    "num_input_workers": ("dataloader_workers", "num_parallel_calls", "num_threads", "dataloader.num_workers",
+                          "dataloader_num_workers", "workers_per_gpu"),
     "num_workers": ("world_size", "nproc_per_node", "num_nodes", "num_machines", "num_gpus"),
     "augmentations": ("augmentation", "transforms", "data_augmentation_options", "fliplr"),
     "weights": ("pretrained", "checkpoint", "init_from", "fine_tune_checkpoint", "weights_path", "weights_backbone", "ckpt_path"),
@@ -125,16 +142,27 @@ CALLED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "label_map": ("label_map_path",),
     "model": ("arch", "architecture", "detector_name"),
     "seed": ("random_seed", "seed_everything"),
-    "out": ("output_dir", "output", "save_dir", "project", "model_dir", "default_root_dir", "logdir"),
+    "out": ("output_dir", "output", "save_dir", "project", "model_dir", "default_root_dir", "logdir", "name", "work_dir",
+            "run_name", "runs_dir"),
     "max_boxes_per_image": ("max_boxes", "max_number_of_boxes"),
     "checkpoint_interval_steps": ("checkpoint_every_n", "checkpoint_period", "save_period"),
     "max_checkpoints": ("save_top_k", "max_to_keep", "checkpoint_max_to_keep"),
     "cache_bytes": ("cache",),
+    "prefetch_bytes": ("prefetch", "prefetch_factor", "prefetch_buffer_size", "num_prefetch"),
+    "optimizer": ("optim", "opt", "optimizer_name"),
+    "config": ("cfg", "config_file", "config_path", "hyp"),
+    "resume": ("resume_from", "resume_from_checkpoint", "auto_resume"),
+    "tensorboard": ("use_tensorboard", "write_tensorboard"),
+    "deterministic": ("use_deterministic_algorithms", "cudnn_deterministic"),
+    "list_models": ("models_list", "list"),
     "score_threshold": ("conf", "confidence", "confidence_threshold", "score_thresh", "min_score"),
     "to": ("format",),
     "detector.image_size": ("imgsz", "img_size", "input_size", "image_px", "height", "width", "min_size_train"),
     "detector.trainable_backbone_layers": ("freeze", "freeze_backbone", "frozen_stages", "freeze_at"),
     "detector.score_threshold": ("conf", "score_thresh", "score_thresh_test"),
+    "detector.max_detections": ("max_det", "detections_per_image", "detections_per_img", "box_detections_per_img",
+                                "max_total_detections"),
+    "detector.pre_nms_top_k": ("topk_candidates", "topk_candidates_test"),
     "detector.nms_iou_threshold": ("iou", "nms_thresh", "nms_iou", "iou_threshold", "nms_threshold", "nms_thresh_test"),
 }  # fmt: skip
 # Words that mean something else here, or for which there is no setting: what to do instead.
@@ -154,6 +182,29 @@ ADVICE = {
     "go_on": "--resume alone continues the run in --out, or starts it",
 }
 DEVICES = ("device", "devices", "gpu", "gpus", "gpu_ids", "accelerator", "cuda")
+# Of a command that takes a weights file, and no settings.
+OF_WEIGHTS = ("detector.image_size", "detector.nms_iou_threshold", "detector.max_detections")
+IN_WEIGHTS = "the weights file holds it, as the detector was trained"
+# Words that no option stands for: what to do instead, in a command that has settings.
+INSTEAD = {
+    "pipeline_config_path": "`unstall import tfod pipeline.config OUT` makes settings of it",
+    "pipeline_config": "`unstall import tfod pipeline.config OUT` makes settings of it",
+    "nc": "the classes are those of the data",
+    "num_classes": "the classes are those of the data",
+    "opts": "each setting is an option: --learning-rate 0.01",
+    "exist_ok": "a run is continued by --resume, and never overwritten",
+}
+# Words that are typed as an option where the command takes an argument, by the argument's name.
+ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "images": ("source", "input", "image", "images", "img", "input_dir", "image_path"),
+    "path": ("data", "dataset", "source", "src", "input", "path", "data_path"),
+    "source": ("data", "dataset", "source", "src", "input", "path", "data_path"),
+    "out": ("out", "output", "output_dir", "save_dir", "dst", "destination"),
+    "target": ("out", "output", "output_dir", "save_dir", "dst", "destination"),
+    "file": ("weights", "checkpoint", "ckpt", "file", "pretrained", "ckpt_path"),
+    "pid": ("pid",),
+    "config": ("pipeline_config_path", "pipeline_config", "config"),
+}
 ON_DEVICES = "the backend takes the first device that it sees. CUDA_VISIBLE_DEVICES chooses which, --backend the framework"
 
 
@@ -221,7 +272,15 @@ def option_hint(typed: str, options: Sequence[str]) -> str:
     if meant:
         advice = ADVICE.get(_plain(typed), "")
         return f"use {as_option(meant)}" + (f" ({advice})" if advice else "")
-    return ON_DEVICES if has_settings and _plain(typed) in DEVICES else ""
+    if has_settings:
+        return ON_DEVICES if _plain(typed) in DEVICES else INSTEAD.get(_plain(typed), "")
+    is_of_weights = "weights" in known and any(_plain(typed) in CALLED_ELSEWHERE[each] for each in OF_WEIGHTS)
+    return IN_WEIGHTS if is_of_weights or ("weights" in known and _plain(typed) == "image_size") else ""
+
+
+def argument_meant(typed: str, arguments: Iterable[str]) -> str:
+    """The argument that stands for an option which a command does not have: 'path' for --data; empty where there is none."""
+    return next((each for each in arguments if _plain(typed) in ARGUMENTS.get(each, ())), "")
 
 
 def as_option(setting: str) -> str:

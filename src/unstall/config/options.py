@@ -55,15 +55,15 @@ def is_config_here() -> bool:
     return Path(CONFIG).is_file()
 
 
-def given(keywords: dict[str, Any]) -> dict[str, Any]:
+def explicit_settings(keywords: dict[str, Any]) -> dict[str, Any]:
     """The settings among a command's keywords that were given, in their own types."""
     values = {}
     for name in settings.names():
-        said = keywords[name]
-        if said is None or (name == "detector" and not said):
+        typed = keywords[name]
+        if typed is None or (name == "detector" and not typed):
             continue
         try:
-            values[name] = settings.checked(name, _parsed(name, said))
+            values[name] = settings.checked(name, _parsed(name, typed))
         except InvalidInputError as wrong:
             raise InvalidInputError(f"--{name.replace('_', '-')}: {str(wrong).removeprefix(f'{name}: ')}") from None
     if (size := keywords.get("image_size")) is not None:
@@ -71,9 +71,9 @@ def given(keywords: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _image_size(said: str) -> list[int]:
+def _image_size(typed: str) -> list[int]:
     """'640' or '480,640'."""
-    sides = [_number(part.strip(), int) for part in said.replace("x", ",").split(",")]
+    sides = [_number(part.strip(), int) for part in typed.replace("x", ",").split(",")]
     try:
         ranges.check_image_size(SimpleNamespace(image_size=sides * 2 if len(sides) == 1 else sides))
     except InvalidInputError as wrong:
@@ -132,17 +132,17 @@ def _help(name: str) -> str:
     return f"{toml_file.meaning(name)} [{shown}]"
 
 
-def _parsed(name: str, said: Any) -> Any:
+def _parsed(name: str, typed: Any) -> Any:
     """What was typed, as a value of the setting's kind. What is of no such kind stays text, and is refused as that."""
     kind, _ = settings.kind_of(name)
     if name == "detector":
-        return _pairs(said)
+        return _pairs(typed)
     if get_origin(kind) is tuple:
-        parts = [part.strip() for part in said.split(",") if part.strip()]
+        parts = [part.strip() for part in typed.split(",") if part.strip()]
         return [_number(part, get_args(kind)[0]) for part in parts]
-    if isinstance(said, str) and kind in {int, float}:
-        return toml_file.in_bytes(name, said) if name.endswith("_bytes") else _number(said, kind)
-    return said
+    if isinstance(typed, str) and kind in {int, float}:
+        return toml_file.in_bytes(name, typed) if name.endswith("_bytes") else _number(typed, kind)
+    return typed
 
 
 def _number(text: str, kind: type) -> Any:
@@ -156,10 +156,10 @@ def _number(text: str, kind: type) -> Any:
     return text
 
 
-def _pairs(said: Sequence[str]) -> dict[str, Any]:
+def _pairs(typed: Sequence[str]) -> dict[str, Any]:
     """`box_loss=giou`, `stem_channels=32`, `aspect_ratios=[0.5, 1.0]`; a value may also be written as TOML has it."""
     values = {}
-    for pair in said:
+    for pair in typed:
         name, equals, written = pair.partition("=")
         if not equals or not name.strip():
             raise InvalidInputError(f"expected NAME=VALUE, as in box_loss=giou. Received: {pair!r}")
@@ -188,7 +188,7 @@ def chosen(resolved: ResolvedSettings) -> dict[str, Any]:
 
 
 def arguments(values: Mapping[str, Any]) -> list[str]:
-    """By the names of settings; `given` gives the same values again."""
+    """By the names of settings; `explicit_settings` gives the same values again."""
     return [word for name, value in values.items() for word in _words_of(name, value)]
 
 

@@ -256,15 +256,15 @@ def _checked(name: str, value: Any, kind: Any, metadata: Mapping[str, Any]) -> A
 
 def _number(name: str, value: Any, kind: type, metadata: Mapping[str, Any]) -> Any:
     least, most = metadata.get("least"), metadata.get("most")
-    wanted = "a whole number" if kind is int else "a number"
+    expected = "a whole number" if kind is int else "a number"
     if least is not None and most is not None:
-        wanted += f" from {_written(least)} to {_written(most)}"
+        expected += f" from {_written(least)} to {_written(most)}"
     elif least is not None:
-        wanted += f" of {_written(least)} or more"
+        expected += f" of {_written(least)} or more"
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     fits = is_number and (kind is float or value == int(value))
     fits = fits and (least is None or value >= least) and (most is None or value <= most)
-    _refuse_unless(fits, name, wanted, value)
+    _refuse_unless(fits, name, expected, value)
     return kind(value)
 
 
@@ -272,9 +272,9 @@ def _written(bound: float) -> str:
     return f"{bound:,}" if isinstance(bound, int) else f"{bound:,.12g}"
 
 
-def _refuse_unless(fits: bool, name: str, wanted: str, value: Any) -> None:
+def _refuse_unless(fits: bool, name: str, expected: str, value: Any) -> None:
     if not fits:
-        raise InvalidInputError(f"{name}: expected {wanted}. Received: {value!r}")
+        raise InvalidInputError(f"{name}: expected {expected}. Received: {value!r}")
 
 
 def _without_none(kind: Any) -> tuple[Any, bool]:

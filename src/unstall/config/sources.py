@@ -50,16 +50,16 @@ def resolve(options: Mapping[str, Any], file: str | None = None) -> ResolvedSett
     """`options` are those that were given, by the names of settings."""
     in_file, places = toml_file.read(file) if file else ({}, {})
     in_file = {name: _absolute(name, value, resolve_path(file or ".").resolve().parent) for name, value in in_file.items()}
-    given = {name: _absolute(name, value, Path.cwd()) for name, value in options.items()}
-    model = given.get("model", in_file.get("model", Settings.model))
-    is_on_shapes = model.endswith("_tiny") and "data" not in {*given, *in_file}
+    from_options = {name: _absolute(name, value, Path.cwd()) for name, value in options.items()}
+    model = from_options.get("model", in_file.get("model", Settings.model))
+    is_on_shapes = model.endswith("_tiny") and "data" not in {*from_options, *in_file}
     layers: list[tuple[Mapping[str, Any], Callable[[str], str]]] = [
         (
-            {**recipe_of(model, given.get("epochs", in_file.get("epochs"))), **(OF_THE_SHAPES if is_on_shapes else {})},
+            {**recipe_of(model, from_options.get("epochs", in_file.get("epochs"))), **(OF_THE_SHAPES if is_on_shapes else {})},
             lambda name: f"recipe of {model}",
         ),
         (in_file, lambda name: places[name]),
-        (given, lambda name: f"--{name.partition('.')[0].replace('_', '-')}"),
+        (from_options, lambda name: f"--{name.partition('.')[0].replace('_', '-')}"),
     ]
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
@@ -138,14 +138,14 @@ def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:
     """The settings of a run that goes on, with what was asked to be other."""
     now = {name: _absolute(name, value, Path.cwd()) for name, value in options.items()}
     values = as_plain(before)
-    wanted = as_plain(from_plain({**values, **now}))
+    requested = as_plain(from_plain({**values, **now}))
     for name in now:
-        if name not in CHANGEABLE and wanted[name] != values[name]:
+        if name not in CHANGEABLE and requested[name] != values[name]:
             raise InvalidInputError(
                 f"--{name.replace('_', '-')}: a run that goes on keeps its {name} ({values[name]!r}). Expected one of "
                 f"{', '.join(CHANGEABLE)}. For another {name}, begin a new run, with --weights of this one if you like."
             )
-    return with_backend(from_plain(wanted))
+    return with_backend(from_plain(requested))
 
 
 def nearest(name: str, known: list[str]) -> str:

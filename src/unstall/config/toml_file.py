@@ -124,10 +124,10 @@ def _text_of(path: Path) -> str:
 
 def _of_toml(path: Path, text: str, error: Exception) -> str:
     """'unstall.toml:7: Invalid value: epochs = twelve'. At the end of the file Python names no line."""
-    said = re.match(r"(?P<what>.*?) \(at line (?P<line>\d+), column \d+\)", str(error))
+    message = re.match(r"(?P<what>.*?) \(at line (?P<line>\d+), column \d+\)", str(error))
     lines = text.splitlines() or [""]
-    number = int(said["line"]) if said else len(lines)
-    what = said["what"] if said else str(error).removesuffix(" (at end of document)")
+    number = int(message["line"]) if message else len(lines)
+    what = message["what"] if message else str(error).removesuffix(" (at end of document)")
     return f"{path}:{number}: this is not TOML: {what}. Received: {lines[min(number, len(lines)) - 1].strip()[:100]}"
 
 

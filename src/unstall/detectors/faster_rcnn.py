@@ -21,7 +21,7 @@ from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import precision
-from unstall.detectors.layers.fpn import Pyramid
+from unstall.detectors.layers.fpn import FeaturePyramidNetwork
 from unstall.detectors.layers.matching import Matches, match, overlaps
 from unstall.detectors.layers.mobilenet_v3 import MobileNetV3
 from unstall.detectors.layers.nms import Detections, suppress
@@ -29,7 +29,7 @@ from unstall.detectors.layers.resnet import Norms, ResNet
 from unstall.detectors.layers.rng import Draw, Sample, at, sample, uniform
 from unstall.detectors.layers.roi_align import roi_align
 from unstall.detectors.layers.rpn import CODE_WEIGHTS as ANCHOR_CODE_WEIGHTS
-from unstall.detectors.layers.rpn import Proposals, RegionHead, RegionProposer, propose
+from unstall.detectors.layers.rpn import BoxHead, Proposals, RPNHead, propose
 
 REGION_CODE_WEIGHTS = (10.0, 10.0, 5.0, 5.0)
 BETA = 1 / 9  # of smooth L1, in both stages
@@ -58,9 +58,11 @@ class FasterRCNN(Detector):
         self.outputs_per_region = settings.num_classes + 1
         with precision(settings.precision):
             self.backbone, self.strides = _backbone(settings, norms)
-            self.pyramid = Pyramid(len(self.strides), settings.fpn_channels, norms if settings.fpn_batch_norm else None)
-            self.proposer = RegionProposer(settings.fpn_channels, settings.num_rpn_convs, per_cell)
-            self.head = RegionHead(
+            self.pyramid = FeaturePyramidNetwork(
+                len(self.strides), settings.fpn_channels, norms if settings.fpn_batch_norm else None
+            )
+            self.proposer = RPNHead(settings.fpn_channels, settings.num_rpn_convs, per_cell)
+            self.head = BoxHead(
                 CELLS, settings.fpn_channels, settings.num_head_convs, settings.head_units, self.outputs_per_region, norms
             )  # fmt: skip
         self.build_all()

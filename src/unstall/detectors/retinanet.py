@@ -20,7 +20,7 @@ from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import Conv, GroupNorm, by_anchor, precision
-from unstall.detectors.layers.fpn import Pyramid
+from unstall.detectors.layers.fpn import FeaturePyramidNetwork
 from unstall.detectors.layers.initializers import normal, variance_scaling
 from unstall.detectors.layers.matching import Matches, match, of_matched, overlaps
 from unstall.detectors.layers.nms import Detections, suppress
@@ -72,7 +72,7 @@ class RetinaNet(Detector):
         self.outputs_per_anchor = settings.num_classes + 1
         with precision(settings.precision):
             self.backbone = ResNet(settings.stage_blocks, settings.stem_channels, norms, settings.remat)
-            self.pyramid = Pyramid(levels=3, channels=settings.fpn_channels)
+            self.pyramid = FeaturePyramidNetwork(levels=3, channels=settings.fpn_channels)
             self.p6 = coarser(settings.fpn_channels, "p6")
             self.p7 = coarser(settings.fpn_channels, "p7")
             bias = -math.log((1 - settings.prior_probability) / settings.prior_probability)

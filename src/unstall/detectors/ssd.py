@@ -26,7 +26,7 @@ from unstall.detectors.layers.mobilenet_v3 import SPLIT, ConvNorm, MobileNetV3
 from unstall.detectors.layers.nms import Detections, suppress_by_class
 from unstall.detectors.layers.resnet import Norms
 from unstall.detectors.layers.rng import Draw
-from unstall.detectors.layers.vgg import Convs, Step, Vgg
+from unstall.detectors.layers.vgg import VGG, Convs, Step
 
 CAFFE_MEAN, CAFFE_STD = (0.48235, 0.45882, 0.40784), (1 / 255, 1 / 255, 1 / 255)  # the weights of VGG were trained on 0 to 255
 HALF = (0.5, 0.5, 0.5)
@@ -40,7 +40,7 @@ VGG_STEPS_PX = (8, 16, 32, 64, None, None)
 LITE_EXTRAS = (512, 256, 256, 128)  # channels of the maps that follow MobileNet's, each halved
 
 
-class Scaled(KeyedLayer, keras.layers.Layer):  # type: ignore[misc]
+class L2Norm(KeyedLayer, keras.layers.Layer):  # type: ignore[misc]
     """Every place of a map brought to length 1, then each channel to a length that is learned.
 
     Its key is `backbone`, so that its variable is `backbone.scale_weight`, as in torchvision, where the backbone itself holds it.
@@ -97,7 +97,7 @@ class SSD(Detector):
         mean, std = (HALF, HALF) if is_lite else (CAFFE_MEAN, CAFFE_STD)
         super().__init__(settings, mean, std, name)
         self.is_lite = is_lite
-        self.scaled: Scaled | None = None
+        self.scaled: L2Norm | None = None
         self.outputs_per_anchor = settings.num_classes + 1
         per_cell = [2 + 2 * len(ratios) for ratios in settings.aspect_ratios]
         with precision(settings.precision):
@@ -122,8 +122,8 @@ class SSD(Detector):
     def _make_vgg(self) -> None:
         settings = self.settings
         norms = Norms(settings.freeze_batch_norm) if settings.vgg_batch_norm else None
-        self.backbone = Vgg(settings.stage_convs, settings.stem_channels, settings.dilation, norms, settings.remat)
-        self.scaled = Scaled(name="backbone")
+        self.backbone = VGG(settings.stage_convs, settings.stem_channels, settings.dilation, norms, settings.remat)
+        self.scaled = L2Norm(name="backbone")
         self.extras = []
         for number, (narrow, wide, halves) in enumerate(VGG_EXTRAS[: len(settings.aspect_ratios) - BACKBONE_MAPS], start=1):
             second = Step(wide * settings.stem_channels, 3, stride=2) if halves else Step(wide * settings.stem_channels, 3, pad=0)

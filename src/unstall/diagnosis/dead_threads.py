@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from unstall.base.formatting import format_count
 from unstall.diagnosis.errors.fatal_error import error_text, user_line
 from unstall.diagnosis.stalls import Stall, StuckThread
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Evidence
-from unstall.journal.events import ErrorRaised
+from unstall.journal.events import ErrorRaised, StepsEnded
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import user_frames
 
 NEAR_S = 60.0  # before the last progress: what a thread has made may last for a while
+MAX_FAILED = 3
 FOR_A_THREAD = (
     "a queue",
     "a future",
@@ -61,6 +63,25 @@ def dead_threads(journal: Journal, stall: Stall, folder: str) -> list[DeadThread
         if not error.fatal and error.thread not in {"", "MainThread"} and since - NEAR_S <= error.at <= until
     ]
     return [DeadThread(error, since - error.at, folder) for error in reversed(errors)]
+
+
+def failed_threads(journal: Journal, but: list[DeadThread], folder: str) -> list[str]:
+    """Of a training that went on: 'loader ended with KeyError: 300, at load.py:8, after 300 steps', the first ones."""
+    known = {id(dead.error) for dead in but}
+    errors = [
+        error
+        for error in journal.of(ErrorRaised)
+        if not (error.fatal or error.caught or id(error) in known) and error.thread not in {"", "MainThread"}
+    ]
+    return [_words_of_failed(journal, error, folder) for error in errors[:MAX_FAILED]]
+
+
+def _words_of_failed(journal: Journal, error: ErrorRaised, folder: str) -> str:
+    where = user_line(error, folder)
+    at = f", at {where}" if where else ""
+    made = [group.last + 1 for group in journal.of(StepsEnded) if group.phase == "train" and group.at <= error.at]
+    when = f", after {format_count(made[-1], 'step')} or more" if made else ""
+    return f"{error.thread} ended with {error_text(error).line.rstrip('.')}{at}{when}"
 
 
 def beside(journal: Journal, stall: Stall, still: StuckThread, folder: str) -> list[Evidence]:

@@ -87,8 +87,8 @@ def _stops(verdict: Verdict) -> bool:
 def _of_the_last_stall(journal: Journal) -> dict[str, Found]:
     """What stopped a program that somebody then ended. The last stack samples may show it on its way out, so what was said while
     it stood still is examined again on the journal as it was at that moment."""
-    said = {event.cause: event.at for event in verdicts_said(journal) if event.cause in CAUSES.names()}
-    again = {name: examine(name, journal.up_to(at)) for name, at in said.items()}
+    recorded = {event.cause: event.at for event in verdicts_said(journal) if event.cause in CAUSES.names()}
+    again = {name: examine(name, journal.up_to(at)) for name, at in recorded.items()}
     return {name: verdict for name, verdict in again.items() if isinstance(verdict, Found) and verdict.effect is Effect.STOPS}
 
 
@@ -100,8 +100,8 @@ def diagnose_workers(run_group: RunGroup) -> Diagnosis:
     """What holds for several workers as a whole; what each has of its own is for `diagnose` to say."""
 
     def verdict(name: str) -> Verdict:
-        asked: Callable[[RunGroup], Verdict] = CAUSES.module(name).examine_workers
-        return attempt(lambda: asked(run_group), lambda error: Crashed(f"{type(error).__name__}: {error}"))
+        examine_group: Callable[[RunGroup], Verdict] = CAUSES.module(name).examine_workers
+        return attempt(lambda: examine_group(run_group), lambda error: Crashed(f"{type(error).__name__}: {error}"))
 
     return _diagnosis({name: verdict(name) for name in worker_cause_names()})
 

@@ -37,6 +37,8 @@ MIN_WAIT_S = 0.01  # for each step: below, it is the price of a call, not a wait
 ARRAYS_WAIT_S = 0.05  # the same for arrays in memory, of which only a slice is to be cut
 MIN_STEPS = 12
 MIN_SECONDS = 8.0
+MIN_LONG_STEPS = 6  # are enough where they have taken so long: nobody should wait for twelve steps of a quarter of a minute
+MIN_LONG_SECONDS = 40.0
 RECENT_SHARE = 1 / 3  # the last third is looked at by itself: what was slow only at first is over
 MIN_SAMPLES = 4
 INTERPRETER_SHARE = 0.75  # of all samples: so much of the interpreter leaves too little for the training …
@@ -60,6 +62,12 @@ class Wait:
     steps: int
     seconds: float
     groups: tuple[StepsEnded, ...]
+
+    @property
+    def is_long_enough(self) -> bool:
+        """Whether it was measured for so long that it is no accident."""
+        is_usual = self.steps >= MIN_STEPS and self.seconds >= MIN_SECONDS
+        return is_usual or (self.steps >= MIN_LONG_STEPS and self.seconds >= MIN_LONG_SECONDS)
 
 
 @dataclass(frozen=True)
@@ -130,7 +138,7 @@ def find_starvation(journal: Journal) -> InputStarvation | str:
     wait = measure_wait(groups)
     if wait is None:
         return _by_samples(journal, fit, groups, samples, hosts)
-    if wait.steps < MIN_STEPS or wait.seconds < MIN_SECONDS:
+    if not wait.is_long_enough:
         return "too few steps yet"
     hardest = _hardest(pipeline, groups)
     python = _python(journal, samples, hardest)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 from unstall.diagnosis.stalls import Stall, StuckThread
 from unstall.journal.events import Frame, StackSampled, ThreadStack
@@ -156,6 +157,32 @@ def _waits_for(waiter: Waiter, other: Waiter) -> bool:
 def find_double_lock(waiter: Waiter) -> HeldLock | None:
     """The lock that a thread wants although it holds it already."""
     return next((held_lock for held_lock in waiter.holds for lock in waiter.wants if held_lock.lock.is_same(lock)), None)
+
+
+def is_one_object(stall: Stall, waiter: Waiter, held: HeldLock) -> bool:
+    """Whether the lock of this name that the thread holds is the one that it waits for: two objects of a class have a lock each,
+    and two calls of a function what each was given. Both names stand in one call, or mean what all calls share, or each call from
+    the one place to the other is a call of `self`."""
+    if held.frame is waiter.frame:
+        return True
+    if held.frame["file"] != waiter.frame["file"] or held.lock.name not in {lock.name for lock in waiter.wants}:
+        return False
+    users = user_frames(waiter.still.thread)
+    between = users[_index(users, waiter.frame) : _index(users, held.frame) + 1]
+    if held.lock.name.startswith("self."):
+        return all(_is_call_of_self(stall, caller, callee) for callee, caller in pairwise(between))
+    read = [stall.source(frame["file"], frame["line"]) for frame in (waiter.frame, held.frame)]
+    return all(source is not None and held.lock.name not in source.bound for source in read)
+
+
+def _index(frames: list[Frame], wanted: Frame) -> int:
+    return next(number for number, frame in enumerate(frames) if frame is wanted)
+
+
+def _is_call_of_self(stall: Stall, caller: Frame, callee: Frame) -> bool:
+    source = stall.source(caller["file"], caller["line"])
+    function = callee["function"].rsplit(".", 1)[-1]
+    return source is not None and bool(re.search(rf"\b(?:self|super\(\))\.{re.escape(function)}\(", source.text))
 
 
 def _lock(name: str, frame: Frame) -> Lock:

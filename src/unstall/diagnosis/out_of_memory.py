@@ -99,7 +99,7 @@ def _read(journal: Journal, error: ErrorRaised) -> Shortage | None:
     for result in (f"{error.kind}: {error.message}", *error.chain):
         of_device = _whose(journal, result)
         if of_device is not None:
-            return Shortage(of_device, error, _telling_line(result), asked_bytes(result))
+            return Shortage(of_device, error, _best_line(result), asked_bytes(result))
     return None
 
 
@@ -132,7 +132,7 @@ def _computes_on_device(journal: Journal) -> bool:
     return any("gpu" in device or "cuda" in device for event in journal.of(DevicesListed) for device in event.devices)
 
 
-def _telling_line(text: str) -> str:
+def _best_line(text: str) -> str:
     """The line that speaks of memory by itself: the kind of the error may say so above a line that does not."""
     first, *others = [line.strip() for line in text.splitlines() if line.strip()] or [text]
     if _says_memory(first.partition(": ")[2]):

@@ -60,6 +60,8 @@ _SYSTEM = {
     "open": "a file to open",
     "open64": "a file to open",
     "openat": "a file to open",
+    "stat": "a file to open",
+    "newfstatat": "a file to open",
     "flock": "a lock on a file",
     "fcntl": "a lock on a file",
     "fcntl64": "a lock on a file",
@@ -69,6 +71,7 @@ _SYSTEM = {
     "waitid": "another process to end",
     "PyThread_acquire_lock_timed": "a lock",
 }
+OPENS = ("open", "openat", "stat", "newfstatat")  # system calls on a file by its path: only one that does not answer keeps them
 LOOKED_AT = 6
 
 

@@ -56,7 +56,7 @@ class Coverage:
         for framework in frameworks:
             self._seen[framework].difference_update(gives)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Where it is not what was told before."""
         not_seen = {}
         for name in self._frameworks:
@@ -74,5 +74,5 @@ def coverage_of(probe: Probe) -> Coverage:
     found: Optional[Coverage] = probe.extras.get("coverage")
     if found is None:
         made = found = probe.extras["coverage"] = Coverage(probe)
-        probe.on_fit.append(lambda model: made.tell())
+        probe.on_fit.append(lambda model: made.report())
     return found

@@ -63,13 +63,13 @@ def end(probe_: Probe) -> None:
     if os.getpid() == probe_.pid and probe_.active:
         if probe_.close_loop is not None:
             probe_.shield.call("end", probe_.close_loop)  # the last steps of one's own loop
-        probe_.shield.call("modules", modules.tell_once, probe_)
-        probe_.shield.call("coverage", coverage_of(probe_).tell)
-        probe_.shield.call("end", _tell_end, probe_)
+        probe_.shield.call("modules", modules.report_once, probe_)
+        probe_.shield.call("coverage", coverage_of(probe_).report)
+        probe_.shield.call("end", _report_end, probe_)
         probe_.shield.call("end", probe_.writer.close)
 
 
-def _tell_end(probe_: Probe) -> None:
+def _report_end(probe_: Probe) -> None:
     peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     probe_.emit(ProgramEnded(at=time.time(), pid=probe_.pid, peak_rss_bytes=peak))
 

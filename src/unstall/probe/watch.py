@@ -64,4 +64,4 @@ class watch:  # noqa: N801 - used as `with unstall.watch()`
     def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException], traceback: object) -> None:
         current = probe.current()
         if current is not None and isinstance(error, (KeyboardInterrupt, SystemExit)):
-            current.shield.call("interrupts", interrupts.tell, current, error)
+            current.shield.call("interrupts", interrupts.report, current, error)

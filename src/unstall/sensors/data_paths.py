@@ -155,20 +155,25 @@ MAX_TEXTS = 20
 
 def find_line_that_names(path: str, command: Sequence[str], folder: str) -> str:
     """file:line of the file on the command line in which a path stands: a configuration, a list of images. Empty if in none."""
-    arguments = [part for argument in command[1:] for part in (argument, argument.partition("=")[2]) if part]
-    files = dict.fromkeys(os.path.normpath(Path(folder, argument)) for argument in arguments if "\0" not in argument)
-    for file in [each for each in files if Path(each).suffix.lower() not in _PROGRAMS][:MAX_TEXTS]:
-        try:
-            if not Path(file).is_file() or Path(file).stat().st_size > LARGEST_TEXT_BYTES:
-                continue
-            lines = Path(file).read_text(encoding="utf-8").splitlines()
-        except (OSError, ValueError):
-            continue
+    for file, text in read_texts(command, folder):
+        lines = text.splitlines()
         for name in dict.fromkeys((path, os.path.relpath(path, Path(file).parent) if path.startswith("/") else path)):
             number = next((number for number, line in enumerate(lines, 1) if name in line), None)
             if number is not None:
                 return f"{file}:{number}"
     return ""
+
+
+def read_texts(command: Sequence[str], folder: str) -> Iterator[tuple[str, str]]:
+    """The text files on a command line that are no programs: (path, text)."""
+    arguments = [part for argument in command[1:] for part in (argument, argument.partition("=")[2]) if part]
+    files = dict.fromkeys(os.path.normpath(Path(folder, argument)) for argument in arguments if "\0" not in argument)
+    for file in [each for each in files if Path(each).suffix.lower() not in _PROGRAMS][:MAX_TEXTS]:
+        try:
+            if Path(file).is_file() and Path(file).stat().st_size <= LARGEST_TEXT_BYTES:
+                yield file, Path(file).read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            continue
 
 
 def _exists_up_to(path: Path) -> tuple[Path, str]:

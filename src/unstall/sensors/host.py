@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import threading
 import time
@@ -45,6 +46,7 @@ class HostSampler:
         self._children: list[int] = []
         self._children_at = 0.0
         self._cgroup = cgroup.find(pid)
+        self._usable_cores = _usable_cores(pid)
         self.seen: set[int] = {pid}  # every process of the tree that was ever seen
         self._memory_looks = MemoryLooks(pid, lambda: self._children) if is_finely else None
 
@@ -94,6 +96,7 @@ class HostSampler:
             swap_out_bytes_s=max(0, swapped[1] - self._swap_before[1]) / interval if interval else 0.0,
             io_wait_threads=sum(look.waiting for look in looks),
             queued_cores=_queued(self._tasks_before, tasks, interval),
+            usable_cores=self._usable_cores,
             stopped_share=self._looks_stopped / self._looks,
             anon_bytes=sum(memory_.anon for memory_ in memories),
             swapped_bytes=sum(_swapped(pid) for pid in totals) if swap.used else 0,
@@ -163,6 +166,16 @@ def _totals(pid: int) -> _Totals | None:
     except (OSError, ValueError):
         pass  # another user's process hides this
     return totals
+
+
+def _usable_cores(pid: int) -> float:
+    """0 where it is not known."""
+    try:
+        allowed = float(len(os.sched_getaffinity(pid)))
+    except OSError:
+        return 0.0
+    quota = cgroup.cores(pid)
+    return allowed if quota is None else min(allowed, quota)
 
 
 def _state(pid: int) -> str:

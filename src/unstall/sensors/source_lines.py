@@ -7,6 +7,7 @@ inside `with self.index_lock`: so the thread holds the one and waits for the oth
 from __future__ import annotations
 
 import ast
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,6 +53,8 @@ def read_line(file: str, line: int) -> SourceRead | None:
         return None
     function = _innermost_function(tree, line)
     held = _held_at(function, line)
+    awaits = _taken_at(function, line)
+    bound = _bound_names(function)
     return SourceRead(
         at=time.time(),
         file=file,
@@ -59,11 +62,12 @@ def read_line(file: str, line: int) -> SourceRead | None:
         text=lines[line - 1].strip()[:LONGEST_TEXT],
         function=getattr(function, "name", "<module>"),
         is_generator=any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(function)),
-        awaits=_taken_at(function, line),
+        awaits=awaits,
         holds=[each.lock for each in held],
         taken_at=[each.line for each in held],
         taken_by=[each.by for each in held],
         either=_in_one_line(function, line),
+        bound=sorted({name for name in [*awaits, *(each.lock for each in held)] if re.split(r"[.\[]", name)[0] in bound}),
         loop=_loop_around(function, line),
     )
 
@@ -100,6 +104,22 @@ def _own_nodes(function: _Function) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
             waiting.extend(ast.iter_child_nodes(node))
+
+
+def _bound_names(function: _Function) -> set[str]:
+    """The names that a call of this function has for itself: its arguments, and what it assigns."""
+    if isinstance(function, ast.Module):
+        return set()
+    given = function.args
+    arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs, *(each for each in (given.vararg, given.kwarg) if each)]
+    shared: set[str] = set()
+    assigned: set[str] = set()
+    for node in _own_nodes(function):
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            shared |= set(node.names)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            assigned.add(node.id)
+    return {each.arg for each in arguments} | (assigned - shared)
 
 
 def _taken_at(function: _Function, line: int) -> list[str]:

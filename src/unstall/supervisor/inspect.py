@@ -10,16 +10,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from unstall.diagnosis.errors.fatal_error import fatal_error, unmatched_before
-from unstall.journal.events import Event, RunStarted, StackSampled, ThreadsSeen
+from unstall.journal.events import DataMet, Event, RunStarted, StackSampled, ThreadsSeen
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
-from unstall.sensors import cluster, data_paths, databases, packages, source_lines, threads
+from unstall.sensors import cluster, data_paths, databases, image_files, packages, source_lines, threads
 
 
 def look_at_threads(pid: int, others: Sequence[int] = ()) -> list[ThreadsSeen]:
     """Cheap: done with every sample. A native sample wakes all threads, so this comes before it."""
-    seen = [threads.sample(pid), *(threads.sample(other, main=False) for other in others)]
-    return [event for event in seen if event is not None]
+    thread_events = [threads.sample(pid), *(threads.sample(other, main=False) for other in others)]
+    return [event for event in thread_events if event is not None]
 
 
 def look_around(pid: int, others: Sequence[int], samples: Sequence[Event]) -> list[Event]:
@@ -30,7 +30,7 @@ def look_around(pid: int, others: Sequence[int], samples: Sequence[Event]) -> li
     return [*threads.sample_children(others), *source_lines.read(stacks), *(event for event in around if event is not None)]
 
 
-# What is looked at when a program has ended with an error: a path that it could not find.
+# What is looked at when a program has ended with an error: a path that it could not find, an image that is cut off.
 
 
 def look(journal: Journal) -> list[Event]:
@@ -40,7 +40,9 @@ def look(journal: Journal) -> list[Event]:
     started = journal.last(RunStarted)
     unmatched = unmatched_before(journal, error)
     looked = data_paths.look(error, program_folder(journal), dict(os.environ), started.command if started else (), unmatched)
-    return [looked] if looked is not None else []
+    met = (path for event in journal.of(DataMet) for path in event.paths)
+    images = image_files.look(error, met, started.command if started else (), program_folder(journal))
+    return [event for event in (looked, images) if event is not None]
 
 
 # Finding the processes that run Python among some.

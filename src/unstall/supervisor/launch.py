@@ -71,9 +71,9 @@ class LaunchedProgram:
         before = hold_back({*PASSED_ON, signal.SIGCHLD})
         self.mask = set(before if mask is None else mask)
         self.output = open_streams() if reads_output and is_wanted(os.environ) else Streams()
-        given = {1: 2} if prints_on_stderr else self.output.given()
+        redirected = {1: 2} if prints_on_stderr else self.output.given()
         try:
-            self.pid = spawn(command, environment(run, variables), self.mask, given)
+            self.pid = spawn(command, environment(run, variables), self.mask, redirected)
         except OSError as error:
             self.output.abandon()
             signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)

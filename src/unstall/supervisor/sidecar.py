@@ -25,10 +25,10 @@ def main(run_path: str, pid: int, quiet: bool) -> None:
         while is_alive(pid):
             diagnosis = watch.tick()
             if diagnosis is not None:
-                printer.tell_if_new(watch, diagnosis)
+                printer.print_if_new(watch, diagnosis)
             time.sleep(TICK_S)
         # How it ended only its parent knows.
-        printer.tell_new_at_the_end(watch, watch.finish([ProcessEnded(at=time.time(), pid=pid)]))
+        printer.print_new_at_end(watch, watch.finish([ProcessEnded(at=time.time(), pid=pid)]))
 
 
 if __name__ == "__main__":

@@ -69,12 +69,12 @@ def _is_in_foreground() -> bool:
 
 def wait_for_signal(numbers: Iterable[int], seconds: float) -> signal.struct_siginfo | None:
     """One of these, which are held back; None: none came within that time. In one thread of the process."""
-    wanted = frozenset(numbers)
-    came = signal.sigtimedwait(wanted, 0)
-    if came is None and seconds > 0:
-        select.select([_descriptor(wanted)], [], [], seconds)
-        came = signal.sigtimedwait(wanted, 0)
-    return came
+    numbers_to_await = frozenset(numbers)
+    signal_info = signal.sigtimedwait(numbers_to_await, 0)
+    if signal_info is None and seconds > 0:
+        select.select([_descriptor(numbers_to_await)], [], [], seconds)
+        signal_info = signal.sigtimedwait(numbers_to_await, 0)
+    return signal_info
 
 
 @cache

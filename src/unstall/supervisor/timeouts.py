@@ -76,8 +76,20 @@ def history(journal: Journal, phase: str) -> tuple[float | None, float | None]:
     groups = [event for event in journal.of(StepsEnded) if event.phase == kind and event.first > 0][-RECENT_GROUPS:]
     if not groups:
         return None, None
-    means = [group.seconds / (group.last - group.first + 1) for group in groups]
-    return median(means), max(group.longest_s for group in groups)
+    return _median_step_s(groups), max(group.longest_s for group in groups)
+
+
+def _median_step_s(groups: list[StepsEnded]) -> float:
+    """Of the steps, not of the groups: the first groups have a step each, which is quick where its batch was ready already."""
+    rows = sorted((group.seconds / (group.last - group.first + 1), group.last - group.first + 1) for group in groups)
+    left = sum(count for _, count in rows) / 2
+    for number, (mean, count) in enumerate(rows):
+        left -= count
+        if left == 0:
+            return (mean + rows[number + 1][0]) / 2
+        if left < 0:
+            return mean
+    return rows[-1][0]
 
 
 # A training that no hook sees, by the lines of progress that it prints.
@@ -126,7 +138,7 @@ def last_progress(
     phase = "" if beat is None else beat.phase
     since = 0.0 if beat is None else time.time() - beat.silent_s(now)
     step, epoch = (beat.step, beat.epoch) if beat is not None else (-1, -1)
-    if tells_progress(beat):
+    if reports_progress(beat):
         return LastProgress(phase, since, step, epoch, limit(journal, phase), is_sure=True, printed="")
     since = max(since, idle_since(), output.alive_at)
     printed = output.progress
@@ -137,7 +149,7 @@ def last_progress(
     return LastProgress("train", since, step, epoch, of_printed, is_sure=False, printed=printed.line.strip())
 
 
-def tells_progress(beat: Beat | None) -> bool:
+def reports_progress(beat: Beat | None) -> bool:
     """Whether the pulse would beat if the program got on: not before a training is seen, as when a first checkpoint is saved."""
     return beat is not None and (beat.steps_done > 0 or beat.phase not in {"start", "between"})
 
@@ -199,8 +211,10 @@ def is_leaving(journal: Journal, stall: StallBegan, before: Beat | None, beat: B
     if not (is_signal_pending() or was_asked_to_end(journal, stall)):
         return False
     if before is None or beat is None:
-        asked = max((sent.at for sent in journal.since(SignalSent, stall.since) if sent.asks_for_the_end), default=moved_at)
-        return moved_at <= asked + LEAVES_WITHIN_S
+        requested_at = max(
+            (sent.at for sent in journal.since(SignalSent, stall.since) if sent.asks_for_the_end), default=moved_at
+        )
+        return moved_at <= requested_at + LEAVES_WITHIN_S
     fit = journal.last(FitBegan)
     has_restarted = fit is not None and fit.at > stall.at
     # Of a validation its own steps count. Those of a training are told late, on the way out: only their number tells.

@@ -201,10 +201,10 @@ class Watch:
         self._writer.flush(OWN_EVENTS_WITHIN_S)  # a diagnosis is often asked for because of an event that was noted just now
         self.read()
         self.diagnosis = diagnose(self.journal)
-        self._tell(self.diagnosis)
+        self._report(self.diagnosis)
         return self.diagnosis
 
-    def _tell(self, diagnosis: Diagnosis) -> None:
+    def _report(self, diagnosis: Diagnosis) -> None:
         for finding in diagnosis.findings:
             if finding.cause not in self._reported:
                 self._reported.add(finding.cause)

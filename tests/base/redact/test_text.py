@@ -27,6 +27,7 @@ SECRETS = [
     ("https://blob.example/x.tar?sv=2020&sig=abc%2Fdef", "abc%2Fdef"),
     ("https://hooks.slack.com/services/T0AB/B0CD/abcDEF123", "abcDEF123"),
     ("credentials AKIAIOSFODNN7EXAMPLE are not valid", "IOSFODNN7"),
+    ("logged in with the secret wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "K7MDENG"),
     ("Authorization: Bearer abc.def-ghi", "abc.def-ghi"),
     ("headers={'Authorization': 'Basic dXNlcjpwYXNzd29yZA=='}", "dXNlcjpwYXNzd29yZA"),
     ("sent Basic dXNlcjpwYXNzd29yZA== to it", "dXNlcjpwYXNzd29yZA"),
@@ -57,6 +58,7 @@ SECRETS = [
 ]
 
 EVIDENCE = [
+    "no credentials /home/Anna1/application_default", "the secret ImageDataGenerator2.py", "api key DataLoaderOfTheWorker",
     "keys", "keypoints", "token_ids", "num_tokens=512", "max_tokens: 512", "KeyError: 'image'", "KeyError: 'password'",
     "KeyError: 'api_key'", "key=17", "pad_token=<pad>", "eos_token='</s>'", "cls_token=CLS0x12ab34cd", "the token is 50256",
     "Unexpected token: }", "mask_rcnn_resnet50_fpn_v2_coco-5905b1c5.pth", "tokenizer=bert-base-uncased-v1-2",

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.data.pipeline.pictures import picture
-from unstall.data.augment.geometric import Flip, IoUCrop, ScaleJitter, ZoomOut
+from unstall.data.augment.geometric import HorizontalFlip, IoUCrop, ScaleJitter, ZoomOut
 from unstall.data.augment.geometry import Area, Placement, Rect, Resize, Scene, View, inside, on_canvas, place
 from unstall.data.augment.mosaic import Mosaic
 from unstall.data.augment.presets import Geometric
@@ -18,7 +18,7 @@ from unstall.data.augment.rng import Rng
 from unstall.data.pipeline.canvas import draw, part
 
 sizes = st.integers(1, 3000)
-windows: tuple[Geometric, ...] = (Flip(), ScaleJitter(), ZoomOut(share=1.0), IoUCrop())
+windows: tuple[Geometric, ...] = (HorizontalFlip(), ScaleJitter(), ZoomOut(probability=1.0), IoUCrop())
 
 
 def scene_of(width: int, height: int, boxes: list[tuple[float, float, float, float]], area: Area) -> Scene:
@@ -35,7 +35,7 @@ def placements(draw_from: st.DrawFn) -> tuple[Scene, View, Placement, Area]:
     scene, rng = scene_of(width, height, boxes, area), Rng(draw_from(st.integers(0, 2**64 - 1)), 0, 0)
     view = View.whole(scene)
     for augmentation in draw_from(st.lists(st.sampled_from(windows), max_size=4)):
-        view = augmentation.seen(view, scene, rng)
+        view = augmentation.apply(view, scene, rng)
     resize: Resize = draw_from(st.sampled_from(("letterbox", "stretch")))
     return scene, view, place(view, scene, area, resize, draw_from(st.booleans())), area
 
@@ -93,8 +93,8 @@ def test_a_pixel_under_a_box_corner_is_the_one_that_was_there(seed: int, resize:
     area = Area(0, 0, 160, 120)
     scene = scene_of(width, height, [(0.2 * width, 0.3 * height, 0.7 * width, 0.8 * height)], area)
     view, rng = View.whole(scene), Rng(seed, 0, 0)
-    for augmentation in (ZoomOut(), IoUCrop(), ScaleJitter(0.7, 1.4), Flip()):
-        view = augmentation.seen(view, scene, rng)
+    for augmentation in (ZoomOut(), IoUCrop(), ScaleJitter(0.7, 1.4), HorizontalFlip()):
+        view = augmentation.apply(view, scene, rng)
     placement = place(view, scene, area, resize, is_reducible=False)
     canvas = np.zeros((120, 160, 3), np.uint8)
     draw(picture(width, height), placement, part(canvas, placement.target))
@@ -128,7 +128,9 @@ def test_a_jpeg_is_decoded_at_the_smallest_size_that_suffices(width: int, height
 def test_a_flip_mirrors_within_the_window() -> None:
     area = Area(0, 0, 100, 100)
     scene = scene_of(50, 100, [(0, 0, 10, 20)], area)
-    placement = place(Flip(share=1.0).seen(View.whole(scene), scene, Rng(0, 0, 0)), scene, area, "letterbox", False)
+    placement = place(
+        HorizontalFlip(probability=1.0).apply(View.whole(scene), scene, Rng(0, 0, 0)), scene, area, "letterbox", False
+    )
     assert np.allclose(on_canvas(scene.boxes, rows(placement, 1)), [(40, 0, 50, 20)])
 
 
@@ -139,7 +141,7 @@ def test_the_iou_crop_keeps_the_published_rule(seed: int, count: int) -> None:
     boxes = [(20.0 + 90 * i, 30.0 + 50 * i, 120.0 + 90 * i, 160.0 + 50 * i) for i in range(count)]
     scene = scene_of(400, 300, boxes, area)
     crop = IoUCrop(options=(0.5,))
-    view = crop.seen(View.whole(scene), scene, Rng(seed, 0, 0))
+    view = crop.apply(View.whole(scene), scene, Rng(seed, 0, 0))
     window = view.window
     if window == Rect(0, 0, 400, 300):
         return
@@ -160,7 +162,7 @@ def test_the_iou_crop_keeps_the_published_rule(seed: int, count: int) -> None:
 def test_an_image_without_boxes_stays_whole_under_the_iou_crop() -> None:
     scene = scene_of(400, 300, [], Area(0, 0, 300, 300))
     view = View.whole(scene)
-    assert IoUCrop().seen(view, scene, Rng(1, 0, 0)) == view
+    assert IoUCrop().apply(view, scene, Rng(1, 0, 0)) == view
 
 
 @settings(max_examples=100, deadline=None)
@@ -175,6 +177,6 @@ def test_a_mosaic_covers_the_canvas_and_each_image_touches_the_meeting_point(
     for quarter, area in enumerate(quarters):
         scene = scene_of(width, height, [], area)
         view = View(View.whole(scene).window, flipped, View.whole(scene).keep)
-        target = place(mosaic.seen(view, scene, rng, quarter, (320, 240)), scene, area, "letterbox", False).target
+        target = place(mosaic.apply(view, scene, rng, quarter, (320, 240)), scene, area, "letterbox", False).target
         corners = {(x, y) for x in (target.left, target.right) for y in (target.top, target.bottom)}
         assert min(abs(x - corner[0]) + abs(y - corner[1]) for x, y in corners) <= 1

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from unstall.base.errors import InvalidInputError
-from unstall.data.augment.geometric import Flip, IoUCrop, ScaleJitter, ZoomOut
+from unstall.data.augment.geometric import HorizontalFlip, IoUCrop, ScaleJitter, ZoomOut
 from unstall.data.augment.mosaic import Mosaic
 from unstall.data.augment.names import augmentations
-from unstall.data.augment.photometric_distort import Photometric
+from unstall.data.augment.photometric_distort import PhotometricDistort
 
 
 def test_each_name_has_its_augmentation() -> None:
     names = ("horizontal_flip", "scale_jitter", "zoom_out", "iou_crop", "photometric_distort", "mosaic")
-    assert tuple(map(type, augmentations(names))) == (Flip, ScaleJitter, ZoomOut, IoUCrop, Photometric, Mosaic)
+    assert tuple(map(type, augmentations(names))) == (HorizontalFlip, ScaleJitter, ZoomOut, IoUCrop, PhotometricDistort, Mosaic)
 
 
 def test_a_wrong_name_is_refused_with_the_nearest_right_one() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.data.pipeline.pictures import picture
-from unstall.data.augment.photometric_distort import Colours, Photometric
+from unstall.data.augment.photometric_distort import Colours, PhotometricDistort
 from unstall.data.augment.rng import Rng
 
 
@@ -39,7 +39,7 @@ def test_it_is_applied_in_place_to_a_part_of_a_canvas() -> None:
 
 
 def test_each_is_drawn_in_its_share_and_within_its_range() -> None:
-    drawn = [Photometric().drawn(Rng(0, 0, row)) for row in range(2000)]
+    drawn = [PhotometricDistort().drawn(Rng(0, 0, row)) for row in range(2000)]
     assert 900 < sum(colours.brightness != 0 for colours in drawn) < 1100
     assert 900 < sum(colours.saturation != 1 for colours in drawn) < 1100
     assert all(

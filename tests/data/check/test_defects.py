@@ -19,7 +19,7 @@ from unstall.journal.run_folder import RunFolder
 from unstall.planning.preflight.checks.data_set import look
 from unstall.planning.preflight.results import as_plain
 from unstall.report.html.page import render_run
-from unstall.report.story.report import tell_whole
+from unstall.report.story.report import build_full_story
 from unstall.report.timeline import of_journal
 from unstall.supervisor.train.setup import keep_defects
 
@@ -42,7 +42,7 @@ def preflight(run: RunFolder, *found: str) -> dict[str, Any]:
 
 def page(run: RunFolder) -> str:
     journal = stuck()
-    return render_run(tell_whole(run, journal, diagnose(journal), of_journal(journal)))
+    return render_run(build_full_story(run, journal, diagnose(journal), of_journal(journal)))
 
 
 def test_each_defect_stands_there_with_pictures_that_lie_in_the_run(run: RunFolder) -> None:

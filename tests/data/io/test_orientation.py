@@ -14,7 +14,7 @@ from unstall.data import formats
 from unstall.data.example import DataSet, ImageSource
 from unstall.data.io.images import header_of_bytes, turn_image
 from unstall.data.io.reader import data_set_of
-from unstall.data.pipeline import Pipeline, Settings
+from unstall.data.pipeline import Pipeline, PipelineSettings
 from unstall.data.tools.visualization import decode_thumbnail
 
 RED = (255, 0, 0)
@@ -33,7 +33,9 @@ def photograph(orientation: int = 6) -> bytes:
 
 
 def first_batch(data: DataSet, height: int, width: int) -> tuple[np.ndarray, list[float], list[int]]:
-    pipeline_settings = Settings(batch_size=1, height_px=height, width_px=width, max_boxes_per_image=2, for_training=False)
+    pipeline_settings = PipelineSettings(
+        batch_size=1, height_px=height, width_px=width, max_boxes_per_image=2, for_training=False
+    )
     with Pipeline(data, pipeline_settings).batches() as batches:
         batch = next(iter(batches))
         return batch.images[0], batch.boxes[0, 0].tolist(), batch.sizes[0].tolist()

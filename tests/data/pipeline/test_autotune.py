@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.data.pipeline.pictures import some_data
-from unstall.data.pipeline import Pipeline, Settings, autotune
+from unstall.data.pipeline import Pipeline, PipelineSettings, autotune
 from unstall.data.pipeline.autotune import FIRST, ThreadAutotuner, ThroughputSample
 
 STARVED_TAKES = 1e9  # examples a second that the training could take
@@ -111,7 +111,9 @@ def test_what_those_gone_have_done_stays_counted(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(autotune, "IDLE_THREADS", -1.0)
     monkeypatch.setattr(autotune, "WAITED_SHARE", 1.0)
     data = some_data(tmp_path, 12, 64, 48)
-    with Pipeline(data, Settings(batch_size=2, height_px=32, width_px=32, num_input_workers=3)).batches(epochs=10) as stream:
+    with Pipeline(data, PipelineSettings(batch_size=2, height_px=32, width_px=32, num_input_workers=3)).batches(
+        epochs=10
+    ) as stream:
         assert stream.measured().at_work == 3
         batches = sum(1 for _ in stream)
         measured = stream.measured()

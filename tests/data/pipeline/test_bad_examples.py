@@ -16,7 +16,7 @@ from tests.data.pipeline.pictures import data_set, example, some_data
 from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.data.augment.mosaic import Mosaic
 from unstall.data.example import DataSet, Example
-from unstall.data.pipeline import Batch, Pipeline, Settings
+from unstall.data.pipeline import Batch, Pipeline, PipelineSettings
 from unstall.data.pipeline.bad_examples import max_bad
 from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.journal.events import Event, ExampleSkipped, WorkerReplaced
@@ -24,7 +24,7 @@ from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
 
-SETTINGS = Settings(batch_size=4, height_px=64, width_px=80, num_input_workers=2, max_bad_fraction=0.2, max_example_s=0.4)
+SETTINGS = PipelineSettings(batch_size=4, height_px=64, width_px=80, num_input_workers=2, max_bad_fraction=0.2, max_example_s=0.4)
 
 
 def with_row(data: DataSet, row: int, bad: Example) -> DataSet:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tests.data.pipeline.pictures import some_data
-from unstall.data.pipeline import Pipeline, Settings
+from unstall.data.pipeline import Pipeline, PipelineSettings
 from unstall.data.pipeline.batch import Layout
 
-SETTINGS = Settings(batch_size=3, height_px=64, width_px=80, num_input_workers=1)
+SETTINGS = PipelineSettings(batch_size=3, height_px=64, width_px=80, num_input_workers=1)
 
 
 @pytest.mark.parametrize("max_boxes_per_image", [1, 7])  # odd counts: numbers must still begin where their kind may

@@ -13,24 +13,26 @@ from hypothesis import strategies as st
 
 from tests.data.pipeline.pictures import data_set, example, picture, some_data
 from unstall.base.errors import InvalidInputError
-from unstall.data.augment.geometric import Flip, IoUCrop, ScaleJitter
+from unstall.data.augment.geometric import HorizontalFlip, IoUCrop, ScaleJitter
 from unstall.data.augment.mosaic import Mosaic
-from unstall.data.augment.photometric_distort import Photometric
+from unstall.data.augment.photometric_distort import PhotometricDistort
 from unstall.data.augment.presets import LARGE_SCALE_JITTER, SSD, Augmentation
 from unstall.data.example import UNKNOWN_CLASS, DataSet
-from unstall.data.pipeline import Batch, Pipeline, Settings
+from unstall.data.pipeline import Batch, Pipeline, PipelineSettings
 
-SMALL = Settings(batch_size=4, height_px=64, width_px=80, max_boxes_per_image=8, num_input_workers=2)
+SMALL = PipelineSettings(batch_size=4, height_px=64, width_px=80, max_boxes_per_image=8, num_input_workers=2)
 KINDS: dict[str, tuple[Augmentation, ...]] = {
     "none": (),
     "ssd": SSD,
     "jitter": LARGE_SCALE_JITTER,
-    "mosaic": (Mosaic(), Flip(), Photometric()),
-    "sometimes a mosaic": (Mosaic(share=0.5), IoUCrop(), Flip()),
+    "mosaic": (Mosaic(), HorizontalFlip(), PhotometricDistort()),
+    "sometimes a mosaic": (Mosaic(probability=0.5), IoUCrop(), HorizontalFlip()),
 }
 
 
-def all_of(data: DataSet, pipeline_settings: Settings, epoch: int = 0, from_step: int = 0, epochs: int = 1) -> list[Batch]:
+def all_of(
+    data: DataSet, pipeline_settings: PipelineSettings, epoch: int = 0, from_step: int = 0, epochs: int = 1
+) -> list[Batch]:
     with Pipeline(data, pipeline_settings).batches(epoch, from_step, epochs) as batches:
         return list(batches)
 
@@ -80,8 +82,8 @@ def test_the_stream_continues_from_any_step_with_the_same_batches(tmp_path: Path
 def test_the_parts_of_several_workers_are_the_batch_of_one(tmp_path: Path, workers: int) -> None:
     data, pipeline_settings = some_data(tmp_path, 17), replace(SMALL, augmentations=SSD, seed=11)
     whole = all_of(data, pipeline_settings, epochs=2)
-    share = replace(pipeline_settings, batch_size=4 // workers, workers=workers)
-    parts = [all_of(data, replace(share, worker=worker), epochs=2) for worker in range(workers)]
+    share = replace(pipeline_settings, batch_size=4 // workers, world_size=workers)
+    parts = [all_of(data, replace(share, rank=worker), epochs=2) for worker in range(workers)]
     for one, *others in zip(whole, *parts, strict=True):
         assert {(each.epoch, each.step) for each in others} == {(one.epoch, one.step)}
         for name, array in one.arrays().items():
@@ -89,14 +91,14 @@ def test_the_parts_of_several_workers_are_the_batch_of_one(tmp_path: Path, worke
 
 
 def test_every_worker_knows_the_rows_of_the_whole_batch(tmp_path: Path) -> None:
-    data, pipeline_settings = some_data(tmp_path, 17), replace(SMALL, batch_size=2, workers=2)
-    first, second = (Pipeline(data, replace(pipeline_settings, worker=worker)) for worker in (0, 1))
+    data, pipeline_settings = some_data(tmp_path, 17), replace(SMALL, batch_size=2, world_size=2)
+    first, second = (Pipeline(data, replace(pipeline_settings, rank=worker)) for worker in (0, 1))
     assert first.rows_of_all(0, 1) == second.rows_of_all(0, 1) and len(first.rows_of_all(0, 1)) == 4
 
 
 def test_a_worker_that_is_none_of_them_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="worker: expected 0 to 1"):
-        replace(SMALL, worker=2, workers=2)
+    with pytest.raises(InvalidInputError, match="rank: expected 0 to 1"):
+        replace(SMALL, rank=2, world_size=2)
 
 
 def test_an_augmentation_depends_on_the_row_and_the_epoch_alone(tmp_path: Path) -> None:
@@ -147,8 +149,8 @@ def test_boxes_follow_the_pixels_through_everything(tmp_path: Path, kind: str, s
 
             cv2.imwrite(str(path), ground)
     data = data_set([example(tmp_path / f"{row}.png", 200, 120, [(50 + row * 40, 30, 110 + row * 40, 90)]) for row in range(2)])
-    augmentations = tuple(each for each in KINDS[kind] if not isinstance(each, Photometric))
-    pipeline_settings = Settings(
+    augmentations = tuple(each for each in KINDS[kind] if not isinstance(each, PhotometricDistort))
+    pipeline_settings = PipelineSettings(
         batch_size=2, height_px=160, width_px=160, augmentations=augmentations, seed=seed, resize=resize, min_kept_share=0
     )  # type: ignore[arg-type]
     for batch in all_of(data, pipeline_settings):
@@ -189,7 +191,7 @@ def test_flags_travel_with_their_boxes_and_bad_boxes_are_left_out(tmp_path: Path
         difficult=np.array([0, 0, 0, 0, 1, 0, 0, 0], np.bool_),
         classes=np.array([2, 0, 0, 0, 1, 0, UNKNOWN_CLASS, 0], np.int32),
     )
-    pipeline_settings = Settings(batch_size=1, height_px=64, width_px=96, max_boxes_per_image=4, for_training=False)
+    pipeline_settings = PipelineSettings(batch_size=1, height_px=64, width_px=96, max_boxes_per_image=4, for_training=False)
     with Pipeline(data_set([bad]), pipeline_settings).batches() as batches:
         batch = next(batches)
         assert batches.measured().boxes_left_out == 5
@@ -208,13 +210,15 @@ def test_more_boxes_than_there_is_room_for_are_counted(tmp_path: Path) -> None:
 def test_shares_of_an_unknown_size_become_pixels(tmp_path: Path) -> None:
     path = some_data(tmp_path, 1).examples[0].image.path  # type: ignore[union-attr]
     shares = replace(example(path, 0, 0, [(0.25, 0.5, 0.5, 1.0)]), width=None, height=None, is_normalised=True)
-    (batch,) = all_of(data_set([shares]), Settings(batch_size=1, height_px=64, width_px=96))
+    (batch,) = all_of(data_set([shares]), PipelineSettings(batch_size=1, height_px=64, width_px=96))
     assert batch.boxes[0, 0].tolist() == [24, 32, 48, 64]
 
 
 def test_the_image_says_how_large_it_is_not_the_annotation(tmp_path: Path) -> None:
     path = some_data(tmp_path, 1).examples[0].image.path  # type: ignore[union-attr]
-    (batch,) = all_of(data_set([example(path, 500, 400, [(0, 0, 400, 300)])]), Settings(batch_size=1, height_px=64, width_px=96))
+    (batch,) = all_of(
+        data_set([example(path, 500, 400, [(0, 0, 400, 300)])]), PipelineSettings(batch_size=1, height_px=64, width_px=96)
+    )
     assert batch.sizes[0].tolist() == [64, 96] and batch.boxes[0, 0].tolist() == [0, 0, 96, 64]
 
 
@@ -260,7 +264,7 @@ def test_large_jpegs_keep_their_boxes(tmp_path: Path) -> None:
     cv2.imwrite(str(tmp_path / "large.jpg"), cv2.cvtColor(picture(1001, 703), cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 95])
     (batch,) = all_of(
         data_set([example(tmp_path / "large.jpg", 1001, 703, [(100, 200, 900, 600)])]),
-        Settings(batch_size=1, height_px=100, width_px=100),
+        PipelineSettings(batch_size=1, height_px=100, width_px=100),
     )
     left, top, right, bottom = batch.boxes[0, 0]
     for x, y, expected in ((left, top, (100, 200)), (right, bottom, (900, 600))):
@@ -282,4 +286,4 @@ def test_large_jpegs_keep_their_boxes(tmp_path: Path) -> None:
 )
 def test_wrong_settings_are_named(wrong: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message.replace(".", r"\.")):
-        Settings(**wrong)  # type: ignore[arg-type]
+        PipelineSettings(**wrong)  # type: ignore[arg-type]

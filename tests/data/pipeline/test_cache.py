@@ -11,7 +11,7 @@ import pytest
 
 from tests.data.pipeline.pictures import picture, some_data
 from unstall.data.example import ImageSource
-from unstall.data.pipeline import Pipeline, Settings
+from unstall.data.pipeline import Pipeline, PipelineSettings
 from unstall.data.pipeline.cache import Cache, DiskCache, open_cache
 
 BYTES = picture(32, 20).nbytes
@@ -71,8 +71,8 @@ def test_a_disk_that_fails_costs_the_cache_and_not_the_run(tmp_path: Path, sourc
 @pytest.mark.parametrize("folder", [None, "cache"])
 def test_batches_are_the_same_from_the_cache_and_nothing_is_decoded_twice(tmp_path: Path, folder: str | None) -> None:
     data = some_data(tmp_path)
-    plain = Settings(batch_size=4, height_px=64, width_px=80)
-    cached = Settings(batch_size=4, height_px=64, width_px=80, cache_bytes=10**7, cache_dir=folder and tmp_path / folder)  # type: ignore[arg-type]
+    plain = PipelineSettings(batch_size=4, height_px=64, width_px=80)
+    cached = PipelineSettings(batch_size=4, height_px=64, width_px=80, cache_bytes=10**7, cache_dir=folder and tmp_path / folder)  # type: ignore[arg-type]
     pipeline = Pipeline(data, cached)
     for epoch in range(3):
         with Pipeline(data, plain).batches(epoch) as expected, pipeline.batches(epoch) as got:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.data.pipeline.pictures import data_set, example, some_data
 from unstall.base.errors import UnstallError
-from unstall.data.pipeline import Pipeline, Settings
+from unstall.data.pipeline import Pipeline, PipelineSettings
 from unstall.data.pipeline.thread_pool import Worker
 from unstall.data.pipeline.threads_engine import MAX_AHEAD, Batches
 from unstall.journal.events import InputMeasured
@@ -22,19 +22,19 @@ from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
 
-SETTINGS = Settings(batch_size=4, height_px=64, width_px=80, num_input_workers=3)
+SETTINGS = PipelineSettings(batch_size=4, height_px=64, width_px=80, num_input_workers=3)
 PROGRAM = """
 import os, sys
 from pathlib import Path
 from tests.data.pipeline.pictures import some_data, example, data_set
-from unstall.data.pipeline import Pipeline, Settings
+from unstall.data.pipeline import Pipeline, PipelineSettings
 
 folder = Path(sys.argv[1])
 data = some_data(folder, 40, 1200, 900)
 if {hangs}:
     os.mkfifo(folder / "pipe.jpg")
     data = data_set([*data.examples[:20], example(folder / "pipe.jpg", 9, 9)])
-batches = Pipeline(data, Settings(batch_size=4, height_px=640, width_px=640, num_input_workers=4, max_example_s=1)).batches(epochs=None)
+batches = Pipeline(data, PipelineSettings(batch_size=4, height_px=640, width_px=640, num_input_workers=4, max_example_s=1)).batches(epochs=None)
 next(batches)
 print("one")
 {end}
@@ -148,7 +148,7 @@ def test_what_it_did_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_batches_held_are_bounded_by_bytes_and_by_number(tmp_path: Path) -> None:
     one = 4 * (64 * 80 * 3 + 100 * 23)
     for most, prefetch_bytes in ((1, 1), (1, 2 * one - 1), (5, 5 * one), (MAX_AHEAD, 10_000 * one)):
-        pipeline_settings = Settings(batch_size=4, height_px=64, width_px=80, prefetch_bytes=prefetch_bytes)
+        pipeline_settings = PipelineSettings(batch_size=4, height_px=64, width_px=80, prefetch_bytes=prefetch_bytes)
         with Pipeline(some_data(tmp_path, 40), pipeline_settings).batches(epochs=None) as batches:
             next(batches)
             measured = batches.measured()
@@ -161,7 +161,7 @@ def test_a_batch_that_is_not_begun_has_no_memory(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.jpg"
     os.mkfifo(pipe)
     data = data_set([example(pipe, 96, 64), *data.examples[1:]])
-    pipeline_settings = Settings(
+    pipeline_settings = PipelineSettings(
         batch_size=4, height_px=64, width_px=80, num_input_workers=1, for_training=False, prefetch_bytes=2**20
     )
     batches = Pipeline(data, pipeline_settings).batches()

@@ -19,7 +19,7 @@ import numpy as np
 from tests.data.pipeline.pictures import some_data, example, data_set
 from unstall.data.augment.mosaic import Mosaic
 from unstall.data.augment.presets import SSD
-from unstall.data.pipeline import Pipeline, Settings
+from unstall.data.pipeline import Pipeline, PipelineSettings
 from unstall.base.errors import InvalidInputError
 
 def fresh(number):
@@ -27,7 +27,7 @@ def fresh(number):
     folder.mkdir()
     return folder, some_data(folder, 17), SETTINGS
 
-SETTINGS = Settings(batch_size=4, height_px=64, width_px=80, augmentations=(Mosaic(share=0.3), *SSD), seed=5, num_input_workers=2)
+SETTINGS = PipelineSettings(batch_size=4, height_px=64, width_px=80, augmentations=(Mosaic(probability=0.3), *SSD), seed=5, num_input_workers=2)
 """
 
 

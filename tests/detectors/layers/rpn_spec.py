@@ -7,14 +7,14 @@ from keras import ops
 
 from tests.detectors.layers.random_boxes import array
 from unstall.detectors.layers.resnet import Norms
-from unstall.detectors.layers.rpn import RegionHead, RegionProposer
+from unstall.detectors.layers.rpn import BoxHead, RPNHead
 
 CHANNELS, CELLS = 4, 7
 
 
 def test_proposers_outputs_are_ordered_by_row_column_and_anchor() -> None:
     """As the anchors are. With one weight for each output, a pixel's outputs are multiples of its own value."""
-    proposer = RegionProposer(CHANNELS, convs=1, anchors_per_cell=3)
+    proposer = RPNHead(CHANNELS, convs=1, anchors_per_cell=3)
     levels = [np.random.default_rng(0).random((2, *shape, CHANNELS)).astype(np.float32) for shape in ((3, 5), (2, 2))]
     proposer([ops.convert_to_tensor(level) for level in levels])
     middle = np.zeros((3, 3, CHANNELS, CHANNELS), np.float32)
@@ -34,14 +34,14 @@ def test_proposers_outputs_are_ordered_by_row_column_and_anchor() -> None:
 
 def test_no_two_convolutions_begin_with_the_same_weights() -> None:
     """Layers that begin alike are one layer until something else tells them apart."""
-    head = RegionHead(CELLS, CHANNELS, convs=4, units=8, outputs=3, norms=Norms())
+    head = BoxHead(CELLS, CHANNELS, convs=4, units=8, outputs=3, norms=Norms())
     head(ops.zeros((1, 2, CELLS, CELLS, CHANNELS)))
     kernels = [array(conv.kernel.value) for conv in head.convs]
     assert not any(np.array_equal(a, b) for number, a in enumerate(kernels) for b in kernels[number + 1 :])
 
 
 def test_regions_keep_their_image_and_their_place() -> None:
-    head = RegionHead(CELLS, CHANNELS, convs=0, units=8, outputs=3, norms=Norms())
+    head = BoxHead(CELLS, CHANNELS, convs=0, units=8, outputs=3, norms=Norms())
     regions = np.random.default_rng(1).normal(size=(2, 5, CELLS, CELLS, CHANNELS)).astype(np.float32)
     together = head(ops.convert_to_tensor(regions))
     assert tuple(together["classes"].shape) == (2, 5, 3) and tuple(together["boxes"].shape) == (2, 5, 12)
@@ -51,7 +51,7 @@ def test_regions_keep_their_image_and_their_place() -> None:
 
 
 def test_regions_that_are_not_used_leave_the_norms_alone() -> None:
-    head = RegionHead(CELLS, CHANNELS, convs=1, units=8, outputs=3, norms=Norms(frozen=False))
+    head = BoxHead(CELLS, CHANNELS, convs=1, units=8, outputs=3, norms=Norms(frozen=False))
     regions = np.random.default_rng(3).normal(size=(1, 6, CELLS, CELLS, CHANNELS)).astype(np.float32)
     is_used = ops.convert_to_tensor(np.array([[True] * 4 + [False] * 2]))
     head(ops.convert_to_tensor(regions), training=False)

@@ -11,14 +11,14 @@ from tests.detectors.seeded import set_weights
 from unstall.config.detectors.ranges import VGG16
 from unstall.detectors.layers.conv_norm import leaf_layers
 from unstall.detectors.layers.resnet import Norms
-from unstall.detectors.layers.vgg import Convs, Step, Vgg
+from unstall.detectors.layers.vgg import VGG, Convs, Step
 
 PUBLISHED = [f"backbone.features.{number}" for number in (0, 2, 5, 7, 10, 12, 14, 17, 19, 21)]
 PUBLISHED += [f"backbone.extra.0.{number}" for number in ("1", "3", "5", "7.1", "7.3")]
 
 
-def thin(**changes: object) -> Vgg:
-    vgg = Vgg(**{"width": 2, **changes})
+def thin(**changes: object) -> VGG:
+    vgg = VGG(**{"width": 2, **changes})
     vgg(keras.KerasTensor((1, 48, 64, 3)))
     return vgg
 

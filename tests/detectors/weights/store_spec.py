@@ -28,7 +28,7 @@ class Flattened(keras.layers.Dense):
     flattened_from = (3, 4, 2)  # height, width, channels
 
 
-class Scaled(keras.layers.Layer):
+class L2Norm(keras.layers.Layer):
     def build(self, shape: Any) -> None:
         self.scale = self.add_weight(name="scale_weight", shape=(shape[-1],), initializer="ones")
 
@@ -43,7 +43,7 @@ def network() -> keras.Model:
     x = Conv(2, 3, name="a.conv")(inputs)
     x = BatchNorm(name="a.norm", trainable=False)(x)
     x = DepthwiseConv(3, name="b.conv", use_bias=False)(x)
-    x = Scaled(name="backbone")(x)
+    x = L2Norm(name="backbone")(x)
     return keras.Model(inputs, Flattened(5, name="d")(keras.layers.Flatten()(x)))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.diagnosis.builders import T0, journal, lib, py, started
-from unstall.diagnosis.causes import disk_full
+from unstall.diagnosis.causes import disk_full, system_limit_reached
 from unstall.diagnosis.verdict import Clear, Found, Unknown
 from unstall.journal.events import DiskSeen, ErrorRaised, ProcessEnded
 
@@ -51,3 +51,21 @@ def test_clear_on_a_disk_that_is_merely_nearly_full_and_for_errors_that_were_cau
 
 def test_unknown_without_the_probe() -> None:
     assert isinstance(disk_full.examine(journal(started("./train.sh"), CRASHED)), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("message", "file"),
+    [
+        ("unable to allocate shared memory(shm) for file </torch_211_26_0>: No space left on device (28)", "torch/storage.py"),
+        ("[Errno 28] No space left on device", "/usr/lib/python3.11/multiprocessing/synchronize.py"),
+        ("[Errno 28] No space left on device: '/dev/shm/batch'", "numpy/core/memmap.py"),
+        ("[Errno 28] inotify watch limit reached", "watchdog/observers/inotify_c.py"),
+    ],
+)
+def test_shared_memory_and_watched_files_are_no_disk(message: str, file: str) -> None:
+    frames = [lib(file, "make"), py("train.py", "main", 45)]
+    error = ErrorRaised(at=T0 + 9, kind="OSError", message=message, frames=frames, fatal=True)
+    assert isinstance(disk_full.examine(journal(started(), error, CRASHED)), Clear)
+    limit = system_limit_reached.examine(journal(started(), error, CRASHED))
+    assert isinstance(limit, Found)
+    assert ("watches" if "inotify" in message else "/dev/shm") in limit.summary

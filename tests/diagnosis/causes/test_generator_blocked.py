@@ -251,3 +251,51 @@ def test_a_pool_is_waited_for_in_vain_only_once_its_workers_stand() -> None:
     verdict = generator_blocked.examine(stuck(*waiting, *three(stands, main=False, pid=7), phase="train"))
     assert isinstance(verdict, Found)
     assert "a pool of worker processes" in verdict.summary
+
+
+PICTURE = "/data/images/shapes_000012.jpg"
+OPENS_PICTURE = (
+    lib("PIL/Image.py", "open", 3236),
+    py("read.py", "aspect_ratio", 21),
+    py("train.py", "<module>", 9),
+)
+
+
+def opened(
+    on: str | None = PICTURE, call: str = "openat", asleep_s: float = 60.0, libraries: tuple[str, ...] = ("torch",)
+) -> object:
+    looks = [kernel(sleeper(call=call, on=on, asleep_s=asleep_s), at=at) for at in (109, 110, 111)]
+    seen = LibrariesSeen(at=T0 + 99, pid=1, names=list(libraries))
+    return stuck(seen, *three(main(*OPENS_PICTURE)), *looks, step=-1, phase="", usual_s=None, sure=False)
+
+
+def test_found_where_a_data_file_does_not_open_before_the_first_step() -> None:
+    verdict = generator_blocked.examine(opened())
+    assert isinstance(verdict, Found) and verdict.certainty is Certainty.CERTAIN and verdict.where == "read.py:21"
+    assert verdict.summary.startswith(
+        f"Your program has not come further. It waits for a file to open ({PICTURE}) in aspect_ratio at"
+    )
+    assert verdict.evidence[0].claim.startswith("the main thread stands in aspect_ratio at read.py:21")
+
+
+def test_found_in_an_installed_trainer_and_in_a_thread_of_its_own() -> None:
+    frames = (lib("PIL/Image.py", "open", 3236), lib("a_trainer/image.py", "read", 32), lib("a_trainer/train.py", "main", 538))
+    reads = thread(*frames, py(f"{PYTHON_LIB}/threading.py", "run", 917), name="Thread-4", id=7)
+    looks = [kernel(sleeper(), sleeper(id=7, call="openat", on=PICTURE), at=at) for at in (109, 110, 111)]
+    verdict = generator_blocked.examine(stuck(LibrariesSeen(at=T0 + 99, pid=1, names=["torch"]), *three(FIT, reads), *looks))
+    assert isinstance(verdict, Found) and str(verdict.where).endswith("a_trainer/image.py:32")
+    assert PICTURE in verdict.summary and verdict.evidence[0].claim.startswith("a thread stands in read")
+
+
+@pytest.mark.parametrize(
+    "looked_at",
+    [
+        opened(on="/run/trainer/commands"),  # a named pipe by which it is told what to do
+        opened(on=None),
+        opened(call="read"),  # a producer may take its time to write
+        opened(asleep_s=1.0),
+        opened(libraries=()),
+    ],
+)
+def test_clear_where_the_file_is_no_data_or_only_read_or_no_framework_is_there(looked_at: object) -> None:
+    assert isinstance(generator_blocked.examine(looked_at), Clear)

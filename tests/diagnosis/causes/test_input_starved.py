@@ -21,6 +21,7 @@ from unstall.diagnosis.causes import input_starved, python_in_pipeline
 from unstall.diagnosis.input_starvation import InputStarvation, find_starvation
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown
 from unstall.journal.events import DeviceSampled, InputDescribed, PipelineMeasured, StallEnded
+from unstall.journal.reader import Journal
 
 
 def test_found_with_the_stage_and_its_line() -> None:
@@ -88,6 +89,15 @@ def test_clear_when_only_the_beginning_was_slow() -> None:
 def test_nothing_is_said_after_a_few_steps() -> None:
     small = [steps(number + 2, number + 2, at=number * 0.3 + 1, each_s=0.3, wait_s=0.29) for number in range(8)]
     assert isinstance(input_starved.examine(journal(started(), fit(0.0), *small, now=4)), Clear)
+
+
+def test_a_few_steps_are_enough_where_they_take_long() -> None:
+    def after(count: int) -> Journal:
+        long = [steps(number + 2, number + 2, at=number * 8.0 + 10, each_s=8.0, wait_s=7.0) for number in range(count)]
+        return journal(started(), fit(0.0), *long, now=count * 8.0 + 5)
+
+    assert isinstance(input_starved.examine(after(6)), Found)
+    assert isinstance(input_starved.examine(after(5)), Clear)
 
 
 def test_clear_while_a_cache_fills() -> None:

@@ -50,6 +50,23 @@ def test_found_when_the_loss_has_risen() -> None:
     assert "Adam" in verdict.summary
 
 
+def rate_event(rate: float | None, optimizer: str = "AdamW", momentum: float = 0.0) -> Event:
+    return seen("rate", 5, optimizer=optimizer, learning_rate=rate, momentum=momentum)
+
+
+def test_likely_where_only_the_rate_is_known_and_far_beyond_any_usual_one() -> None:
+    verdict = verdict_of(broke(4), not_finite(), rate_event(1e6))
+    assert isinstance(verdict, Found) and verdict.certainty is Certainty.LIKELY
+    assert "The learning rate of 1e6 is too high for AdamW: usual is up to 0.01, and the loss is no longer" in verdict.summary
+    assert isinstance(verdict_of(broke(4), not_finite(), rate_event(2.0, "SGD", 0.9)), Found)
+
+
+def test_unknown_where_only_the_rate_is_known_and_not_beyond_doubt() -> None:
+    for event in (rate_event(0.05), rate_event(None), rate_event(1e6, "Own"), rate_event(2.0, "SGD")):
+        assert isinstance(verdict_of(broke(4), not_finite(), event), Unknown)
+    assert isinstance(verdict_of(falling(), rate_event(1e6)), Unknown)
+
+
 def test_clear_for_a_bold_rate_that_learns() -> None:
     assert isinstance(verdict_of(leap(1.2, 1.0), falling()), Clear)
 

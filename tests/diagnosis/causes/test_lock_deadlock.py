@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tests.diagnosis.builders import kernel, lib, main, py, sleeper, source, stacks, stuck, thread, three
 from unstall.diagnosis.causes import lock_deadlock
 from unstall.diagnosis.findings import diagnose
@@ -73,7 +75,7 @@ def test_found_where_a_thread_wants_what_it_holds() -> None:
         lib("keras/src/callbacks/callback_list.py", "on_epoch_end"),
         py("train.py", "<module>", 52),
     )
-    twice = [source("best.py", 35, awaits=["self.lock"]), source("best.py", 45, holds=["self.lock"])]
+    twice = [source("best.py", 35, awaits=["self.lock"]), source("best.py", 45, holds=["self.lock"], text="self.restore()")]
     verdict = lock_deadlock.examine(stuck(*three(callback), *twice, ASLEEP))
     assert isinstance(verdict, Found)
     assert verdict.certainty is Certainty.CERTAIN
@@ -168,7 +170,11 @@ def taken_again(tmp_path: Path, program: str) -> Found:
     """A main thread that stands in line 14 of the program, called from line 9."""
     path = tmp_path / "save.py"
     path.write_text(program)
-    stands = main(py(str(path), "flush", 14), py(str(path), "save", 9), py(str(path), "<module>", 20))
+    return examine_stand(main(py(str(path), "flush", 14), py(str(path), "save", 9), py(str(path), "<module>", 20)))
+
+
+def examine_stand(stands: ThreadStack) -> Found:
+    """What is found of a main thread that stands so in programs that lie there."""
     samples = three(stands)
     read = [replace(line, at=samples[-1].at) for line in source_lines.read(list(samples))]
     verdict = lock_deadlock.examine(stuck(*samples, *read, ASLEEP))
@@ -198,3 +204,53 @@ def test_says_the_with_that_took_the_lock_where_there_is_one(tmp_path: Path) -> 
 def test_likely_where_the_lock_may_not_have_been_taken(tmp_path: Path) -> None:
     program = MANUAL.replace("    lock.acquire()\n    print", "    lock.acquire(timeout=5)\n    print", 1)
     assert taken_again(tmp_path, program).certainty is Certainty.LIKELY
+
+
+MERGED = """\
+import threading
+
+
+class Table:
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def add(self, row):
+        with self.lock:
+            self.row = row
+
+    def merge(self, other):
+        with self.lock:
+            {call}
+"""
+
+
+@pytest.mark.parametrize("call", ["other.add(1)", "self.add(1)"])
+def test_certain_only_where_it_is_the_lock_of_the_same_object(tmp_path: Path, call: str) -> None:
+    path = tmp_path / "table.py"
+    path.write_text(MERGED.format(call=call))
+    stands = main(py(str(path), "Table.add", 9), py(str(path), "Table.merge", 14), py(str(path), "<module>", 20))
+    verdict = examine_stand(stands)
+    is_sure = call.startswith("self")
+    assert verdict.certainty is (Certainty.CERTAIN if is_sure else Certainty.LIKELY)
+    assert ("although it holds it already" in verdict.summary) == is_sure
+    assert ("may also be the locks of two objects" in verdict.summary) != is_sure
+
+
+def test_a_lock_that_a_function_is_given_may_be_another_in_each_call(tmp_path: Path) -> None:
+    path = tmp_path / "walk.py"
+    path.write_text("def walk(node, lock):\n    with lock:\n        walk(node.child, node.child.lock)\n")
+    stands = main(py(str(path), "walk", 2), py(str(path), "walk", 3), py(str(path), "<module>", 5))
+    verdict = examine_stand(stands)
+    assert verdict.certainty is Certainty.LIKELY
+    assert "although it holds it already" not in verdict.summary
+
+
+def test_clear_where_another_thread_holds_the_lock_of_another_object_and_works(tmp_path: Path) -> None:
+    path = tmp_path / "table.py"
+    path.write_text(MERGED.format(call="other.add(1)"))
+    stands = main(py(str(path), "Table.add", 9), py(str(path), "Table.merge", 14), py(str(path), "<module>", 20))
+    works = thread(py(f"{STDLIB}/socket.py", "readinto"), py(str(path), "Table.add", 10), name="worker", id=3)
+    reads = kernel(sleeper(1), sleeper(3, call="recvfrom"), at=109)
+    samples = three(stands, works)
+    read = [replace(line, at=samples[-1].at) for line in source_lines.read(list(samples))]
+    assert isinstance(lock_deadlock.examine(stuck(*samples, *read, reads)), Clear)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started, steps
 from unstall.diagnosis.causes import path_missing
 from unstall.diagnosis.errors.error_messages import missing_path
@@ -50,6 +52,33 @@ def test_found_in_a_key_error_out_of_the_environment_itself() -> None:
     verdict = path_missing.examine(journal(started(), error, CRASHED))
     assert isinstance(verdict, Found)
     assert verdict.where == "train.py:3"
+
+
+NO_MATCH = PatternMatchedNothing(at=T0 + 2, pattern="data/imgs/*.jpg", where=f"{FOLDER}/train.py:20")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "num_samples should be a positive integer value, but got num_samples=0",
+        "The dataset is empty.",
+        "need at least one array to concatenate",
+        "Found 0 images in the training folder",
+        "Unexpected result of `train_function` (Empty Logs): Your dataset is empty",
+        "No training images were found.",
+    ],
+)
+def test_found_where_the_error_says_that_there_is_no_data_after_a_pattern_that_matched_nothing(message: str) -> None:
+    verdict = path_missing.examine(journal(started(), NO_MATCH, raised("ValueError", message), CRASHED))
+    assert isinstance(verdict, Found) and verdict.certainty is Certainty.LIKELY and verdict.where == "train.py:20"
+    assert "No file matches data/imgs/*.jpg" in verdict.summary
+
+
+def test_clear_where_there_is_no_data_for_another_reason() -> None:
+    nothing, other = raised("ValueError", "The dataset is empty."), raised("ValueError", "Expected 3 channels, got 4")
+    assert isinstance(path_missing.examine(journal(started(), nothing, CRASHED)), Clear)
+    assert isinstance(path_missing.examine(journal(started(), NO_MATCH, other, CRASHED)), Clear)
+    assert isinstance(path_missing.examine(journal(started(), NO_MATCH, steps(1, 5, at=5), nothing, CRASHED)), Clear)
 
 
 def test_found_without_an_error_where_an_empty_pattern_ended_in_no_step_at_all() -> None:

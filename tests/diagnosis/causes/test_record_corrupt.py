@@ -7,7 +7,7 @@ import pytest
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started, steps
 from unstall.diagnosis.causes import record_corrupt
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, ProcessEnded
+from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, ImagesChecked, ProcessEnded
 
 CRASHED = ProcessEnded(at=T0 + 60, exit_code=1)
 
@@ -34,6 +34,7 @@ def raised(kind: str, message: str, fatal: bool = True, chain: list[str] | None 
         ("PIL.UnidentifiedImageError", "cannot identify image file '/data/a.jpg'", "/data/a.jpg"),
         ("OSError", "image file is truncated (12 bytes not processed)", "cut off"),
         ("zipfile.BadZipFile", "File is not a zip file", "archive"),
+        ("zipfile.BadZipFile", "Bad CRC-32 for file 'x.npy'", "The data is damaged"),
     ],
 )
 def test_found_in_what_decoders_and_readers_say(kind: str, message: str, said: str) -> None:
@@ -42,6 +43,30 @@ def test_found_in_what_decoders_and_readers_say(kind: str, message: str, said: s
     assert verdict.certainty is Certainty.CERTAIN
     assert said in verdict.summary
     assert verdict.summary.endswith("100 steps had ended by then.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("OSError", "Unable to synchronously open file (file signature not found)"),
+        ("gzip.BadGzipFile", "Not a gzipped file (b'{}')"),
+        ("zlib.error", "Error -3 while decompressing data: incorrect header check"),
+        ("zipfile.BadZipFile", "File is not a zip file"),
+        ("pickle.UnpicklingError", "Failed to interpret file 'a.npy' as a pickle"),
+        (
+            "RuntimeError",
+            "PytorchStreamReader failed locating file constants.pkl: file not found. This is an internal miniz error.",
+        ),
+        ("RuntimeError", "PytorchStreamReader failed reading zip archive: failed finding central directory"),
+    ],
+)
+def test_a_file_of_another_kind_is_not_said_to_be_damaged(kind: str, message: str) -> None:
+    """torch.jit.load of what torch.save wrote, a page of HTML by the name weights.h5: nothing shows that they are not whole."""
+    verdict = record_corrupt.examine(journal(started(), raised(kind, message), CRASHED))
+    assert isinstance(verdict, Found)
+    assert verdict.summary.startswith("The data cannot be read")
+    assert "damaged" not in verdict.summary
+    assert "of what kind the file is" in verdict.actions[0]
 
 
 @pytest.mark.parametrize(
@@ -134,3 +159,15 @@ def test_found_where_opencv_gave_none_for_a_file_that_is_there() -> None:
     assert isinstance(verdict, Found)
     assert "/data/45.png is there, but no image that OpenCV can read" in verdict.summary
     assert verdict.where == "loader.py:11"
+
+
+def test_the_only_image_without_an_end_is_named() -> None:
+    error = raised("tensorflow.errors.UnknownError", "OSError: image file is truncated (7 bytes not processed)")
+    one = ImagesChecked(at=T0 + 61, looked_at=24, num_cut_off=1, cut_off=["/data/12.jpg"], named_at="/data/train.csv:29")
+    verdict = record_corrupt.examine(journal(started(), error, CRASHED, one))
+    assert isinstance(verdict, Found) and "in /data/12.jpg: an image is cut off" in verdict.summary
+    claim = "of 24 images of the program, /data/12.jpg alone has no end, which stands in /data/train.csv:29"
+    assert claim in [evidence.claim for evidence in verdict.evidence]
+    several = ImagesChecked(at=T0 + 61, looked_at=24, num_cut_off=2, cut_off=["/data/12.jpg", "/data/13.jpg"])
+    verdict = record_corrupt.examine(journal(started(), error, CRASHED, several))
+    assert isinstance(verdict, Found) and "jpg" not in verdict.summary

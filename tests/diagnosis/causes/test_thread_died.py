@@ -13,8 +13,8 @@ from unstall.diagnosis.causes import generator_blocked, lock_deadlock, thread_di
 from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import ErrorRaised, SampleFailed, StallEnded
-from unstall.report.story.run import tell
-from unstall.report.terminal.story import no_verdict
+from unstall.report.story.run import build_story
+from unstall.report.terminal.story import no_verdict, summary_lines
 
 STDLIB = "/usr/lib/python3.11"
 ADAPTER = lib("keras/src/trainers/data_adapters/generator_data_adapter.py", "get_iterator")
@@ -83,7 +83,13 @@ def test_a_thread_that_died_long_before_or_beside_another_wait_is_not_mentioned(
 def test_clear_where_the_training_goes_on_without_the_thread() -> None:
     journal = stuck(died(), *three(WAITS), LINE, ASLEEP, StallEnded(at=T0 + 111.5))
     assert isinstance(thread_died.examine(journal), Clear)
-    assert tell(journal, diagnose(journal))["dead_threads"] == []
+    story = build_story(journal, diagnose(journal))
+    assert story["dead_threads"] == []
+    assert [words.partition(", after")[0] for words in story["failed_threads"]] == [
+        "Loader-1 ended with ValueError: row 40 has no label, at loader.py:18"
+    ]
+    assert ("threads", f"thread {story['failed_threads'][0]}") in summary_lines(story)
+    assert build_story(stuck(died(), *three(WAITS), LINE, ASLEEP), diagnose(journal))["failed_threads"] == []
 
 
 def test_told_where_a_lock_was_left_and_where_no_cause_was_found() -> None:
@@ -92,7 +98,7 @@ def test_told_where_a_lock_was_left_and_where_no_cause_was_found() -> None:
     assert isinstance(left, Found)
     assert any("thread Loader-1 ended with ValueError" in each.claim for each in left.evidence)
     odd = stuck(died(), *three(main(py("train.py", "<module>", 31))), ASLEEP)
-    story: dict[str, Any] = tell(odd, diagnose(odd))
+    story: dict[str, Any] = build_story(odd, diagnose(odd))
     assert story["verdicts"] == []
     assert no_verdict(story).startswith("cannot tell why it is stuck: thread Loader-1 ended with ValueError: row 40")
 

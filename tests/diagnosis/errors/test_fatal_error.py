@@ -13,12 +13,13 @@ from tests.diagnosis.real_programs import ended
 def test_an_error_inside_tensorflow_is_told_by_its_innermost_sentence_and_line(tmp_path: Path) -> None:
     story = ended(
         tmp_path,
-        'import tensorflow as tf\n\n\ndef parse(number):\n    return number + "text"\n\n\ntf.data.Dataset.range(3).map(parse)\n',
+        "import tensorflow as tf\n\n\ndef parse(number):\n    return tf.ensure_shape(number, (3,))\n\n\n"
+        "tf.data.Dataset.range(3).map(parse)\n",
     )
     verdict = story["verdicts"][0]
     assert (verdict["cause"], verdict["where"]) == ("program_error", "train.py:5")
-    assert verdict["summary"].startswith("TypeError: Input 'y' of 'AddV2' Op has type string")
-    assert verdict["summary"].endswith("argument 'x'. It was raised at train.py:5 in parse.")
+    assert verdict["summary"].startswith("ValueError: Shape must be rank 1 but is rank 0")
+    assert verdict["summary"].endswith("It was raised at train.py:5 in parse.")
     assert story["failure"]["text"].startswith("in user code:")
 
 

@@ -27,7 +27,7 @@ H200 = devices.find_device("h200")
 CORES = devices.find_device("cpu")
 
 
-def answer_of(question: Question, per_image: int = 400 * MIB) -> Answer:
+def predictions_of(question: Question, per_image: int = 400 * MIB) -> Answer:
     settings = question.settings
     share = (0.5 if settings["precision"] == "bfloat16" else 1) * (0.6 if settings["remat"] else 1)
     images = int(per_image * share * settings["micro_batch_size"] * (0.1 if question.phase == "evaluation" else 1))
@@ -46,7 +46,7 @@ class Known(dict[str, Answer]):
 
     def recall(self, question: Question) -> Answer:
         self.asked.append(question)
-        return answer_of(question, self.per_image)
+        return predictions_of(question, self.per_image)
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_on_a_card_the_wanted_batch_is_measured_itself(is_answered: bool, known:
 
     def recall(question: Question) -> Answer:
         """Larger batches need more than the small ones let expect; or there is no room to run them at all."""
-        images, answer = question.settings["micro_batch_size"], answer_of(question, 1843 * MIB)
+        images, answer = question.settings["micro_batch_size"], predictions_of(question, 1843 * MIB)
         if images <= PROBES[-1] or question.phase == "evaluation":
             return answer
         tried.append((images, question.settings["precision"]))

@@ -42,7 +42,7 @@ def test_of_very_short_steps_the_first_are_looked_at_and_later_ones_now_and_then
     monkeypatch.setattr(batch_shapes, "LOOK_EVERY_S", 3600.0)
     for _ in range(1000):
         shapes.see(np.zeros((4, 8)))
-    shapes.tell()
+    shapes.report()
     assert counted_batches(tmp_path)[-1].batches == batch_shapes.EACH_UP_TO
 
 
@@ -50,7 +50,7 @@ def test_of_very_short_steps_the_first_are_looked_at_and_later_ones_now_and_then
 def test_the_first_batch_is_told_at_once_and_later_ones_seldom(shapes: BatchShapes, tmp_path: Path) -> None:
     for _ in range(1000):
         shapes.see((np.zeros((4, 8), "float32"), np.zeros(4, "int64")))
-    shapes.tell()
+    shapes.report()
     events = counted_batches(tmp_path)
     assert events[0].shapes == [{"arrays": [["x", "", [4, 8], "float32"], ["y", "", [4], "int64"]], "batches": 1}]
     assert (events[-1].batches, events[-1].different) == (1000, 1)
@@ -60,7 +60,7 @@ def test_the_first_batch_is_told_at_once_and_later_ones_seldom(shapes: BatchShap
 def test_shapes_that_differ_are_counted_apart_and_the_largest_stands_first(shapes: BatchShapes, tmp_path: Path) -> None:
     for size in (16, 64, 32, 64):
         shapes.see({"images": np.zeros((2, size, size, 3), "uint8")})
-    shapes.tell()
+    shapes.report()
     last = counted_batches(tmp_path)[-1]
     assert [(shape["arrays"][0][2][1], shape["batches"]) for shape in last.shapes] == [(64, 2), (32, 1), (16, 1)]
     assert last.different == 3
@@ -70,7 +70,7 @@ def test_shapes_that_differ_are_counted_apart_and_the_largest_stands_first(shape
 def test_a_batch_of_another_shape_each_time_does_not_fill_the_journal(shapes: BatchShapes, tmp_path: Path) -> None:
     for size in range(1, 500):
         shapes.see(np.zeros((1, size)))
-    shapes.tell()
+    shapes.report()
     last = counted_batches(tmp_path)[-1]
     assert len(last.shapes) == LISTED and last.different == MAX_SHAPES + 1 and last.batches == 499
 
@@ -78,5 +78,5 @@ def test_a_batch_of_another_shape_each_time_does_not_fill_the_journal(shapes: Ba
 @pytest.mark.parametrize("batch", [None, 3, "text", [], {}, object(), [1, 2]])
 def test_what_holds_no_array_is_passed_over(batch: object, shapes: BatchShapes, tmp_path: Path) -> None:
     shapes.see(batch)
-    shapes.tell()
+    shapes.report()
     assert counted_batches(tmp_path) == []

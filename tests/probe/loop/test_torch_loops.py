@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.probe.watched_programs import line, watch
+from unstall.diagnosis.findings import diagnose
 from unstall.journal.events import FitBegan, PhaseBegan, SignalsSeen, StepsEnded
 
 TORCH = """
@@ -84,6 +85,59 @@ def test_a_slow_data_set_shows_in_the_wait_and_a_loss_that_is_not_finite_is_told
     groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
     assert sum(group.wait_s or 0.0 for group in groups) > 1.0  # 16 rows of 5 ms for each of 20 batches
     assert any(group.loss_is_finite is False for group in groups)
+    assert diagnose(journal).findings[0].cause == "learning_rate_too_high"
+
+
+@pytest.mark.torch
+def test_an_epoch_keeps_its_last_step_where_batches_are_fetched_one_ahead(tmp_path: Path, own_home: Path) -> None:
+    """As the loaders of accelerate do, to know which batch is the last."""
+    journal = watch(
+        """
+        def one_ahead(loader):
+            batches = iter(loader)
+            current = next(batches)
+            for following in batches:
+                yield current
+                current = following
+            yield current
+
+        loader = loader_of(Rows())
+        for _ in range(3):
+            for rows, targets in one_ahead(loader):
+                step(rows, targets)
+        """,
+        tmp_path,
+        own_home,
+        preamble=TORCH,
+    )
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    counts = [sum(group.last - group.first + 1 for group in groups if group.epoch == epoch) for epoch in range(3)]
+    assert counts == [20, 20, 20] and len(groups) == sum(group.epoch < 3 for group in groups)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("loop", "epochs"),
+    [
+        ("(next(batches) for batches in [iter(loader)] for _ in range(20))", {0, 1, 2}),  # by their number, as Lightning does
+        ("(next(iter(loader)) for _ in range(20))", {0}),
+    ],
+    ids=["counted", "a new iterator for each step"],
+)
+def test_a_pass_is_told_from_a_new_iterator(loop: str, epochs: set[int], tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        f"""
+        loader = loader_of(Rows())
+        for _ in range(3):
+            for rows, targets in {loop}:
+                step(rows, targets)
+        """,
+        tmp_path,
+        own_home,
+        preamble=TORCH,
+    )
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    assert sum(group.last - group.first + 1 for group in groups) == 60 and {group.epoch for group in groups} == epochs
 
 
 @pytest.mark.torch

@@ -45,6 +45,10 @@ def test_a_schedule_of_the_users_own_is_never_called() -> None:
 def test_a_variable_is_read() -> None:
     variable = SimpleNamespace(assign=None)
     assert learning_rate.current(SimpleNamespace(_learning_rate=variable), 3, lambda given: 0.5) == 0.5
+    of_keras_2 = SimpleNamespace(_hyper={"learning_rate": variable})
+    assert learning_rate.current(of_keras_2, 3, lambda given: 0.75) == 0.75
+    assert learning_rate.current(SimpleNamespace(_hyper={"learning_rate": 0.1}), 3, float) == 0.1
+    assert learning_rate.current(SimpleNamespace(_hyper={}), 3, float) is None
     inner = SimpleNamespace(_learning_rate=variable)
     assert learning_rate.current(SimpleNamespace(inner_optimizer=inner), 3, lambda given: 0.25) == 0.25
 

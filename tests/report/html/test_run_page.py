@@ -35,7 +35,7 @@ from unstall.journal.events import (
 from unstall.journal.reader import Journal, read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.report.html.page import embed_json, render_run, write_run
-from unstall.report.story.report import tell_whole
+from unstall.report.story.report import build_full_story
 from unstall.report.terminal import story as story_text
 from unstall.report.timeline import of_journal
 from unstall.training.loop import artifacts
@@ -47,7 +47,7 @@ BLOCKED = main(py("train.py", "<module>", 40), lib("keras/src/trainer.py", "fit"
 
 
 def whole(journal: Journal, run: str = "a-run") -> dict[str, Any]:
-    return tell_whole(RunFolder(Path("/nowhere") / run), journal, diagnose(journal), of_journal(journal))
+    return build_full_story(RunFolder(Path("/nowhere") / run), journal, diagnose(journal), of_journal(journal))
 
 
 def page(*events: Event, run: str = "a-run") -> str:

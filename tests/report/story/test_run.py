@@ -17,14 +17,14 @@ from unstall.journal.events import (
     VerdictReached,
 )
 from unstall.journal.reader import Journal
-from unstall.report.story.run import tell
+from unstall.report.story.run import build_story
 from unstall.report.terminal.story import summary_lines
 
 REFUSED = SampleFailed(at=T0 + 5, signal="stacks", missing="the permission", cure="sudo")
 
 
 def missing(events: Journal) -> list[str]:
-    return [row["missing"] for row in tell(events, diagnose(events))["unknown"]]
+    return [row["missing"] for row in build_story(events, diagnose(events))["unknown"]]
 
 
 def test_a_look_that_failed_for_good_is_told() -> None:
@@ -67,7 +67,7 @@ def test_the_last_loss_is_the_latest_that_is_known_of_a_step_or_an_epoch() -> No
 def test_the_state_is_how_the_program_ended() -> None:
     def state(*before: Event, **how: int) -> str:
         events = journal(started(), *before, ProcessEnded(at=T0 + 9, pid=1, **how))
-        text: str = tell(events, diagnose(events))["state"]
+        text: str = build_story(events, diagnose(events))["state"]
         return text
 
     assert [state(exit_code=0), state(exit_code=3), state(signal=9)] == ["done", "failed", "killed"]
@@ -79,7 +79,7 @@ def test_the_state_is_how_the_program_ended() -> None:
 def test_a_program_that_its_user_leaves_was_not_killed() -> None:
     def state(*before: Event) -> str:
         events = journal(started(), *before, ProcessEnded(at=T0 + 90, pid=1, signal=2), now=90)
-        text: str = tell(events, diagnose(events))["state"]
+        text: str = build_story(events, diagnose(events))["state"]
         return text
 
     pressed = SignalSent(at=T0 + 89, signal=2, from_terminal=True)
@@ -94,11 +94,11 @@ def test_a_program_that_its_user_leaves_was_not_killed() -> None:
 def test_the_step_since_which_the_loss_is_not_finite_is_the_closest_that_was_seen() -> None:
     seen = LoopSeen(at=T0 + 6, facts={"kind": "not_finite", "step": 25})
     broken = [started(), steps(0, 9, at=5, loss=2.0), seen, replace(steps(1024, 1030, at=20), loss_is_finite=False)]
-    result = tell(journal(*broken), diagnose(journal(*broken)))
+    result = build_story(journal(*broken), diagnose(journal(*broken)))
     assert result["numerics"]["not_finite_since_step"] == 25
     assert ("numbers", "loss 2, not finite since step 25") in summary_lines(result)
     corrected = [*broken, replace(steps(1040, 1050, at=30, loss=1.5), loss_is_finite=True)]
-    result = tell(journal(*corrected), diagnose(journal(*corrected)))
+    result = build_story(journal(*corrected), diagnose(journal(*corrected)))
     assert ("numbers", "loss 2 → 1.5, not finite in step 25") in summary_lines(result)
 
 
@@ -108,9 +108,9 @@ def test_a_verdict_that_no_longer_holds_in_the_end_is_told_with_the_evidence_it_
     )
     again = replace(said, at=T0 + 8, summary="It waits still.")
     events = [started(), steps(0, 10, at=3), said, again]
-    assert tell(goes_on := journal(*events, now=9), diagnose(goes_on))["earlier"] == []
+    assert build_story(goes_on := journal(*events, now=9), diagnose(goes_on))["earlier"] == []
     ended = journal(*events, ProcessEnded(at=T0 + 20, pid=1, exit_code=0))
-    story = tell(ended, diagnose(ended))
+    story = build_story(ended, diagnose(ended))
     (result,) = story["earlier"]
     assert (result["cause"], result["summary"], result["evidence"], result["remedies"]) == (
         "input_starved", "It waits.", ["9 of 10 s"], ["prefetch"],
@@ -123,4 +123,4 @@ def test_a_verdict_that_still_holds_is_not_told_twice() -> None:
     first = diagnose(journal(*events))
     said = [VerdictReached(at=T0 + 9, cause=each.cause) for each in first.findings]
     ended = journal(*events, *said, ProcessEnded(at=T0 + 20, pid=1, exit_code=1))
-    assert said and tell(ended, diagnose(ended))["earlier"] == []
+    assert said and build_story(ended, diagnose(ended))["earlier"] == []

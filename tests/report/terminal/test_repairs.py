@@ -8,7 +8,7 @@ from tests.diagnosis.builders import T0
 from unstall.diagnosis.findings import diagnose
 from unstall.journal.events import Event, PlanMade, PlanUndone, PlanVerified, ProcessEnded, RepairsEnded, RunStarted
 from unstall.journal.reader import Journal
-from unstall.report.story.run import tell
+from unstall.report.story.run import build_story
 from unstall.report.terminal import repairs
 from unstall.report.terminal import story as story_text
 
@@ -21,7 +21,7 @@ PLAN = PlanMade(
 
 def story(*events: Event) -> dict[str, object]:
     journal = Journal([RunStarted(at=T0 - 1, mode="train"), *events])
-    return tell(journal, diagnose(journal))
+    return build_story(journal, diagnose(journal))
 
 
 def shown(show: object, *arguments: object) -> str:

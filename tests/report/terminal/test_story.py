@@ -16,7 +16,7 @@ from unstall.base.formatting import duration, size
 from unstall.diagnosis.findings import diagnose
 from unstall.report.json import refuse_unwritable, write
 from unstall.report.story.outcome import UNEXPLAINED, outcome_of
-from unstall.report.story.run import tell
+from unstall.report.story.run import build_story
 from unstall.report.terminal import story as story_text
 
 NO_FIX = {"missing": "batches that pass through Python", "fix": "", "causes": "batch_constant"}
@@ -33,7 +33,7 @@ VERDICT = {
 
 def story(**changed: Any) -> dict[str, Any]:
     events = journal(started(), steps(0, 10, at=3), now=20)
-    plain = {**tell(events, diagnose(events)), "unknown": [], **changed}
+    plain = {**build_story(events, diagnose(events)), "unknown": [], **changed}
     is_given = "outcome" in changed or "state" not in changed
     return plain if is_given else {**plain, "outcome": outcome_of(plain, UNEXPLAINED.get(plain["state"]))}
 
@@ -163,3 +163,32 @@ def test_colours_of_our_own_stay(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setenv("TERM", "xterm")
     console().print("red", style="red")
     assert capsys.readouterr().out == "\x1b[31mred\x1b[0m\n"
+
+
+SPEED = {
+    "step_s": 20.0, "steps": 9, "compute_fraction": 0.98, "input_fraction": 0.02, "epoch_s": 800.0, "run_s": 32_000.0, "left_s": 30_000.0,
+    "faster_without_waiting": 1.02, "cores_used": 1.96, "cores_usable": 2.0, "cores_queued": 0.1, "accelerator": "none",
+}  # fmt: skip
+
+
+def test_a_run_that_is_slow_and_healthy_says_how_slow_and_why() -> None:
+    assert story_text.describe_speed(story(speed=SPEED)) == [
+        "a step takes 20.0 s, 98 % of it computing; the program keeps 2.0 of 2 cores busy",
+        "no GPU is used: there is no NVIDIA GPU in this machine",
+        "an epoch takes 13 min, the whole run 8.89 h, 8.33 h of it to go",
+    ]
+
+
+def test_a_step_that_waits_says_what_it_would_be_without() -> None:
+    waiting = {**SPEED, "compute_fraction": 0.4, "input_fraction": 0.6, "faster_without_waiting": 2.5, "cores_queued": 3.0}
+    lines = story_text.describe_speed(story(speed=waiting, ended={"exit_code": 0, "signal": None, "stopped_by_unstall": False}))
+    assert "the machine is busy: 3.0 threads of the program wait for a free core" in lines
+    assert "without the wait for input it would be 2.5 times as fast" in lines
+    assert lines[-1] == "an epoch takes 13 min, the whole run 8.89 h"
+
+
+@pytest.mark.parametrize(
+    "changed", [{"verdicts": [VERDICT]}, {"speed": {**SPEED, "step_s": 0.2, "run_s": 60.0}}, {"speed": None}]
+)
+def test_a_quick_run_and_one_with_a_verdict_need_no_speed(changed: dict[str, Any]) -> None:
+    assert story_text.describe_speed(story(**{"speed": SPEED, **changed})) == []

@@ -13,7 +13,7 @@ moments = st.floats(0, 1e6, allow_nan=False)
 
 @given(st.lists(st.tuples(moments, st.floats(0.001, 1000)), min_size=1, max_size=60))
 def test_sums_of_time_stay_exact_however_often_bins_are_put_together(spans: list[tuple[float, float]]) -> None:
-    found = Spans(("compute",), most=16)
+    found = Spans(("compute",), max_bins=16)
     for began, seconds in spans:
         found.add("compute", began, began + seconds, seconds)
     assert len(found.sums["compute"]) <= 16
@@ -21,13 +21,13 @@ def test_sums_of_time_stay_exact_however_often_bins_are_put_together(spans: list
 
 
 def test_time_is_laid_where_it_passed() -> None:
-    spans = Spans(("compute", "input"), most=100)
+    spans = Spans(("compute", "input"), max_bins=100)
     spans.add("compute", 0.05, 0.25, 0.1)  # half of this stretch
     assert spans.sums["compute"] == pytest.approx([0.025, 0.05, 0.025])
 
 
 def test_what_is_left_of_a_bin_is_other_and_no_bin_holds_more_than_its_time() -> None:
-    spans = Spans(("compute", "other"), most=100)
+    spans = Spans(("compute", "other"), max_bins=100)
     spans.add("compute", 0.0, 0.1, 0.04)
     spans.add("compute", 0.1, 0.2, 0.3)  # three processes tell of the same tenth of a second
     spans.fill_up("other", 0.25)
@@ -36,14 +36,14 @@ def test_what_is_left_of_a_bin_is_other_and_no_bin_holds_more_than_its_time() ->
 
 
 def test_a_copy_is_its_own() -> None:
-    spans = Spans(("compute",), most=100)
+    spans = Spans(("compute",), max_bins=100)
     spans.copy().add("compute", 0, 1, 1)
     assert spans.sums["compute"] == []
 
 
 @given(st.lists(st.tuples(moments, st.floats(-1e6, 1e6)), min_size=1, max_size=200))
 def test_a_series_is_bounded_ordered_and_keeps_its_least_and_greatest(points: list[tuple[float, float]]) -> None:
-    series = Series(most=10)
+    series = Series(max_bins=10)
     for moment, value in points:
         series.add(moment, value)
     result = series.plain()
@@ -55,7 +55,7 @@ def test_a_series_is_bounded_ordered_and_keeps_its_least_and_greatest(points: li
 
 
 def test_a_spike_among_many_values_survives() -> None:
-    series = Series(most=50)
+    series = Series(max_bins=50)
     for second in range(100_000):
         series.add(second, 90.0 if second == 54_321 else 1.0)
     result = series.plain()
@@ -66,21 +66,21 @@ def test_a_spike_among_many_values_survives() -> None:
 
 
 def test_few_values_are_told_as_they_are() -> None:
-    series = Series(most=100)
+    series = Series(max_bins=100)
     for moment, value in ((1.0, 4.0), (2.5, 3.0)):
         series.add(moment, value)
     assert series.plain() == {"t": [1.0, 2.5], "mean": [4.0, 3.0]}
 
 
 def test_what_is_not_finite_is_left_out() -> None:
-    series = Series(most=100)
+    series = Series(max_bins=100)
     for value in (math.nan, math.inf, None):
         series.add(1.0, value)
     assert not series
 
 
 def test_names_beyond_the_most_are_left_out_and_so_is_what_is_no_number() -> None:
-    named = NamedSeries(most=10, max_names=2)
+    named = NamedSeries(max_bins=10, max_names=2)
     for name, value in (("a", 1), ("b", 2.0), ("c", 3), ("a", "hot"), ("a", True)):
         named.add(name, 1.0, value)
     assert {name: series.plain()["mean"] for name, series in named.series.items()} == {"a": [1.0], "b": [2.0]}

@@ -6,25 +6,25 @@ from tests.diagnosis.builders import T0, host, journal, stalled, started, steps
 from tests.report.timeline.test_timeline import of_stream
 from unstall.diagnosis.findings import diagnose
 from unstall.journal.events import RunStarted
-from unstall.report.story.run import tell
+from unstall.report.story.run import build_story
 
 
 def test_a_run_that_was_interrupted_and_went_on_later_was_away_in_between() -> None:
     """In the queue of a cluster, say: that is no time of the program."""
     again = RunStarted(at=T0 + 3600, mode="train", command=["python"])
     events = [started(), steps(0, 9, at=30), steps(10, 19, at=60), again, steps(20, 29, at=3630)]
-    split = of_stream(events).exact(tell(journal(*events), diagnose(journal(*events)), "run"), T0 + 3630)["time"]
+    split = of_stream(events).exact(build_story(journal(*events), diagnose(journal(*events)), "run"), T0 + 3630)["time"]
     assert split["away"] == pytest.approx(3540) and split["other"] < 90
 
 
 def test_a_silence_after_which_the_same_program_goes_on_is_not() -> None:
     events = [started(), steps(0, 9, at=30), steps(10, 19, at=1000)]
-    split = of_stream(events).exact(tell(journal(*events), diagnose(journal(*events)), "run"), T0 + 1000)["time"]
+    split = of_stream(events).exact(build_story(journal(*events), diagnose(journal(*events)), "run"), T0 + 1000)["time"]
     assert split["away"] == 0
 
 
 def test_a_stall_ends_where_the_run_went_away() -> None:
     again = RunStarted(at=T0 + 3600, mode="train", command=["python"])
     events = [started(), steps(0, 9, at=30), stalled(since=100, at=108), host(120), again]
-    split = of_stream(events).exact(tell(journal(*events), diagnose(journal(*events)), "run"), T0 + 3600)["time"]
+    split = of_stream(events).exact(build_story(journal(*events), diagnose(journal(*events)), "run"), T0 + 3600)["time"]
     assert (split["stuck"], split["away"]) == pytest.approx((20, 3480))

@@ -24,7 +24,7 @@ from unstall.journal.events import (
     VerdictReached,
     WeightsSampled,
 )
-from unstall.report.story.run import tell
+from unstall.report.story.run import build_story
 from unstall.report.timeline import Timeline, of_journal
 from unstall.report.timeline.sections import groups
 
@@ -351,7 +351,7 @@ def test_the_sums_of_a_long_run_are_those_of_all_its_steps() -> None:
     events = [started(), *(steps(number, number, at=2.0 * number, each_s=1.5, wait_s=0.5) for number in range(1, 12_000))]
     events.append(host(9_000, rss_bytes=5 << 30))
     known = journal(*events)
-    story = of_stream(events).exact(tell(known, diagnose(known)), known.now)
+    story = of_stream(events).exact(build_story(known, diagnose(known)), known.now)
     assert story["time"]["input"] == pytest.approx(0.5 * 11_999, rel=1e-3)
     assert story["time"]["compute"] == pytest.approx(11_999, rel=1e-3)
     assert story["time"]["total"] == known.now - T0
@@ -361,7 +361,7 @@ def test_the_sums_of_a_long_run_are_those_of_all_its_steps() -> None:
 def test_a_short_run_is_told_exactly_as_before() -> None:
     cards = [DeviceSampled(at=T0 + 2, index=index, name="H200", used_bytes=index, total_bytes=9) for index in (1, 0)]
     known = journal(started(), steps(0, 0, at=5, each_s=4), steps(1, 9, at=9), stalled(since=9, at=18), host(3), *cards, now=40)
-    story = tell(known, diagnose(known))
+    story = build_story(known, diagnose(known))
     exact = of_journal(known).exact(story, known.now)
     assert exact["time"] == pytest.approx(story["time"])
     assert exact["memory"] == story["memory"]

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unstall.journal.events import Event, LossPrinted, ProgressPrinted
-from unstall.sensors.printed_output.lines import MAX_LINE_BYTES
-from unstall.sensors.printed_output.parser import MAX_QUOTE, OutputParser
+from unstall.sensors.printed_output.parser import MAX_LINE_BYTES, MAX_QUOTE, OutputParser
 
 
 def printed(*lines: str, every_s: float = 0.3, end: str = "\n") -> tuple[OutputParser, list[Event]]:

@@ -211,7 +211,7 @@ def guarded(folder: Path) -> dict[str, Any]:
     env = {**os.environ, "UNSTALL_HOME": str(folder / "guarded-home"), "OMP_NUM_THREADS": "1"}
     env.pop("UNSTALL_RUN", None)
     command = [sys.executable, str(write(folder, GUARDED, "notebook.py"))]
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=2 * WITHIN_S, check=True)
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=4 * WITHIN_S, check=True)
     plain: dict[str, Any] = json.loads(done.stdout)
     run = RunFolder(Path(plain["run"]))
     until = time.monotonic() + WITHIN_S

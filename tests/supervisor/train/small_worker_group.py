@@ -52,11 +52,11 @@ class Files:
 
 def main(run: RunFolder) -> int:
     who = engines.own_process_env(os.environ)
-    own = run.of_worker(who.worker)
+    own = run.of_worker(who.rank)
     end_with_parent()
     lived = len(list(own.path.glob("started-*.json")))
     write_whole(own.path / f"started-{lived}.json", json.dumps({**run.read_settings(), "met_at": who.coordinator}))
-    faults = run.path / f"fates-{who.worker}.json"
+    faults = run.path / f"fates-{who.rank}.json"
     faults_of_worker = json.loads(faults.read_text()) if faults.exists() else []
     asked: list[float] = []
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -80,8 +80,8 @@ def train(run: RunFolder, collectives: Collectives, probe: Any, fault: dict[str,
     who = collectives.who
     run.checkpoints_path.mkdir(exist_ok=True)
     saved = [int(path.name[5:]) for path in run.checkpoints_path.iterdir()]
-    first = collectives.from_first(lambda: max(saved, default=0))
-    probe.emit(WorkerJoined(at=time.time(), worker=who.worker, of=who.workers, pid=os.getpid(), coordinator=who.coordinator))
+    first = collectives.broadcast(lambda: max(saved, default=0))
+    probe.emit(WorkerJoined(at=time.time(), worker=who.rank, of=who.world_size, pid=os.getpid(), coordinator=who.coordinator))
     probe.emit(TrainingBegan(at=time.time(), device="cpu", examples=1000, steps_per_epoch=STEPS, epochs=1, from_step=first))
     probe.fit_began(None, "own_loop", "none", 1, STEPS, None)
     probe.epoch_began(0)
@@ -90,7 +90,7 @@ def train(run: RunFolder, collectives: Collectives, probe: Any, fault: dict[str,
         if step == fault.get("at"):
             cause_fault(run, fault, step, probe, asked)
         time.sleep(STEP_S)
-        ends = any(collectives.all_say(bool(asked)))
+        ends = any(collectives.all_gather(bool(asked)))
         probe.step_ended(None, 0.0, lambda: (1.0, 0))
         if who.is_first and ((step + 1) % SAVES_EVERY == 0 or ends):
             path = run.checkpoints_path / f"step-{step + 1:09}"

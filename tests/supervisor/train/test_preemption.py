@@ -52,10 +52,10 @@ def test_maintenance_that_ends_the_machine_is_a_notice_and_a_move_to_another_hos
             machine.set("maintenance-event", "MIGRATE_ON_HOST_MAINTENANCE")
             wait_until(lambda: machine.hanging == 2)
             time.sleep(0.2)
-            assert listening.came is None
+            assert listening.received is None
             machine.set("maintenance-event", "TERMINATE_ON_HOST_MAINTENANCE")
-            wait_until(lambda: listening.came is not None)
-            assert listening.came is not None and listening.came.what == "maintenance-event"
+            wait_until(lambda: listening.received is not None)
+            assert listening.received is not None and listening.received.what == "maintenance-event"
 
 
 def test_maintenance_that_was_known_before_the_start_does_not_end_the_run_again() -> None:
@@ -65,7 +65,7 @@ def test_maintenance_that_was_known_before_the_start_does_not_end_the_run_again(
         listening = PreemptionListener()
         with listening.listened_to():
             wait_until(lambda: machine.hanging == 2)
-            assert listening.came is None
+            assert listening.received is None
 
 
 def test_where_there_is_no_such_server_nothing_is_looked_up_or_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

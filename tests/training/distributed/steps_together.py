@@ -47,9 +47,9 @@ def main(out: Path, cases: list[str]) -> None:
     start("jax")
     for case in cases:
         variant, _, at_once = case.partition(":")
-        settings = replace(SETTINGS, num_workers=who.workers, micro_batch_size=int(at_once) if at_once else None)
+        settings = replace(SETTINGS, num_workers=who.world_size, micro_batch_size=int(at_once) if at_once else None)
         arrays = taken(variant, settings, who)
-        np.savez(out.with_name(f"{out.name}-{case.replace(':', '-')}.{who.worker}.npz"), **arrays)
+        np.savez(out.with_name(f"{out.name}-{case.replace(':', '-')}.{who.rank}.npz"), **arrays)
 
 
 def taken(variant: str, settings: Settings, who: ProcessEnv) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def taken(variant: str, settings: Settings, who: ProcessEnv) -> dict[str, Any]:
     step = Step(detector, settings, TOTAL)
     step.take_over(step.iteration)
     before = {f"before/{name}": array for name, array in step.arrays().items()}
-    mine = slice(who.worker * settings.batch_share, (who.worker + 1) * settings.batch_share)
+    mine = slice(who.rank * settings.batch_share, (who.rank + 1) * settings.batch_share)
     rows = []
     for number in range(STEPS):
         whole = batch(PX, 3, counts=(5, 1, 0, 3), seed=number)

@@ -47,7 +47,7 @@ def together(count: int, do: Callable[[Collectives], Any], table: Table | None =
 def test_one_that_is_alone_asks_nobody() -> None:
     alone = Collectives(ProcessEnv())
     assert alone.is_alone and alone.is_first
-    assert (alone.from_first(lambda: {"x": 1}), alone.at_first(b"own"), alone.all_say(3)) == ({"x": 1}, [b"own"], [3])
+    assert (alone.broadcast(lambda: {"x": 1}), alone.gather(b"own"), alone.all_gather(3)) == ({"x": 1}, [b"own"], [3])
 
 
 def test_all_have_what_the_first_made_and_nobody_else_makes_it() -> None:
@@ -55,10 +55,10 @@ def test_all_have_what_the_first_made_and_nobody_else_makes_it() -> None:
 
     def ask(collectives: Collectives) -> Any:
         def make() -> dict[str, Any]:
-            made.append(collectives.who.worker)
-            return {"by": collectives.who.worker, "none": None}
+            made.append(collectives.who.rank)
+            return {"by": collectives.who.rank, "none": None}
 
-        return collectives.from_first(make)
+        return collectives.broadcast(make)
 
     assert together(3, ask) == [{"by": 0, "none": None}] * 3 and made == [0]
 
@@ -67,9 +67,7 @@ def test_what_each_has_comes_to_the_first_in_their_order_however_large() -> None
     table, large = Table(), PIECE_BYTES * 2 + 7
 
     def give(collectives: Collectives) -> Any:
-        return collectives.at_first(
-            bytes([collectives.who.worker]) * (large if collectives.who.worker == 2 else collectives.who.worker)
-        )
+        return collectives.gather(bytes([collectives.who.rank]) * (large if collectives.who.rank == 2 else collectives.who.rank))
 
     first, *others = together(3, give, table)
     assert [len(each) for each in first] == [0, 1, large] and set(first[2]) == {2} and others == [None, None]
@@ -78,7 +76,7 @@ def test_what_each_has_comes_to_the_first_in_their_order_however_large() -> None
 
 def test_questions_in_the_same_order_are_not_confused() -> None:
     def ask(collectives: Collectives) -> Any:
-        return collectives.all_say(collectives.who.worker), collectives.from_first(lambda: "then"), collectives.all_say("x")
+        return collectives.all_gather(collectives.who.rank), collectives.broadcast(lambda: "then"), collectives.all_gather("x")
 
     assert together(2, ask) == [([0, 1], "then", ["x", "x"])] * 2
 
@@ -87,23 +85,23 @@ def test_whoever_waits_shows_that_it_lives_and_hears_that_another_left() -> None
     table, beats = Table(), []
     waiting = Collectives(ProcessEnv(1, 2, "here:1"), table, lambda: beats.append(1))
     leaving = Collectives(ProcessEnv(0, 2, "here:1"), table)
-    threading.Timer(0.1, leaving.say_left).start()
+    threading.Timer(0.1, leaving.announce_exit).start()
     with pytest.raises(OthersLeft, match="worker 0"):
-        waiting.from_first(lambda: None)
+        waiting.broadcast(lambda: None)
     assert len(beats) > 1
 
 
 def test_others_part_when_the_first_has_saved() -> None:
     done: list[str] = []
 
-    def part(collectives: Collectives) -> None:
+    def exit_together(collectives: Collectives) -> None:
         if collectives.is_first:
             time.sleep(0.1)
             done.append("saved")
-        collectives.part()
+        collectives.exit_together()
         done.append("parted")
 
-    together(3, part)
+    together(3, exit_together)
     assert done == ["saved", "parted", "parted", "parted"]
 
 
@@ -119,8 +117,8 @@ def test_the_first_leaves_when_the_processes_of_the_others_have_ended() -> None:
         theirs.close()
 
     threading.Timer(0.4, end).start()
-    first.part()
-    first.leave_last(20.0)
+    first.exit_together()
+    first.exit_last(20.0)
     assert ended, "it left before the other"
 
 
@@ -128,9 +126,9 @@ def test_the_first_does_not_wait_for_one_that_does_not_end() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
         heartbeat = Heartbeat(0, {1: ours}, lambda news: None, lambda: 1).start()
-        Collectives(ProcessEnv(0, 2, "here:1"), Table(), heartbeat=heartbeat).leave_last(0.1)
-        assert not heartbeat.wait_until_all_are_gone(0.0)
+        Collectives(ProcessEnv(0, 2, "here:1"), Table(), heartbeat=heartbeat).exit_last(0.1)
+        assert not heartbeat.wait_for_others(0.0)
 
 
 def test_one_that_is_lost_is_not_waited_for_without_end() -> None:
-    Collectives(ProcessEnv(1, 2, "here:1"), Table()).part(max_s=0.1)
+    Collectives(ProcessEnv(1, 2, "here:1"), Table()).exit_together(max_s=0.1)

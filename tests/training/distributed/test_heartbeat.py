@@ -28,8 +28,8 @@ class HeartbeatGroup:
     def __init__(self, mute: tuple[int, ...] = (), steps: Callable[[], int] = lambda: 10) -> None:
         self.lines = {number: socket.socketpair() for number in (1, 2)}
         self.reported: dict[int, list[LostWorkers]] = {0: [], 1: [], 2: []}
-        at_first = {number: ends[0] for number, ends in self.lines.items()}
-        self.workers = {0: Heartbeat(0, at_first, self.reported[0].append, steps)}
+        gather = {number: ends[0] for number, ends in self.lines.items()}
+        self.workers = {0: Heartbeat(0, gather, self.reported[0].append, steps)}
         for number, ends in self.lines.items():
             self.workers[number] = Heartbeat(number, {0: ends[1]}, self.reported[number].append, steps)
         for number, worker in self.workers.items():

@@ -60,9 +60,9 @@ def live(run: RunFolder, workers: int, asked_at: int | None = None, asked: int =
     for who in local.process_envs({}, workers):
         command = [sys.executable, "-m", "unstall.training", str(run.path), "--quiet"]
         env = {**os.environ, **QUIET, **who.as_environment()}
-        if who.worker == late:
+        if who.rank == late:
             env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(run.path / "late"), os.environ.get("PYTHONPATH"))))
-        with (run.path / f"output-{who.worker}.txt").open("ab") as output:
+        with (run.path / f"output-{who.rank}.txt").open("ab") as output:
             processes.append(subprocess.Popen(command, stdout=output, stderr=output, env=env))
     try:
         if asked_at is not None:

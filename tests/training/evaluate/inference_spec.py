@@ -18,7 +18,7 @@ from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights.store import build_from
-from unstall.training.evaluate.evaluation import answer_of, class_map, evaluate, truth_of
+from unstall.training.evaluate.evaluation import class_map, evaluate, ground_truth_of, predictions_of
 from unstall.training.evaluate.inference import InferenceModel, detections, detections_at, pipeline_for, predict
 
 BATCH = 4  # for all: a batch of another size is compiled anew
@@ -87,9 +87,9 @@ def test_the_figures_are_those_that_pycocotools_gives_for_the_same_boxes(model: 
     result = evaluate(model, data, NAMES, BATCH)
     to_data = class_map(model.detector, NAMES, data)
     found = dict(detections(model, pipeline_for(model.detector, data, BATCH)))
-    truths = [truth_of(each) for each in data.examples]
-    answers = [answer_of(found[row], to_data) for row in range(len(data.examples))]
-    theirs = by_pycocotools(truths, answers, len(data.classes))
+    ground_truths = [ground_truth_of(each) for each in data.examples]
+    predictions = [predictions_of(found[row], to_data) for row in range(len(data.examples))]
+    theirs = by_pycocotools(ground_truths, predictions, len(data.classes))
     assert list(result.score.figures().values()) == theirs.stats.tolist()
     plain = result.as_plain()
     assert plain["images"] == 10 and [row["class"] for row in plain["classes"]] == list(data.classes)
@@ -100,11 +100,11 @@ def test_the_figures_are_those_that_pycocotools_gives_for_the_same_boxes(model: 
 
 def test_a_detector_that_finds_what_is_there_scores_1(data: DataSet) -> None:
     """The scoring alone: what is marked, as if it had been found."""
-    truths = [truth_of(each) for each in data.examples]
-    from unstall.training.evaluate.coco_metrics import Answer, score
+    ground_truths = [ground_truth_of(each) for each in data.examples]
+    from unstall.training.evaluate.coco_metrics import Predictions, score
 
-    answers = [Answer(each.boxes, each.classes, np.full(len(each.boxes), 0.9)) for each in truths]
-    assert score(truths, answers, len(data.classes)).figures()["AP"] == pytest.approx(1.0)
+    predictions = [Predictions(each.boxes, each.classes, np.full(len(each.boxes), 0.9)) for each in ground_truths]
+    assert score(ground_truths, predictions, len(data.classes)).figures()["AP"] == pytest.approx(1.0)
 
 
 def test_classes_are_matched_by_name_and_by_number_only_where_they_have_none(detector: Detector, data: DataSet) -> None:
@@ -126,7 +126,7 @@ def test_areas_that_coco_says_are_those_that_count(tmp_path: Path) -> None:
     file = {"images": [{"id": 1, "file_name": "000.jpg"}], "annotations": boxes, "categories": [{"id": 1, "name": "a"}]}
     (tmp_path / "a.json").write_text(json.dumps(file))
     (stored,) = read(tmp_path / "a.json").examples
-    assert truth_of(stored).areas.tolist() == [321.5, 1200.0, 1200.0]
+    assert ground_truth_of(stored).areas.tolist() == [321.5, 1200.0, 1200.0]
 
 
 def test_what_is_found_is_plain_data(model: InferenceModel, data: DataSet) -> None:

@@ -13,23 +13,23 @@ from hypothesis import strategies as st
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
-from unstall.training.evaluate.coco_metrics import AREAS, FIGURES, NOTHING, Answer, Score, Truth, overlaps, score
+from unstall.training.evaluate.coco_metrics import AREAS, FIGURES, NOTHING, GroundTruth, Predictions, Score, overlaps, score
 
 
-def truth(boxes: Any = (), classes: Any = (), crowd: Any = (), areas: Any = None) -> Truth:
+def truth(boxes: Any = (), classes: Any = (), crowd: Any = (), areas: Any = None) -> GroundTruth:
     boxes = np.array(boxes, np.float64).reshape(-1, 4)
     flags = np.array(crowd, np.bool_) if len(crowd) else np.zeros(len(boxes), np.bool_)
     surface = boxes[:, 2] * boxes[:, 3] if areas is None else np.array(areas, np.float64)
-    return Truth(boxes, np.array(classes, np.int32), flags, surface)
+    return GroundTruth(boxes, np.array(classes, np.int32), flags, surface)
 
 
-def answer(boxes: Any = (), classes: Any = (), scores: Any = ()) -> Answer:
-    return Answer(np.array(boxes, np.float64).reshape(-1, 4), np.array(classes, np.int32), np.array(scores, np.float64))
+def answer(boxes: Any = (), classes: Any = (), scores: Any = ()) -> Predictions:
+    return Predictions(np.array(boxes, np.float64).reshape(-1, 4), np.array(classes, np.int32), np.array(scores, np.float64))
 
 
-def by_pycocotools(truths: list[Truth], answers: list[Answer], classes: int) -> COCOeval:
+def by_pycocotools(ground_truths: list[GroundTruth], predictions: list[Predictions], classes: int) -> COCOeval:
     annotations, results = [], []
-    for image, (there, found) in enumerate(zip(truths, answers, strict=True), 1):
+    for image, (there, found) in enumerate(zip(ground_truths, predictions, strict=True), 1):
         for box, number, crowd, area in zip(there.boxes, there.classes, there.crowd, there.areas, strict=True):
             annotations.append(
                 {
@@ -46,14 +46,14 @@ def by_pycocotools(truths: list[Truth], answers: list[Answer], classes: int) -> 
     with contextlib.redirect_stdout(io.StringIO()):
         data = COCO()
         data.dataset = {
-            "images": [{"id": number} for number in range(1, len(truths) + 1)],
+            "images": [{"id": number} for number in range(1, len(ground_truths) + 1)],
             "annotations": annotations,
             "categories": [{"id": number} for number in range(1, classes + 1)],
         }
         data.createIndex()
         found_data = data.loadRes(results) if results else COCO()
         evaluation = COCOeval(data, found_data, "bbox")
-        evaluation.params.imgIds = list(range(1, len(truths) + 1))
+        evaluation.params.imgIds = list(range(1, len(ground_truths) + 1))
         evaluation.params.catIds = list(range(1, classes + 1))
         evaluation.evaluate()
         evaluation.accumulate()
@@ -61,11 +61,11 @@ def by_pycocotools(truths: list[Truth], answers: list[Answer], classes: int) -> 
     return evaluation
 
 
-def drawn_images(seed: int, images: int, classes: int, busy: int) -> tuple[list[Truth], list[Answer]]:
+def drawn_images(seed: int, images: int, classes: int, busy: int) -> tuple[list[GroundTruth], list[Predictions]]:
     """Objects of all sizes, some of them crowds or with an area less than their box; detections near them, twice, beside them, of
     the wrong class; scores that are often the same; images of nothing; more detections of a class than count."""
     random = np.random.default_rng(seed)
-    truths, answers = [], []
+    ground_truths, predictions = [], []
     for _ in range(images):
         count = int(random.integers(0, busy)) if random.random() > 0.2 else 0
         sides = np.exp(random.uniform(np.log(4), np.log(200), (count, 2)))
@@ -74,7 +74,7 @@ def drawn_images(seed: int, images: int, classes: int, busy: int) -> tuple[list[
         boxes = np.concatenate([np.round(random.uniform(0, 300, (count, 2))), sides], axis=1)
         numbers = random.integers(0, classes, count)
         areas = boxes[:, 2] * boxes[:, 3] * random.choice([1.0, 0.6], count)
-        truths.append(truth(boxes, numbers, random.random(count) < 0.15, areas))
+        ground_truths.append(truth(boxes, numbers, random.random(count) < 0.15, areas))
         near = np.concatenate(
             [boxes + random.normal(0, scale, boxes.shape) * boxes[:, [2, 3, 2, 3]] for scale in (0.0, 0.05, 0.2)]
         )
@@ -85,12 +85,12 @@ def drawn_images(seed: int, images: int, classes: int, busy: int) -> tuple[list[
         own = np.where(random.random(len(own)) < 0.1, random.integers(0, classes, len(own)), own)
         sure = np.round(random.random(len(found)), int(random.choice([1, 2, 8])))
         keep = random.random(len(found)) < random.choice([0.0, 0.6, 1.0], p=[0.15, 0.35, 0.5])
-        answers.append(answer(found[keep], own[keep], sure[keep]))
-    return truths, answers
+        predictions.append(answer(found[keep], own[keep], sure[keep]))
+    return ground_truths, predictions
 
 
-def assert_same(truths: list[Truth], answers: list[Answer], classes: int) -> Score:
-    mine, theirs = score(truths, answers, classes), by_pycocotools(truths, answers, classes)
+def assert_same(ground_truths: list[GroundTruth], predictions: list[Predictions], classes: int) -> Score:
+    mine, theirs = score(ground_truths, predictions, classes), by_pycocotools(ground_truths, predictions, classes)
     assert np.array_equal(mine.precision, theirs.eval["precision"])
     assert np.array_equal(mine.recall, theirs.eval["recall"])
     assert list(mine.figures().values()) == theirs.stats.tolist()
@@ -104,15 +104,15 @@ def test_every_figure_and_every_curve_is_that_of_pycocotools(seed: int, images: 
 
 
 def test_many_images_of_many_classes_are_scored_as_by_pycocotools() -> None:
-    truths, answers = drawn_images(1, 120, 20, 12)
-    figures = assert_same(truths, answers, 20).figures()
+    ground_truths, predictions = drawn_images(1, 120, 20, 12)
+    figures = assert_same(ground_truths, predictions, 20).figures()
     assert 0.01 < figures["AP"] < 0.99 and all(value > NOTHING for value in figures.values())
 
 
 def test_average_precision_of_a_class_is_that_of_pycocotools_for_it_alone() -> None:
-    truths, answers = drawn_images(2, 30, 4, 10)
-    mine = score(truths, answers, 4)
-    theirs = by_pycocotools(truths, answers, 4).eval["precision"]
+    ground_truths, predictions = drawn_images(2, 30, 4, 10)
+    mine = score(ground_truths, predictions, 4)
+    theirs = by_pycocotools(ground_truths, predictions, 4).eval["precision"]
     for number in range(4):
         own = theirs[:, :, number, 0, -1]
         assert mine.of_class(number)["AP"] == np.mean(own[own > -1])
@@ -145,7 +145,7 @@ def test_area_is_that_of_the_object_not_of_its_box() -> None:
 
 
 @pytest.mark.parametrize("found", [answer(), answer([(0, 0, 5, 5)], [0], [0.9])])
-def test_where_nothing_is_to_be_found_there_is_no_figure(found: Answer) -> None:
+def test_where_nothing_is_to_be_found_there_is_no_figure(found: Predictions) -> None:
     assert set(score([truth()], [found], 1).figures().values()) == {NOTHING}
 
 
@@ -156,8 +156,8 @@ def test_where_nothing_is_found_all_figures_are_zero() -> None:
 
 
 def test_the_curve_of_all_is_the_mean_of_those_there_are() -> None:
-    truths = [truth([(0, 0, 50, 50), (100, 100, 50, 50)], [0, 1])]
-    result = score(truths, [answer([(0, 0, 50, 50)], [0], [0.9])], 3)
+    ground_truths = [truth([(0, 0, 50, 50), (100, 100, 50, 50)], [0, 1])]
+    result = score(ground_truths, [answer([(0, 0, 50, 50)], [0], [0.9])], 3)
     assert result.curve(0).tolist() == pytest.approx([1.0] * 101) and result.curve(1).tolist() == [0.0] * 101
     assert result.curve().tolist() == pytest.approx([0.5] * 101) and result.curve(2)[0] == NOTHING
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.data.pipeline.pictures import some_data
-from unstall.data.pipeline import Pipeline, Settings
+from unstall.data.pipeline import Pipeline, PipelineSettings
 from unstall.training.health import loss_monitor
 
 LOSSES = {"class": float("nan"), "box": 0.5}
@@ -16,7 +16,7 @@ LOSSES = {"class": float("nan"), "box": 0.5}
 
 def test_it_is_written_with_the_names_of_its_examples(tmp_path: Path) -> None:
     data = some_data(tmp_path)
-    with Pipeline(data, Settings(batch_size=4, height_px=64, width_px=96, num_input_workers=1)).batches() as batches:
+    with Pipeline(data, PipelineSettings(batch_size=4, height_px=64, width_px=96, num_input_workers=1)).batches() as batches:
         batch = next(batches)
     path = Path(loss_monitor.write_bad_batch(tmp_path / "bad", 17, batch, data, LOSSES, float("inf")))
     arrays = np.load(path)
@@ -30,7 +30,7 @@ def test_it_is_written_with_the_names_of_its_examples(tmp_path: Path) -> None:
 
 def test_only_the_first_few_are_written_and_a_disk_that_refuses_costs_nothing(tmp_path: Path) -> None:
     data = some_data(tmp_path)
-    with Pipeline(data, Settings(batch_size=4, height_px=64, width_px=96, num_input_workers=1)).batches() as batches:
+    with Pipeline(data, PipelineSettings(batch_size=4, height_px=64, width_px=96, num_input_workers=1)).batches() as batches:
         batch = next(batches)
     paths = [loss_monitor.write_bad_batch(tmp_path / "bad", step, batch, data, LOSSES, 1.0) for step in range(12)]
     assert all(paths[: loss_monitor.MAX_BAD_BATCHES]) and not any(paths[loss_monitor.MAX_BAD_BATCHES :])

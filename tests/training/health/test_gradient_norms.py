@@ -59,8 +59,8 @@ def test_a_long_run_tells_them_once_a_minute(run: RunFolder) -> None:
 def test_what_is_left_is_told_when_somebody_asks_and_nothing_is_told_twice(run: RunFolder) -> None:
     updates = Updates(now=Clock())
     updates.see(1, 0.1, 4.0, {"head": 4.0})
-    updates.tell()
-    updates.tell()
+    updates.report()
+    updates.report()
     assert [each.norms for each in events_of(run)] == [{"head": 4.0}]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.data.pipeline.pictures import some_data
 from unstall.base.exit_codes import DIVERGED, NOT_FINITE
-from unstall.data.pipeline import Batch, Pipeline, Settings
+from unstall.data.pipeline import Batch, Pipeline, PipelineSettings
 from unstall.journal.events import LossDiverged, UpdateSkipped
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
@@ -47,7 +47,7 @@ NOTHING = ReadOutput(float("nan"), is_applied=False)
 @pytest.fixture
 def batch(tmp_path: Path) -> Batch:
     with Pipeline(
-        some_data(tmp_path), Settings(batch_size=4, height_px=64, width_px=96, num_input_workers=1)
+        some_data(tmp_path), PipelineSettings(batch_size=4, height_px=64, width_px=96, num_input_workers=1)
     ).batches() as batches:
         return next(batches)
 

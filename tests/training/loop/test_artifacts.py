@@ -13,7 +13,7 @@ from tests.diagnosis.builders import stuck
 from unstall.diagnosis.findings import diagnose
 from unstall.journal.run_folder import RunFolder
 from unstall.report.html.page import render_run
-from unstall.report.story.report import tell_whole
+from unstall.report.story.report import build_full_story
 from unstall.report.timeline import of_journal
 from unstall.training.loop.artifacts import MAX_PICTURE_BYTES, as_data, pictures, places, score, settings
 
@@ -45,7 +45,7 @@ def picture(run: RunFolder, name: str, size: int, noise: bool) -> None:
 
 def page(run: RunFolder) -> str:
     journal = stuck()
-    return render_run(tell_whole(run, journal, diagnose(journal), of_journal(journal)))
+    return render_run(build_full_story(run, journal, diagnose(journal), of_journal(journal)))
 
 
 def test_the_score_is_shown_with_its_classes(run: RunFolder) -> None:

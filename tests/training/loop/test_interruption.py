@@ -44,7 +44,7 @@ def wait_for(started: subprocess.Popen[str], word: str) -> None:
 def test_within_a_step_it_is_only_told_so_that_the_step_can_be_finished(number: signal.Signals) -> None:
     started = program("""
         print("ready", flush=True)
-        while not interruption.is_asked:
+        while not interruption.is_requested:
             time.sleep(0.01)
         print("finished the step", flush=True)
         sys.exit(75)
@@ -57,7 +57,7 @@ def test_within_a_step_it_is_only_told_so_that_the_step_can_be_finished(number: 
 def test_a_wait_for_input_is_cut_short_and_what_there_is_can_be_kept() -> None:
     started = program("""
         try:
-            with interruption.wakes():
+            with interruption.interruptible():
                 print("ready", flush=True)
                 time.sleep(60)
         except Interrupted:
@@ -72,7 +72,7 @@ def test_a_wait_for_input_is_cut_short_and_what_there_is_can_be_kept() -> None:
 def test_a_compilation_is_left_where_nothing_is_unsaved() -> None:
     started = program("""
         interruption.before_leaving = lambda seconds: print("waited for the checkpoint", flush=True)
-        with interruption.may_leave():
+        with interruption.exit_allowed():
             print("ready", flush=True)
             native()
     """)
@@ -97,10 +97,10 @@ def test_a_step_that_does_not_end_is_left_when_the_time_is_up() -> None:
 def test_who_was_asked_before_begins_nothing_more() -> None:
     started = program("""
         print("ready", flush=True)
-        while not interruption.is_asked:
+        while not interruption.is_requested:
             time.sleep(0.01)
         try:
-            with interruption.may_leave():
+            with interruption.exit_allowed():
                 print("began", flush=True)
         except Interrupted:
             print("did not begin", flush=True)
@@ -114,7 +114,7 @@ def test_who_was_asked_before_begins_nothing_more() -> None:
 def test_a_second_ctrl_c_ends_it_at_once() -> None:
     started = program("""
         print("ready", flush=True)
-        while not interruption.is_asked:
+        while not interruption.is_requested:
             time.sleep(0.01)
         native()
     """)
@@ -137,12 +137,12 @@ def test_it_hears_of_an_end_that_jax_would_keep_for_itself(listens_again: bool) 
             port = free.getsockname()[1]
         jax.distributed.initialize(f"127.0.0.1:{{port}}", num_processes=1, process_id=0)
         if {listens_again}:
-            interruption.listen_again()
+            interruption.reinstall_handlers()
         print("ready", flush=True)
         until = time.monotonic() + {60 if listens_again else 1.5}
-        while not interruption.is_asked and time.monotonic() < until:
+        while not interruption.is_requested and time.monotonic() < until:
             time.sleep(0.01)
-        print("heard" if interruption.is_asked else "deaf", flush=True)
+        print("heard" if interruption.is_requested else "deaf", flush=True)
         import os
         os._exit(0)
     """)

@@ -52,19 +52,19 @@ def scored(*figures: float | None) -> Position:
 def test_the_best_epoch_is_the_first_of_the_highest() -> None:
     position = scored(0.1, 0.3, 0.2, 0.3)
     assert [row["is_best"] for row in position.history] == [True, True, False, False]
-    assert position.best_epoch == 1 and position.epochs_without_better() == 2
+    assert position.best_epoch == 1 and position.epochs_without_improvement() == 2
 
 
 def test_where_nothing_can_be_found_the_last_epoch_is_kept_nobody_loses_patience_and_any_score_is_better() -> None:
     position = scored(None, None, None)
-    assert position.best_epoch == 2 and position.epochs_without_better() == 0
+    assert position.best_epoch == 2 and position.epochs_without_improvement() == 0
     assert scored(None, 0.0, None).best_epoch == 1
 
 
 def test_epochs_that_were_not_scored_are_neither_better_nor_worse() -> None:
     position = Position()
     position.end_epoch({}, 0.0)
-    assert position.best_epoch is None and position.epochs_without_better() == 0 and not position.history[0]["is_best"]
+    assert position.best_epoch is None and position.epochs_without_improvement() == 0 and not position.history[0]["is_best"]
 
 
 def test_with_another_number_of_steps_it_goes_on_at_the_same_share_of_the_epoch() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from unstall.base.errors import InvalidInputError
-from unstall.data.pipeline import Pipeline, Settings
+from unstall.data.pipeline import Pipeline, PipelineSettings
 from unstall.data.synthetic.files import as_data_set, create_draft
 from unstall.data.synthetic.shapes import Shapes
 from unstall.detectors import create_model
@@ -41,7 +41,7 @@ def detector() -> Detector:
 def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     folder = tmp_path_factory.mktemp("shapes")
     data = as_data_set(create_draft(Shapes(4, PX, PX, seed=1), folder, {}), folder, "coco")
-    return Pipeline(data, Settings(batch_size=2, height_px=PX, width_px=PX, max_boxes_per_image=9, num_input_workers=1))
+    return Pipeline(data, PipelineSettings(batch_size=2, height_px=PX, width_px=PX, max_boxes_per_image=9, num_input_workers=1))
 
 
 def weights_of(detector: Detector) -> list[np.ndarray]:

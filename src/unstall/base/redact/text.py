@@ -88,10 +88,10 @@ _NAME = re.compile(
 _VALUE = re.compile(
     r"(?P<open>[rbuf]{0,2}\\?(?P<quote>['\"]))(?P<quoted>(?:\\(?!(?P=quote)).|(?!\\?(?P=quote))[^\n])*)|(?P<plain>[^\s,;'\"}\])&]+)"
 )
-_SPOKEN = re.compile(
-    r"(?<!\w)(?P<head>(?:password|passwd|passphrase|secret|api[ _-]?key|access[ _-]?key|credentials?)(?: is| was)?[ \t]{1,4}"
-    r"['\"])(?P<value>[^'\"\n]{4,200})(?=['\"])",
-    re.IGNORECASE,
+_SAID = r"(?P<head>(?i:password|passwd|passphrase|secret|api[ _-]?key|access[ _-]?key|credentials?)(?: is| was)?[ \t]{1,4}"
+_SPOKEN = re.compile(rf"(?<!\w){_SAID}['\"])(?P<value>[^'\"\n]{{4,200}})(?=['\"])")
+_SPOKEN_PLAIN = re.compile(  # without quotes any word may follow, so it must look like a key
+    rf"(?<!\w){_SAID})(?=\S{{0,80}}\d)(?=\S{{0,80}}[a-z])(?=\S{{0,80}}[A-Z])(?P<value>[A-Za-z0-9][\w+/=-]{{15,200}})(?![\w/]|\.\w)"
 )
 _OPTION = re.compile(r"(?<![\w-])(?P<head>--?(?P<name>[A-Za-z][\w-]{1,60})[ \t]{1,4})(?P<value>[^\s'\"-][^\s'\"]*)")
 _OPAQUE = re.compile(r"(?<![A-Za-z0-9+/=_.-])[A-Za-z0-9+/=_-]{32,}(?![A-Za-z0-9_-]|\.[A-Za-z]{2,5}\b)")
@@ -168,6 +168,7 @@ def redact_text(text: str) -> str:
     text = _BEARER.sub(_without_credentials, text)
     text = _without_values(text)
     text = _SPOKEN.sub(lambda found: f"{found['head']}{MASK}", text)
+    text = _SPOKEN_PLAIN.sub(lambda found: f"{found['head']}{MASK}", text)
     text = _OPTION.sub(_without_option, text)
     text = _OPAQUE.sub(lambda found: MASK if is_opaque(found[0]) else found[0], text)
     return _without_cut_value(text)

@@ -51,29 +51,29 @@ def command(
     from unstall.cloud import machines
     from unstall.cloud import plan as machine_plan
     from unstall.cloud.terminal import show_plan
-    from unstall.config.options import config_used, given
+    from unstall.config.options import config_used, explicit_settings
     from unstall.config.sources import resolve
     from unstall.report import json
 
     json.refuse_unwritable(json_target)
     table = machines.table(prices, device_table)
-    resolved = resolve(given(settings), config_used(config, no_config)).settings
+    resolved = resolve(explicit_settings(settings), config_used(config, no_config)).settings
     with show_progress() as progress:
-        wanted, classes = _wanted(resolved, num_classes, progress, spot, images_per_s)
-        offers = machine_plan.plan_machines(wanted, table, _plan(wanted, classes, progress), device_table, looks_at_all)
+        request, classes = _training_request(resolved, num_classes, progress, spot, images_per_s)
+        offers = machine_plan.plan_machines(request, table, _plan(request, classes, progress), device_table, looks_at_all)
     best = machine_plan.choose_machine(offers)
     plain = {
-        "model": resolved.model, "classes": classes, "batch_size": resolved.batch_size, "workers": wanted.workers,
-        "is_spot": spot, "images_per_s": images_per_s, "table": table.said(), "input": wanted.input.as_plain(),
+        "model": resolved.model, "classes": classes, "batch_size": resolved.batch_size, "workers": request.workers,
+        "is_spot": spot, "images_per_s": images_per_s, "table": table.said(), "input": request.input.as_plain(),
         "offers": [each.as_plain() for each in offers], "chosen": best.as_plain() if best else None,
-        "cost": machine_plan.cost(wanted, best) if best else None,
+        "cost": machine_plan.cost(request, best) if best else None,
     }  # fmt: skip
     answer(plain, json_target, show_plan)
     if best is None:
         sys.exit(1)
 
 
-def _wanted(
+def _training_request(
     settings: Settings, classes: int | None, progress: Progress | None, is_spot: bool, images_per_s: float | None
 ) -> tuple[TrainingRequest, int | None]:
     from unstall.cloud import plan as machine_plan
@@ -86,7 +86,7 @@ def _wanted(
         data = read(str(settings.data), settings.format, progress, settings.label_map)
         classes = classes or len(data.classes)
     pixels = [(each.width or 0) * (each.height or 0) for each in data.examples] if data is not None else []
-    wanted = machine_plan.TrainingRequest(
+    request = machine_plan.TrainingRequest(
         settings=settings,
         parameters=compatibility.parameters(settings.model),
         images=len(data.examples) if data is not None else settings.synthetic_images,
@@ -95,18 +95,18 @@ def _wanted(
         is_spot=is_spot,
         images_per_s=images_per_s,
     )
-    return wanted, classes
+    return request, classes
 
 
-def _plan(wanted: TrainingRequest, classes: int | None, progress: Progress | None) -> Plan:
+def _plan(request: TrainingRequest, classes: int | None, progress: Progress | None) -> Plan:
     from unstall.planning import memory
     from unstall.planning.memory.client import announce_questions
     from unstall.planning.memory.devices import Device
 
     def plan(device: Device) -> memory.MemoryPlan:
-        pixels, before = wanted.largest_pixels, announce_questions(progress)
+        pixels, before = request.largest_pixels, announce_questions(progress)
         return memory.plan(
-            wanted.settings, device, classes, largest_pixels=pixels, finds_largest=False, is_quick=True, before=before
+            request.settings, device, classes, largest_pixels=pixels, finds_largest=False, is_quick=True, before=before
         )
 
     return plan

@@ -51,7 +51,7 @@ def command(
     if is_bucket(out):
         refuse_taken(resolve_path(out))
     with show_progress() as progress, whole_at(resolve_path(out)) as local:
-        given = write_shapes(local, shapes, format_name, _splits(splits), list(dict.fromkeys(defects)), progress)
+        written = write_shapes(local, shapes, format_name, _splits(splits), list(dict.fromkeys(defects)), progress)
     plain = {
         "path": out,
         "format": format_name,
@@ -60,13 +60,13 @@ def command(
         "height": height,
         "seed": seed,
         "classes": list(shapes.classes),
-        "defects": [{"defect": defect, "where": where} for defect, where in given.items()],
+        "defects": [{"defect": defect, "where": where} for defect, where in written.items()],
     }
     if json_target:
         json.write(plain, json_target)
     if json_target != "-":
         click.echo(f"{out}: {num_images:,} images of {width}×{height}, {len(shapes.classes)} classes, {format_name}")
-        for defect, where in given.items():
+        for defect, where in written.items():
             click.echo(f"  {defect}: {where or 'the data set as a whole'}")
 
 

@@ -15,11 +15,11 @@ SHARES = ("_iou_threshold", "_nms_threshold", "score_threshold", "_fraction")  #
 
 def whole(settings: Any, least: int, most: int | None, *names: str) -> None:
     """Whole numbers from `least` to `most`, both included."""
-    wanted = f"a whole number of {least} or more" if most is None else f"a whole number from {least} to {most}"
+    expected = f"a whole number of {least} or more" if most is None else f"a whole number from {least} to {most}"
     for name in names:
         value = getattr(settings, name)
         fits = isinstance(value, int) and not isinstance(value, bool) and value >= least and (most is None or value <= most)
-        _refuse_unless(fits, name, wanted, value)
+        _refuse_unless(fits, name, expected, value)
 
 
 def share(settings: Any, *names: str) -> None:
@@ -93,9 +93,9 @@ def ordered(settings: Any, lower: str, upper: str) -> None:
     _refuse_unless(low <= high, lower, f"no more than {upper} ({high})", low)
 
 
-def _refuse_unless(fits: bool, name: str, wanted: str, value: Any) -> None:
+def _refuse_unless(fits: bool, name: str, expected: str, value: Any) -> None:
     if not fits:
-        raise InvalidInputError(f"{name}: expected {wanted}. Received: {value}")
+        raise InvalidInputError(f"{name}: expected {expected}. Received: {value}")
 
 
 def _is_number(value: Any) -> bool:

@@ -14,13 +14,13 @@ MAX_OPTIONS = 20  # of IoUCrop, drawn for one image; after as many failures it s
 
 
 @dataclass(frozen=True, slots=True)
-class Flip:
+class HorizontalFlip:
     """The image mirrored, left to right, in a share of the draws."""
 
-    share: float = 0.5
+    probability: float = 0.5
 
-    def seen(self, view: View, scene: Scene, rng: Rng) -> View:
-        return replace(view, is_flipped=not view.is_flipped) if rng.happens(self.share) else view
+    def apply(self, view: View, scene: Scene, rng: Rng) -> View:
+        return replace(view, is_flipped=not view.is_flipped) if rng.happens(self.probability) else view
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class ScaleJitter:
     0.8 to 1.25 the standard one.
     """
 
-    least: float = 0.1
-    most: float = 2.0
+    min_scale: float = 0.1
+    max_scale: float = 2.0
 
-    def seen(self, view: View, scene: Scene, rng: Rng) -> View:
+    def apply(self, view: View, scene: Scene, rng: Rng) -> View:
         base = view.window
         fit = min(scene.area_width / base.width, scene.area_height / base.height)
-        scale = fit * rng.between(self.least, self.most)
+        scale = fit * rng.between(self.min_scale, self.max_scale)
         width, height = scene.area_width / scale, scene.area_height / scale
         # Where the window is larger than the image it begins with it, and the filling lies right and below, as in a letterbox.
         left = base.left + max(0.0, base.width - width) * rng.number()
@@ -49,11 +49,11 @@ class ScaleJitter:
 class ZoomOut:
     """SSD's expansion: the image somewhere on a canvas up to four times as wide and high, so that objects are small."""
 
-    share: float = 0.5
-    most: float = 4.0
+    probability: float = 0.5
+    max_scale: float = 4.0
 
-    def seen(self, view: View, scene: Scene, rng: Rng) -> View:
-        happens, factor = rng.happens(self.share), rng.between(1.0, self.most)
+    def apply(self, view: View, scene: Scene, rng: Rng) -> View:
+        happens, factor = rng.happens(self.probability), rng.between(1.0, self.max_scale)
         across, down = rng.number(), rng.number()
         if not happens:
             return view
@@ -77,7 +77,7 @@ class IoUCrop:
     options: tuple[float, ...] = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
     trials: int = 40  # crops tried for each option
 
-    def seen(self, view: View, scene: Scene, rng: Rng) -> View:
+    def apply(self, view: View, scene: Scene, rng: Rng) -> View:
         boxes = scene.boxes[view.keep]
         for _ in range(MAX_OPTIONS if len(boxes) else 0):
             min_iou = self.options[rng.index(len(self.options))]

@@ -15,14 +15,14 @@ from unstall.data.augment.rng import Rng
 
 @dataclass(frozen=True, slots=True)
 class Mosaic:
-    share: float = 1.0
+    probability: float = 1.0
     min_scale: float = 0.5  # 1: the whole image would just fit into the canvas
     max_scale: float = 1.5
     margin: float = 0.25  # the meeting point stays as far from the edges, as a share of the side
 
     def partners(self, rng: Rng, count: int) -> tuple[int, ...]:
         """Rows of the three further images; none where no mosaic is drawn."""
-        happens, rows = rng.happens(self.share), tuple(rng.index(count) for _ in range(3))
+        happens, rows = rng.happens(self.probability), tuple(rng.index(count) for _ in range(3))
         return rows if happens else ()
 
     def quarters(self, rng: Rng, width: int, height: int) -> tuple[Area, ...]:
@@ -31,7 +31,7 @@ class Mosaic:
         y = _within(rng.between(self.margin, 1 - self.margin), height)
         return Area(0, 0, x, y), Area(x, 0, width, y), Area(0, y, x, height), Area(x, y, width, height)
 
-    def seen(self, view: View, scene: Scene, rng: Rng, quarter: int, canvas: tuple[int, int]) -> View:
+    def apply(self, view: View, scene: Scene, rng: Rng, quarter: int, canvas: tuple[int, int]) -> View:
         """The window that lays the image's inner corner on to the meeting point; `view` says whether it is mirrored there."""
         fit = min(canvas[0] / scene.width, canvas[1] / scene.height)
         scale = fit * rng.between(self.min_scale, self.max_scale)
@@ -42,5 +42,5 @@ class Mosaic:
         return replace(view, window=Rect(left, top, left + across, top + down))
 
 
-def _within(share: float, length: int) -> int:
-    return min(length - 1, max(1, round(share * length)))
+def _within(probability: float, length: int) -> int:
+    return min(length - 1, max(1, round(probability * length)))

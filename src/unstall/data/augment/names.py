@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 # Name to module and class, in the order in which those of an imported configuration are applied.
 NAMED = {
-    "horizontal_flip": ("geometric", "Flip"),
+    "horizontal_flip": ("geometric", "HorizontalFlip"),
     "scale_jitter": ("geometric", "ScaleJitter"),
     "zoom_out": ("geometric", "ZoomOut"),
     "iou_crop": ("geometric", "IoUCrop"),
-    "photometric_distort": ("photometric_distort", "Photometric"),
+    "photometric_distort": ("photometric_distort", "PhotometricDistort"),
     "mosaic": ("mosaic", "Mosaic"),
 }
 

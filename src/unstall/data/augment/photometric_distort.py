@@ -51,8 +51,8 @@ class Colours:
 
 
 @dataclass(frozen=True, slots=True)
-class Photometric:
-    share: float = 0.5  # of each of the four
+class PhotometricDistort:
+    probability: float = 0.5  # of each of the four
     brightness: float = 32.0
     contrast: tuple[float, float] = (0.5, 1.5)
     saturation: tuple[float, float] = (0.5, 1.5)
@@ -60,7 +60,7 @@ class Photometric:
 
     def drawn(self, rng: Rng) -> Colours:
         """The same count of numbers whatever happens, so that what is drawn later does not depend on it."""
-        happens = [rng.happens(self.share) for _ in range(4)]
+        happens = [rng.happens(self.probability) for _ in range(4)]
         brightness = rng.between(-self.brightness, self.brightness)
         contrast, saturation = rng.between(*self.contrast), rng.between(*self.saturation)
         hue, last = rng.between(-self.hue_turns, self.hue_turns), rng.happens(0.5)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from unstall.data.augment.geometric import Flip, IoUCrop, ScaleJitter, ZoomOut
+from unstall.data.augment.geometric import HorizontalFlip, IoUCrop, ScaleJitter, ZoomOut
 from unstall.data.augment.mosaic import Mosaic
-from unstall.data.augment.photometric_distort import Photometric
+from unstall.data.augment.photometric_distort import PhotometricDistort
 
-Geometric = Flip | IoUCrop | ScaleJitter | ZoomOut
-Augmentation = Geometric | Mosaic | Photometric
+Geometric = HorizontalFlip | IoUCrop | ScaleJitter | ZoomOut
+Augmentation = Geometric | Mosaic | PhotometricDistort
 
-SSD: tuple[Augmentation, ...] = (Photometric(), ZoomOut(), IoUCrop(), Flip())  # as in the paper
-LARGE_SCALE_JITTER: tuple[Augmentation, ...] = (ScaleJitter(), Flip())  # 0.1 to 2 times, as in "Simple Copy-Paste"
+SSD: tuple[Augmentation, ...] = (PhotometricDistort(), ZoomOut(), IoUCrop(), HorizontalFlip())  # as in the paper
+LARGE_SCALE_JITTER: tuple[Augmentation, ...] = (ScaleJitter(), HorizontalFlip())  # 0.1 to 2 times, as in "Simple Copy-Paste"

@@ -2,6 +2,6 @@
 
 from unstall.data.pipeline.batch import Batch
 from unstall.data.pipeline.pipeline import Pipeline
-from unstall.data.pipeline.settings import Settings
+from unstall.data.pipeline.settings import PipelineSettings
 
-__all__ = ["Batch", "Pipeline", "Settings"]
+__all__ = ["Batch", "Pipeline", "PipelineSettings"]

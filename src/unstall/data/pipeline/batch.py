@@ -15,7 +15,7 @@ from unstall.data.example import Flags, Integers
 from unstall.data.pipeline.canvas import BatchSlot, Tile
 from unstall.data.pipeline.decoder import Pixels
 from unstall.data.pipeline.sampler import EMPTY
-from unstall.data.pipeline.settings import Settings
+from unstall.data.pipeline.settings import PipelineSettings
 
 Floats32 = npt.NDArray[np.float32]
 
@@ -44,7 +44,7 @@ class Batch:
 
     @classmethod
     def gathered(
-        cls, images: Pixels, filled: Sequence[BatchSlot], settings: Settings, epoch: int, step: int
+        cls, images: Pixels, filled: Sequence[BatchSlot], settings: PipelineSettings, epoch: int, step: int
     ) -> tuple[Batch, int]:
         """The batch of what was drawn, and how many boxes there was no room for.
 
@@ -126,7 +126,7 @@ class Batch:
         return mapped[:, [2, 1, 0, 3]] if a < 0 else mapped
 
 
-def batch_bytes(settings: Settings) -> int:
+def batch_bytes(settings: PipelineSettings) -> int:
     image = settings.height_px * settings.width_px * 3
     return settings.batch_size * (image + settings.max_boxes_per_image * (4 * 4 + 4 + 3))
 
@@ -148,7 +148,7 @@ class Part(NamedTuple):
 class Layout:
     """Where each array stands among the bytes: the widest numbers first, so that each begins where its numbers may."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: PipelineSettings) -> None:
         images = np.empty((settings.batch_size, 0, 0, 3), np.uint8)
         arrays = Batch.empty(images, settings.max_boxes_per_image, 0, 0).arrays()
         del arrays["images"]

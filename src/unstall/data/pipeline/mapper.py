@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from time import perf_counter
 
-from unstall.data.augment.geometric import Flip
+from unstall.data.augment.geometric import HorizontalFlip
 from unstall.data.augment.geometry import Area, Scene, View
 from unstall.data.augment.mosaic import Mosaic
-from unstall.data.augment.photometric_distort import Photometric
+from unstall.data.augment.photometric_distort import PhotometricDistort
 from unstall.data.augment.presets import Geometric
 from unstall.data.augment.rng import EXAMPLE, SUBSTITUTE, TILE, Rng
 from unstall.data.example import DataSet
@@ -19,13 +19,13 @@ from unstall.data.pipeline.canvas import NOTHING, BatchSlot, Canvas, Fit, Subjec
 from unstall.data.pipeline.decoder import Facts
 from unstall.data.pipeline.image_loader import ImageLoader, ThreadContext
 from unstall.data.pipeline.sampler import EMPTY
-from unstall.data.pipeline.settings import Settings
+from unstall.data.pipeline.settings import PipelineSettings
 
 SUBSTITUTES = 20  # tried for a bad example, before its place stays empty
 
 
 class ExampleMapper:
-    def __init__(self, data: DataSet, settings: Settings, skipped: SkippedExamples, cache: Cache) -> None:
+    def __init__(self, data: DataSet, settings: PipelineSettings, skipped: SkippedExamples, cache: Cache) -> None:
         self._data, self._settings, self._skipped, self._cache = data, settings, skipped, cache
         self._facts: list[Facts | None] = [None] * len(data.examples)  # what headers said, once for all that say the same
         self._said: dict[Facts, Facts] = {}
@@ -34,9 +34,9 @@ class ExampleMapper:
         self._is_clean = clean_rows(data).tolist()
         self._canvas = Area(0, 0, settings.width_px, settings.height_px)
         self._geometric = tuple(each for each in settings.augmentations if isinstance(each, Geometric))
-        self._flips = tuple(each for each in self._geometric if isinstance(each, Flip))
+        self._flips = tuple(each for each in self._geometric if isinstance(each, HorizontalFlip))
         self._mosaic = next((each for each in settings.augmentations if isinstance(each, Mosaic)), None)
-        self._photometric = next((each for each in settings.augmentations if isinstance(each, Photometric)), None)
+        self._photometric = next((each for each in settings.augmentations if isinstance(each, PhotometricDistort)), None)
 
     def fill(self, canvas: Canvas, epoch: int, row: int, context: ThreadContext) -> BatchSlot:
         """Draws the example of this row, or the one that takes its place."""
@@ -103,7 +103,7 @@ class ExampleMapper:
         subject, loaded = self._opened(row, self._canvas, context)
         view = View.whole(subject.scene)
         for augmentation in self._geometric:
-            view = augmentation.seen(view, subject.scene, rng)
+            view = augmentation.apply(view, subject.scene, rng)
         fit = Fit.of(view, subject.scene, self._canvas, self._settings.resize, subject.facts)
         return self._alone(canvas, Tile(subject, fit.placement, view.keep), fit, loaded, context)
 
@@ -144,8 +144,8 @@ class ExampleMapper:
         subject, loaded = self._opened(row, area, context)
         view = View.whole(subject.scene)
         for flip in self._flips:
-            view = flip.seen(view, subject.scene, rng)
-        view = mosaic.seen(view, subject.scene, rng, quarter, (self._canvas.width, self._canvas.height))
+            view = flip.apply(view, subject.scene, rng)
+        view = mosaic.apply(view, subject.scene, rng, quarter, (self._canvas.width, self._canvas.height))
         fit = Fit.of(view, subject.scene, area, self._settings.resize, subject.facts)
         self._drawn(canvas, subject.facts, fit, loaded, area, context)
         return Tile(subject, fit.placement, view.keep)

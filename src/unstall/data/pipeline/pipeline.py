@@ -19,7 +19,7 @@ from unstall.data.pipeline.batch import batch_bytes
 from unstall.data.pipeline.cache import open_cache
 from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import Order
-from unstall.data.pipeline.settings import Settings
+from unstall.data.pipeline.settings import PipelineSettings
 from unstall.data.pipeline.threads_engine import Batches
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 class Pipeline:
     """Reads nothing and starts nothing before batches are asked for. What was found bad, and what was cached, it remembers."""
 
-    def __init__(self, data: DataSet, settings: Settings, never: Collection[int] = ()) -> None:
+    def __init__(self, data: DataSet, settings: PipelineSettings, never: Collection[int] = ()) -> None:
         """In training, others take the places of the rows in `never`: the rest of the order stays as it would be with them."""
         self.data, self.settings = data, settings
         self.skipped = SkippedExamples(data, settings.max_bad_fraction, never)
-        whole = settings.batch_size * settings.workers
-        self._order = Order(len(data.examples), whole, settings.seed, settings.for_training, settings.worker, settings.workers)
+        whole = settings.batch_size * settings.world_size
+        self._order = Order(len(data.examples), whole, settings.seed, settings.for_training, settings.rank, settings.world_size)
         self._cache = open_cache(settings.cache_bytes, settings.cache_dir)
         self._maker = ExampleMapper(data, settings, self.skipped, self._cache)
 

@@ -21,11 +21,11 @@ def cores() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class PipelineSettings:
     batch_size: int = 16
     # Of several processes that share each batch of the order, this one takes its part of it: so many images, as each does.
-    worker: int = 0
-    workers: int = 1
+    rank: int = 0
+    world_size: int = 1
     height_px: int = 640
     width_px: int = 640
     resize: Resize = "letterbox"  # stretch: the image's shape is given up, and nothing is filled
@@ -54,9 +54,9 @@ class Settings:
         for name in ("num_input_workers", "cache_bytes", "max_example_s"):
             if getattr(self, name) < 0:
                 raise InvalidInputError(f"{name}: expected 0 or more. Received: {getattr(self, name)}")
-        if not 0 <= self.worker < self.workers:
+        if not 0 <= self.rank < self.world_size:
             raise InvalidInputError(
-                f"worker: expected 0 to {self.workers - 1}, as workers={self.workers}. Received: {self.worker}"
+                f"rank: expected 0 to {self.world_size - 1}, as world_size={self.world_size}. Received: {self.rank}"
             )
         for name in ("min_kept_share", "max_bad_fraction"):
             if not 0 <= getattr(self, name) <= 1:

@@ -19,7 +19,7 @@ import numpy as np
 
 from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.data.pipeline.batch import Batch, Layout, Part, batch_bytes
-from unstall.data.pipeline.settings import Settings
+from unstall.data.pipeline.settings import PipelineSettings
 from unstall.data.pipeline.threads_engine import Batches
 from unstall.data.pipeline.throughput import InputMeasurement
 
@@ -34,7 +34,7 @@ def tensorflow() -> Any:
     return tensorflow
 
 
-def dataset(settings: Settings, open_batches: Callable[[], Batches], steps: int | None) -> Any:
+def dataset(settings: PipelineSettings, open_batches: Callable[[], Batches], steps: int | None) -> Any:
     """Elements are dicts of the batch's arrays, and `epoch` and `step`. Each iterator over it begins anew."""
     tf, layout = tensorflow(), Layout(settings)
 
@@ -51,7 +51,7 @@ def array_of(tf: Any, part: Part, packed: Any) -> Any:
     return tf.reshape(values, part.shape)
 
 
-def create_dataset(settings: Settings, open_batches: Callable[[], Batches], steps: int | None) -> Any:
+def create_dataset(settings: PipelineSettings, open_batches: Callable[[], Batches], steps: int | None) -> Any:
     """Elements are the images and the bytes of everything else; see packing."""
     tf, layout = tensorflow(), Layout(settings)
     shape = (settings.batch_size, settings.height_px, settings.width_px, 3)
@@ -67,7 +67,7 @@ def create_dataset(settings: Settings, open_batches: Callable[[], Batches], step
     return made.apply(tf.data.experimental.assert_cardinality(cardinality))
 
 
-def ahead(made: Any, settings: Settings) -> Any:
+def ahead(made: Any, settings: PipelineSettings) -> Any:
     """Held ready by TensorFlow, which finds out how many: as many as its part of the budget of bytes has room for, at most."""
     tf = tensorflow()
     options = tf.data.Options()
@@ -80,7 +80,7 @@ def ahead(made: Any, settings: Settings) -> Any:
 class TensorFlowBatches:
     """The dataset's elements as batches again. What the crew raises arrives as it was raised, not as TensorFlow puts it."""
 
-    def __init__(self, settings: Settings, open_batches: Callable[[], Batches], steps: int | None) -> None:
+    def __init__(self, settings: PipelineSettings, open_batches: Callable[[], Batches], steps: int | None) -> None:
         self._tf = tensorflow()
         self._opened: Batches | None = None
         self._layout = Layout(settings)

@@ -26,7 +26,7 @@ from unstall.data.pipeline.decoder import Pixels
 from unstall.data.pipeline.image_loader import ThreadContext
 from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import EMPTY
-from unstall.data.pipeline.settings import Settings
+from unstall.data.pipeline.settings import PipelineSettings
 from unstall.data.pipeline.throughput import Tally, total
 from unstall.journal.events import WorkerReplaced
 from unstall.probe.core import probe
@@ -57,7 +57,7 @@ class PendingBatch:
         self._patches[place] = canvas.pixels
         return canvas
 
-    def finished(self, settings: Settings) -> tuple[Batch, int]:
+    def finished(self, settings: PipelineSettings) -> tuple[Batch, int]:
         images = self._memory()[0]
         images = images.copy() if self._patches else images
         for place, patch in self._patches.items():
@@ -255,7 +255,7 @@ class InputThreadPool:
         worker.context.is_given_up = True
         self.replaced += 1
         row = worker.context.row if worker.context.row != EMPTY else job.row
-        self._tell(worker, row, why)
+        self._report(worker, row, why)
         self._skipped.add(row, f"its worker {why}")
         if self.replaced > MAX_REPLACED:
             raise UnstallError(
@@ -265,7 +265,7 @@ class InputThreadPool:
         self._jobs.appendleft(job._replace(patch=job.pending.patch(job.place)))
         self._workers[index] = self._new_worker()
 
-    def _tell(self, worker: Worker, row: int, why: str) -> None:
+    def _report(self, worker: Worker, row: int, why: str) -> None:
         current = probe.current()
         if current is not None:
             example = self._data.examples[row]

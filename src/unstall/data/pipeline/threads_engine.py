@@ -19,7 +19,7 @@ from unstall.data.pipeline.cache import Cache
 from unstall.data.pipeline.canvas import Canvases
 from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import Order
-from unstall.data.pipeline.settings import Settings
+from unstall.data.pipeline.settings import PipelineSettings
 from unstall.data.pipeline.thread_pool import END_S, InputThreadPool, PendingBatch
 from unstall.data.pipeline.throughput import InputMeasurement, ThroughputReporter
 
@@ -33,7 +33,7 @@ class Batches:
     def __init__(
         self,
         data: DataSet,
-        settings: Settings,
+        settings: PipelineSettings,
         maker: ExampleMapper,
         skipped: SkippedExamples,
         cache: Cache,
@@ -92,7 +92,7 @@ class Batches:
         self._wait_s += made - began
         self._batch_s += time.monotonic() - made
         if self._reporter.is_due:
-            self._reporter.tell(*self._at, self.measured())
+            self._reporter.report(*self._at, self.measured())
         return batch
 
     def __enter__(self) -> Batches:
@@ -109,7 +109,7 @@ class Batches:
             self._thread_pool.close(END_S)
             if self._fetcher is not None:
                 self._fetcher.close()
-            self._reporter.tell(*self._at, measured)
+            self._reporter.report(*self._at, measured)
 
     def moved(self, seconds: float) -> None:
         """Told by whoever moves batches to the device: how long it took."""

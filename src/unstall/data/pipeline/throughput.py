@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, fields
 from unstall.journal.events import InputMeasured
 from unstall.probe.core import probe
 
-TELL_EVERY_S = 10.0
-TELL_LATER_EVERY_S = 30.0
+REPORT_INTERVAL_S = 10.0
+LATER_REPORT_INTERVAL_S = 30.0
 LATER_AFTER_S = 300.0
 
 
@@ -84,15 +84,15 @@ class ThroughputReporter:
 
     def __init__(self) -> None:
         self._began = time.monotonic()
-        self._due = self._began + TELL_EVERY_S
+        self._due = self._began + REPORT_INTERVAL_S
 
     @property
     def is_due(self) -> bool:
         return time.monotonic() >= self._due and probe.current() is not None
 
-    def tell(self, epoch: int, step: int, measured: InputMeasurement) -> None:
+    def report(self, epoch: int, step: int, measured: InputMeasurement) -> None:
         now = time.monotonic()
-        self._due = now + (TELL_EVERY_S if now - self._began < LATER_AFTER_S else TELL_LATER_EVERY_S)
+        self._due = now + (REPORT_INTERVAL_S if now - self._began < LATER_AFTER_S else LATER_REPORT_INTERVAL_S)
         current = probe.current()
         if current is not None:
             current.emit(InputMeasured(at=time.time(), epoch=epoch, step=step, **asdict(measured)))

@@ -166,7 +166,7 @@ def max_pool(x: Tensor, size: int, stride: int, around: int = 0, takes_rest: boo
     of SSD 27 and 35 ms, 3.3 and 4.2 GiB). Operation by operation the backend's own window is faster than so many slices
     (TensorFlow 4 and 96 ms, PyTorch 25 and 40).
     """
-    own = torch_nn.largest(x, size, stride, around, takes_rest)
+    own = torch_nn.max_pool(x, size, stride, around, takes_rest)
     if own is not None:
         return own
     x = pad_image(x, around)
@@ -217,7 +217,7 @@ class BatchNorm(KeyedLayer, keras.layers.BatchNormalization):  # type: ignore[mi
             result = _collected.get()
             about = mean if result is None else result.abouts[id(self)]
             mean, variance = one_pass_moments(values, (0, 1, 2), about=about, counts=counts)
-            self._tell(mean, variance)
+            self._collect(mean, variance)
         factor = gamma * ops.rsqrt(ops.maximum(variance + self.epsilon, MIN_VARIANCE))
         return factor, beta - mean * factor
 
@@ -229,12 +229,12 @@ class BatchNorm(KeyedLayer, keras.layers.BatchNormalization):  # type: ignore[mi
         gamma, beta, mean, variance = self._held()
         epsilon = max(self.epsilon, MIN_VARIANCE)
         if not learns:
-            return torch_nn.frozen_norm(x, gamma, beta, mean, variance, epsilon)
+            return torch_nn.frozen_batch_norm(x, gamma, beta, mean, variance, epsilon)
         fused = torch_nn.batch_norm(x, gamma, beta, epsilon)
         if fused is None:
             return None
         y, *moments = fused
-        self._tell(*moments)
+        self._collect(*moments)
         return y
 
     def learn(self, mean: Tensor, variance: Tensor) -> None:
@@ -242,7 +242,7 @@ class BatchNorm(KeyedLayer, keras.layers.BatchNormalization):  # type: ignore[mi
         self.moving_mean.assign(self.moving_mean * self.momentum + mean * (1 - self.momentum))
         self.moving_variance.assign(self.moving_variance * self.momentum + variance * (1 - self.momentum))
 
-    def _tell(self, mean: Tensor, variance: Tensor) -> None:
+    def _collect(self, mean: Tensor, variance: Tensor) -> None:
         result = _collected.get()
         if result is None:
             self.learn(mean, variance)

@@ -14,7 +14,7 @@ from unstall.detectors.layers.initializers import variance_scaling
 from unstall.detectors.layers.resnet import Norms
 
 
-class Pyramid(keras.layers.Layer):  # type: ignore[misc]
+class FeaturePyramidNetwork(keras.layers.Layer):  # type: ignore[misc]
     """Backbone maps, finest first, to as many maps of `channels`. With norms (and then without biases) where they are given."""
 
     def __init__(self, levels: int, channels: int = FPN_CHANNELS, norms: Norms | None = None, name: str = "backbone.fpn") -> None:
@@ -37,7 +37,7 @@ class Pyramid(keras.layers.Layer):  # type: ignore[misc]
             if self.inner_norms is not None:
                 here = self.inner_norms[level](here, training=training)
             if above is not None:
-                here = here + enlarge(above, here.shape[1], here.shape[2])
+                here = here + upsample(above, here.shape[1], here.shape[2])
             above = here
             out = self.outer[level](here)
             if self.outer_norms is not None:
@@ -46,7 +46,7 @@ class Pyramid(keras.layers.Layer):  # type: ignore[misc]
         return results
 
 
-def enlarge(x: Tensor, height: int, width: int) -> Tensor:
+def upsample(x: Tensor, height: int, width: int) -> Tensor:
     """To exactly that size, each pixel repeated: the nearest one, as torchvision takes it."""
     down, across = height // x.shape[1], width // x.shape[2]
     if (down * x.shape[1], across * x.shape[2]) == (height, width):

@@ -21,7 +21,7 @@ from unstall.detectors.layers.rng import at
 SPREAD = 0.01  # of the proposer's first weights
 
 
-class RegionProposer(keras.layers.Layer):  # type: ignore[misc]
+class RPNHead(keras.layers.Layer):  # type: ignore[misc]
     """The same convolutions for every level; for each anchor a logit that there is an object, and the codes of its box."""
 
     def __init__(self, channels: int, convs: int, anchors_per_cell: int, name: str = "rpn.head") -> None:
@@ -56,7 +56,7 @@ class Dense(KeyedLayer, keras.layers.Dense):  # type: ignore[misc]
         self.flattened_from = flattened_from
 
 
-class RegionHead(keras.layers.Layer):  # type: ignore[misc]
+class BoxHead(keras.layers.Layer):  # type: ignore[misc]
     """Regions (batch, n, cells, cells, channels) to class logits and, for each class by itself, the codes of a box.
 
     Without convolutions two layers of `units`; with them, each has a norm, and one layer of `units` follows.

@@ -65,7 +65,7 @@ def _halved(x: Tensor) -> Tensor:
     return max_pool(x, 2, 2)
 
 
-class Vgg(keras.layers.Layer):  # type: ignore[misc]
+class VGG(keras.layers.Layer):  # type: ignore[misc]
     """Images to two maps: that of the fourth stage (stride 8), and the last (stride 16)."""
 
     def __init__(

@@ -13,6 +13,8 @@ that took only a part). The room on the file systems is read right afterwards.
 When this is wrong
 ------------------
 A write that took only a part may have another reason on a network disk; it counts only where the room is gone too.
+The same error comes where the shared memory of processes is full, or no more files can be watched for changes: that is
+`system_limit_reached`.
 
 What to do
 ----------
@@ -23,7 +25,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.fatal_error import fatal_error, first_line, texts, unseen_end, user_line
+from unstall.diagnosis.errors.fatal_error import fatal_error, first_line, is_of_shared_memory, texts, unseen_end, user_line
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import CheckpointSaved, DiskSeen, ErrorRaised
 from unstall.journal.reader import Journal
@@ -43,6 +45,8 @@ def examine(journal: Journal) -> Verdict:
     error = fatal_error(journal)
     if error is None:
         return unseen_end(journal) or Clear("no write failed")
+    if is_of_shared_memory(error) or any("inotify" in text for text in texts(error)):
+        return Clear("what had no room left is no disk")
     full = [disk for disk in journal.of(DiskSeen) if disk.free_bytes < NO_ROOM_BYTES or disk.free_inodes == 0]
     said = next((text for text in texts(error) if _SAYS_SO.search(text)), None)
     part = next((text for text in texts(error) if _PART_WRITTEN.search(text)), None)
@@ -58,6 +62,7 @@ def _found(journal: Journal, error: ErrorRaised, said: str, full: list[DiskSeen]
     disk = full[-1] if full else None
     if disk is not None:
         room = f"{disk.free_bytes / 2**20:.1f} MiB of {disk.total_bytes / 2**20:,.0f} MiB are free on {disk.mount}"
+        room += ", and no entry for another file" if disk.free_inodes == 0 else ""
         evidence.append(Evidence(room, disk.free_bytes, NO_ROOM_BYTES, (disk,)))
     doing = "while saving a checkpoint" if error.phase == "save" else "while writing"
     on = f" on {disk.mount}" if disk else ""

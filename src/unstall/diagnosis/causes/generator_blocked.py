@@ -9,8 +9,9 @@ How we know
 -----------
 No step has ended for much longer than the run's history allows and the program uses next to no CPU. A thread, of the
 program itself or of one of its worker processes, stands in the program's own input code: called by the framework's data
-machinery, in a generator that a loop goes through, or in the loop that trains. It has stood at the same line in every stack
-sample, and the kernel says that it has slept, or only looked and slept again, all the while.
+machinery, in a generator that a loop goes through, or in the loop that trains; or it stands in the opening of a data file, also
+before the first step. It has stood at the same line in every stack sample, and the kernel says that it has slept, or only looked
+and slept again, all the while.
 
 When this is wrong
 ------------------
@@ -25,15 +26,17 @@ training: download or cache the files first.
 
 from __future__ import annotations
 
+import re
+
 from unstall.diagnosis.dead_threads import beside
 from unstall.diagnosis.frame_roles import STEPS_OF_WATCH as _STEPS_OF_WATCH
 from unstall.diagnosis.frame_roles import Role, files
 from unstall.diagnosis.stalls import LOOKED_AT, Stall, StuckThread, idle_stall
-from unstall.diagnosis.thread_waits import waits_for
+from unstall.diagnosis.thread_waits import OPENS, waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import FitBegan, Frame, FrameworkLoaded, LibrariesSeen, ThreadStack
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import CALLBACKS, frames_called_by, program_folder, user_frames, where
+from unstall.journal.stack_frames import CALLBACKS, frames_called_by, program_folder, program_frames, user_frames, where
 
 EXPLAINS = ("input_starved", "storage_slow", "python_in_pipeline", "collective_stuck")
 
@@ -48,7 +51,15 @@ _ACTIONS = {
     "a queue between processes": "see that what fills the queue is still alive: a process that died of an error leaves it empty",
     "another process": "read what the process prints (communicate()), or send it to DEVNULL:"
     " a pipe that nobody reads fills up, and the process stops",
+    "a file to open": "see what it is (`ls -l`): a named pipe into which nobody writes does not open, nor does a file"
+    " on a network disk whose server is gone",
 }
+# A named pipe by which a program is given commands waits in the same call, and is not named like data.
+_DATA_FILE = re.compile(
+    r"\.(jpe?g|png|bmp|gif|webp|tiff?|dcm|wav|flac|mp[34]|avi|tfrecords?|records?|csv|tsv|jsonl?|xml|txt|np[yz]|mat|h5|hdf5|parquet"
+    r"|arrow|pkl|pickle|pt|pth|safetensors|tar|zip|t?gz)$|-of-\d+$",
+    re.IGNORECASE,
+)
 _HELPERS = ("resource_tracker", "forkserver")  # processes of multiprocessing that make nothing
 
 
@@ -69,6 +80,11 @@ def examine(journal: Journal) -> Verdict:
         if frames:
             what = "Your training loop has not come to its next step" if _trains(stall) else "Your loop has not come further"
             return _found(journal, stall, still, frames, what, "the thread that trains" if _trains(stall) else "the main thread")
+    for still in standing:
+        frames = reading_frames(journal, still)
+        if frames:
+            what = "Your program has not come to its next step" if _trains(stall) else "Your program has not come further"
+            return _found(journal, stall, still, frames, what, "the main thread" if _is_main(still) else "a thread")
     return Clear("no thread stands in the program's own input code")
 
 
@@ -86,16 +102,29 @@ def loop_frames(journal: Journal, stall: Stall, still: StuckThread) -> list[Fram
     """The user's frames of a main thread that waits, in its own loop, for what it would train on next."""
     frames = user_frames(still.thread)
     words = waits_for(still.thread, still.call)
-    if still.thread["name"] != "MainThread" or not frames or words in (None, *_NOT_INPUT):
+    if not _is_main(still) or not frames or words in (None, *_NOT_INPUT):
         return []
     if words in _OTHERS_WORK and _a_child_may_work(stall):
         return []
-    trains = journal.last(FrameworkLoaded) is not None or any(seen.names for seen in journal.of(LibrariesSeen))
     in_generator = any(source.is_generator for frame in frames[:-1] if (source := stall.source(frame["file"], frame["line"])))
     is_own = still.is_main and stall.began.phase in _TRAINING  # another process has a loop of its own
-    if (trains and in_generator) or (is_own and _beside_training(journal, stall, frames)):
+    if (_loaded_framework(journal) and in_generator) or (is_own and _beside_training(journal, stall, frames)):
         return frames
     return []
+
+
+def reading_frames(journal: Journal, still: StuckThread) -> list[Frame]:
+    """The frames of the user's, or of an installed trainer, under which a file that is named like data does not open."""
+    opens_data = still.call in OPENS and still.awaits is not None and _DATA_FILE.search(still.awaits) is not None
+    return program_frames(still.thread) if opens_data and _loaded_framework(journal) else []
+
+
+def _loaded_framework(journal: Journal) -> bool:
+    return journal.last(FrameworkLoaded) is not None or any(seen.names for seen in journal.of(LibrariesSeen))
+
+
+def _is_main(still: StuckThread) -> bool:
+    return still.thread["name"] == "MainThread"
 
 
 def _a_child_may_work(stall: Stall) -> bool:

@@ -11,8 +11,8 @@ How we know
 Two things must come together. The training is in trouble: its loss is NaN, far above its start, or no better than guessing.
 And in some step a layer's weights changed by a third of their own size or more, at a rate beyond what is usual for that
 optimizer, where the rate one usually starts with would not have done it. A rate that is bold, with a loss that falls, is no
-fault. Where no hook sees the weights, nothing is known of the steps: a loss that is printed a hundred times above its start, and
-stays there, makes it possible.
+fault. Where no hook sees the weights, nothing is known of the steps: a loss that is NaN, at a rate a hundred times above the
+largest usual one, makes it likely; one that is printed a hundred times above its start, and stays there, makes it possible.
 
 When this is wrong
 ------------------
@@ -39,11 +39,12 @@ from unstall.diagnosis.learning_curve import (
     watched_curve,
 )
 from unstall.diagnosis.printed_output import RISEN_TIMES, find_risen, is_loss_hooked
-from unstall.diagnosis.probe_facts import short
+from unstall.diagnosis.probe_facts import facts, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import LossPrinted
 from unstall.journal.reader import Journal
 
+BEYOND_DOUBT = 100.0  # times the largest rate that is usual, where nothing is known of the steps
 SURE = 1.0  # times the weights' own size
 EXPLAINS = (
     "loss_not_finite",
@@ -63,7 +64,7 @@ def examine(journal: Journal) -> Verdict:
     if not isinstance(run, LearningCurve):
         return run
     if not run.samples:
-        return Unknown("samples of the weights", "")
+        return _of_rate_alone(run) or Unknown("samples of the weights", "")
     bad = find_loss_problem(run)
     if bad is None:
         return Clear("the loss does not show it")
@@ -106,6 +107,29 @@ def _found(run: LearningCurve, bad: LossProblem, leap: Leap) -> Found:
             "clip the gradients (clipnorm=1.0), and warm the rate up over the first some hundred steps",
         ),
         where=short(run.journal, place),
+        effect=Effect.SPOILS,
+    )
+
+
+def _of_rate_alone(run: LearningCurve) -> Found | None:
+    """The loss is no number, and the rate is far beyond any that is usual."""
+    rates = facts(run.journal, "rate", run.fit.at)
+    bad = find_loss_problem(run)
+    if not rates or bad is None or bad.kind != "not finite":
+        return None
+    optimizer, rate = rates[-1].facts["optimizer"], rates[-1].facts.get("learning_rate")
+    momentum = rates[-1].facts.get("momentum") or 0.0
+    usual = LARGEST_USUAL.get(optimizer)
+    if rate is None or usual is None or rate / max(0.01, 1.0 - momentum) < BEYOND_DOUBT * usual:
+        return None
+    claim = f"the learning rate is {format_number(rate)}; usual is up to {format_number(usual)}"
+    return Found(
+        certainty=Certainty.LIKELY,
+        summary=f"The learning rate of {format_number(rate)} is too high for {optimizer}: usual is up to "
+        f"{format_number(usual)}, and {in_words(bad)}.",
+        evidence=(Evidence(claim, rate, usual, (rates[-1],)), Evidence(in_words(bad), None, None, bad.events)),
+        actions=("start at the usual rate: 0.01 for SGD, 0.001 for Adam", "clip the gradients"),
+        where=short(run.journal, run.fit.where),
         effect=Effect.SPOILS,
     )
 

@@ -10,7 +10,7 @@ How we know
 The program stands still and uses next to no CPU. A thread stands at a line that takes a lock, in every stack sample. The
 program's own source around the lines of all stacks says which locks each thread holds: `with a:` around the line, or
 `a.acquire()` before it. Where these close a ring, or a thread wants what it holds, the verdict is certain; where the
-`acquire()` stands in a branch or has a timeout, it is likely.
+`acquire()` stands in a branch or has a timeout, or the two names may mean locks of two objects, it is likely.
 
 When this is wrong
 ------------------
@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from unstall.diagnosis.causes.generator_blocked import input_frames
 from unstall.diagnosis.dead_threads import dead_threads
-from unstall.diagnosis.locks import HeldLock, Waiter, cycle, find_double_lock, holders, waiters
+from unstall.diagnosis.locks import HeldLock, Waiter, cycle, find_double_lock, holders, is_one_object, waiters
 from unstall.diagnosis.stalls import Stall, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
@@ -101,17 +101,29 @@ def _twice(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
         if held is None:
             continue
         others = holders(stall, waiter.still.samples[-1], waiter.wants, but=waiter.still.thread["id"])
+        is_one = is_one_object(stall, waiter, held)
+        if others and not is_one:
+            continue
         place, name = where(waiter.frame, folder), held.lock.name
         is_caller = held.frame is not waiter.frame
         at = f"was called from {where(held.frame, folder)}, {held.words}" if is_caller else f"stands there {held.words}"
         return Found(
-            Certainty.LIKELY if others or not held.is_sure else Certainty.CERTAIN,
-            f"{_name(waiter)} takes {name} at {place} although it holds it already: it {at}. A plain Lock cannot be taken twice.",
+            Certainty.LIKELY if others or not (held.is_sure and is_one) else Certainty.CERTAIN,
+            _account(waiter, held, place, at, is_one),
             (_evidence(f"it stands at {place} and {at} ({_count(waiter)})", waiter), *_state(stall)),
             (f"make {name} a threading.RLock", _advise_separately(held, is_caller)),
             place,
         )
     return None
+
+
+def _account(waiter: Waiter, held: HeldLock, place: str, at: str, is_one: bool) -> str:
+    """What the source leaves open is told as open."""
+    name, who = held.lock.name, _name(waiter)
+    if held.is_sure and is_one:
+        return f"{who} takes {name} at {place} although it holds it already: it {at}. A plain Lock cannot be taken twice."
+    may_be_two = "" if is_one else f" {name} may also be the locks of two objects: then who holds this one was not seen."
+    return f"{who} waits for {name} at {place} and may hold it already: it {at}. A plain Lock cannot be taken twice.{may_be_two}"
 
 
 def _advise_separately(held: HeldLock, is_caller: bool) -> str:

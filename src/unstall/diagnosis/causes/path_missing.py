@@ -11,8 +11,9 @@ How we know
 The error that ended the program says which path is not there. Unstall then looks how far the path does exist, what lies
 there under a similar name, and which environment variables the program asks for are not set. `cv2.imread` gives None for a
 path that is not there: that is noted, and named where the program then ends on it. The same holds for a pattern that has just
-matched no file, where the error quotes it. A file on the command line in which the path stands is named with the line. Where
-there was no error: a pattern matched nothing, the data set was empty, and the program ended without a single step.
+matched no file, where the error quotes it, or where it says before the first step that there is no data. Where a file on the
+command line contains the path, that file is named with the line. Where there was no error: a pattern matched nothing, the data
+set was empty, and the program ended without a single step.
 
 When this is wrong
 ------------------
@@ -26,8 +27,11 @@ missing.
 
 from __future__ import annotations
 
+import re
+
 from unstall.diagnosis.errors.error_messages import missing_path
 from unstall.diagnosis.errors.fatal_error import (
+    error_text,
     fatal_error,
     of_unread_image,
     texts,
@@ -36,6 +40,7 @@ from unstall.diagnosis.errors.fatal_error import (
     unseen_end,
     user_line,
 )
+from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import (
     ErrorRaised,
@@ -50,6 +55,16 @@ from unstall.journal.events import (
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import place, program_folder
 
+# The words of samplers, loaders and arrays that were given none.
+_NOTHING = re.compile(
+    r"num_samples=0\b|\bnum_samples should be a positive"
+    r"|\bempty (?:data ?set|data ?loader|sequence|list|array|range|slice|data)\b"
+    r"|\b(?:data ?set|data ?loader|sequence|list|array|input|data|arg) (?:is|was) (?:an )?empty\b|\bzero-size array\b"
+    r"|\bneed at least one array\b|\bdata ?(?:set|loader) (?:has|with|of) (?:no|0|zero)\b|\blength of 0\b"
+    r"|\b(?:found|got|with) (?:no|0|zero) (?:\w+ )?(?:files?|images?|samples?|examples?|records?|batches|data|rows)\b"
+    r"|\bno (?:\w+ )?(?:files?|images?|samples?|examples?|records?|batches|data|rows) (?:were |was |could be )?found\b",
+    re.IGNORECASE,
+)
 _NOT_THERE = ("FileNotFoundError", "NotADirectoryError", "NotFoundError", "InvalidArgumentError", "OSError", "ValueError")
 
 
@@ -85,7 +100,7 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
     if path is None:  # a program's own words; but the pattern that they quote had just matched nothing
         path = next((pattern for pattern in unmatched_before(journal, error) if pattern in error.message), None)
     if path is None:
-        return Clear("the error is about something else")
+        return _of_nothing_found(journal, error) or Clear("the error is about something else")
     looked = next((look for look in reversed(journal.of(PathLooked)) if look.path == path), None)
     return _found(error, path, looked, user_line(error, folder))
 
@@ -142,6 +157,26 @@ def _found(error: ErrorRaised, path: str, looked: PathLooked | None, line: str |
 
 def _it(names: list[str]) -> str:
     return "it" if len(names) == 1 else "them"
+
+
+def _of_nothing_found(journal: Journal, error: ErrorRaised) -> Found | None:
+    """An error that says that there is no data, before the first step, after a pattern that had matched nothing."""
+    patterns = [event for event in journal.of(PatternMatchedNothing) if event.at <= error.at]
+    said = _NOTHING.search(error.message)
+    if said is None or not patterns or journal.of(StepsEnded):
+        return None
+    pattern, folder = patterns[-1], program_folder(journal)
+    return Found(
+        certainty=Certainty.LIKELY,
+        summary=f"No file matches {pattern.pattern}, and the program ended for want of data.",
+        evidence=(
+            Evidence(f"the pattern {pattern.pattern} matched no file", pattern.pattern, None, (pattern,)),
+            Evidence(f"the error that ended it: {error_text(error).line}", None, None, (error,)),
+        ),
+        actions=("correct the pattern or the folder", "let the program stop when it finds no files"),
+        where=short(pattern.where, folder) or user_line(error, folder),
+        effect=Effect.STOPS,
+    )
 
 
 def _of_emptiness(journal: Journal) -> Verdict:

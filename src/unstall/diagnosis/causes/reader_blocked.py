@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 from unstall.base.formatting import duration
 from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall, is_main_thread, waits_in_framework
-from unstall.diagnosis.thread_waits import LONG_S, asleep_in, find, standing_s
+from unstall.diagnosis.thread_waits import LONG_S, OPENS, asleep_in, find, standing_s
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import ThreadsSeen
 from unstall.journal.reader import Journal
@@ -37,7 +37,6 @@ from unstall.journal.stack_frames import position, program_folder, program_frame
 MIN_LOOKS = 2  # at the threads, in all of which one stands in the same call on the same file
 
 EXPLAINS = ("input_starved", "storage_slow", "collective_stuck")
-_OPENS = ("open", "openat", "stat", "newfstatat")
 _READS = ("read", "readv", "pread64")
 _NO_DATA = ("/dev/", "/proc/", "/sys/", "/memfd:")  # devices, and what the kernel itself shows
 
@@ -72,11 +71,11 @@ def _readers(stall: Stall, pid: int) -> list[_Reader]:
         number = row["id"]
         call, path, _ = asleep_in(looks, pid, number)
         stood = standing_s(looks, pid, number)
-        if number in python or call not in (*_OPENS, *_READS) or stood is None or not LONG_S <= stood < float("inf"):
+        if number in python or call not in (*OPENS, *_READS) or stood is None or not LONG_S <= stood < float("inf"):
             continue
         if path is None or not path.startswith("/") or path.startswith(_NO_DATA) or not _stays(looks, number, path):
             continue
-        found.append(_Reader(path, call in _OPENS, stood, tuple(looks)))
+        found.append(_Reader(path, call in OPENS, stood, tuple(looks)))
     return sorted(found, key=lambda reader: -reader.seconds)
 
 

@@ -39,12 +39,13 @@ from unstall.diagnosis.errors.fatal_error import (
     user_line,
 )
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
-from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, PipelineBuilt
+from unstall.journal.events import ErrorRaised, FileMet, ImageNotRead, ImagesChecked, PipelineBuilt
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import place, program_folder
 
 MET_S = 5.0  # files are looked for when an error ends the program
 
+_NO_HDF5 = r"[Uu]nable to (?:synchronously )?open file \("
 # (what decoders and readers say, what it means)
 _SAYINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"corrupted record at (?P<at>\d+)"), "a record's checksum does not fit"),
@@ -60,27 +61,34 @@ _SAYINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     (re.compile(r"cannot identify image file"), "a file is no image that can be read"),
     (re.compile(r"Not a (?P<real>JPEG|PNG) file"), "an image is of another kind than its decoder"),
-    (re.compile(r"BadZipFile|is not a zip file|Bad magic number for|Bad CRC-32"), "an archive is damaged"),
+    (re.compile(r"is not a zip file"), "a file has no end of a zip archive: it is cut off, or no such archive"),
+    (re.compile(r"BadZipFile|Bad magic number for|Bad CRC-32"), "an archive is damaged"),
+    (re.compile(r"Not a gzipped file"), "a file does not begin as one that gzip has compressed"),
     (
-        re.compile(r"CRC check failed|Not a gzipped file|Error -3 while decompressing|end-of-stream marker was reached"),
-        "a compressed file is damaged",
+        re.compile(r"Error -3 while decompressing.*?(?:incorrect header check|unknown compression method)"),
+        "data that were to be decompressed do not begin as compressed data",
     ),
-    (
-        re.compile(r"Failed to interpret file .* as a pickle|No data left in file|cannot reshape array of size .* npy"),
-        "an array file is damaged",
-    ),
-    (
-        re.compile(r"[Uu]nable to (?:synchronously )?open file \((?:truncated file|file signature not found)"),
-        "an HDF5 file is damaged",
-    ),
+    (re.compile(r"CRC check failed|Error -3 while decompressing"), "a compressed file is damaged"),
+    (re.compile(r"end-of-stream marker was reached"), "a compressed file is cut off"),
+    (re.compile(r"No data left in file"), "an array file is empty"),
+    (re.compile(r"Failed to interpret file .* as a pickle"), "a file does not begin as one in which NumPy saves arrays"),
+    (re.compile(r"cannot reshape array of size .* npy"), "an array file is damaged"),
+    (re.compile(rf"{_NO_HDF5}truncated file"), "an HDF5 file is cut off"),
+    (re.compile(rf"{_NO_HDF5}file signature not found"), "a file does not begin as an HDF5 file"),
     (
         re.compile(r"Could not parse example|Error parsing .*Example|wire-format data|InvalidProtocolBuffer"),
         "a record holds no valid example",
     ),
-    (re.compile(r"PytorchStreamReader failed (?:reading|locating)"), "a file of torch.save is damaged or cut off"),
+    (re.compile(r"failed locating file constants\.pkl"), "a file holds no program of TorchScript, which torch.jit.load reads"),
+    (re.compile(r"PytorchStreamReader failed locating"), "a file lacks a part that PyTorch looks for in it"),
+    (
+        re.compile(r"PytorchStreamReader failed (?:reading zip archive|finding central directory)"),
+        "a file has no end of a file of PyTorch: it is cut off, or no such file",
+    ),
+    (re.compile(r"PytorchStreamReader failed reading"), "a file of torch.save is damaged or cut off"),
     (re.compile(r"pickle data was truncated|UnpicklingError: invalid load key"), "a pickled file is damaged, or is none"),
 )
-_DAMAGED = re.compile(r"damaged$|cut off|checksum|empty")  # else it may be whole, and read as what it is not
+_DAMAGED = re.compile(r"(?:damaged|cut off|empty)$|checksum")  # else it may be whole, and read as what it is not
 _IMAGES = r"\.(?:jpe?g|png|gif|bmp|webp|tiff?)"
 _OTHERS = r"\.(?:tfrecords?|record|np[yz]|h5|hdf5|keras|zip|gz|tar|pkl|pickle|parquet|pth?|ckpt|bin)"
 _DATA = rf"(?:{_IMAGES}|{_OTHERS})"
@@ -126,7 +134,8 @@ def _found(journal: Journal, error: ErrorRaised, text: str, said: re.Match[str],
     seen = _file(journal, error, _IMAGES if "image" in meaning else _DATA)
     place_in_file = f", at byte {int(said['at']):,}" if "at" in said.re.groupindex else ""
     which = f" in {seen.path}" if seen else ""
-    how = "is damaged" if _DAMAGED.search(meaning) else "cannot be read"
+    is_damaged = bool(_DAMAGED.search(meaning))
+    how = "is damaged" if is_damaged else "cannot be read"
     line = line_of(text, said)
     evidence = [Evidence(f"the error that ended it: {line}", line, None, (error,))]
     if seen is not None and seen.met is not None:
@@ -138,6 +147,7 @@ def _found(journal: Journal, error: ErrorRaised, text: str, said: re.Match[str],
         summary=f"The data {how}{which}: {meaning}{place_in_file}.{steps_in_words(made)}",
         evidence=tuple(evidence),
         actions=(
+            *(() if is_damaged else ("see of what kind the file is, and of what kind the line reads it: `file PATH`",)),
             "read every file once before training, and list those that fail",
             "leave the damaged ones out or replace them; dataset.ignore_errors() skips them unseen",
         ),
@@ -152,7 +162,7 @@ class _RecordFile:
 
     path: str
     how: str = ""
-    met: FileMet | None = None
+    met: FileMet | ImagesChecked | None = None
 
 
 def _file(journal: Journal, error: ErrorRaised, kind: str) -> _RecordFile | None:
@@ -165,6 +175,11 @@ def _file(journal: Journal, error: ErrorRaised, kind: str) -> _RecordFile | None
     read = [file for file in met if file.how == "read"]
     if read:
         return _RecordFile(read[-1].path, f"the library that raised the error was reading {read[-1].path}", read[-1])
+    checked = journal.last(ImagesChecked)
+    if checked is not None and checked.num_cut_off == 1 and kind == _IMAGES:
+        stands = f", which stands in {checked.named_at}" if checked.named_at else ""
+        how = f"of {format_count(checked.looked_at, 'image')} of the program, {checked.cut_off[0]} alone has no end{stands}"
+        return _RecordFile(checked.cut_off[0], how, checked)
     given = [file for file in met if file.in_line]
     if len({file.path for file in given}) == 1:
         return _RecordFile(given[-1].path, f"the line that failed was given {given[-1].path} (`{given[-1].how}`)", given[-1])

@@ -27,7 +27,7 @@ import re
 
 from unstall.diagnosis.errors.evidence import found_in
 from unstall.diagnosis.errors.failures import Failure, find_failure
-from unstall.diagnosis.errors.fatal_error import texts, unseen_end
+from unstall.diagnosis.errors.fatal_error import is_of_shared_memory, texts, unseen_end
 from unstall.diagnosis.verdict import Clear, Verdict
 from unstall.journal.reader import Journal
 
@@ -41,6 +41,8 @@ _OF_C = (
     (re.compile(r"can't start new thread"), 11),
     (re.compile(r"insufficient shared memory|unable to (?:open|write to|mmap) .{0,40}(?:shm|torch_\d+)"), -1),
 )
+_NO_ROOM = re.compile(r"No space left on device|\[Errno (?:12|28)\]|Cannot allocate memory")
+_WATCHES_FULL = re.compile(r"\[Errno (?:24|28)\]|limit reached|No space left on device")
 _SYSTEM_ERRORS = ("OSError", "PermissionError", "BlockingIOError", "IOError")
 _STARTING = ("_launch", "_execute_child", "_fork_exec", "fork", "start", "_start_new_thread")
 _WORDS = {
@@ -51,7 +53,8 @@ _WORDS = {
     13: "The program has no permission for what it wanted to do with a file or folder{path}.",
     1: "The system does not permit what the program wanted to do{path}.",
     30: "The file system can be read, and not written{path}.",
-    -1: "The shared memory through which worker processes pass their batches is too small, or could not be opened.",
+    -1: "The shared memory of processes (/dev/shm) has no room for what was asked for, or could not be opened.",
+    -2: "The system watches as many files and folders for changes as it may, and the next one was refused.",
 }
 _ACTIONS = {
     24: (
@@ -70,7 +73,15 @@ _ACTIONS = {
     ),
     1: ("run it as a user that may do so, or leave it out",),
     30: ("choose a place that can be written",),
-    -1: ("give the container more shared memory: docker run --shm-size=8g", "or use fewer workers, or smaller batches"),
+    -2: (
+        "watch fewer folders, and none that holds the data",
+        "or raise the limit: sysctl fs.inotify.max_user_watches=524288, and fs.inotify.max_user_instances",
+    ),
+    -1: (
+        "give the container more shared memory: docker run --shm-size=8g",
+        "or use fewer workers, or smaller batches",
+        "see what lies in it already: ls -l /dev/shm",
+    ),
 }
 
 
@@ -89,6 +100,10 @@ def examine(journal: Journal) -> Verdict:
 def _number(failure: Failure) -> tuple[int, str] | None:
     """The number of the system's answer, and the path that it was about."""
     for text in texts(failure.error):
+        if "inotify" in text and _WATCHES_FULL.search(text):
+            return -2, ""
+        if _NO_ROOM.search(text) and is_of_shared_memory(failure.error):
+            return -1, ""
         kind = text.partition(": ")[0].rpartition(".")[2]
         match = _ERRNO.search(text) if kind in _SYSTEM_ERRORS else None
         if match is not None and int(match["number"]) in _WORDS and (match["number"] != "11" or _starts(failure)):

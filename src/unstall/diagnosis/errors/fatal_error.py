@@ -73,6 +73,16 @@ def texts(error: ErrorRaised) -> list[str]:
     return [f"{error.kind}: {error.message}", *error.chain]
 
 
+_SHARED_MEMORY = re.compile(r"shared memory|/dev/shm/|<?/torch_\d+")
+_SEMAPHORES = ("multiprocessing/synchronize.py", "multiprocessing/shared_memory.py")
+
+
+def is_of_shared_memory(error: ErrorRaised) -> bool:
+    """Whether what had no room was the memory that processes share: by what the error says, or by what raised it."""
+    innermost_file = error.frames[0]["file"] if error.frames else ""
+    return any(_SHARED_MEMORY.search(text) for text in texts(error)) or innermost_file.endswith(_SEMAPHORES)
+
+
 def error_text(error: ErrorRaised) -> ErrorText:
     """What went wrong, in its innermost sentence; the whole text is in the journal."""
     return innermost(error.kind, error.message)

@@ -199,33 +199,33 @@ def _written_at(run: Path) -> float:
 
 LOOK_EVERY_S = 1.0
 
-Tell = Callable[[RunGroup, Blockage], None]  # called when somebody new holds the others
-See = Callable[[WorkersFollower], None]  # called after each look
+OnBlockage = Callable[[RunGroup, Blockage], None]  # called when somebody new holds the others
+OnLook = Callable[[WorkersFollower], None]  # called after each look
 
 
 class BlockageFollower:
-    def __init__(self, follower: WorkersFollower, tell: Tell, see: See) -> None:
-        self._follower, self._tell, self._see = follower, tell, see
+    def __init__(self, follower: WorkersFollower, on_blockage: OnBlockage, on_look: OnLook) -> None:
+        self._follower, self._on_blockage, self._on_look = follower, on_blockage, on_look
         self._reported: set[frozenset[str]] = set()
 
     def have_all_ended(self) -> bool:
         """After a look, in which it is told who holds the others."""
         follower, folder = self._follower, self._follower.folder
         follower.look()
-        self._see(follower)
+        self._on_look(follower)
         standing = follower.blockage()
         for run_group, blockage in standing:
             sure = None if names(blockage) in self._reported else confirm_blockage(blockage, folder)
             if sure is not None:
                 self._reported.add(names(blockage))
-                self._tell(read_suspects(run_group, sure, folder), sure)
+                self._on_blockage(read_suspects(run_group, sure, folder), sure)
         self._reported &= {names(blockage) for _, blockage in standing}
         return follower.have_all_ended
 
 
-def follow(folder: Path, tell: Tell, see: See) -> None:
+def follow(folder: Path, on_blockage: OnBlockage, on_look: OnLook) -> None:
     """Until every worker has ended."""
-    watching = BlockageFollower(WorkersFollower(folder), tell, see)
+    watching = BlockageFollower(WorkersFollower(folder), on_blockage, on_look)
     while True:
         began = time.monotonic()
         if watching.have_all_ended():
@@ -233,14 +233,14 @@ def follow(folder: Path, tell: Tell, see: See) -> None:
         time.sleep(max(0.05, LOOK_EVERY_S - (time.monotonic() - began)))
 
 
-def follow_bucket(place: str, tell: Tell, see: See, say: Callable[[str], None]) -> None:
+def follow_bucket(place: str, on_blockage: OnBlockage, on_look: OnLook, say: Callable[[str], None]) -> None:
     """The same of runs in a bucket, where all is seen some seconds later. One that is away for a while is said, once."""
     from unstall.storage.download import LATE_S, mirror_of
     from unstall.storage.download import LOOK_EVERY_S as EVERY_S
 
     mirror = mirror_of(place)
     follower = WorkersFollower(mirror.folder, LATE_S)
-    watching = BlockageFollower(follower, tell, see)
+    watching = BlockageFollower(follower, on_blockage, on_look)
     is_away, is_waiting, seen_at = False, False, time.monotonic()
     while True:
         began = time.monotonic()

@@ -47,6 +47,7 @@ from unstall.journal.events.sensors import (
     ExperimentEnded,
     HostSampled,
     IdleSeen,
+    ImagesChecked,
     KernelSpoke,
     LibrariesSeen,
     PathLooked,
@@ -91,7 +92,7 @@ __all__ = [
     "BatchesCounted", "CallbacksTimed", "CheckpointCompleted", "CheckpointFailed", "CheckpointRefused", "ChildSeen",
     "CircumstancesSeen", "ClusterSeen", "CompilationsCounted", "DataMeasured", "DataMet", "DatabasesSeen",
     "DeviceMemoryCounted", "DeviceSampled", "DevicesListed", "DiskSeen", "EpochScored", "Event", "EventsLost",
-    "ExampleSkipped", "ExperimentEnded", "Frame", "HoldingsCounted", "HostSampled", "IdleSeen", "ImageNotRead",
+    "ExampleSkipped", "ExperimentEnded", "Frame", "HoldingsCounted", "HostSampled", "IdleSeen", "ImageNotRead", "ImagesChecked",
     "InputDescribed", "InputMeasured", "KernelSpoke", "KillsCounted", "LibrariesSeen", "LossDiverged", "LossPrinted",
     "MachineSeen", "MembershipSeen", "MemoryExhausted", "ModelRecorded", "ModulesLoaded", "OthersLost", "OthersMissed",
     "OutputSkipped", "PathLooked", "PatternMatchedNothing", "PipelineBuilt", "PipelineMeasured", "PlanMade", "PlanUndone",
@@ -287,6 +288,7 @@ class ExitCalled(Event):
 
     exit_code: int = 0
     message: str = ""  # where it was called with a text
+    given: str = ""  # the class of what it was called with, where that is neither a number nor a text
     where: Optional[str] = None  # the user's line that called it
     error_at: Optional[float] = None  # the moment of the error that was being handled
 

@@ -36,6 +36,7 @@ class HostSampled(Event):
     swap_out_bytes_s: float = 0.0
     io_wait_threads: int = 0  # threads in uninterruptible sleep
     queued_cores: float = 0.0  # threads, on average, that were ready to run and had no CPU: a crowded machine
+    usable_cores: float = 0.0  # that the program may run on: its affinity, and the quota of its control group; 0: not known
     stopped_share: float = 0.0  # of the looks since the sample before: the main process was stopped, by a signal or a debugger
     disk_free_bytes: Optional[int] = None
     anon_bytes: int = 0  # of rss_bytes, what is not backed by files: the program's own data
@@ -120,6 +121,7 @@ class SourceRead(Event):
     taken_at: list[int] = field(default_factory=list)  # the line that takes each of these
     taken_by: list[str] = field(default_factory=list)  # and how: with | acquire | maybe (in a branch, or it may have timed out)
     either: list[str] = field(default_factory=list)  # locks among both: `with lock: work()` takes and holds in one line
+    bound: list[str] = field(default_factory=list)  # locks among both whose name this function binds: each call may have another
     loop: list[int] = field(default_factory=list)  # first and last line of the outermost loop around it, in the same function
 
 
@@ -191,6 +193,16 @@ class PathLooked(Event):
     near: list[str] = field(default_factory=list)  # names in that folder that resemble the part that is missing
     unset_variables: list[str] = field(default_factory=list)  # that the program's source asks for
     named_at: str = ""  # file:line of the file on the command line in which the path stands
+
+
+@dataclass(frozen=True)
+class ImagesChecked(Event):
+    """The images of a program that ended because one is cut off, looked at afterwards: which have no end."""
+
+    looked_at: int = 0
+    num_cut_off: int = 0
+    cut_off: list[str] = field(default_factory=list)  # some of them
+    named_at: str = ""  # file:line of the file on the command line in which the only one stands
 
 
 @dataclass(frozen=True)

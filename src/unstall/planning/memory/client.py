@@ -141,7 +141,7 @@ def announce_questions(progress: Progress | None) -> Callable[[Question], None] 
         return None
     asked = 0
 
-    def tell(question: Question) -> None:
+    def announce(question: Question) -> None:
         nonlocal asked
         settings = question.settings
         images = f"{settings['micro_batch_size']} images, {settings['precision']}{', remat' if settings['remat'] else ''}"
@@ -149,7 +149,7 @@ def announce_questions(progress: Progress | None) -> Callable[[Question], None] 
         progress(f"{doing} {question.phase} ({images})", asked, 0)
         asked += 1
 
-    return tell
+    return announce
 
 
 # Answers that were got once: a compilation takes minutes, and the same question has the same answer as long as the code does.

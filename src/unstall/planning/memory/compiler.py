@@ -99,7 +99,7 @@ def compile_step(detector: Detector, settings: Settings, phase: Phase, card: Map
 
     with as_on_a_card() if card else nullcontext():
         executable = (_training if phase == "training" else _evaluation)(detector, settings, _place(card))
-    said = _said(executable.memory_analysis())
+    said = _memory_figures(executable.memory_analysis())
     need = said["argument"] + said["output"] - said["alias"] + said["temp"]
     said[RECOMPUTED] = executable.as_text().count(RECOMPUTED_MARK) if card else 0
     layers = layers_of(detector, settings.at_once, settings.max_boxes_per_image)
@@ -148,7 +148,7 @@ def _shape(shape: tuple[int, ...], kind: str, place: Any) -> Any:
     return jax.ShapeDtypeStruct(tuple(shape), kind, sharding=place)
 
 
-def _said(stats: Any) -> dict[str, int]:
+def _memory_figures(stats: Any) -> dict[str, int]:
     return {name: int(getattr(stats, f"{name}_size_in_bytes")) for name in ("argument", "output", "alias", "temp")}
 
 

@@ -113,7 +113,7 @@ def here(backend: str) -> Device:
     from unstall.backends import allocators
 
     index = allocators.visible_card(backend) if allocators.knows_cards(backend) else None
-    return (_seen_card(index) if index is not None else None) or this_cpu()
+    return (_find_card(index) if index is not None else None) or this_cpu()
 
 
 def this_cpu() -> Device:
@@ -122,7 +122,7 @@ def this_cpu() -> Device:
     return Device("cpu", "cpu", "the cores of this machine", limit_bytes(), 0, used_bytes())
 
 
-def _seen_card(index: int) -> Device | None:
+def _find_card(index: int) -> Device | None:
     """As NVML shows it. What the compiler must know comes from the nearest card of the table."""
     from unstall.journal.events import DeviceSampled
     from unstall.sensors.device import DeviceSampler
@@ -141,13 +141,13 @@ def nearest_card(description: str, memory_bytes: int, path: Path | str | None = 
     """That which shares most words with figures in them ('A100', '40GB'), and of these the one with the most similar memory."""
 
     def unlike(card: Mapping[str, Any]) -> tuple[int, int]:
-        shared = _telling_words(description) & _telling_words(str(card.get("description", "")))
+        shared = _distinctive_words(description) & _distinctive_words(str(card.get("description", "")))
         return -len(shared), abs(card["memory_bytes"] - memory_bytes)
 
     return min(cards(path).values(), key=unlike)
 
 
-def _telling_words(description: str) -> set[str]:
+def _distinctive_words(description: str) -> set[str]:
     return {word for word in re.findall(r"[a-z0-9]+", description.lower()) if any(each.isdigit() for each in word)}
 
 

@@ -29,24 +29,24 @@ def main() -> None:
     pipe = int(sys.argv[1])
     asked = json.load(sys.stdin)
 
-    def tell(line: dict[str, Any]) -> None:
+    def send(line: dict[str, Any]) -> None:
         os.write(pipe, json.dumps(line, default=str).encode() + b"\n")
 
-    context = Context(from_plain(asked["settings"]), Path(asked["folder"]), asked["is_quick"], ProgressReporter(tell))
+    context = Context(from_plain(asked["settings"]), Path(asked["folder"]), asked["is_quick"], ProgressReporter(send))
     known: dict[str, str] = asked["known"]
     for name in asked["checks"]:
-        tell({"began": name})
+        send({"began": name})
         began = time.perf_counter()
         result = as_plain(name, run_check(name, context, known), time.perf_counter() - began)
         known[name] = result["status"]
-        tell(result)
+        send(result)
 
 
 class ProgressReporter:
     """Progress, now and then."""
 
-    def __init__(self, tell: Any) -> None:
-        self._tell, self._last = tell, 0.0
+    def __init__(self, send: Any) -> None:
+        self._tell, self._last = send, 0.0
 
     def __call__(self, doing: str, done: int, of: int) -> None:
         if time.monotonic() - self._last > REPORT_INTERVAL_S or done == of:

@@ -32,11 +32,11 @@ def ask(settings: Settings, folder: Path, is_quick: bool = False, progress: Prog
         question = {
             "settings": settings_as_plain(settings), "folder": str(folder), "is_quick": is_quick, "checks": left, "known": known,
         }  # fmt: skip
-        results += _asked(question, progress)
+        results += _ask(question, progress)
     return results
 
 
-def _asked(question: dict[str, Any], progress: Progress | None) -> list[dict[str, Any]]:
+def _ask(question: dict[str, Any], progress: Progress | None) -> list[dict[str, Any]]:
     """As many results as one process gave; where it ended early, the check that it was at is not known."""
     read_end, write_end = os.pipe()
     with tempfile.TemporaryFile() as complaints:
@@ -56,7 +56,7 @@ def _asked(question: dict[str, Any], progress: Progress | None) -> list[dict[str
             os.close(read_end)
         if len(results) < len(question["checks"]):
             stopped_at = question["checks"][len(results)]
-            results.append(as_plain(stopped_at, _given_up(is_silent, complaints), time.perf_counter() - began))
+            results.append(as_plain(stopped_at, _unknown_after_silence(is_silent, complaints), time.perf_counter() - began))
     return results
 
 
@@ -110,7 +110,7 @@ def _listen(lines: Lines, checks: Sequence[str], progress: Progress | None) -> t
     return results, False
 
 
-def _given_up(is_silent: bool, complaints: IO[bytes]) -> CheckUnknown:
+def _unknown_after_silence(is_silent: bool, complaints: IO[bytes]) -> CheckUnknown:
     if is_silent:
         return CheckUnknown(f"it gave no sign for {MAX_SILENT_S:.0f} s, and was given up")
     complaints.seek(0)

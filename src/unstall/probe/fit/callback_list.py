@@ -215,7 +215,7 @@ class _Follower:
 
     def train_end(self, callbacks: Any, logs: Any = None) -> None:
         if self.probe.fit_depth == 1:
-            self.times.tell(at_last=True)
+            self.times.report(at_last=True)
         self.fits = max(0, self.fits - 1)
         self.probe.fit_ended()
 

@@ -75,7 +75,7 @@ class CallbackTimes:
         finally:
             if callbacks.callbacks is stand_ins:
                 callbacks.callbacks = listed
-            shield.call("callback times", self.tell)
+            shield.call("callback times", self.report)
 
     def _stand_ins(self, hook: str, callbacks: Any, number: Any, logs: Any = None) -> Optional[list[Any]]:
         listed = getattr(callbacks, "callbacks", None)
@@ -113,7 +113,7 @@ class CallbackTimes:
         row["longest_s"] = max(row["longest_s"], seconds)
         row["cpu_s"] += cpu_s
 
-    def tell(self, at_last: bool = False) -> None:
+    def report(self, at_last: bool = False) -> None:
         now = time.monotonic()
         if not self.is_timing or (now - self._reported_at < REPORT_INTERVAL_S and not at_last):
             return

@@ -39,7 +39,7 @@ def _around(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
                 return original(*args, **kwargs)
             except (KeyboardInterrupt, SystemExit) as error:
                 if probe.active and probe.fit_depth:
-                    probe.shield.call("interrupts", tell, probe, error)
+                    probe.shield.call("interrupts", report, probe, error)
                 raise
 
         return fit
@@ -47,7 +47,7 @@ def _around(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return make
 
 
-def tell(probe: Probe, error: BaseException) -> None:
+def report(probe: Probe, error: BaseException) -> None:
     """The event comes before the pulse moves: else the program would seem to have gone on."""
     probe.emit(error_event(probe, type(error), error, error.__traceback__, fatal=False))
     if probe.pulse is not None:

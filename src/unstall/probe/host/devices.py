@@ -36,10 +36,10 @@ def install(probe: Probe) -> None:
         now = time.monotonic()
         if done >= WARM_STEPS and now >= due:
             due = now + COUNT_EVERY_S
-            probe.shield.within_budget("device memory", tell_memory, probe)
+            probe.shield.within_budget("device memory", report_memory, probe)
 
     def count_last() -> None:
-        probe.shield.within_budget("device memory", tell_memory, probe)
+        probe.shield.within_budget("device memory", report_memory, probe)
 
     probe.on_fit.append(list_devices)
     probe.on_step.append(count_memory)
@@ -127,7 +127,7 @@ def _set_at(name: str) -> Optional[str]:
     return None
 
 
-def tell_memory(probe: Probe) -> None:
+def report_memory(probe: Probe) -> None:
     """What the allocators of cards say of themselves: after an error, and now and then."""
     for event in [*_tensorflow_memory(), *_torch_memory(), *_jax_memory()]:
         probe.emit(event)

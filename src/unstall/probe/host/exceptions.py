@@ -13,16 +13,16 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Optional
 
-from unstall.journal.events import ErrorRaised, WarningShown
+from unstall.journal.events import ErrorInspected, ErrorRaised, ExitCalled, WarningShown
+from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.tracebacks import without_ours
-from unstall.probe.core.user_code import is_user_code, is_user_path, traceback_frames
-from unstall.probe.host import devices, files, modules
-from unstall.probe.host.error_inspection import inspect_error, watch_exits
+from unstall.probe.core.user_code import is_user_code, is_user_path, traceback_frames, user_place
+from unstall.probe.host import devices, failing_lines, files, makers, modules
 from unstall.probe.input import batch_stats
 from unstall.probe.input.batch_samples import AT_THE_ERROR, batch_facts_of
 
@@ -99,7 +99,7 @@ def install(probe: Probe) -> None:
     _hook_errors(probe)
     _hook_thread_errors(probe)
     _hook_warnings(probe)
-    watch_exits(probe, lambda error: _tell_caught(probe, error))
+    watch_exits(probe, lambda error: _report_caught(probe, error))
     for name in LOGGERS:
         logging.getLogger(name).addFilter(_Listener(probe, name))
 
@@ -110,7 +110,7 @@ def _hook_errors(probe: Probe) -> None:
     def excepthook(kind: type[BaseException], error: BaseException, traceback: Any) -> None:
         if probe.active:
             try:
-                _tell_error(probe, kind, error, traceback)
+                _report_error(probe, kind, error, traceback)
             except KeyboardInterrupt:  # Ctrl-C again: the program is ending already, and alone it would print its error now
                 pass
         try:
@@ -123,24 +123,24 @@ def _hook_errors(probe: Probe) -> None:
     sys.excepthook = excepthook
 
 
-def _tell_error(probe: Probe, kind: type[BaseException], error: BaseException, traceback: Any) -> None:
+def _report_error(probe: Probe, kind: type[BaseException], error: BaseException, traceback: Any) -> None:
     probe.shield.call("steps", probe.train.flush, time.monotonic())  # those that were not told of yet
     event = probe.shield.call("errors", error_event, probe, kind, error, traceback, True)
     if event is not None:
         probe.shield.call("errors", probe.emit, event)
         probe.shield.call("error inspection", inspect_error, probe, error, traceback, event.at)
-    probe.shield.call("modules", modules.tell_once, probe)
-    probe.shield.call("files", files.tell, probe, traceback)
+    probe.shield.call("modules", modules.report_once, probe)
+    probe.shield.call("files", files.report, probe, traceback)
     probe.shield.call("batch at the error", report_batch, probe, traceback)
-    probe.shield.call("device memory", devices.tell_memory, probe)
+    probe.shield.call("device memory", devices.report_memory, probe)
 
 
-def _tell_caught(probe: Probe, error: BaseException) -> float:
+def _report_caught(probe: Probe, error: BaseException) -> float:
     """The error that the program handles while it ends itself."""
     event = error_event(probe, type(error), error, error.__traceback__, fatal=False, caught=True)
     probe.emit(event)
     inspect_error(probe, error, error.__traceback__, event.at)
-    probe.shield.call("files", files.tell, probe, error.__traceback__)
+    probe.shield.call("files", files.report, probe, error.__traceback__)
     return event.at
 
 
@@ -151,13 +151,13 @@ def _hook_thread_errors(probe: Probe) -> None:
 
     def excepthook(args: Any) -> None:
         if probe.active and args.exc_value is not None:
-            probe.shield.call("thread errors", _tell_thread_error, probe, args)
+            probe.shield.call("thread errors", _report_thread_error, probe, args)
         before(args)
 
     threading.excepthook = excepthook
 
 
-def _tell_thread_error(probe: Probe, args: Any) -> None:
+def _report_thread_error(probe: Probe, args: Any) -> None:
     names = probe.shield.call("thread names", _names_used, args.exc_traceback)
     event = error_event(probe, args.exc_type, args.exc_value, args.exc_traceback, fatal=False, names=names)
     probe.emit(event)
@@ -238,7 +238,7 @@ def report_batch(probe: Probe, traceback: Optional[TracebackType]) -> None:
         if found is not None:
             described.append(found)
     if described:
-        facts.tell(AT_THE_ERROR, described)
+        facts.report(AT_THE_ERROR, described)
 
 
 def _described(role: str, name: str, value: Any, until: float) -> Optional[dict[str, Any]]:
@@ -274,3 +274,62 @@ def _variables(traceback: Optional[TracebackType]) -> Iterator[batch_stats.Part]
         for name, value in list(frame.f_locals.items()):
             if re.search(rf"\b{re.escape(name)}\b", line):
                 yield from batch_stats.name_arrays(role, value, name)
+
+
+# What an error passed through: the program's lines with their values, and the lines that made what failed. Also what a program
+# says of its own end: that it called sys.exit with something other than success, and which error it was handling then. Each part
+# is looked at by itself, so that one which cannot be read costs no other.
+
+
+MAX_INSPECTED = 20  # errors of one program; threads may end one after the other
+MAX_MESSAGE = 500
+
+
+def inspect_error(probe: Probe, error: Any, traceback: Optional[TracebackType], at: float) -> None:
+    count = probe.extras["errors inspected"] = probe.extras.get("errors inspected", 0) + 1
+    if count > MAX_INSPECTED:
+        return
+    began = time.monotonic()
+    until = began + failing_lines.SECONDS
+
+    def part(name: str, look: Callable[..., Any], *arguments: Any) -> list[dict[str, Any]]:
+        return probe.shield.call(f"error: {name}", look, *arguments) or []
+
+    event = ErrorInspected(
+        at=time.time(),
+        error_at=at,
+        lines=part("lines", failing_lines.inspect_lines, traceback, until),
+        calls=part("calls", failing_lines.inspect_calls, traceback, until),
+        pipelines=part("pipelines", makers.find_pipelines, probe, traceback),
+        makers=part("makers", makers.find_makers, probe, error, traceback, until),
+        seconds=time.monotonic() - began,
+    )
+    probe.emit(event)
+
+
+def watch_exits(probe: Probe, report_caught: Callable[[BaseException], float]) -> None:
+    """`report_caught` writes down the error that was being handled, and gives the moment by which it is known."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def exit(*args: Any, **kwargs: Any) -> Any:
+            status = args[0] if args else kwargs.get("status")
+            if probe.active and status is not None and not (type(status) in (int, bool) and status == 0):
+                probe.shield.call("exit", note, status)
+            return original(*args, **kwargs)
+
+        return exit
+
+    def note(status: Any) -> None:
+        handled = sys.exc_info()[1]
+        is_error = isinstance(handled, Exception)
+        at = report_caught(handled) if is_error and handled is not None else None
+        code = status if type(status) in (int, bool) else 1
+        message = status[:MAX_MESSAGE] if type(status) is str else ""
+        kind = type(status)
+        given = "" if kind in (int, bool, str) else f"{kind.__module__}.{kind.__qualname__}"
+        event = ExitCalled(
+            at=time.time(), exit_code=int(code) & 0xFF, message=message, given=given, where=user_place(2), error_at=at
+        )
+        probe.emit(event)
+
+    wrap(sys, "exit", make)

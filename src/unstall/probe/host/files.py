@@ -43,7 +43,7 @@ _OF_A_READER = ("filename", "file", "path", "fname", "name", "filepath", "fp", "
 Candidate = Tuple[str, str, bool]  # path, how, whether it stands in a line of the traceback
 
 
-def tell(probe: Probe, traceback: Optional[TracebackType]) -> None:
+def report(probe: Probe, traceback: Optional[TracebackType]) -> None:
     candidates = [*_open_files(), *_variables(traceback), *_read_by_a_library(traceback)]
     look = (probe.shield.call, "files", _look, probe, candidates)
     looker = threading.Thread(target=look[0], args=look[1:], name="unstall-files", daemon=True)
@@ -63,7 +63,7 @@ def _look(probe: Probe, candidates: list[Candidate]) -> None:
             folders[os.path.dirname(path)] = None
     seen: set[int] = set()
     for folder in folders:
-        _tell_room(probe, folder, seen)
+        _report_disk_space(probe, folder, seen)
 
 
 def working_folder() -> Optional[str]:
@@ -74,7 +74,7 @@ def working_folder() -> Optional[str]:
         return None
 
 
-def _tell_room(probe: Probe, folder: str, seen: set[int]) -> None:
+def _report_disk_space(probe: Probe, folder: str, seen: set[int]) -> None:
     try:
         device, room = os.stat(folder).st_dev, os.statvfs(folder)
     except OSError:

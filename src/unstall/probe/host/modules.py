@@ -22,13 +22,13 @@ _REPORTED = "modules told"
 
 
 def install(probe: Probe) -> None:
-    def tell_modules(model: Any) -> None:
-        tell_once(probe)
+    def report_modules(model: Any) -> None:
+        report_once(probe)
 
-    probe.on_fit.append(tell_modules)
+    probe.on_fit.append(report_modules)
 
 
-def tell_once(probe: Probe) -> None:
+def report_once(probe: Probe) -> None:
     """When a training begins; or when an error or the end comes before one."""
     if probe.extras.get(_REPORTED):
         return

@@ -19,15 +19,15 @@ _REPORTED = "rank told"
 
 
 def install(probe: Probe) -> None:
-    tell(probe, read_rank(os.environ))
+    report(probe, read_rank(os.environ))
 
-    def tell_again(model: Any) -> None:
-        tell(probe, read_rank(os.environ))
+    def report_again(model: Any) -> None:
+        report(probe, read_rank(os.environ))
 
-    probe.on_fit.append(tell_again)
+    probe.on_fit.append(report_again)
 
 
-def tell(probe: Probe, event: Optional[RankInfo]) -> None:
+def report(probe: Probe, event: Optional[RankInfo]) -> None:
     """Once, and again when it is other than before. What was said to the framework counts more than variables."""
     before = probe.extras.get(_REPORTED)
     if event is None or event == before or (before is not None and "." in before.told_by and "." not in event.told_by):
@@ -64,10 +64,10 @@ def _joining_jax(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., A
         def initialize(self: Any, *args: Any, **kwargs: Any) -> Any:
             if probe.active:
                 given = _given(_JAX_NAMES, args, kwargs)
-                probe.shield.call("rank", _tell_jax, probe, *(given.get(name) for name in _JAX_NAMES))
+                probe.shield.call("rank", _report_jax, probe, *(given.get(name) for name in _JAX_NAMES))
             result = original(self, *args, **kwargs)
             if probe.active:  # by now it knows what it has found out by itself
-                probe.shield.call("rank", _tell_jax, probe, *(getattr(self, name, None) for name in _JAX_NAMES))
+                probe.shield.call("rank", _report_jax, probe, *(getattr(self, name, None) for name in _JAX_NAMES))
             return result
 
         return initialize
@@ -75,17 +75,17 @@ def _joining_jax(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., A
     return make
 
 
-def _tell_jax(probe: Probe, coordinator: Any, of: Any, worker: Any) -> None:
+def _report_jax(probe: Probe, coordinator: Any, of: Any, worker: Any) -> None:
     coordinator = coordinator or os.environ.get("JAX_COORDINATOR_ADDRESS")
     if isinstance(coordinator, str) and isinstance(of, int) and isinstance(worker, int) and of > 1:
-        tell(probe, RankInfo("jax.distributed", worker, of, coordinator))
+        report(probe, RankInfo("jax.distributed", worker, of, coordinator))
 
 
 def _joining_torch(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def init_process_group(*args: Any, **kwargs: Any) -> Any:
             if probe.active:
-                probe.shield.call("rank", _tell_torch, probe, _given(_TORCH_NAMES, args, kwargs))
+                probe.shield.call("rank", _report_torch, probe, _given(_TORCH_NAMES, args, kwargs))
             return original(*args, **kwargs)
 
         return init_process_group
@@ -93,13 +93,13 @@ def _joining_torch(probe: Probe) -> Callable[[Callable[..., Any]], Callable[...,
     return make
 
 
-def _tell_torch(probe: Probe, given: dict[str, Any]) -> None:
+def _report_torch(probe: Probe, given: dict[str, Any]) -> None:
     known = read_rank(os.environ)
     worker, of = given.get("rank", -1), given.get("world_size", -1)
     worker = worker if isinstance(worker, int) and worker >= 0 else known.worker if known else None
     of = of if isinstance(of, int) and of > 0 else known.of if known else None
     if worker is not None and of is not None and of > 1:
-        tell(probe, RankInfo("torch.distributed", worker, of, _torch_address(given.get("init_method"), known)))
+        report(probe, RankInfo("torch.distributed", worker, of, _torch_address(given.get("init_method"), known)))
 
 
 def _torch_address(method: Any, known: Optional[RankInfo]) -> str:
@@ -115,7 +115,7 @@ def _reading_tf_config(probe: Probe) -> Callable[[Callable[..., Any]], Callable[
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             if probe.active:
-                probe.shield.call("rank", tell, probe, read_rank(os.environ))
+                probe.shield.call("rank", report, probe, read_rank(os.environ))
             original(self, *args, **kwargs)
 
         return __init__

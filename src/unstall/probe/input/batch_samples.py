@@ -61,7 +61,7 @@ class BatchFacts:
                 described.append(batch_stats.describe(role, name, array, most))
         self._from_arrays = bool(described)
         if described:
-            self._tell("arrays", described, None)
+            self._report("arrays", described, None)
 
     def other_pass_began(self) -> None:
         self._given = []
@@ -69,7 +69,7 @@ class BatchFacts:
 
     def fit_ended(self) -> None:
         self._tap = self._newest = None  # they keep a batch alive
-        self._shapes.tell()
+        self._shapes.report()
 
     # --- arrays given to fit ---
 
@@ -129,7 +129,7 @@ class BatchFacts:
             if array is not None:
                 described.append(batch_stats.describe(role, name, array))
         if described and (self._looks <= FIRST or self._is_new(described)):
-            self._tell("batch", described, self._batches - 1)
+            self._report("batch", described, self._batches - 1)
 
     def _is_new(self, described: list[dict[str, Any]]) -> bool:
         """Whether it shows anything that was not seen before: a wider range, numbers that are not finite."""
@@ -153,7 +153,7 @@ class BatchFacts:
             if array is not None
         ]
         if any(facts.get("not_finite") or (facts.get("boxes") or {}).get("inside_out") for facts in described):
-            self._tell("batch", described, self._batches - 1)
+            self._report("batch", described, self._batches - 1)
             self._searching = False
         elif self._searched > MAX_SEARCHED:
             self._searching = False
@@ -175,7 +175,7 @@ class BatchFacts:
             if row is not None:
                 bad.append({"role": role, "name": name, "shape": list(array.shape), "not_finite": 1, "first_bad_row": row})
         if self._from_arrays:
-            self._tell("searched arrays", bad, None)
+            self._report("searched arrays", bad, None)
 
     # --- at an error ---
 
@@ -186,10 +186,10 @@ class BatchFacts:
         given = [(role, name, reference()) for role, name, reference in self._arrays]
         return [part for part in given if part[2] is not None]
 
-    def tell(self, source: str, described: list[dict[str, Any]]) -> None:
-        self._tell(source, described, self._batches - 1 if self._newest is not None and self._batches else None)
+    def report(self, source: str, described: list[dict[str, Any]]) -> None:
+        self._report(source, described, self._batches - 1 if self._newest is not None and self._batches else None)
 
-    def _tell(self, source: str, described: list[dict[str, Any]], batch: Optional[int]) -> None:
+    def _report(self, source: str, described: list[dict[str, Any]], batch: Optional[int]) -> None:
         facts = {"source": source, "batch": batch, "arrays": described}
         self.probe.emit(BatchSampled(at=time.time(), step=self.probe.train.done if self.probe.fit_depth else 0, facts=facts))
 

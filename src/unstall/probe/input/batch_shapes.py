@@ -33,7 +33,7 @@ class BatchShapes:
         self._counts: dict[Shape, int] = {}
         self._batches = 0
         self._others = 0  # batches of shapes that are not kept apart any more
-        self._tell_at = 1
+        self._report_at = 1
         self._due = 0.0
 
     def see(self, batch: Any) -> None:
@@ -49,11 +49,11 @@ class BatchShapes:
             self._counts[shape] = self._counts.get(shape, 0) + 1
         else:
             self._others += 1
-        if self._batches >= self._tell_at:
-            self._tell_at = 4 * self._batches
-            self.tell()
+        if self._batches >= self._report_at:
+            self._report_at = 4 * self._batches
+            self.report()
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """As far as it goes beyond what was told."""
         if not self._batches or self._batches == self._reported_at or self._events >= MAX_REPORTED:
             return
@@ -66,7 +66,7 @@ class BatchShapes:
         self._probe.emit(BatchesCounted(at=time.time(), shapes=shapes, different=different, batches=self._batches))
 
 
-def tell_spec(probe: Probe, spec: Any, rows: Optional[int]) -> None:
+def report_spec(probe: Probe, spec: Any, rows: Optional[int]) -> None:
     """The shapes that a tf.data set says of itself, before its first batch is fetched; -1 where it leaves a side open."""
     arrays = []
     for role, name, shape, dtype in shape_of(spec):

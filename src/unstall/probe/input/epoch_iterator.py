@@ -17,7 +17,7 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.tracebacks import unseen
 from unstall.probe.core.user_code import code_place, user_place
-from unstall.probe.input.batch_shapes import tell_spec
+from unstall.probe.input.batch_shapes import report_spec
 from unstall.probe.input.data_files import meet
 from unstall.probe.input.endless_generator import never_ends
 from unstall.probe.input.tf_pipeline import batch_size, batches_per_pass
@@ -190,7 +190,7 @@ def _describe(probe: Probe, owner: Any) -> None:
     if role == "train":
         meet(probe, _kept_by(adapter), KINDS.get(name, name))
         if dataset is not None and hasattr(dataset, "element_spec"):
-            probe.shield.within_budget("batch shapes", tell_spec, probe, dataset.element_spec, batch_size(dataset))
+            probe.shield.within_budget("batch shapes", report_spec, probe, dataset.element_spec, batch_size(dataset))
     if role == "train" and "train_input" in probe.extras:
         probe.extras["train_input"] = owner  # kept only where experiments were asked for: it would keep the data alive
     probe.emit(

@@ -21,7 +21,7 @@ from unstall.probe.model.baseline_loss import baseline_loss_of
 
 LOOK_EVERY_S = 0.25
 LOOK_EACH_UP_TO = 4
-TELL_EVERY_S = 2.0
+REPORT_INTERVAL_S = 2.0
 MAX_BYTES = 16_000_000  # of one array
 MAX_ARRAYS = 4
 MAX_SOURCES = 50
@@ -81,7 +81,7 @@ class Source:
         self._looks = 0
         self._began = 0.0
         self._due = 0.0
-        self._tell_at = 0.0
+        self._report_at = 0.0
 
     def see(self, batch: Any, where: Callable[[], Optional[str]]) -> None:
         self.batches += 1
@@ -104,8 +104,8 @@ class Source:
             self._first, self._began = found, now
         self._looks += 1
         self.varies = found != self._first
-        if self.varies or (now >= self._tell_at and self._looks > LOOK_EACH_UP_TO):
-            self._tell_at = now + TELL_EVERY_S
+        if self.varies or (now >= self._report_at and self._looks > LOOK_EACH_UP_TO):
+            self._report_at = now + REPORT_INTERVAL_S
             self._probe.emit(LoopSeen(at=time.time(), facts=self._facts(where(), now)))
 
     def _facts(self, where: Optional[str], now: float) -> dict[str, Any]:

@@ -37,11 +37,11 @@ MODEL_FILE = MODEL_OPS.rpartition(".")[2] + ".py"
 
 def install(module: ModuleType, probe: Probe) -> None:
     """tensorflow.python.data.ops.iterator_ops: every iterator that Python makes."""
-    tells = os.path.exists(os.path.join(os.path.dirname(module.__file__ or ""), "..", "experimental", "ops", MODEL_FILE))
-    if not tells:  # nothing has failed, but causes that need it have to know
+    is_reporting = os.path.exists(os.path.join(os.path.dirname(module.__file__ or ""), "..", "experimental", "ops", MODEL_FILE))
+    if not is_reporting:  # nothing has failed, but causes that need it have to know
         why = "this version of TensorFlow does not tell what the stages of a pipeline have made"
         probe.emit(ProbeFailed(at=time.time(), probe="pipeline measure", error=why, disabled=True))
-    measurer = _Measurer(probe, tells)
+    measurer = _Measurer(probe, is_reporting)
     executing_eagerly = module.context.executing_eagerly
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
@@ -67,9 +67,9 @@ class _FollowedIterator:
 
 
 class _Measurer:
-    def __init__(self, probe: Probe, tells: bool) -> None:
-        """`tells`: whether this version of TensorFlow tells what it has measured."""
-        self._probe, self._tells = probe, tells
+    def __init__(self, probe: Probe, is_reporting: bool) -> None:
+        """`is_reporting`: whether this version of TensorFlow tells what it has measured."""
+        self._probe, self._is_reporting = probe, is_reporting
         self._followed: list[_FollowedIterator] = []
         self._count = 0
         self._events = 0
@@ -86,9 +86,9 @@ class _Measurer:
         rows = self._probe.extras.setdefault(FOLLOWED, [])
         rows[:] = [*rows, {"role": role, "stages": stages}][-MAX_ITERATORS:]
         if not is_eager:
-            self._tell(PipelineMeasured(at=time.time(), number=self._count, role=role, stages=stages, in_graph=True))
+            self._report(PipelineMeasured(at=time.time(), number=self._count, role=role, stages=stages, in_graph=True))
             return
-        if not self._tells:
+        if not self._is_reporting:
             return
         with self._lock:
             self._followed = [*self._followed, _FollowedIterator(self._count, iterator, stages, role)][-MAX_ITERATORS:]
@@ -130,7 +130,7 @@ class _Measurer:
         if made == followed.last_reported:
             return  # nothing has moved since
         followed.last_reported = made
-        self._tell(
+        self._report(
             PipelineMeasured(
                 at=time.time(),
                 number=followed.number,
@@ -142,7 +142,7 @@ class _Measurer:
         )
         followed.stages = []  # told once
 
-    def _tell(self, event: PipelineMeasured) -> None:
+    def _report(self, event: PipelineMeasured) -> None:
         self._events += 1
         if self._events <= MAX_EVENTS:
             self._probe.emit(event)

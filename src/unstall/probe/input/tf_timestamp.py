@@ -17,12 +17,46 @@ from typing import Any, Optional
 READ_EVERY_S = 0.1
 READ_SHARE = 0.002  # of the time: reading the variable costs 20 µs on a free machine, and ten times that on a busy one …
 READ_AT_LEAST_EVERY_S = 0.5  # … but never seldomer than this
+MAX_PAUSE_S = 2.0  # steps that have become long are not counted out
+AVERAGED_STEPS = 30
+MODULUS, MULTIPLIER = 2**31 - 1, 48271  # of uneven numbers of our own: the program's generators are its own
+
+
+class MeasuredSteps:
+    """Which steps are measured. They are chosen by their number and not by the clock, which would meet those that follow a long
+    one more often than they come; and at uneven distances, since long and short waits may alternate, as with worker processes
+    that finish together."""
+
+    def __init__(self) -> None:
+        self._left = 0  # steps until the next that is measured
+        self._passed = 0  # steps since the last that was
+        self._last_began: Optional[float] = None
+        self._step_s = 0.0  # of the latest steps; 0: not known yet
+        self._uneven = 1
+
+    def is_next(self, step_began: float) -> bool:
+        self._passed += 1
+        self._left -= 1
+        is_late = self._last_began is not None and step_began - self._last_began > MAX_PAUSE_S
+        return self._left < 0 or is_late
+
+    def plan(self, step_began: float, cost_s: float) -> None:
+        """After a step was measured: which is the next."""
+        distance = 1.0
+        if self._last_began is not None:
+            newest = (step_began - self._last_began) / self._passed
+            weight = min(1.0, self._passed / AVERAGED_STEPS) if self._step_s else 1.0
+            self._step_s = max(1e-6, (1.0 - weight) * self._step_s + weight * newest)
+            distance = min(READ_AT_LEAST_EVERY_S, max(READ_EVERY_S, cost_s / READ_SHARE)) / self._step_s
+        self._uneven = self._uneven * MULTIPLIER % MODULUS
+        self._left = max(0, int(distance * (0.5 + self._uneven / MODULUS)) - 1) if distance > 1.0 else 0
+        self._passed, self._last_began = 0, step_began
 
 
 class InputStamp:
     def __init__(self, variable: Any) -> None:
         self._variable = variable
-        self._next_read = 0.0
+        self._measured = MeasuredSteps()
 
     @classmethod
     def put_on(cls, owner: Any, attribute: str, make_tap: Callable[[Any], Any]) -> Optional[InputStamp]:
@@ -57,14 +91,12 @@ class InputStamp:
         return cls(variable)
 
     def wait_s(self, step_began: float, step_began_wall: float) -> Optional[float]:
-        """How long the step that began then waited for its batch; None for steps that are not measured. Which are is settled by
-        their begin: were it by their end, the long ones would be met more often than they come."""
-        if step_began < self._next_read:
+        """How long the step that began then waited for its batch; None for steps that are not measured."""
+        if not self._measured.is_next(step_began):
             return None
         spent = time.thread_time()  # by the clock it may be much more: the interpreter's lock may have to be waited for
         stamp = float(self._variable.numpy())
-        spent = time.thread_time() - spent
-        self._next_read = time.monotonic() + min(READ_AT_LEAST_EVERY_S, max(READ_EVERY_S, spent / READ_SHARE))
+        self._measured.plan(step_began, time.thread_time() - spent)
         return max(0.0, stamp - step_began_wall)
 
 

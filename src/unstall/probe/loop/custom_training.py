@@ -110,6 +110,7 @@ class OwnLoop:
         self._foreign_set: Any = None
         self._foreign = 0  # batches in a row from one data set that is not the training's
         self._resting = False
+        self._given, self._is_pass_over = 0, False  # batches of the newest iterator; the last steps of a pass may still come
         self.is_new_validation = False  # it has just been seen to begin
 
     # --- steps ---
@@ -138,6 +139,8 @@ class OwnLoop:
         thread = threading.get_ident() if replica is None else replica.thread
         now = time.monotonic()
         was_validating = self._end_validation()
+        if self._last_set is not self._set:
+            self._begin_pass()
         self._set = self._last_set
         if self._clock is None:
             self._clock = clock
@@ -169,15 +172,14 @@ class OwnLoop:
         probe.close_loop, probe.read_loss = self.close, self._last_loss
         self.is_open = True
         self._thread = thread
-        self._epoch = 0
+        self._epoch, self._is_pass_over = 0, False
         probe.epoch_began(0)
         probe.step_began()
         probe.step_began_at = began
 
     def _last_loss(self) -> tuple[Optional[float], int]:
         """What waits for the device: something else than steps comes next."""
-        losses = self.probe.last_losses
-        return self.losses.take_last(losses[-1] if losses else None), 0
+        return self.losses.take_last(self.probe.last_losses[-1] if self.probe.last_losses else None), 0
 
     def close(self) -> None:
         """Something else counts the steps from now on."""
@@ -191,7 +193,8 @@ class OwnLoop:
 
     # --- input ---
 
-    def next_began(self, source: Any) -> float:
+    def next_began(self, source: Any, is_first: bool = False) -> float:
+        """`is_first`: of a new iterator, which begins a new pass where the one before gave more than a batch."""
         probe = self.probe
         if self._resting:
             self._resting = False
@@ -199,6 +202,11 @@ class OwnLoop:
                 probe.pulse.phase(probe.phase or "between", time.monotonic())
             probe.step_began()
         began = probe.input_began()
+        if source is self._set:
+            if is_first:
+                self._is_pass_over = self._is_pass_over or self._given > 1
+                self._given = 0
+            self._begin_pass()
         if self.is_open and source is not self._set:
             self._foreign = self._foreign + 1 if source is self._foreign_set else 1
             self._foreign_set = source
@@ -216,6 +224,7 @@ class OwnLoop:
         else:
             probe.input_ended(began)
         self._last_set = source
+        self._given += source is self._set
         if exhausted and self.is_open and threading.get_ident() == self._thread:
             self._rest(source)
 
@@ -227,11 +236,16 @@ class OwnLoop:
         if source is self._set:
             self.losses.settle()
             probe.train.flush(now, self.losses.take())
-            self._epoch += 1
-            probe.epoch_began(self._epoch)
+            self._is_pass_over = True
         if probe.pulse is not None:
             self._resting = True
             probe.pulse.phase("between", now)
+
+    def _begin_pass(self) -> None:
+        """A pass after one that is over. Where batches are fetched ahead, the last step comes after the end of the data."""
+        if self._is_pass_over:
+            self._epoch, self._is_pass_over = self._epoch + 1, False
+            self.probe.epoch_began(self._epoch)
 
     def _end_validation(self) -> bool:
         """Whether there was one."""

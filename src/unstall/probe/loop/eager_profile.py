@@ -125,13 +125,13 @@ class EagerWatch:
         if self._profile is not None:
             profile, self._profile = self._profile, None
             if threading.get_ident() == self._thread and profile.stop():
-                self._tell(profile, None if frame is None else step_place(frame.f_code, frame.f_lineno))
+                self._report(profile, None if frame is None else step_place(frame.f_code, frame.f_lineno))
         elif self._steps in PROFILED_STEPS and sys.getprofile() is None:
             self._thread = threading.get_ident()
             self._profile = StepProfile(self._probe.shield)
             self._profile.start()
 
-    def _tell(self, profile: StepProfile, place: Optional[str]) -> None:
+    def _report(self, profile: StepProfile, place: Optional[str]) -> None:
         in_fit = self._probe.fit_depth > 0 and not self._loop.is_open
         run = sys.modules.get("tensorflow.python.eager.polymorphic_function.eager_function_run")
         functions_eager = bool(getattr(run, "RUN_FUNCTIONS_EAGERLY", False))

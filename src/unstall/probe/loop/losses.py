@@ -169,9 +169,9 @@ class LossWatch:
             if found is not None:
                 self._last_good = (step, found)
         self._kept.clear()
-        self._tell(step, value, exact)
+        self._report(step, value, exact)
 
-    def _tell(self, step: int, value: float, exact: bool) -> None:
+    def _report(self, step: int, value: float, exact: bool) -> None:
         good = self._last_good
         facts = {
             "kind": "not_finite",

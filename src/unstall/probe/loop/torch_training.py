@@ -10,14 +10,18 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Optional
 
+from unstall.journal.events import LoopSeen
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
+from unstall.probe.core.step_counter import as_number
 from unstall.probe.coverage import LOSS, coverage_of
 from unstall.probe.loop.custom_training import OwnLoop, loop_of
+from unstall.probe.loop.losses import loss_watch_of
 
 MAX_SETS = 1000  # data sets that are told apart
 
@@ -30,6 +34,8 @@ class TorchLoop:
         self._thread = 0
         self._loss: Any = None
         self._sees_losses = False
+        self._optimizer: Any = None  # a weak reference to the one that was called last
+        loss_watch_of(probe).on_broken.append(self._loss_broke)
         self._sets: dict[int, Any] = {}
         self._is_secondary = _is_secondary(probe)
 
@@ -44,14 +50,29 @@ class TorchLoop:
             self._sees_losses = True
             coverage = coverage_of(self._probe)
             coverage.hook_installed("torch", (LOSS,))
-            coverage.tell()
+            coverage.report()
 
     def updated(self, optimizer: Any) -> None:
         """In the thread of the last `backward`: an optimizer may also be used for something else."""
         if self._thread != threading.get_ident():
             return
         loss = self._loss
+        self._optimizer = weakref.ref(optimizer)
         self._loop.trained(id(optimizer), self._began, lambda: loss, "torch")
+
+    def _loss_broke(self) -> None:
+        """With which rate the weights were moved until then."""
+        optimizer = self._optimizer() if self._optimizer is not None else None
+        groups = getattr(optimizer, "param_groups", None)
+        if not groups or not self._loop.is_open:
+            return
+        facts = {
+            "kind": "rate",
+            "optimizer": type(optimizer).__name__,
+            "learning_rate": as_number(groups[0].get("lr")),
+            "momentum": as_number(groups[0].get("momentum", 0.0)),
+        }
+        self._probe.emit(LoopSeen(at=time.time(), facts=facts))
 
     def token(self, iterator: Any) -> Any:
         """Stands for the data set of an iterator, which is not kept."""
@@ -151,7 +172,8 @@ def install_loaders(module: ModuleType, probe: Probe) -> None:
             if not loop.is_mine():
                 return original(iterator)
             source = call("torch batches", loop.token, iterator)
-            began = call("torch batches", own.next_began, source) or time.monotonic()
+            is_first = getattr(iterator, "_num_yielded", 1) == 0
+            began = call("torch batches", own.next_began, source, is_first) or time.monotonic()
             try:
                 batch = original(iterator)
             except StopIteration:

@@ -17,8 +17,8 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import code_place, user_place
 
-TELL_EVERY_S = 1.0  # for each function
-TELL_EACH_UP_TO = 3  # the first traces are told one by one
+REPORT_INTERVAL_S = 1.0  # for each function
+REPORT_EACH_UP_TO = 3  # the first traces are told one by one
 MAX_FUNCTIONS = 500
 _DATA_MODULES = "tensorflow.python.data."  # functions of a pipeline's stages are traced once for each stage: not steps
 _UNWRAPPED = 10
@@ -103,7 +103,7 @@ class Traces:
         with self._lock:
             record.add(seconds, cache, types)
             now = time.monotonic()
-            if record.count > TELL_EACH_UP_TO and now - record.reported_at < TELL_EVERY_S:
+            if record.count > REPORT_EACH_UP_TO and now - record.reported_at < REPORT_INTERVAL_S:
                 return
             record.reported_at = now
         called_at = user_place()

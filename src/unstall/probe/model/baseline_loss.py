@@ -106,7 +106,7 @@ class BaselineLoss:
         shape = getattr(model, "output_shape", None) if getattr(model, "built", True) else None
         units = shape[-1] if isinstance(shape, tuple) and shape and isinstance(shape[-1], int) else None
         self._classes = 2 if self._kind == "binary" else units
-        self.tell()
+        self.report()
 
     def given(self, labels: Any) -> None:
         """Arrays: for a fit, or for something else."""
@@ -143,9 +143,9 @@ class BaselineLoss:
         if hasattr(labels, "dtype") and labels.size <= MAX_LABELS:
             self.labels.add(labels)
         if self._batches == MAX_BATCHES:
-            self.tell()
+            self.report()
 
-    def tell(self) -> None:
+    def report(self) -> None:
         level: Optional[float] = None
         if self._kind == "squares":
             level = self.labels.variance()

@@ -16,7 +16,7 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.step_counter import as_number
 from unstall.probe.core.user_code import code_place, is_of_keras, user_place
-from unstall.probe.model import layers, unsafe_math
+from unstall.probe.model import layers, learning_rate, unsafe_math
 
 _PLACES = "compiled at"
 MAX_MODELS = 50
@@ -60,14 +60,14 @@ def describe_fits(probe: Probe) -> None:
 
     def describe_model(model: Any) -> None:
         if model is not None and getattr(model, "built", True):
-            tell(model)
+            report(model)
 
     def describe_late(model: Any, done: int) -> None:
         """A model that is built by its first step."""
         if done == 1 and model is not None and not any(key[0] == id(model) for key in known):
-            tell(model)
+            report(model)
 
-    def tell(model: Any) -> None:
+    def report(model: Any) -> None:
         key = (id(model), id(getattr(model, "optimizer", None)))
         if key not in known:
             known.clear()
@@ -204,7 +204,7 @@ def optimizer(given: Any) -> dict[str, Any]:
     if given is None:
         return {}
     inner = getattr(given, "inner_optimizer", None) or getattr(given, "_optimizer", None) or given
-    rate = getattr(inner, "_learning_rate", None)
+    rate = learning_rate.find_rate(inner)
     schedule = rate if rate is not None and callable(rate) and not hasattr(rate, "assign") else None
     return {
         "optimizer": type(inner).__name__,

@@ -88,7 +88,7 @@ class TorchGradients:
             self._seen[key] = None
             self.is_looking = False
             watch.stop()
-            self._tell(grads, variables, watch)
+            self._report(grads, variables, watch)
         elif key not in self._seen and len(self._seen) < MAX_OPTIMIZERS and any(gradient is None for gradient in grads):
             layers = sys.modules.get("keras.src.layers.layer")
             if layers is not None and not all(gradient is None for gradient in grads):
@@ -96,9 +96,9 @@ class TorchGradients:
                 self.is_looking = True
             else:
                 self._seen[key] = None
-                self._tell(grads, variables, None)
+                self._report(grads, variables, None)
 
-    def _tell(self, grads: list[Any], variables: list[Any], watch: Optional[LayerWatch]) -> None:
+    def _report(self, grads: list[Any], variables: list[Any], watch: Optional[LayerWatch]) -> None:
         if len(grads) != len(variables):
             return
         pairs = zip(variables, grads)  # noqa: B905 - of equal length

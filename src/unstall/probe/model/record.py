@@ -38,14 +38,14 @@ class ModelRecord:
 
     def fit_began(self, model: Any) -> None:
         if model is not None and getattr(model, "built", True):
-            self._probe.shield.within_budget("model record", self.tell, model)
+            self._probe.shield.within_budget("model record", self.report, model)
 
     def step_ended(self, model: Any, done: int) -> None:
         """A model that its first step has built."""
         if done == 1 and model is not None:
-            self._probe.shield.within_budget("model record", self.tell, model)
+            self._probe.shield.within_budget("model record", self.report, model)
 
-    def tell(self, model: Any) -> None:
+    def report(self, model: Any) -> None:
         key = (id(model), id(getattr(model, "optimizer", None)))
         if key in self._reported or len(self._reported) >= MAX_MODELS:
             return

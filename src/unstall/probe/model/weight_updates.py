@@ -178,7 +178,7 @@ class Numerics:
     def _is_blind(self, signals: tuple[str, ...]) -> None:
         coverage = coverage_of(self.probe)
         coverage.hook_is_blind(signals)
-        coverage.tell()
+        coverage.report()
 
     def _describe(self, index: int, now: Snapshot, gradient: Optional[float]) -> dict[str, Any]:
         values = self._values

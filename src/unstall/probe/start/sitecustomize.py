@@ -52,7 +52,7 @@ def _make_importable(package: str) -> None:
 
 def _safely(call: "Callable[[], object]") -> None:
     """The program must go on, whatever is wrong with us: of Unstall nothing may be loadable, nor anything be writable."""
-    _attempt(call, lambda error: _attempt(lambda: _tell_failed(error), lambda again: None))
+    _attempt(call, lambda error: _attempt(lambda: _report_failed(error), lambda again: None))
 
 
 def _attempt(call: "Callable[[], object]", failed: "Callable[[Exception], object]") -> None:
@@ -68,13 +68,13 @@ def _attempt(call: "Callable[[], object]", failed: "Callable[[Exception], object
 # --- without the probe ---
 
 
-def _tell_failed(error: Exception) -> None:
+def _report_failed(error: Exception) -> None:
     """That the probe does not run; from now on at least the error that ends the program is seen."""
     before, pid = sys.excepthook, os.getpid()
 
     def excepthook(kind: "type[BaseException]", error: BaseException, traceback: "Any") -> None:
         if os.getpid() == pid:  # not in a forked child
-            _attempt(lambda: _tell_error(kind, error, traceback), lambda again: None)
+            _attempt(lambda: _report_error(kind, error, traceback), lambda again: None)
         before(kind, error, traceback)
 
     if before.__module__ != __name__:
@@ -82,7 +82,7 @@ def _tell_failed(error: Exception) -> None:
     _write({"event": "ProbeFailed", "probe": "start", "error": f"{type(error).__name__}: {error}"[:500], "disabled": True})
 
 
-def _tell_error(kind: "type[BaseException]", error: BaseException, traceback: "Any") -> None:
+def _report_error(kind: "type[BaseException]", error: BaseException, traceback: "Any") -> None:
     frames = []
     while traceback is not None:
         code = traceback.tb_frame.f_code

@@ -83,14 +83,14 @@ def _share(value: float, low: float, high: float) -> float:
 
 def ticks(low: float, high: float, unit: str) -> list[float]:
     """Some round values from low to high: 1, 2 or 5 of a power of ten, powers of two of bytes, whole numbers of steps."""
-    wanted = (high - low) / TICKS
-    if wanted <= 0:
+    spacing = (high - low) / TICKS
+    if spacing <= 0:
         return [low]
     if unit == "B":
-        tick_distance = 2.0 ** math.ceil(math.log2(wanted))
+        tick_distance = 2.0 ** math.ceil(math.log2(spacing))
     else:
-        power = 10.0 ** math.floor(math.log10(wanted))
-        tick_distance = next(times * power for times in (1, 2, 5, 10) if times * power >= wanted * (1 - 1e-9))
+        power = 10.0 ** math.floor(math.log10(spacing))
+        tick_distance = next(times * power for times in (1, 2, 5, 10) if times * power >= spacing * (1 - 1e-9))
     tick_distance = max(1.0, tick_distance) if unit == "step" else tick_distance
     first = math.ceil(low / tick_distance - 1e-9)
     return [number * tick_distance for number in range(first, math.floor(high / tick_distance + 1e-9) + 1)] or [low]

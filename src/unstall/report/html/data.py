@@ -41,8 +41,8 @@ def plots(data: DataSet, plain: dict[str, Any]) -> bytes:
     axes = figure.subplots(2, 3).ravel()
     _classes(axes[0], plain)
     counts = np.array([example.count for example in data.examples])
-    most = int(counts.max(initial=1))
-    axes[1].hist(counts, bins=np.arange(-0.5, min(most, 60) + 1.5) if most <= 60 else 60, color=FILL)
+    largest = int(counts.max(initial=1))
+    axes[1].hist(counts, bins=np.arange(-0.5, min(largest, 60) + 1.5) if largest <= 60 else 60, color=FILL)
     name_axis(axes[1], "Boxes in an image", "boxes", "images")
     if len(sides):
         _logarithmic(axes[2], np.sqrt(sides.prod(axis=1)), "Size of the boxes", "square root of the area, pixels")

@@ -74,8 +74,8 @@ def _table(axis: Any, confusion: dict[str, Any]) -> None:
     ticks = [_plain(name)[:18] for name in names]
     axis.set_xticks(range(len(names)), ticks, rotation=60, ha="right", fontsize=8)
     axis.set_yticks(range(len(names)), ticks, fontsize=8)
-    said = f"scores from {confusion['score_threshold']:g}, IoU from {confusion['iou_threshold']:g}"
-    name_axis(axis, f"What is there, and what was said ({said})", "said", "there")
+    caption = f"scores from {confusion['score_threshold']:g}, IoU from {confusion['iou_threshold']:g}"
+    name_axis(axis, f"What is there, and what was said ({caption})", "said", "there")
 
 
 def _plain(name: str) -> str:

@@ -30,8 +30,8 @@ OWN_STAGES = ("read", "decode", "augment", "batch", "transfer")
 def environment(journal: Journal) -> dict[str, Any]:
     started, program, host = journal.first(RunStarted), journal.first(ProgramStarted), journal.last(HostSampled)
     loaded = {event.name: event.version for event in journal.of(FrameworkLoaded)}
-    listed, seen = journal.last(DevicesListed), journal.last(CircumstancesSeen)
-    machine = seen.machine if seen else {}
+    listed, circumstances = journal.last(DevicesListed), journal.last(CircumstancesSeen)
+    machine = circumstances.machine if circumstances else {}
     return {
         "command": redact_command(started.command if started else program.argv if program else []),
         "folder": program_folder(journal),
@@ -46,7 +46,7 @@ def environment(journal: Journal) -> dict[str, Any]:
         "computes_on": listed.devices if listed else [],
         "variables": _variables(journal),
         "packages": _packages(journal),
-        "drivers": seen.drivers if seen else {},
+        "drivers": circumstances.drivers if circumstances else {},
         "processor": machine.get("processor"),
         "cores": machine.get("cores"),
         "kernel": machine.get("kernel"),
@@ -55,10 +55,10 @@ def environment(journal: Journal) -> dict[str, Any]:
 
 def _variables(journal: Journal) -> dict[str, str]:
     """Those that can change a training, as the program had them in the end; what names a secret was never written down."""
-    seen = [event.variables for event in journal.of(CircumstancesSeen)]
+    started_with = [event.variables for event in journal.of(CircumstancesSeen)]
     set_since = [event.variables for event in journal.of(ModulesLoaded)]
-    asked = [event.variables for event in journal.of(DevicesListed)]
-    in_the_end = {name: value for each in (*seen, *asked, *set_since) for name, value in each.items()}
+    set_variables = [event.variables for event in journal.of(DevicesListed)]
+    in_the_end = {name: value for each in (*started_with, *set_variables, *set_since) for name, value in each.items()}
     return dict(sorted(in_the_end.items()))
 
 

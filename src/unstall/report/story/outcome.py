@@ -72,9 +72,11 @@ def describe_own_exit(story: dict[str, Any]) -> str:
     if exited is None or story["state"] != "failed":
         return ""
     at = f", at {exited['where']}" if exited["where"] else ""
-    said = f": {exited['message']}" if exited["message"] else ""
+    message = f": {exited['message']}" if exited["message"] else ""
     handled = f"; it was handling {exited['handled']}" if exited["handled"] else ""
-    return f"the program ended itself with exit code {exited['exit_code']}{at}{handled}{said}"
+    given = exited.get("given")
+    why = f": sys.exit was called with a {given.removeprefix('builtins.')}, which counts as a failure" if given else ""
+    return f"the program ended itself with exit code {exited['exit_code']}{at}{handled}{message}{why}"
 
 
 def worst(outcomes: list[str]) -> str:
@@ -139,27 +141,32 @@ def _refusals(journal: Journal) -> list[SampleFailed]:
 
 def _not_seen_inside(journal: Journal) -> str | None:
     """Of a program that was started by `unstall run`; the probe starts with the first framework that is imported."""
-    if journal.last(FitBegan) is not None or journal.last(StepsEnded) is not None:
+    refused = journal_refused(journal) is not None
+    has_started = journal.last(FitBegan) is not None and journal.last(ProcessEnded) is None
+    if journal.last(StepsEnded) is not None or (has_started and not refused):
         return None
     if (bad := find_not_finite(journal)) is not None:
         return f"whether its loss is finite: it printed {bad.events[-1].line!r}"
     if is_training_printed(journal):
         return None  # what it printed was looked at
+    if refused:
+        return "what the program told could not be written"
     if journal.last(ProgramStarted) is not None:
         return "no training step was seen"
-    if probe_failure(journal) is not None:
-        return "the probe inside the program did not run"
-    return "no training was seen" if journal_refused(journal) is None else "what the program told could not be written"
+    return "no training was seen" if probe_failure(journal) is None else "the probe inside the program did not run"
 
 
 def missing_rows(journal: Journal, reason: str | None) -> list[dict[str, str]]:
     """What is missing for an answer, and how to give it, in the form of the story's other such rows."""
     if reason is not None and reason == _not_readable(journal):
-        refused = _refusals(journal)[-1]
-        return [_row(refused.missing, refused.cure)]
+        last = _refusals(journal)[-1]
+        return [_row(last.missing, last.cure)]
+    refused = journal_refused(journal)
+    if reason is not None and refused is not None:
+        return [_row(refused.missing, refused.fix)]
     if reason is None or reason != _not_seen_inside(journal):
         return []
-    failed = probe_failure(journal) or journal_refused(journal)
+    failed = probe_failure(journal)
     if journal.last(ProgramStarted) is None and failed is not None:
         return [_row(failed.missing, failed.fix)]
     if journal.last(ProgramStarted) is None:

@@ -18,13 +18,13 @@ from unstall.journal.events import Event, RunStarted
 from unstall.journal.reader import JOURNAL_FILES, FolderTail, Journal, since
 from unstall.journal.run_folder import RunFolder
 from unstall.report.story import environment, threads
-from unstall.report.story.run import tell
+from unstall.report.story.run import build_story
 from unstall.report.timeline import Timeline
 from unstall.training.loop import artifacts
 
 
-def tell_whole(run: RunFolder, journal: Journal, diagnosis: Diagnosis, timeline: Timeline) -> dict[str, Any]:
-    story = timeline.exact(tell(journal, diagnosis, run.name), journal.now)
+def build_full_story(run: RunFolder, journal: Journal, diagnosis: Diagnosis, timeline: Timeline) -> dict[str, Any]:
+    story = timeline.exact(build_story(journal, diagnosis, run.name), journal.now)
     return {
         **story,
         "since_last_good": (run.read_story() or {}).get("since_last_good"),  # found out when it ended
@@ -59,7 +59,7 @@ def read_whole(run: RunFolder, progress: Progress | None = None) -> dict[str, An
         if progress is not None:
             progress("reading the journal", count, max(expected, count))
     tail.judge(journal)
-    return tell_whole(run, journal, diagnose(journal), timeline)
+    return build_full_story(run, journal, diagnose(journal), timeline)
 
 
 def extend_journal(journal: Journal, events: list[Event]) -> Journal:

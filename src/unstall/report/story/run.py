@@ -11,13 +11,14 @@ from typing import Any
 from unstall.base.exit_codes import INTERRUPTED
 from unstall.base.redact.environment import redact_command
 from unstall.config.aliases import current_names
-from unstall.diagnosis.dead_threads import DeadThread, dead_threads
+from unstall.diagnosis.dead_threads import DeadThread, dead_threads, failed_threads
 from unstall.diagnosis.errors.fatal_error import error_text, fatal_error, own_exit, user_line
 from unstall.diagnosis.findings import Diagnosis, Finding
 from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.printed_output import is_training_printed
 from unstall.diagnosis.probe_facts import probe_failure
 from unstall.diagnosis.run_summary import memory_use, numerics, printed, time_split
+from unstall.diagnosis.speed import measure_speed
 from unstall.diagnosis.stalls import (
     current_stall,
     idle_s,
@@ -59,12 +60,13 @@ MAX_EVENTS_PER_EVIDENCE = 5
 GOES_ON = frozenset({"stuck", "idle", "slow", "training", "running"})  # as far as the journal knows
 
 
-def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict[str, Any]:
+def build_story(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict[str, Any]:
     folder = program_folder(journal)
     started = journal.first(RunStarted)
     result = state(journal, diagnosis)
     is_explained = bool(diagnosis.findings) or describe_exit(journal) is not None
     reason = None if is_explained else why_unknown(journal, result)
+    dead = _dead(journal, folder)
     story = {
         "state": result,
         "outcome": "",
@@ -82,6 +84,7 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "pid": started.pid if started else None,
         "distributed": distributed(journal),
         "progress": _progress(journal),
+        "speed": measure_speed(journal),
         "time": time_split(journal),
         "memory": memory_use(journal),
         "numerics": numerics(journal),
@@ -89,7 +92,8 @@ def tell(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict
         "ended": _ended(journal),
         "failure": failure(journal),
         "own_exit": describe_exit(journal),
-        "dead_threads": [dead.words for dead in _dead(journal, folder)],  # that ended shortly before it stood still
+        "dead_threads": [dead.words for dead in dead],  # that ended shortly before it stood still
+        "failed_threads": failed_threads(journal, dead, folder),  # that an error ended, while the program went on
         "repairs": repairs(journal),
         "repair_failed": repair_failed(journal),
         "since_last_good": None,  # what changed since then and explains a failure: the run, and lines
@@ -191,10 +195,10 @@ def earlier(journal: Journal, diagnosis: Diagnosis, folder: str = "") -> list[di
     if journal.last(ProcessEnded) is None:
         return []
     holds = {name for finding in diagnosis.findings for name in (finding.cause, *finding.followed_by)}
-    said: dict[str, VerdictReached] = {}
+    first_verdicts: dict[str, VerdictReached] = {}
     for event in journal.of(VerdictReached):
         if event.cause not in holds:
-            said.setdefault(event.cause, event)
+            first_verdicts.setdefault(event.cause, event)
     return [
         {
             "cause": event.cause,
@@ -206,7 +210,7 @@ def earlier(journal: Journal, diagnosis: Diagnosis, folder: str = "") -> list[di
             "evidence": [str(each) for each in event.evidence],
             "remedies": [str(each) for each in event.remedies],
         }
-        for event in said.values()
+        for event in first_verdicts.values()
     ]
 
 
@@ -271,7 +275,7 @@ def _progress(journal: Journal) -> dict[str, Any]:
         "epoch": last.epoch if last else None,
         "epochs": fit.epochs if fit else None,
         "steps_per_epoch": fit.steps_per_epoch if fit else None,
-        "loss": last.loss if last else None,
+        "loss": _last_loss(journal),
         "seconds": max(0.0, journal.now - began.at) if began else None,
         "stalled_s": stall.seconds if stall else None,
         "stalled_in": stall.began.phase if stall else None,
@@ -279,6 +283,12 @@ def _progress(journal: Journal) -> dict[str, Any]:
         "idle_s": idle_s(journal),
         "cpu_cores": stall.cpu_cores if stall else (host.cpu_cores if host else None),
     }
+
+
+def _last_loss(journal: Journal) -> float | None:
+    """The newest that was read; none where that was not finite."""
+    groups = (group for group in reversed(journal.of(StepsEnded)) if group.phase == "train")
+    return next((group.loss for group in groups if group.loss_is_finite is not None), None)
 
 
 def repairs(journal: Journal) -> list[dict[str, Any]]:
@@ -342,6 +352,7 @@ def describe_exit(journal: Journal) -> dict[str, Any] | None:
         "exit_code": exited.exit_code,
         "where": short(exited.where, program_folder(journal)),
         "message": exited.message,
+        "given": exited.given,
         "handled": error_text(handled).line if handled is not None else "",
     }
 

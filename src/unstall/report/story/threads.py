@@ -42,7 +42,7 @@ MAX_LINES = 6
 MIN_WAIT_S = 1.0  # that is worth its time
 SAME_LOOK_S = 2.0  # between a sample of the stacks and what the kernel says of the same threads
 # What a thread without Python may sit in that tells something; a futex or a poll is where idle ones always are.
-_TELLING_CALLS = frozenset(
+_DISTINCTIVE_CALLS = frozenset(
     {"read", "pread64", "readv", "write", "open", "openat", "stat", "newfstatat", "flock", "fcntl", "fsync"}
     | {"connect", "recvfrom", "recvmsg", "sendto", "sendmsg"}
 )
@@ -53,11 +53,11 @@ def threads(journal: Journal) -> list[dict[str, Any]]:
     thread first. Empty where no stack was seen."""
     samples, looks = _looked_at(journal)
     if not samples:
-        return _seen_last(journal)
+        return _last_look(journal)
     return _thread_rows(journal, samples, looks)
 
 
-def _seen_last(journal: Journal) -> list[dict[str, Any]]:
+def _last_look(journal: Journal) -> list[dict[str, Any]]:
     """Of a program that was ended, or ended with an error, while it moved: each process by its last sample, with its age."""
     ended = journal.last(ProcessEnded)
     if ended is None or (ended.signal is None and not ended.exit_code):
@@ -167,7 +167,12 @@ def _without_python(samples: list[StackSampled], looks: list[ThreadsSeen]) -> li
         call, on, name = asleep_in(looks, pid, thread["id"])
         stood = standing_s(looks, pid, thread["id"])
         is_long = stood is not None and MIN_WAIT_S <= stood < math.inf
-        if thread["id"] in known or call not in _TELLING_CALLS or not is_long or not _is_in_it(looks, pid, thread["id"], call):
+        if (
+            thread["id"] in known
+            or call not in _DISTINCTIVE_CALLS
+            or not is_long
+            or not _is_in_it(looks, pid, thread["id"], call)
+        ):
             continue
         rows.append(
             {"pid": pid, "id": thread["id"], "name": name or f"thread {thread['id']}", "main": False, "state": "waits",
@@ -179,8 +184,8 @@ def _without_python(samples: list[StackSampled], looks: list[ThreadsSeen]) -> li
 
 def _is_in_it(looks: list[ThreadsSeen], pid: int, thread: int, call: str | None) -> bool:
     """In every look in which the kernel tells its call."""
-    seen = [row["call"] for look in looks if look.pid == pid and (row := find(look, thread)) is not None]
-    return all(each in (call, None) for each in seen)
+    calls = [row["call"] for look in looks if look.pid == pid and (row := find(look, thread)) is not None]
+    return all(each in (call, None) for each in calls)
 
 
 # --- in words ---
@@ -217,10 +222,10 @@ def sentence(row: dict[str, Any]) -> str:
 
 def dump_lines(rows: list[dict[str, Any]], entries: list[dict[str, Any]]) -> list[str]:
     """Each thread with its whole stack: `rows` of stacks(), and what threads() says of them."""
-    said = {(row["pid"], row["id"]): sentence(row) for row in entries}
+    sentences = {(row["pid"], row["id"]): sentence(row) for row in entries}
     result = []
     for row in rows:
-        head = said.get((row["pid"], row["id"]), row["name"] or "a thread")
+        head = sentences.get((row["pid"], row["id"]), row["name"] or "a thread")
         result += ["", f"Process {row['pid']}, thread {row['id']}: {head}"]
         result += [f"    {frame['function']} ({frame['where']})" for frame in row["frames"]]
     return result

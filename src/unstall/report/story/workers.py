@@ -18,7 +18,7 @@ OF_THE_WHOLE = frozenset(
 )
 
 
-def tell_workers(run_group: RunGroup, blockage: Blockage | None = None) -> dict[str, Any]:
+def build_workers_story(run_group: RunGroup, blockage: Blockage | None = None) -> dict[str, Any]:
     """`blockage`: what a few numbers of each have shown already, where they are followed."""
     diagnosis, placed = diagnose_workers(run_group), places_of(run_group)
     verdicts = [
@@ -45,8 +45,8 @@ def tell_workers(run_group: RunGroup, blockage: Blockage | None = None) -> dict[
 
 
 def _holder(holder: Blocker) -> dict[str, Any]:
-    seen = holder.snapshot
-    return {"rank": seen.worker, "run": seen.run, "host": seen.host, "kind": holder.kind, "description": holder.words}
+    snapshot = holder.snapshot
+    return {"rank": snapshot.worker, "run": snapshot.run, "host": snapshot.host, "kind": holder.kind, "description": holder.words}
 
 
 def _worker(member: Member, place: Place, is_blocking: bool) -> dict[str, Any]:

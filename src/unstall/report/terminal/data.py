@@ -160,9 +160,9 @@ def show(done: dict[str, Any]) -> None:
         )
     left_out = done["images_without_annotation"]
     if left_out:
-        said = "1 image has no annotation and is" if left_out == 1 else f"{left_out:,} images have no annotation and are"
+        sentence = "1 image has no annotation and is" if left_out == 1 else f"{left_out:,} images have no annotation and are"
         names = f"`unstall data check {shlex.quote(done['from']['path'])}` says which"
-        out.print(Text(f"{said} not in the copy; {names}", style="yellow"), soft_wrap=True)
+        out.print(Text(f"{sentence} not in the copy; {names}", style="yellow"), soft_wrap=True)
     found = sum(done["findings"].values())
     if found:
         kinds = ", ".join(f"{name} {count:,}" for name, count in done["findings"].items())

@@ -59,11 +59,11 @@ def draw(data: DataSet, result: dict[str, Any], folder: Path, progress: Progress
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInputError(f"Cannot write pictures to '{folder}': {error.strerror}.") from None
-    taken: set[str] = set()
+    used_names: set[str] = set()
     for number, image in enumerate(result["images"]):
         picture = _picture(data, image)
         if picture is not None:
-            target = folder / _free_name(Path(image["image"]), taken)
+            target = folder / _free_name(Path(image["image"]), used_names)
             save(picture, target)
             image["picture"] = str(target)
         if progress is not None:
@@ -87,11 +87,11 @@ def _picture(data: DataSet, image: dict[str, Any]) -> Any:
     return picture
 
 
-def _free_name(path: Path, taken: set[str]) -> str:
+def _free_name(path: Path, used_names: set[str]) -> str:
     """Two images of one name may lie in different folders."""
     name, count = f"{path.stem}.jpg", 1
-    while name in taken:
+    while name in used_names:
         count += 1
         name = f"{path.stem}_{count}.jpg"
-    taken.add(name)
+    used_names.add(name)
     return name

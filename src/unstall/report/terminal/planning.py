@@ -27,9 +27,9 @@ def show_plan(plain: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
     device = plain["device"]
-    kept = f", {size(plain['usable_bytes'])} to be had: {plain['usable_why']}"
+    usable = f", {size(plain['usable_bytes'])} to be had: {plain['usable_why']}"
     place = printable(device["description"]) + ("" if device["is_here"] else " (not here)")
-    print_line(out, Text(f"{plain['model']} on {plain['backend']}, {place}: {size(device['memory_bytes'])}{kept}"))
+    print_line(out, Text(f"{plain['model']} on {plain['backend']}, {place}: {size(device['memory_bytes'])}{usable}"))
     print_line(out, Text(f"figures: {WAYS[plain['method']]}, {1 - 1 / (1 + plain['error']):.1%} kept free for their error"))
     if plain["note"]:
         print_line(out, Text(f"note: {plain['note']}", "yellow"))
@@ -57,8 +57,8 @@ def _parts(plain: dict[str, Any]) -> Table:
     training, evaluation = plain["training"], plain["evaluation"]
     for name in PARTS:
         style = "bold" if name == "need" else ""
-        kept = {"weights": training["weights"], "optimizer": training["optimizer"], "need": plain["checkpoint"]["disk_bytes"]}
-        cells = [training[name], evaluation[name], kept.get(name)]
+        stored = {"weights": training["weights"], "optimizer": training["optimizer"], "need": plain["checkpoint"]["disk_bytes"]}
+        cells = [training[name], evaluation[name], stored.get(name)]
         label = "in all" if name == "need" else name
         table.add_row(Text(label, style), *(Text("" if not each else size(each), style) for each in cells))
     room = training["need"] + training["input"] + training["weights"]

@@ -75,10 +75,10 @@ def show_experiments(results: list[ExperimentEnded], out: Console) -> None:
     for name in ("experiment", "time", "seen"):
         table.add_column(name, overflow="fold")
     for event in results:
-        seen = event.failed or ", ".join(
+        summary = event.failed or ", ".join(
             f"{key} {_shown(value)}" for key, value in event.facts.items() if not isinstance(value, list)
         )
-        table.add_row(event.experiment, f"{event.seconds:.1f} s", Text(seen, style="yellow" if event.failed else ""))
+        table.add_row(event.experiment, f"{event.seconds:.1f} s", Text(summary, style="yellow" if event.failed else ""))
     out.print(table)
 
 

@@ -6,7 +6,7 @@ import signal as signals
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.console import grid, print_clean
-from unstall.base.formatting import clean_text, duration, format_count, size
+from unstall.base.formatting import approximate_duration, clean_text, duration, format_count, size
 from unstall.config.aliases import current_names
 from unstall.report.story.outcome import (
     CLEAR,
@@ -42,6 +42,13 @@ SHORT = {"interrupted": "stopped"}  # labels have room for 8 letters
 MAX_NOT_SEEN = 4
 # Of verdicts that the end of the run does not show any more; those of a stall by whether training steps were made after it.
 PASSED = {False: "said while it ran, and no longer so", True: "said while it ran; no training step was seen after it"}
+SLOW_STEP_S, LONG_RUN_S = 1.0, 600.0  # from here on somebody wonders whether it is stuck
+QUEUED_CORES = 0.5
+WORTH_SAYING = 1.1  # times as fast
+ACCELERATORS = {
+    "none": "no GPU is used: there is no NVIDIA GPU in this machine",
+    "unused": "no GPU is used, although one is there",
+}
 CERTAINTY = {"certain": "bold", "likely": "", "possible": "dim"}
 PHASES = {
     "train": "in step {step}",
@@ -106,20 +113,22 @@ def no_verdict(story: dict[str, Any]) -> str:
     """What is said where no cause was found."""
     if known := describe_known_end(story) or describe_own_exit(story):
         return known
-    seen = ", ".join(story.get("seen") or [])
+    seen_signals = ", ".join(story.get("seen") or [])
     if outcome(story) == UNKNOWN:
-        return _cannot_tell(story, seen)
-    return f"nothing wrong in what could be seen ({seen})" if seen else "nothing wrong in what could be seen"
+        return _cannot_tell(story, seen_signals)
+    return f"nothing wrong in what could be seen ({seen_signals})" if seen_signals else "nothing wrong in what could be seen"
 
 
-def _cannot_tell(story: dict[str, Any], seen: str) -> str:
+def _cannot_tell(story: dict[str, Any], seen_signals: str) -> str:
     state = story["state"]
     if question := QUESTIONS.get(state):
         dead = "; ".join(f"thread {words}" for words in story.get("dead_threads") or [])
         known = dead if state == "stuck" else failure_line(story.get("failure"))
         return f"cannot tell {question}: {known}" if known else f"cannot tell {question}"
     reason = story.get("reason") or UNEXPLAINED.get(state, UNEXPLAINED["unknown"])
-    return f"cannot tell: {reason} (what was seen: {seen})" if seen and _needed(story) else f"cannot tell: {reason}"
+    return (
+        f"cannot tell: {reason} (what was seen: {seen_signals})" if seen_signals and _needed(story) else f"cannot tell: {reason}"
+    )
 
 
 def failure_line(failure: dict[str, Any] | None) -> str:
@@ -239,8 +248,8 @@ def not_seen(story: dict[str, Any]) -> list[str]:
         not story["verdicts"] and not describe_known_end(story) and story["state"] in {"stuck", "slow", "failed", "killed"}
     )
     rows = needed or [row for row in story["unknown"] if row["fix"] or is_unexplained]
-    said = [row["missing"] + (f": {row['fix']}" if row["fix"] else "") for row in rows[:MAX_NOT_SEEN]]
-    return said if needed else [*(_signals(row) for row in story.get("not_seen") or ()), *said]
+    missing = [row["missing"] + (f": {row['fix']}" if row["fix"] else "") for row in rows[:MAX_NOT_SEEN]]
+    return missing if needed else [*(_signals(row) for row in story.get("not_seen") or ()), *missing]
 
 
 def _signals(row: dict[str, Any]) -> str:
@@ -264,6 +273,7 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
             if name not in {"stuck", "away"} or time.get(name)
         ]
         lines.append(("time", " · ".join(shares) + f"  of {duration(time['total'])}"))
+    lines += [("speed" if index == 0 else "", line) for index, line in enumerate(describe_speed(story))]
     memory = story["memory"]
     if memory["host_peak_bytes"]:
         text = f"{size(memory['host_peak_bytes'])} at most, of {size(memory['host_limit_bytes'] or 0)}"
@@ -280,12 +290,46 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("numbers", text))
     if story.get("printed"):
         lines.append(("printed", printed_line(story["printed"])))
+    for index, words in enumerate(story.get("failed_threads") or []):
+        lines.append(("threads" if index == 0 else "", f"thread {words}"))
     for no_steps, words in PASSED.items():
         passed = [each["cause"] for each in story.get("earlier", []) if each.get("no_steps_after", False) is no_steps]
         if passed:
             lines.append(("earlier", f"{', '.join(passed)}: {words}"))
     lines += [("repairs" if index == 0 else "", repair_line(repair)) for index, repair in enumerate(story.get("repairs", []))]
     return lines
+
+
+def describe_speed(story: dict[str, Any]) -> list[str]:
+    """What a step of a long training without a verdict takes, on what, and how long the whole run will take."""
+    found = story.get("speed")
+    if not found or story["verdicts"] or (found["step_s"] < SLOW_STEP_S and (found["run_s"] or 0.0) < LONG_RUN_S):
+        return []
+    first = f"a step takes {_seconds(found['step_s'])}"
+    if found["compute_fraction"] is not None:
+        first += f", {found['compute_fraction'] * 100:.0f} % of it computing"
+    if found["cores_used"] is not None:
+        of = f" of {found['cores_usable']:g}" if found["cores_usable"] else ""
+        first += f"; the program keeps {found['cores_used']:.1f}{of} cores busy"
+    lines = [first]
+    if found["cores_queued"] is not None and found["cores_queued"] >= QUEUED_CORES:
+        lines.append(f"the machine is busy: {found['cores_queued']:.1f} threads of the program wait for a free core")
+    if words := ACCELERATORS.get(found["accelerator"]):
+        lines.append(words)
+    if found["faster_without_waiting"] is not None and found["faster_without_waiting"] >= WORTH_SAYING:
+        lines.append(f"without the wait for input it would be {found['faster_without_waiting']:.1f} times as fast")
+    if found["epoch_s"] is not None:
+        run = f", the whole run {approximate_duration(found['run_s'])}" if found["run_s"] else ""
+        is_over = story["ended"] is not None or not found["left_s"]
+        lines.append(
+            f"an epoch takes {approximate_duration(found['epoch_s'])}{run}"
+            + ("" if is_over else f", {approximate_duration(found['left_s'])} of it to go")
+        )
+    return lines
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s" if seconds < 100 else duration(seconds)
 
 
 def printed_line(printed: dict[str, Any]) -> str:

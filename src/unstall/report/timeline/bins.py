@@ -20,17 +20,17 @@ def short(value: float | None) -> float | None:
 class Spans:
     """Seconds of each kind in bins of equal width."""
 
-    def __init__(self, kinds: tuple[str, ...], most: int) -> None:
+    def __init__(self, kinds: tuple[str, ...], max_bins: int) -> None:
         self.width_s = FIRST_WIDTH_S
         self.sums: dict[str, list[float]] = {kind: [] for kind in kinds}
-        self._most = most
+        self._max_bins = max_bins
 
     def add(self, kind: str, began: float, ended: float, seconds: float) -> None:
         """`seconds` of this kind, evenly between two moments, which count from the begin of the run."""
         began, ended = max(0.0, began), max(0.0, ended)
         if seconds <= 0:
             return
-        while ended / self.width_s >= self._most:
+        while ended / self.width_s >= self._max_bins:
             self._halve()
         sums, width = self.sums[kind], self.width_s
         first, last = int(began / width), int(ended / width)
@@ -45,14 +45,14 @@ class Spans:
             sums[place] += rate * width
 
     def copy(self) -> Spans:
-        copied = Spans((), self._most)
+        copied = Spans((), self._max_bins)
         copied.width_s, copied.sums = self.width_s, {kind: list(sums) for kind, sums in self.sums.items()}
         return copied
 
     def fill_up(self, rest: str, until: float) -> None:
         """What is left of each bin's time is of the kind `rest`. Where more was told than has passed, since several processes
         tell, all shrinks to what has."""
-        while until / self.width_s > self._most:
+        while until / self.width_s > self._max_bins:
             self._halve()
         count = max(-(-until // self.width_s), 1)
         for kind, sums in self.sums.items():
@@ -76,9 +76,9 @@ class Spans:
 class Series:
     """Values over time. A bin holds: count, sum of moments, sum of values, least, greatest."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_bins: int) -> None:
         self._width_s = FIRST_WIDTH_S
-        self._most = most
+        self._max_bins = max_bins
         self._bins: dict[int, list[float]] = {}
 
     def __bool__(self) -> bool:
@@ -92,14 +92,14 @@ class Series:
         if value is None or value - value != 0:
             return
         moment = max(0.0, moment)
-        while moment / self._width_s >= self._most:
+        while moment / self._width_s >= self._max_bins:
             self._halve()
-        most = max(value, greatest) if greatest is not None and greatest - greatest == 0 else value
+        highest = max(value, greatest) if greatest is not None and greatest - greatest == 0 else value
         known = self._bins.get(int(moment / self._width_s))
         if known is None:
-            self._bins[int(moment / self._width_s)] = [1, moment, value, value, most]
+            self._bins[int(moment / self._width_s)] = [1, moment, value, value, highest]
         else:
-            _put_together(known, [1, moment, value, value, most])
+            _put_together(known, [1, moment, value, value, highest])
 
     def _halve(self) -> None:
         self._width_s *= 2
@@ -128,8 +128,8 @@ def _put_together(known: list[float], other: list[float]) -> None:
 class NamedSeries:
     """Several series of one plot by name. Beyond `max_names` further names are left out: a plot of fifty lines shows nothing."""
 
-    def __init__(self, most: int, max_names: int) -> None:
-        self._most, self._max_names = most, max_names
+    def __init__(self, max_bins: int, max_names: int) -> None:
+        self._max_bins, self._max_names = max_bins, max_names
         self.series: dict[str, Series] = {}
 
     def add(self, name: str, moment: float, value: Any, greatest: float | None = None) -> None:
@@ -139,5 +139,5 @@ class NamedSeries:
         if known is None:
             if len(self.series) >= self._max_names:
                 return
-            known = self.series[name] = Series(self._most)
+            known = self.series[name] = Series(self._max_bins)
         known.add(moment, value, greatest)

@@ -129,7 +129,7 @@ class Marks:
         return {"at": short(since), "until": short(until), "kind": "stall", "title": what, "detail": stall.phase}
 
     def _add(self, kind: str, title: str, detail: str, event: Event, moment: float) -> None:
-        fields: dict[str, Any] = defaultdict(str, {key: _said(value) for key, value in vars(event).items()})
+        fields: dict[str, Any] = defaultdict(str, {key: _as_text(value) for key, value in vars(event).items()})
         if isinstance(event, ErrorRaised):
             inner = innermost(event.kind, event.message)
             fields.update(kind=inner.name, message=without_codes(inner.message))
@@ -165,7 +165,7 @@ class Marks:
         return {"shown": sorted(marks, key=lambda mark: float(mark["at"])), "counts": counts}
 
 
-def _said(value: object) -> object:
+def _as_text(value: object) -> object:
     if isinstance(value, str):
         return without_codes(value)
     return f"{value:.4g}" if isinstance(value, float) else "not known" if value is None else value

@@ -7,13 +7,14 @@ together in one event: a run of weeks must not fill a disk.
 from __future__ import annotations
 
 import math
+import re
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from statistics import median
 
 from unstall.journal.events import Event, LossPrinted, ProgressPrinted
 from unstall.sensors.printed_output.formats import Reading, is_total, read_line
-from unstall.sensors.printed_output.lines import LineSplitter
 
 EARLY_S, EARLY_INTERVAL_S = 60.0, 1.0
 LATER_S, LATER_INTERVAL_S = 1800.0, 5.0
@@ -65,7 +66,7 @@ class Series:
     def usual_s(self) -> float | None:
         return median(self.intervals) if self.intervals else None
 
-    def tell(self, at: float, stream: str) -> ProgressPrinted:
+    def as_event(self, at: float, stream: str) -> ProgressPrinted:
         event = ProgressPrinted(
             at=at, stream=stream, style=self.style, step=self.step, of=self.of, epoch=self.epoch, epochs=self.epochs,
             steps=self.steps, first_at=self.first_at, readings=self.readings, usual_s=self.usual_s,
@@ -146,7 +147,7 @@ class OutputParser:
 
     def finish(self, at: float) -> list[Event]:
         events = [event for line in self._lines.finish() for event in self._take(line, at)]
-        return [*events, *self._tell_loss(at), *self._tell_progress(at)]
+        return [*events, *self._loss_events(at), *self._progress_events(at)]
 
     @property
     def progress(self) -> Series | None:
@@ -224,7 +225,7 @@ class OutputParser:
         events: list[Event] = []
         is_finite = math.isfinite(loss[1])
         if self._was_finite and not is_finite and at - self._loss_reported_at >= EARLY_INTERVAL_S and not completes_last:
-            events = self._tell_loss(at)  # what was finite stands for itself, and what is not is told at once
+            events = self._loss_events(at)  # what was finite stands for itself, and what is not is told at once
             self._loss_reported_at = -math.inf
         self._was_finite = is_finite
         self._losses.take(reading, loss[1], at, line, completes_last)
@@ -236,16 +237,16 @@ class OutputParser:
         interval = self._interval(at)
         events: list[Event] = []
         if at - self._loss_reported_at >= interval and not self._losses.is_open(at):
-            events += self._tell_loss(at)
+            events += self._loss_events(at)
         if at - self._progress_reported_at >= interval:
-            events += self._tell_progress(at)
+            events += self._progress_events(at)
         return events
 
     def _interval(self, at: float) -> float:
         age = at - self._began
         return EARLY_INTERVAL_S if age < EARLY_S else LATER_INTERVAL_S if age < LATER_S else LATE_INTERVAL_S
 
-    def _tell_loss(self, at: float) -> list[Event]:
+    def _loss_events(self, at: float) -> list[Event]:
         kept, self._losses = self._losses, Losses()
         loss = kept.last.loss if kept.last is not None else None
         if kept.last is None or loss is None:
@@ -262,12 +263,12 @@ class OutputParser:
             )
         ]  # fmt: skip
 
-    def _tell_progress(self, at: float) -> list[Event]:
+    def _progress_events(self, at: float) -> list[Event]:
         series = self.progress
         if series is None or not series.readings:
             return []
         self._progress_reported_at = at
-        return [series.tell(at, self._stream)]
+        return [series.as_event(at, self._stream)]
 
 
 def _aside(reading: Reading) -> Reading:
@@ -277,3 +278,46 @@ def _aside(reading: Reading) -> Reading:
 def _is_heading(reading: Reading) -> bool:
     """`Epoch 3/50`, and nothing else."""
     return reading.style == "pairs" and bool(reading.epochs) and reading.step is None and not reading.losses
+
+
+# Bytes, cut anywhere, to the lines that a person would see: without escape codes, one for each state of a progress bar.
+
+
+MAX_LINE_BYTES = 2048  # a longer one is no line of progress: it is passed over, and never held whole
+_CODES = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|\x1b[@-Z\\-_]|[\x00-\x08\x0e-\x1f\x7f]")
+CANDIDATE = re.compile(
+    rb"[Ll][Oo][Ss][Ss]|[Ss][Tt][Ee][Pp]|[Ee][Pp][Oo][Cc][Hh]|[Ii][Tt][Ee][Rr]|\d\s?/\s?(?:\d|Unk)|\dit \[|\savg\b|[Bb]atch"
+)
+_ENDS = re.compile(rb"[\r\n\x08]+")  # a bar is drawn anew after a carriage return, or after as many backspaces
+
+
+class LineSplitter:
+    def __init__(self) -> None:
+        self._rest = b""
+        self._is_too_long = False  # what has begun of the present line was thrown away
+
+    def feed(self, data: bytes) -> Iterator[str]:
+        """Of the lines that are complete now, those in which something of a training may stand: most say nothing of one."""
+        pieces = _ENDS.split(data)
+        pieces[0] = self._rest + pieces[0]
+        for piece in pieces[:-1]:
+            is_whole, self._is_too_long = not self._is_too_long, False
+            if is_whole and len(piece) <= MAX_LINE_BYTES and CANDIDATE.search(piece) is not None:
+                yield clean_line(piece)
+        self._rest = pieces[-1]
+        if len(self._rest) > MAX_LINE_BYTES:
+            self._rest, self._is_too_long = b"", True
+
+    def skip(self) -> None:
+        """Bytes are missing here: what comes up to the next line end is the rest of some line."""
+        self._rest, self._is_too_long = b"", True
+
+    def finish(self) -> Iterator[str]:
+        """Nothing more will come: the last line needs no end."""
+        if self._rest and not self._is_too_long and CANDIDATE.search(self._rest) is not None:
+            yield clean_line(self._rest)
+        self._rest, self._is_too_long = b"", False
+
+
+def clean_line(line: bytes) -> str:
+    return _CODES.sub(b"", line).decode("utf-8", "replace").rstrip()

@@ -158,13 +158,13 @@ class StreamReader:
         events = self._parse(self.source.read())
         events += self.parser.poll(at)
         if self._skipped and at - self._skip_reported_at >= REPORT_SKIPPED_EVERY_S:
-            events += self._tell_skipped(at)
+            events += self._report_skipped(at)
         return events
 
     def finish(self, at: float) -> list[Event]:
         before = self.source.read()
         self.source.close()
-        return [*self._parse([*before, *self.source.read()]), *self.parser.finish(at), *self._tell_skipped(at)]
+        return [*self._parse([*before, *self.source.read()]), *self.parser.finish(at), *self._report_skipped(at)]
 
     def _parse(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
@@ -194,7 +194,7 @@ class StreamReader:
             kept.append(piece)
         return reversed(kept)
 
-    def _tell_skipped(self, at: float) -> list[Event]:
+    def _report_skipped(self, at: float) -> list[Event]:
         if not self._skipped:
             return []
         event = OutputSkipped(at=at, stream=self.name, skipped_bytes=self._skipped)

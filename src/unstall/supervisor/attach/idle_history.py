@@ -33,24 +33,26 @@ MAX_PROCESSES = 16  # the newest are kept
 
 def recall(pid: int, kernel: Sequence[ThreadsSeen], sample: StackSampled | None) -> list[ThreadsSeen]:
     """What an earlier attach saw of the threads that have been idle since, up to the newest look: one event, or none."""
-    kept = _read().get(_key(pid))
-    seen = next((look for look in reversed(kernel) if look.pid == pid), None)
-    if not isinstance(kept, dict) or seen is None:
+    stored = _read().get(_key(pid))
+    latest_look = next((look for look in reversed(kernel) if look.pid == pid), None)
+    if not isinstance(stored, dict) or latest_look is None:
         return []
     lines = _lines(sample)
-    rows = [_still_idle(row, seen, kept.get("lines"), lines) for row in kept.get("threads") or [] if isinstance(row, dict)]
+    rows = [
+        _still_idle(row, latest_look, stored.get("lines"), lines) for row in stored.get("threads") or [] if isinstance(row, dict)
+    ]
     idle = [row for row in rows if row is not None]
-    return [ThreadsSeen(at=float(kept["at"]), pid=pid, threads=idle)] if idle else []
+    return [ThreadsSeen(at=float(stored["at"]), pid=pid, threads=idle)] if idle else []
 
 
 def recall_idleness(pid: int, sample: StackSampled | None) -> tuple[float, float] | None:
     """Since when the program has been idle as a whole, by an earlier attach, and the CPU seconds that it had used by then: of one
     that has used next to none since and whose main thread stands at the same line. None if nothing is known."""
-    kept = _read().get(_key(pid))
-    idle = kept.get("idle") if isinstance(kept, dict) else None
-    if not isinstance(kept, dict) or not isinstance(idle, dict) or sample is None:
+    stored = _read().get(_key(pid))
+    idle = stored.get("idle") if isinstance(stored, dict) else None
+    if not isinstance(stored, dict) or not isinstance(idle, dict) or sample is None:
         return None
-    is_there = kept.get("lines", {}).get(str(pid)) == _lines(sample).get(str(pid))
+    is_there = stored.get("lines", {}).get(str(pid)) == _lines(sample).get(str(pid))
     used, passed = cpu_seconds(pid) - float(idle["cpu_s"]), time.time() - float(idle["since"])
     return (float(idle["since"]), float(idle["cpu_s"])) if is_there and 0 <= used <= IDLE_CORES * passed else None
 
@@ -69,9 +71,9 @@ def cpu_seconds(pid: int) -> float:
     return total
 
 
-def _still_idle(row: dict[str, Any], seen: ThreadsSeen, lines_then: Any, lines: dict[str, str]) -> dict[str, Any] | None:
+def _still_idle(row: dict[str, Any], latest_look: ThreadsSeen, lines_then: Any, lines: dict[str, str]) -> dict[str, Any] | None:
     """The thread as it was then, with the CPU time that it has now; None if it has done something in between."""
-    now, name = find(seen, row.get("id", 0)), str(row.get("id"))
+    now, name = find(latest_look, row.get("id", 0)), str(row.get("id"))
     numbers = (row.get("cpu_ms"), row.get("runs"), now and now.get("cpu_ms"), now and now.get("runs"))
     if now is None or any(number is None for number in numbers):
         return None
@@ -106,8 +108,8 @@ def remember(
     entry = {"at": last.at, "threads": rows, "lines": _lines(sample)}
     if idle is not None:
         entry["idle"] = {"since": idle.since, "cpu_s": cpu_seconds(pid) - idle.cpu_s}
-    kept = {key: value for key, value in _read().items() if key != _key(pid)}
-    newest = dict(list(kept.items())[-(MAX_PROCESSES - 1) :])
+    stored = {key: value for key, value in _read().items() if key != _key(pid)}
+    newest = dict(list(stored.items())[-(MAX_PROCESSES - 1) :])
     try:
         _path().parent.mkdir(parents=True, exist_ok=True)
         write_whole(_path(), redact_json(json.dumps({**newest, _key(pid): entry})) + "\n")

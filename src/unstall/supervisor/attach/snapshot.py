@@ -25,7 +25,7 @@ from unstall.journal.pulse import read_pulse
 from unstall.journal.reader import Journal, read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.journal.stack_frames import main_thread, position
-from unstall.report.story.run import tell
+from unstall.report.story.run import build_story
 from unstall.report.story.threads import stacks as stack_rows
 from unstall.report.story.threads import threads as thread_rows
 from unstall.sensors import oom_kills, stacks, threads
@@ -95,7 +95,7 @@ def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]
     events += [event for event in (stall, idle) if event is not None]
     journal = Journal([*_history(pid), *events], now=time.time())
     diagnosis = diagnose(journal)
-    return {**tell(journal, diagnosis), "threads": thread_rows(journal), "stacks": stack_rows(journal)}
+    return {**build_story(journal, diagnosis), "threads": thread_rows(journal), "stacks": stack_rows(journal)}
 
 
 def _not_python(failed: SampleFailed, pid: int) -> SampleFailed:

@@ -84,10 +84,10 @@ class Relay:
 
     def _hear(self) -> None:
         try:
-            asked = os.read(self._control, 16)
+            command = os.read(self._control, 16)
         except OSError:
-            asked = b""
-        if asked:
+            command = b""
+        if command:
             self._to_drain = DRAINED_BYTES
             return
         self._poll.unregister(self._control)  # Unstall is gone

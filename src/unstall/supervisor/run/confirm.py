@@ -19,7 +19,7 @@ from unstall.journal.events import CircumstancesSeen, ExperimentEnded, RunStarte
 from unstall.journal.reader import JOURNAL_FILES, Journal, read_folder
 from unstall.journal.run_folder import RunFolder, user_name
 from unstall.journal.writer import JournalWriter
-from unstall.report.story.run import tell
+from unstall.report.story.run import build_story
 from unstall.storage.download import is_copy
 from unstall.supervisor.launch import environment
 
@@ -34,7 +34,7 @@ def experiments_for(causes: list[str]) -> list[str]:
 
 
 def confirm(
-    run: RunFolder, wanted: tuple[str, ...] = (), command: Sequence[str] = (), agree: Agree | None = None
+    run: RunFolder, experiments: tuple[str, ...] = (), command: Sequence[str] = (), agree: Agree | None = None
 ) -> tuple[list[ExperimentEnded], dict[str, Any]]:
     """Makes the experiments that the verdicts call for, or those that are wanted; gives them and the new story.
 
@@ -50,7 +50,7 @@ def confirm(
             f"Run '{run.name}' has no command to start again. Expected a run of `unstall run`, Guard or watch."
         )
     causes = [finding.cause for finding in diagnose(journal).findings]
-    names = list(wanted) or experiments_for(causes)
+    names = list(experiments) or experiments_for(causes)
     whole = _whole(command or started.command, started.folder, run) if names else []
     if names and agree is not None:
         agree(whole, started.folder)
@@ -60,7 +60,7 @@ def confirm(
         writer.write(event)
     writer.close()
     journal.extend(results)
-    story = tell(journal, diagnose(journal), run.name)
+    story = build_story(journal, diagnose(journal), run.name)
     run.write_story(story)
     return results, story
 
@@ -120,8 +120,8 @@ def why_foreign(run: RunFolder, journal: Journal) -> str | None:
     for path in (run.path, *sorted(run.path.glob(JOURNAL_FILES))):
         if (why := _why_not_own(path)) is not None:
             return why
-    seen = journal.last(CircumstancesSeen)
-    recorded = str(seen.machine.get("hostname") or "") if seen is not None else ""
+    circumstances = journal.last(CircumstancesSeen)
+    recorded = str(circumstances.machine.get("hostname") or "") if circumstances is not None else ""
     if recorded and recorded != platform.node():
         return f"it was recorded on '{recorded}', and this machine is '{platform.node()}'."
     return None

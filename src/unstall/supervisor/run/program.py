@@ -23,7 +23,7 @@ from unstall.journal import run_folder
 from unstall.journal.events import RunStarted
 from unstall.journal.writer import JournalWriter
 from unstall.report import json as json_report
-from unstall.report.story.run import tell
+from unstall.report.story.run import build_story
 from unstall.report.terminal import repairs
 from unstall.report.terminal import story as story_text
 from unstall.sensors.printed_output.reader import PrintedOutput
@@ -72,7 +72,7 @@ def _watch_to_the_end(
     while launched.wait(TICK_S) is None:
         watch.note(*launched.new_signals())
         diagnosis = watch.tick()
-        if diagnosis is not None and printer.tell_if_new(watch, diagnosis) and options.stop_on_stall and printer.is_stuck:
+        if diagnosis is not None and printer.print_if_new(watch, diagnosis) and options.stop_on_stall and printer.is_stuck:
             launched.stop()
     assert launched.ended is not None
     launched.output.drain()
@@ -81,7 +81,7 @@ def _watch_to_the_end(
         printer.complain("making experiments on the program, in a run of their own …")
         confirm(run, command=launched.command)
         diagnosis = watch.examine()
-    printer.tell_the_end(watch, diagnosis)
+    printer.print_end(watch, diagnosis)
 
 
 def show_on_board(run: run_folder.RunFolder, options: RunOptions) -> None:
@@ -120,24 +120,24 @@ class Printer:
     def __init__(self, run: run_folder.RunFolder, options: RunOptions) -> None:
         self._run = run
         self._options = options
-        self._said: set[str] = set()
-        self._seen: dict[str, int] = {}
+        self._printed: set[str] = set()
+        self._seen_counts: dict[str, int] = {}
         self._has_had_verdicts = False
         self.is_stuck = False
         self.output = PrintedOutput()  # what is read of the program, which our own words are no part of
 
-    def tell_if_new(self, watch: Watch, diagnosis: Diagnosis, is_steady: bool = False) -> bool:
+    def print_if_new(self, watch: Watch, diagnosis: Diagnosis, is_steady: bool = False) -> bool:
         """`is_steady`: what it found was found before, by whoever asks."""
-        story = tell(watch.journal, diagnosis, self._run.name)
+        story = build_story(watch.journal, diagnosis, self._run.name)
         self._run.write_story(story)
         self._keep_json(story)  # before anything else: whoever sees the verdict may end everything
         self.is_stuck = story["state"] == "stuck"
         found = [(finding.cause, finding.found.certainty) for finding in diagnosis.findings]
         fresh = [cause for cause, certainty in found if self._is_worth_saying(cause, certainty, is_steady)]
-        self._seen = {finding.cause: self._seen.get(finding.cause, 0) + 1 for finding in diagnosis.findings}
+        self._seen_counts = {finding.cause: self._seen_counts.get(finding.cause, 0) + 1 for finding in diagnosis.findings}
         if not fresh:
             return self.is_stuck and bool(diagnosis.findings)
-        self._said.update(fresh)
+        self._printed.update(fresh)
         story["since_last_good"] = since_last_good(watch, story, is_over=False)
         self._run.write_story(story)
         self._keep_json(story)
@@ -146,19 +146,19 @@ class Printer:
         return True
 
     def _is_worth_saying(self, cause: str, certainty: Certainty, is_steady: bool) -> bool:
-        steady = is_steady or self.is_stuck or self._seen.get(cause, 0) + 1 >= STEADY
-        return cause not in self._said and certainty >= Certainty.LIKELY and steady
+        steady = is_steady or self.is_stuck or self._seen_counts.get(cause, 0) + 1 >= STEADY
+        return cause not in self._printed and certainty >= Certainty.LIKELY and steady
 
-    def tell_repair(self, watch: Watch, diagnosis: Diagnosis) -> None:
+    def print_repair(self, watch: Watch, diagnosis: Diagnosis) -> None:
         """The newest one, or that there will be none any more."""
-        story = tell(watch.journal, diagnosis, self._run.name)
+        story = build_story(watch.journal, diagnosis, self._run.name)
         self._run.write_story(story)
         self._keep_json(story)
-        self.is_stuck, self._seen = False, {}
+        self.is_stuck, self._seen_counts = False, {}
         if not self._options.quiet:
             self._print(story, repair=True)
 
-    def tell_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
+    def print_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
         story = self._final_story(watch, diagnosis)
         if not self._options.quiet:
             self._print(story, summary=True)
@@ -175,16 +175,16 @@ class Printer:
             with contextlib.suppress(UnstallError, OSError):
                 json_report.write(story, self._options.json_target)
 
-    def tell_new_at_the_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
+    def print_new_at_end(self, watch: Watch, diagnosis: Diagnosis) -> None:
         """For a program that is not ours to sum up: only what has not been said yet."""
         story = self._final_story(watch, diagnosis)
-        fresh = [finding for finding in diagnosis.findings if finding.cause not in self._said]
+        fresh = [finding for finding in diagnosis.findings if finding.cause not in self._printed]
         if fresh and not self._options.quiet:
             self._print(story)
 
     def _final_story(self, watch: Watch, diagnosis: Diagnosis) -> dict[str, Any]:
         """Kept before the page is written, which may fail, and again with the place of the page."""
-        story = add_exact_sums(watch, tell(watch.journal, diagnosis, self._run.name))
+        story = add_exact_sums(watch, build_story(watch.journal, diagnosis, self._run.name))
         self._run.write_story(story)
         self._keep_json(story)
         keep_record(watch)
@@ -251,10 +251,10 @@ def write_report(watch: Watch, diagnosis: Diagnosis) -> Path | None:
 
     def write() -> None:
         from unstall.report.html import page
-        from unstall.report.story.report import tell_whole
+        from unstall.report.story.report import build_full_story
 
         target = watch.run.report_path
-        page.write_run(tell_whole(watch.run, watch.journal, diagnosis, watch.timeline), target, is_private=True)
+        page.write_run(build_full_story(watch.run, watch.journal, diagnosis, watch.timeline), target, is_private=True)
         written.append(target)
 
     if watch.is_timeline_broken:

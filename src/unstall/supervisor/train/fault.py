@@ -133,20 +133,20 @@ def _killed(worker_state: WorkerState, number: int, step: int, diagnosis: Diagno
 
 
 def _out_of_memory(worker_state: WorkerState, step: int) -> Fault:
-    met = worker_state.journal.last(MemoryExhausted)
-    if met is None:
+    exhausted = worker_state.journal.last(MemoryExhausted)
+    if exhausted is None:
         return worker_state.has(Kind.DEVICE_MEMORY, step, f"Memory ran out{worker_state.beside} in step {step:,}.")
-    step = max(step, met.step)
-    at_once = f", with {met.micro_batch} images at once in {met.precision}" if met.micro_batch else ""
-    lines = tuple(line for line in (innermost("", met.message).message,) if line)
-    if _OF_THE_HOST.search(met.message):
+    step = max(step, exhausted.step)
+    at_once = f", with {exhausted.micro_batch} images at once in {exhausted.precision}" if exhausted.micro_batch else ""
+    lines = tuple(line for line in (innermost("", exhausted.message).message,) if line)
+    if _OF_THE_HOST.search(exhausted.message):
         return worker_state.has(
-            Kind.HOST_MEMORY, step, f"Host memory ran out{worker_state.beside} in step {step:,} ({met.phase}).", *lines
+            Kind.HOST_MEMORY, step, f"Host memory ran out{worker_state.beside} in step {step:,} ({exhausted.phase}).", *lines
         )
     return worker_state.has(
         Kind.DEVICE_MEMORY,
         step,
-        f"The device ran out of memory{worker_state.beside} in step {step:,} ({met.phase}){at_once}.",
+        f"The device ran out of memory{worker_state.beside} in step {step:,} ({exhausted.phase}){at_once}.",
         *lines,
     )
 
@@ -176,10 +176,10 @@ def _diverged(worker_state: WorkerState, step: int) -> Fault:
 def without_others(worker_state: WorkerState, step: int) -> Fault:
     """Another worker is gone, of another machine: here nothing is wrong."""
     lost = worker_state.journal.last(OthersLost)
-    said = (lost.error.strip().splitlines() or [""])[0][:200] if lost is not None else ""
+    error_line = (lost.error.strip().splitlines() or [""])[0][:200] if lost is not None else ""
     who = who_was_lost(worker_state.journal) or "one of them is gone, or cannot be reached"
     return worker_state.has(
-        Kind.DIED, step, f"{worker_state.name} lost the others in step {step:,}: {who}.", *([said] if said else [])
+        Kind.DIED, step, f"{worker_state.name} lost the others in step {step:,}: {who}.", *([error_line] if error_line else [])
     )
 
 
@@ -263,10 +263,12 @@ def _number(value: float | None) -> str:
 
 def treat(fault: Fault) -> Plan | NoRemedy:
     """The first remedy whose turn it is that can help, within the number of repairs that the run may have."""
-    most = fault.settings.max_restarts
+    max_restarts = fault.settings.max_restarts
     made = sum(plan.attempt > 0 for plan in fault.plans)
-    if made >= most:
-        return NoRemedy(f"{made} repairs have been made, and max_restarts is {most}" if most else "repairs are switched off")
+    if made >= max_restarts:
+        return NoRemedy(
+            f"{made} repairs have been made, and max_restarts is {max_restarts}" if max_restarts else "repairs are switched off"
+        )
     for module in remedies.remedies_for(fault.kind):
         plan: Plan | None = module.plan(fault)
         if plan is not None and module.SAFETY is Safety.AUTO:

@@ -55,7 +55,7 @@ class PreemptionListener:
     """Listened to by threads that die with the process."""
 
     def __init__(self) -> None:
-        self.came: PreemptionNotice | None = None
+        self.received: PreemptionNotice | None = None
         self._ended = threading.Event()
 
     @contextmanager
@@ -76,14 +76,14 @@ class PreemptionListener:
         """A maintenance that was there from the beginning is no news: the engine that restarted us here knew of it. A machine
         that is preempted will be gone in seconds, whenever that was said."""
         etag, value = "", ""
-        while not self._ended.is_set() and self.came is None:
+        while not self._ended.is_set() and self.received is None:
             try:
                 before, (etag, value) = value, ask_server(address, what, etag)
             except (OSError, http.client.HTTPException, ValueError):
                 self._ended.wait(PAUSE_S)
                 continue
             if value == ENDS[what] and (before or what == PREEMPTED):
-                self.came = PreemptionNotice(address, what)
+                self.received = PreemptionNotice(address, what)
 
 
 def ask_server(address: str, what: str, etag: str) -> tuple[str, str]:

@@ -64,7 +64,7 @@ class SlownessMonitor:
         self._named = [] if worker is None else [*self._named[-STEADY:], worker]
         if not isinstance(verdict, Found) or len(self._named) < STEADY or len(set(self._named[-STEADY:])) > 1:
             return None
-        self.slow = SlowWorker(next(monitor for monitor in self._monitors if monitor.who.worker == worker), verdict, now)
+        self.slow = SlowWorker(next(monitor for monitor in self._monitors if monitor.who.rank == worker), verdict, now)
         return self.slow
 
     def _look_closely(self, now: float) -> None:

@@ -48,7 +48,7 @@ def train(run: RunFolder, options: RunOptions, worker: Sequence[str] = WORKER) -
     json_report.refuse_unwritable(options.json_target)
     settings = from_stored(run.read_settings(), f"{run.settings_path}: ")
     first = engines.process_envs(os.environ, settings.num_workers)[0]  # of this machine
-    own = run.of_worker(first.worker)
+    own = run.of_worker(first.rank)
     make_private_folder(own.path)
     with alone_with(own):
         if options.board:
@@ -57,12 +57,12 @@ def train(run: RunFolder, options: RunOptions, worker: Sequence[str] = WORKER) -
         training_run = TrainingRun(run, own, options, settings, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
         training_run.begin_with_what_fits()
         with (
-            upload_run(run if first.is_first else own, training_run.printer.complain) as kept,
+            upload_run(run if first.is_first else own, training_run.printer.complain) as upload_state,
             training_run.notice.listened_to(),
         ):
             code = _trained(training_run)
-            kept.has_time = code == 0
-        return code if code or kept.is_whole else BucketError.exit_code
+            upload_state.has_time = code == 0
+        return code if code or upload_state.is_whole else BucketError.exit_code
 
 
 def _trained(training_run: TrainingRun) -> int:
@@ -109,11 +109,11 @@ class TrainingRun:
         """Those that this machine has of the run; an engine may say others, or another place to meet, each time."""
         who = engines.process_envs(os.environ, self.settings.num_workers)
         self._is_secondary_host = not who[0].is_first
-        self._folder.of_workers = [self.run.of_worker(each.worker).path for each in who]
+        self._folder.of_workers = [self.run.of_worker(each.rank).path for each in who]
         return WorkerGroup(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
 
     def _start(self, who: ProcessEnv, writer: JournalWriter) -> WorkerMonitor:
-        own = self.run.of_worker(who.worker)
+        own = self.run.of_worker(who.rank)
         for pulse in own.pulse_paths():
             pulse.unlink(missing_ok=True)  # of a worker that is gone: it would be taken for a stall of the next
         variables = {**who.as_environment(), SUPERVISOR: str(os.getpid())}
@@ -123,9 +123,9 @@ class TrainingRun:
         return WorkerMonitor(self, launched, watch, who, printer)
 
     def _writer_of(self, who: ProcessEnv, lead: ProcessEnv) -> JournalWriter:
-        if who.worker == lead.worker:
+        if who.rank == lead.rank:
             return self._writer
-        own = self.run.of_worker(who.worker)
+        own = self.run.of_worker(who.rank)
         make_private_folder(own.path)
         return JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
 
@@ -152,7 +152,7 @@ class TrainingRun:
             self._undo(ineffective)
             chosen = _made_again(chosen, self.settings)
         self._carry_out(chosen)
-        self._tell(worker_group.lead, fault, chosen)
+        self._report(worker_group.lead, fault, chosen)
         self._wait(worker_group, chosen.wait_s)
         return True
 
@@ -169,7 +169,7 @@ class TrainingRun:
         ended, diagnosis = blamed.how_it_ended()
         return worker_group.stopped_for or fault_of(self.worker_state(blamed), ended, blamed.step(), diagnosis)
 
-    def _tell(self, monitor: WorkerMonitor, fault: Fault, plan: Plan) -> None:
+    def _report(self, monitor: WorkerMonitor, fault: Fault, plan: Plan) -> None:
         from_step = fault.newest_checkpoint if plan.from_step is None else plan.from_step
         made = PlanMade(
             at=time.time(), remedy=plan.remedy, cause=fault.kind.value, verb=plan.verb.value, change=dict(plan.change),
@@ -179,7 +179,7 @@ class TrainingRun:
         self.plans.append(made)
         self.pending.append(PendingPlan(made, plan.verify))
         monitor.watch.note(made)
-        monitor.tell_repair()
+        monitor.print_repair()
 
     def _give_up(self, monitor: WorkerMonitor, fault: Fault, no_help: NoRemedy) -> None:
         advice = ""
@@ -192,7 +192,7 @@ class TrainingRun:
             why=no_help.why, advice=advice, command=command,
         )  # fmt: skip
         monitor.watch.note(given_up)
-        monitor.tell_repair()
+        monitor.print_repair()
 
     def _repairs(self) -> int:
         return sum(plan.attempt > 0 for plan in self.plans)
@@ -262,12 +262,12 @@ class TrainingRun:
 
     def end_is_wanted(self, worker_group: WorkerGroup) -> bool:
         """Somebody has asked for it, or the machine is taken away; the workers heard of it, or were gone already."""
-        return worker_group.is_asked_to_end or LaunchedProgram.end_is_wanted() or self.notice.came is not None
+        return worker_group.is_asked_to_end or LaunchedProgram.end_is_wanted() or self.notice.received is not None
 
     def end(self, worker_group: WorkerGroup) -> int:
         ended = worker_group.blamed.launched.ended
         assert ended is not None
-        worker_group.lead.tell_the_end()
+        worker_group.lead.print_end()
         if worker_group.is_done:
             return exit_codes.DONE
         if ended.exit_code == exit_codes.NOT_KEPT:

@@ -59,7 +59,7 @@ class WorkerGroup:
         self._stopped: StoppedWorker | None = None
         self._first_end: float | None = None  # monotonic
         self._slowness = SlownessMonitor(self.monitors)
-        self._silence = SilenceMonitor({monitor.who.worker for monitor in self.monitors})
+        self._silence = SilenceMonitor({monitor.who.rank for monitor in self.monitors})
         if not self.is_alone:
             for monitor in self.monitors:
                 monitor.waits_for_others = self._waits_for_others
@@ -89,7 +89,7 @@ class WorkerGroup:
         for monitor in self.monitors:
             monitor.finish()
         if not self.is_alone and not self.is_done:
-            self._tell_who_failed()
+            self._report_who_failed()
         self.stopped_for = self.stopped_for or self.lead.stopped_for
 
     @property
@@ -111,7 +111,7 @@ class WorkerGroup:
         return [monitor for monitor in self.monitors if monitor.launched.ended is None]
 
     def _monitor(self, worker: int) -> WorkerMonitor:
-        return next(monitor for monitor in self.monitors if monitor.who.worker == worker)
+        return next(monitor for monitor in self.monitors if monitor.who.rank == worker)
 
     # --- one has ended ---
 
@@ -125,11 +125,11 @@ class WorkerGroup:
         if time.monotonic() - self._first_end > patience_s:
             self._end_the_rest()
 
-    def _tell_who_failed(self) -> None:
+    def _report_who_failed(self) -> None:
         monitor = self.blamed
         ended = monitor.launched.ended
         if self._named is None and ended is not None and not self._training_run.end_is_wanted(self):
-            self._tell(monitor, _how(ended), time.time() - ended.at)
+            self._report(monitor, _how(ended), time.time() - ended.at)
 
     # --- one stands still ---
 
@@ -141,7 +141,7 @@ class WorkerGroup:
         others = [each for each in self._running() if each is not monitor]
         if any(each.watch.stall is None or _look_at(each).is_busy for each in others):
             return True
-        is_elsewhere = monitor.who.workers > len(self.monitors) and bool(_look_at(monitor).waits_for_others)
+        is_elsewhere = monitor.who.world_size > len(self.monitors) and bool(_look_at(monitor).waits_for_others)
         return is_elsewhere and not stragglers.gone_s(monitor.watch.journal) and time.time() - stall.since < MIN_BUSY_STALL_S
 
     def _look_who_stands_still(self) -> None:
@@ -161,7 +161,7 @@ class WorkerGroup:
         monitor = self._monitor(named.worker)
         monitor.watch.sample_now()
         silent_s = next(look.silent_s for look in looks if look.worker == named.worker)
-        self._tell(monitor, named.how, silent_s)
+        self._report(monitor, named.how, silent_s)
         where = f" at {_stack_of(monitor)[0]}" if _stack_of(monitor) else ""
         self._training_run.printer.complain(f"{monitor.who.words} {named.how}{where}: {named.why}. The others wait for it.")
         if is_sure:
@@ -210,17 +210,17 @@ class WorkerGroup:
     # --- one of another machine is not heard any more ---
 
     def _look_who_is_silent(self) -> None:
-        heard = self._silence.look(self.lead.watch.journal)
-        if heard is None:
+        reports = self._silence.look(self.lead.watch.journal)
+        if reports is None:
             return
-        for worker in heard.again:
-            self._training_run.printer.complain(f"worker {worker} of {heard.of} is heard again.")
-        for worker, why in heard.silent.items():
+        for worker in reports.again:
+            self._training_run.printer.complain(f"worker {worker} of {reports.of} is heard again.")
+        for worker, why in reports.silent.items():
             self._training_run.printer.complain(f"{why}. The others wait for it.")
             step = self.lead.step()
             event = WorkerFaltered(
-                at=time.time(), worker=worker, of=heard.of, how=stragglers.HOW, step=step, furthest_step=step,
-                seconds=heard.seconds, why=f"{why[0].upper()}{why[1:]}.",
+                at=time.time(), worker=worker, of=reports.of, how=stragglers.HOW, step=step, furthest_step=step,
+                seconds=reports.seconds, why=f"{why[0].upper()}{why[1:]}.",
             )  # fmt: skip
             self.lead.watch.note(event)
 
@@ -244,29 +244,29 @@ class WorkerGroup:
         before = self._slowness.slow
         slow = self.lead.watch.guarded("slowness", self._slowness.look)
         if slow is not None:
-            self._tell_slow(slow)
+            self._report_slow(slow)
         elif before is not None and self._slowness.slow is None:
             who, seconds = before.monitor.who, time.monotonic() - before.reported_at
-            self.lead.watch.note(WorkerRecovered(at=time.time(), worker=who.worker, of=who.workers, seconds=seconds))
+            self.lead.watch.note(WorkerRecovered(at=time.time(), worker=who.rank, of=who.world_size, seconds=seconds))
 
-    def _tell_slow(self, slow: SlowWorker) -> None:
+    def _report_slow(self, slow: SlowWorker) -> None:
         slow.monitor.watch.sample_now()
         found = slow.found
         claims = [each.claim for each in found.evidence]
-        self._tell(
+        self._report(
             slow.monitor, worker_slow.SLOWS, found.details["seconds"], why=found.summary, evidence=claims, do=list(found.actions),
             certainty=found.certainty.word,
         )  # fmt: skip
-        self.lead.tell_at_once()
+        self.lead.print_at_once()
 
     def _end_the_rest(self) -> None:
         for monitor in self._running():
             monitor.launched.stop(HUNG_ENDS_S)
 
-    def _tell(self, monitor: WorkerMonitor, how: str, seconds: float, **more: Any) -> None:
+    def _report(self, monitor: WorkerMonitor, how: str, seconds: float, **more: Any) -> None:
         stack = _stack_of(monitor)
         event = WorkerFaltered(
-            at=time.time(), worker=monitor.who.worker, of=monitor.who.workers, pid=monitor.launched.pid, how=how,
+            at=time.time(), worker=monitor.who.rank, of=monitor.who.world_size, pid=monitor.launched.pid, how=how,
             step=monitor.step(), furthest_step=max(each.step() for each in self.monitors), seconds=seconds, where=_place(stack),
             stack=stack, **more,
         )  # fmt: skip
@@ -281,7 +281,7 @@ def _look_at(monitor: WorkerMonitor) -> Look:
     except psutil.Error:
         state = ""
     return Look(
-        worker=monitor.who.worker,
+        worker=monitor.who.rank,
         state=state,
         phase=beat.phase if beat else "",
         steps_done=beat.steps_done if beat else 0,
@@ -305,7 +305,7 @@ def _cpu_s(pid: int) -> float:
 def _end_of(monitor: WorkerMonitor) -> End:
     ended = monitor.launched.ended
     assert ended is not None
-    return End(monitor.who.worker, ended.at, ended.exit_code, ended.signal, ended.stopped_by_us)
+    return End(monitor.who.rank, ended.at, ended.exit_code, ended.signal, ended.stopped_by_us)
 
 
 def _how(ended: ProcessEnded) -> str:

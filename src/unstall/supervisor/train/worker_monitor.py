@@ -60,7 +60,7 @@ class WorkerMonitor:
         self._waiting: tuple[Fault, float] | None = (
             None  # a fault whose treatment can wait for the end of an epoch, and since when
         )
-        self._said: set[str] = set()
+        self._printed: set[str] = set()
         self._is_asked_to_leave = False
         self._diagnosis: Diagnosis | None = None
 
@@ -68,13 +68,13 @@ class WorkerMonitor:
         self.watch.note(*self.launched.new_signals())
         diagnosis = self.watch.tick()
         self._end_if_machine_goes()
-        if self.launched.is_asked_to_end or self._training_run.notice.came is not None:
+        if self.launched.is_asked_to_end or self._training_run.notice.received is not None:
             self.launched.kill_after(SAVES_WITHIN_S)
             return
         self._see_how_the_run_goes()
         if diagnosis is not None and not self.waits_for_others(self):
             self._diagnosis = diagnosis
-            self._printer.tell_if_new(self.watch, diagnosis)
+            self._printer.print_if_new(self.watch, diagnosis)
         if self.stopped_for is None:
             self._end_if_hung()
             self._end_if_it_pays(diagnosis)
@@ -109,18 +109,18 @@ class WorkerMonitor:
         assert self.launched.ended is not None
         return self.launched.ended, self._known()
 
-    def tell_at_once(self) -> None:
+    def print_at_once(self) -> None:
         """What was found among several workers, who were looked at more than once: it need not be found again to be said."""
         self._diagnosis = self.watch.examine()
-        self._printer.tell_if_new(self.watch, self._diagnosis, is_steady=True)
+        self._printer.print_if_new(self.watch, self._diagnosis, is_steady=True)
 
-    def tell_repair(self) -> None:
+    def print_repair(self) -> None:
         self.watch.read()
-        self._training_run.printer.tell_repair(self.watch, self._known())
+        self._training_run.printer.print_repair(self.watch, self._known())
 
-    def tell_the_end(self) -> None:
+    def print_end(self) -> None:
         self.watch.read()
-        self._training_run.printer.tell_the_end(self.watch, self._known())
+        self._training_run.printer.print_end(self.watch, self._known())
 
     def _known(self) -> Diagnosis:
         return self._diagnosis if self._diagnosis is not None else self.watch.examine()
@@ -130,10 +130,10 @@ class WorkerMonitor:
     def _end_if_machine_goes(self) -> None:
         """The notice comes as a file on a server, and not as a signal to the worker: it is handed on as one."""
         notice = self._training_run.notice
-        if notice.came is not None and not self._is_asked_to_leave:
+        if notice.received is not None and not self._is_asked_to_leave:
             self._is_asked_to_leave = True
-            self.watch.note(PreemptionNoticed(at=time.time(), source=notice.came.source, what=notice.came.what))
-            self._say_once("notice", f"{notice.came.words}: the worker saves and ends, so that the run goes on elsewhere.")
+            self.watch.note(PreemptionNoticed(at=time.time(), source=notice.received.source, what=notice.received.what))
+            self._say_once("notice", f"{notice.received.words}: the worker saves and ends, so that the run goes on elsewhere.")
             self.launched.stop(SAVES_WITHIN_S)
 
     def _end_if_hung(self) -> None:
@@ -180,8 +180,8 @@ class WorkerMonitor:
             self._say_once(event.path, f"the checkpoint {event.path} is not whole ({event.why}): {lost}.")
 
     def _say_once(self, about: str, text: str) -> None:
-        if about not in self._said and self._is_lead:
-            self._said.add(about)
+        if about not in self._printed and self._is_lead:
+            self._printed.add(about)
             self._training_run.printer.complain(text)
 
 
@@ -205,13 +205,13 @@ def is_hung(journal: Journal, stall: StallBegan, seconds: float) -> bool:
     now = current_stall(journal)
     devices = journal.since(DeviceSampled, stall.since)
     if (now is not None and now.is_busy) or any((device.busy_percent or 0.0) >= BUSY_PERCENT for device in devices):
-        least = MIN_BUSY_STALL_S
+        min_s = MIN_BUSY_STALL_S
     elif stall.phase in {"", "start", "between"}:
-        least = MIN_STALL_OUTSIDE_S
+        min_s = MIN_STALL_OUTSIDE_S
     else:
         is_known = stall.usual_s is not None and not 0 <= stall.step < FIRST_STEPS
-        least = MIN_STALL_S if is_known else MIN_FIRST_STALL_S
-    return seconds > max(least, TIMES_LIMIT * stall.limit_s)
+        min_s = MIN_STALL_S if is_known else MIN_FIRST_STALL_S
+    return seconds > max(min_s, TIMES_LIMIT * stall.limit_s)
 
 
 # --- host memory ---

@@ -24,7 +24,7 @@ from unstall.journal.events import CheckpointCompleted, CheckpointFailed, Checkp
 from unstall.training.checkpoint import files, integrity
 from unstall.training.checkpoint.files import Arrays
 from unstall.training.checkpoint.integrity import AllDamaged, Damaged, step_of
-from unstall.training.loop.instrumentation import tell
+from unstall.training.loop.instrumentation import emit
 
 ASIDE = "."  # what begins with this is being written, or on its way out
 BEFORE = ".before"  # what ends with this is on its way out as soon as the next of the same step is in
@@ -84,7 +84,7 @@ class Checkpoints:
             raise AllDamaged(refused)
         instead = 0 if found is None else found.step
         for path, why in refused.items():
-            tell(CheckpointRefused(at=time.time(), path=str(path), why=why, step=step_of(path), instead_step=instead))
+            emit(CheckpointRefused(at=time.time(), path=str(path), why=why, step=step_of(path), instead_step=instead))
         self._refused = set(refused)
         return found
 
@@ -184,10 +184,10 @@ class _CheckpointWriter:
             path, size = self._to.written(self._arrays, self._position)
         except (OSError, Damaged, MemoryError) as failed:  # a full disk, a server that is gone, a disk that forgets
             error = (failed.strerror if isinstance(failed, OSError) else None) or str(failed) or "out of memory"
-            tell(CheckpointFailed(at=time.time(), step=step, path=str(path), error=error))
+            emit(CheckpointFailed(at=time.time(), step=step, path=str(path), error=error))
         seconds = time.monotonic() - self._began
         if not error:
-            tell(
+            emit(
                 CheckpointCompleted(
                     at=time.time(),
                     step=step,

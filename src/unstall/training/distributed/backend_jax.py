@@ -31,8 +31,8 @@ def join(who: ProcessEnv, met: RendezvousResult) -> JaxChannel:
     _meet_at(met.address)
     jax.distributed.initialize(
         who.coordinator,
-        who.workers,
-        who.worker,
+        who.world_size,
+        who.rank,
         cluster_detection_method="deactivate",
         initialization_timeout=JOIN_S,
         heartbeat_timeout_seconds=SILENT_S,

@@ -56,7 +56,7 @@ class Collectives:
     def is_first(self) -> bool:
         return self.who.is_first
 
-    def from_first(self, made: Callable[[], Any]) -> Any:
+    def broadcast(self, made: Callable[[], Any]) -> Any:
         """What worker 0 makes, for all: plain data. It is made by worker 0 alone."""
         if self._channel is None:
             return made()
@@ -67,37 +67,37 @@ class Collectives:
             return plain
         return json.loads(self._awaited(key))
 
-    def at_first(self, own: bytes) -> list[bytes] | None:
+    def gather(self, own: bytes) -> list[bytes] | None:
         """What each worker has, in their order, at worker 0; None at the others."""
         if self._channel is None:
             return [own]
         key = self._next()
         if not self.is_first:
-            self._put(f"{key}/{self.who.worker}", own)
+            self._put(f"{key}/{self.who.rank}", own)
             return None
-        others = [f"{key}/{worker}" for worker in range(1, self.who.workers)]
+        others = [f"{key}/{worker}" for worker in range(1, self.who.world_size)]
         all_of_them = [own, *(self._awaited(other) for other in others)]
         for other in others:
             self._forget(other)
         return all_of_them
 
-    def all_say(self, plain: Any) -> list[Any]:
+    def all_gather(self, plain: Any) -> list[Any]:
         """What each worker says, in their order, for all."""
-        said = self.at_first(json.dumps(plain).encode())
-        return list(self.from_first(lambda: [json.loads(each) for each in said or ()]))
+        said = self.gather(json.dumps(plain).encode())
+        return list(self.broadcast(lambda: [json.loads(each) for each in said or ()]))
 
-    def say_left(self) -> None:
+    def announce_exit(self) -> None:
         """Before this worker ends at somebody's wish: the others need not find out by themselves."""
         if self._channel is None:
             return
         try:
-            self._channel.put(LEFT, str(self.who.worker).encode())
+            self._channel.put(LEFT, str(self.who.rank).encode())
         except (RuntimeError, ValueError, OSError):
             return  # what carried the messages is gone, and with it whoever would have read this one
 
-    def part(self, max_s: float = PARTS_WITHIN_S) -> None:
+    def exit_together(self, max_s: float = PARTS_WITHIN_S) -> None:
         """When all workers end at the same step: the others wait until worker 0 has saved, too. They do not wait longer than
-        `max_s`, as worker 0 may be lost. Worker 0 itself then leaves by `leave_last`."""
+        `max_s`, as worker 0 may be lost. Worker 0 itself then leaves by `exit_last`."""
         if self._channel is None:
             return
         until = time.monotonic() + max_s
@@ -109,11 +109,11 @@ class Collectives:
         except (RuntimeError, ValueError, OSError):
             return  # what carried the messages is gone
 
-    def leave_last(self, max_s: float = PARTS_WITHIN_S) -> None:
+    def exit_last(self, max_s: float = PARTS_WITHIN_S) -> None:
         """Worker 0 waits until the processes of the others have ended, because it hosts the service that the framework connects
         them by: a process that loses that connection is aborted by the framework. Returns after `max_s` at the latest."""
         if self.heartbeat is not None and self.is_first:
-            self.heartbeat.wait_until_all_are_gone(max_s)
+            self.heartbeat.wait_for_others(max_s)
 
     # --- messages ---
 

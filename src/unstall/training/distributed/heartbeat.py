@@ -89,7 +89,7 @@ class Heartbeat:
             time.sleep(0.02)
         return self.news
 
-    def wait_until_all_are_gone(self, within_s: float) -> bool:
+    def wait_for_others(self, within_s: float) -> bool:
         """Wait up to `within_s` for the processes at the other end of every connection to end; return whether they have. The
         kernel closes a connection when its process has ended, however it did."""
         until = time.monotonic() + within_s

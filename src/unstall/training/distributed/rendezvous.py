@@ -120,14 +120,14 @@ class _Host:
             while missing := self.missing():
                 waited = time.monotonic() - began
                 if waited > max_wait_s:
-                    raise PeersLost(f"after {waited:.0f} s these have not come: {_listed(missing)} of {self._who.workers}")
+                    raise PeersLost(f"after {waited:.0f} s these have not come: {_listed(missing)} of {self._who.world_size}")
                 waiting(WaitStatus(waited, missing))
                 self._look(listener)
             return self._go(began)
 
     def missing(self) -> tuple[int, ...]:
         there = {came.hello["worker"] for came in self._came.values() if came.hello}
-        return tuple(number for number in range(1, self._who.workers) if number not in there)
+        return tuple(number for number in range(1, self._who.world_size) if number not in there)
 
     def _look(self, listener: socket.socket) -> None:
         for key, _ in self._selector.select(LOOK_EVERY_S):
@@ -170,10 +170,9 @@ class _Host:
 
     def _why_not(self, number: int, hello: Card) -> str:
         joiner = f"worker {number} (process {hello['pid']} on {hello['host']})"
-        if hello["of"] != self._who.workers or not 0 < number < self._who.workers:
-            return (
-                f"{joiner} is one of {hello['of']}; expected a number from 1 to {self._who.workers - 1} of {self._who.workers}."
-            )
+        world_size = self._who.world_size
+        if hello["of"] != world_size or not 0 < number < world_size:
+            return f"{joiner} is one of {hello['of']}; expected a number from 1 to {world_size - 1} of {world_size}."
         twin = next((came.hello for came in self._came.values() if came.hello.get("worker") == number), None)
         if twin is not None and not _is_next_life(twin, hello):
             return f"{joiner} is there twice: also as process {twin['pid']} on {twin['host']}."
@@ -226,7 +225,7 @@ class _Joiner:
     def __init__(self, who: ProcessEnv, card: Card) -> None:
         self._who = who
         self._hello = {
-            "worker": who.worker, "of": who.workers, "host": socket.gethostname(), "pid": os.getpid(), "card": card,
+            "worker": who.rank, "of": who.world_size, "host": socket.gethostname(), "pid": os.getpid(), "card": card,
             "started_by": os.getppid(),
         }  # fmt: skip
 
@@ -235,7 +234,7 @@ class _Joiner:
         while (waited := time.monotonic() - began) <= max_wait_s:
             waiting(WaitStatus(waited, (0,) if why else (), why))
             try:
-                met = self._asked(waiting, began, max_wait_s)
+                met = self._await_all(waiting, began, max_wait_s)
             except OSError as error:  # not there yet, not to be found by its name, or gone while it was waited for
                 why = error.strerror or str(error)
                 time.sleep(TRY_AGAIN_S)
@@ -247,7 +246,7 @@ class _Joiner:
         reason = f"worker 0 cannot be reached at {self._who.coordinator}: {why}" if why else "not all have come"
         raise PeersLost(f"after {max_wait_s:.0f} s {reason}")
 
-    def _asked(self, waiting: Waiting, began: float, max_wait_s: float) -> RendezvousResult | None:
+    def _await_all(self, waiting: Waiting, began: float, max_wait_s: float) -> RendezvousResult | None:
         """None: worker 0 went away."""
         connection = socket.create_connection(port_of(self._who), timeout=5.0)
         met = None

@@ -22,7 +22,7 @@ from unstall.training.loop import instrumentation
 from unstall.training.loop.interruption import Interrupted, Interruption
 from unstall.training.loop.progress_line import say
 
-TELL_EVERY_S = 5.0
+REPORT_INTERVAL_S = 5.0
 SAY_AFTER_S = 20.0
 # What may be another on each machine: where things lie, and how they are read and kept.
 OWN = (
@@ -39,14 +39,14 @@ def join_workers(who: ProcessEnv, settings: Settings, interruption: Interruption
     backend.load()
     met = rendezvous.meet(who, card(settings), agree_on_settings, WaitReporter(who))
     watched = SilenceReporter(who, met)
-    heartbeat = Heartbeat(who.worker, met.connections, watched, instrumentation.steps_done).start()
+    heartbeat = Heartbeat(who.rank, met.connections, watched, instrumentation.steps_done).start()
     channel = backend.join(who, met)
     watched.is_joining = False
-    interruption.listen_again()
+    interruption.reinstall_handlers()
     event = WorkerJoined(
         at=time.time(),
-        worker=who.worker,
-        of=who.workers,
+        worker=who.rank,
+        of=who.world_size,
         host=socket.gethostname(),
         pid=os.getpid(),
         coordinator=who.coordinator,
@@ -55,11 +55,11 @@ def join_workers(who: ProcessEnv, settings: Settings, interruption: Interruption
         ahead_s=met.clock.ahead_s if met.clock else None,
         ahead_error_s=met.clock.error_s if met.clock else 0.0,
     )
-    instrumentation.tell(event)
+    instrumentation.emit(event)
 
     def alive() -> None:
         instrumentation.alive()
-        if interruption.is_asked:
+        if interruption.is_requested:
             raise Interrupted
 
     return Collectives(who, channel, alive, heartbeat), changed(settings, met.agreed)
@@ -76,10 +76,10 @@ class SilenceReporter:
         who, hosts = self._who, [self._met.hosts[worker] for worker in news.silent]
         silent, gone = list(news.silent), list(news.gone)
         event = OthersMissed(
-            at=time.time(), worker=who.worker, of=who.workers, silent=silent, gone=gone, hosts=hosts, seconds=news.seconds,
+            at=time.time(), worker=who.rank, of=who.world_size, silent=silent, gone=gone, hosts=hosts, seconds=news.seconds,
             step=instrumentation.steps_done(), unreached=list(news.unreached),
         )  # fmt: skip
-        instrumentation.tell(event)
+        instrumentation.emit(event)
         if news.gone and self.is_joining:
             self._leave(gone)
 
@@ -87,8 +87,8 @@ class SilenceReporter:
         """One that has met us and is gone will not join: the framework would wait for it for a minute, below Python. Nothing was
         computed yet that could be lost."""
         error = f"worker {gone[0]} ended before all had joined"
-        instrumentation.tell(OthersLost(at=time.time(), worker=self._who.worker, of=self._who.workers, error=error, gone=gone))
-        say(f"unstall: [worker {self._who.worker}] {error}")
+        instrumentation.emit(OthersLost(at=time.time(), worker=self._who.rank, of=self._who.world_size, error=error, gone=gone))
+        say(f"unstall: [worker {self._who.rank}] {error}")
         current = probe.current()
         if current is not None:
             probe_startup.end(current)
@@ -116,22 +116,22 @@ class WaitReporter:
         self._who, self._reported_at, self._has_said = who, 0.0, False
 
     def __call__(self, awaited: WaitStatus) -> None:
-        if awaited.seconds - self._reported_at < TELL_EVERY_S:
+        if awaited.seconds - self._reported_at < REPORT_INTERVAL_S:
             return
         self._reported_at = awaited.seconds
         who, missing = self._who, list(awaited.missing)
         event = WorkersAwaited(
             at=time.time(),
-            worker=who.worker,
-            of=who.workers,
+            worker=who.rank,
+            of=who.world_size,
             missing=missing,
             coordinator=who.coordinator,
             why=awaited.why,
             seconds=awaited.seconds,
         )
-        instrumentation.tell(event)
+        instrumentation.emit(event)
         if awaited.seconds >= SAY_AFTER_S and missing and not self._has_said:
             self._has_said = True
-            waited = f"worker {who.worker} has waited {awaited.seconds:.0f} s at {who.coordinator} for"
+            waited = f"worker {who.rank} has waited {awaited.seconds:.0f} s at {who.coordinator} for"
             numbers = ", ".join(str(number) for number in missing)
-            say(f"unstall: {waited} worker {numbers} of {who.workers}. {awaited.why}".rstrip())
+            say(f"unstall: {waited} worker {numbers} of {who.world_size}. {awaited.why}".rstrip())

@@ -56,17 +56,19 @@ class Score:
         return mean
 
 
-def score(truths: Sequence[Truth], answers: Sequence[Answer], classes: int, progress: Progress | None = None) -> Score:
+def score(
+    ground_truths: Sequence[GroundTruth], predictions: Sequence[Predictions], classes: int, progress: Progress | None = None
+) -> Score:
     """Of images in the same order."""
     of_class: list[list[MatchResult]] = [[] for _ in range(classes)]
-    for place, (truth, answer) in enumerate(zip(truths, answers, strict=True)):
-        for number in np.union1d(truth.classes, answer.classes).tolist():
+    for place, (ground_truth, prediction) in enumerate(zip(ground_truths, predictions, strict=True)):
+        for number in np.union1d(ground_truth.classes, prediction.classes).tolist():
             if 0 <= number < classes:
-                pair = match_class(truth, answer, number)
+                pair = match_class(ground_truth, prediction, number)
                 if pair is not None:
                     of_class[number].append(pair)
         if progress is not None:
-            progress("scoring", place + 1, len(truths))
+            progress("scoring", place + 1, len(ground_truths))
     shape = (len(IOUS), classes, len(AREAS), len(MAX_DETECTIONS))
     precision = np.full((shape[0], len(RECALLS), *shape[1:]), NOTHING)
     recall = np.full(shape, NOTHING)
@@ -133,7 +135,7 @@ _NEARLY_ONE = 1 - 1e-10
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class GroundTruth:
     """What is in an image. Boxes are left, top, width and height, as COCO has them."""
 
     boxes: Floats  # (n, 4)
@@ -143,7 +145,7 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Predictions:
     """What a detector found in it."""
 
     boxes: Floats  # (n, 4)
@@ -161,20 +163,20 @@ class MatchResult:
     objects: Integers  # (areas,) that are to be found
 
 
-def match_class(truth: Truth, answer: Answer, number: int) -> MatchResult | None:
+def match_class(ground_truth: GroundTruth, prediction: Predictions, number: int) -> MatchResult | None:
     """None where the class is neither there nor found."""
-    here, found = np.flatnonzero(truth.classes == number), np.flatnonzero(answer.classes == number)
+    here, found = np.flatnonzero(ground_truth.classes == number), np.flatnonzero(prediction.classes == number)
     if not len(here) and not len(found):
         return None
-    found = found[np.argsort(-answer.scores[found], kind="stable")][: MAX_DETECTIONS[-1]]
-    crowd, areas = truth.crowd[here], truth.areas[here]
+    found = found[np.argsort(-prediction.scores[found], kind="stable")][: MAX_DETECTIONS[-1]]
+    crowd, areas = ground_truth.crowd[here], ground_truth.areas[here]
     is_beside = crowd | (areas < _LOW) | (areas > _HIGH)  # (areas, objects)
-    boxes = answer.boxes[found]
-    is_found, on_ignored = _assigned(overlaps(boxes, truth.boxes[here], crowd), crowd, is_beside)
+    boxes = prediction.boxes[found]
+    is_found, on_ignored = _assigned(overlaps(boxes, ground_truth.boxes[here], crowd), crowd, is_beside)
     surface = boxes[:, 2] * boxes[:, 3]
     is_other_size = (surface < _LOW) | (surface > _HIGH)
     is_ignored = np.where(is_found, on_ignored, is_other_size[:, None, :])
-    return MatchResult(answer.scores[found], is_found & ~is_ignored, is_ignored, (~is_beside).sum(axis=1).astype(np.int32))
+    return MatchResult(prediction.scores[found], is_found & ~is_ignored, is_ignored, (~is_beside).sum(axis=1).astype(np.int32))
 
 
 def overlaps(found: Floats, here: Floats, crowd: Flags) -> Floats:
@@ -222,8 +224,8 @@ MIN_IOU = 0.5
 
 
 def confusion(
-    truths: Sequence[Truth],
-    answers: Sequence[Answer],
+    ground_truths: Sequence[GroundTruth],
+    predictions: Sequence[Predictions],
     classes: int,
     score_threshold: float = MIN_SCORE,
     iou_threshold: float = MIN_IOU,
@@ -232,25 +234,30 @@ def confusion(
     something, the last column what was not found. The best detections choose first, whatever their class; on a crowd none
     counts."""
     table = np.zeros((classes + 1, classes + 1), np.int64)
-    for truth, answer in zip(truths, answers, strict=True):
-        _count(table, truth, answer, classes, score_threshold, iou_threshold)
+    for ground_truth, prediction in zip(ground_truths, predictions, strict=True):
+        _count(table, ground_truth, prediction, classes, score_threshold, iou_threshold)
     return table
 
 
 def _count(
-    table: npt.NDArray[np.int64], truth: Truth, answer: Answer, background: int, score_threshold: float, iou_threshold: float
+    table: npt.NDArray[np.int64],
+    ground_truth: GroundTruth,
+    prediction: Predictions,
+    background: int,
+    score_threshold: float,
+    iou_threshold: float,
 ) -> None:
-    shown = np.flatnonzero(answer.scores >= score_threshold)
-    shown = shown[np.argsort(-answer.scores[shown], kind="stable")]
-    iou = overlaps(answer.boxes[shown], truth.boxes, truth.crowd)
-    is_free = ~truth.crowd
-    for row, said in zip(iou, answer.classes[shown].tolist(), strict=True):
+    shown = np.flatnonzero(prediction.scores >= score_threshold)
+    shown = shown[np.argsort(-prediction.scores[shown], kind="stable")]
+    iou = overlaps(prediction.boxes[shown], ground_truth.boxes, ground_truth.crowd)
+    is_free = ~ground_truth.crowd
+    for row, said in zip(iou, prediction.classes[shown].tolist(), strict=True):
         own = np.where(is_free, row, -1.0)
         best = int(own.argmax()) if len(own) else -1
         if best >= 0 and own[best] >= iou_threshold:
-            table[truth.classes[best], said] += 1
+            table[ground_truth.classes[best], said] += 1
             is_free[best] = False
-        elif not (row[truth.crowd] >= iou_threshold).any():
+        elif not (row[ground_truth.crowd] >= iou_threshold).any():
             table[background, said] += 1
-    missed = truth.classes[is_free]
+    missed = ground_truth.classes[is_free]
     table[:, background] += np.bincount(missed, minlength=background + 1)

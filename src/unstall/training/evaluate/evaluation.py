@@ -14,7 +14,7 @@ from unstall.base.formatting import some
 from unstall.base.progress import Progress
 from unstall.data.example import DataSet, Example, Floats, Integers
 from unstall.detectors.detector import Detector
-from unstall.training.evaluate.coco_metrics import MIN_IOU, MIN_SCORE, RECALLS, Answer, Score, Truth, confusion, score
+from unstall.training.evaluate.coco_metrics import MIN_IOU, MIN_SCORE, RECALLS, GroundTruth, Predictions, Score, confusion, score
 from unstall.training.evaluate.inference import DataSetDetections, ImageDetections, InferenceModel, detections, pipeline_for
 
 ELSEWHERE = -1  # a class of the detector that the data set has not
@@ -88,13 +88,13 @@ def evaluate_detections(
     if not found.by_row:
         why = next(iter(found.skipped.items()), ("", "it has no examples"))
         raise InvalidInputError(f"No image of '{data.path}' can be read. {': '.join(why)}")
-    truths = [truth_of(data.examples[row]) for row in found.by_row]
-    answers = [answer_of(each, to_data) for each in found.by_row.values()]
+    ground_truths = [ground_truth_of(data.examples[row]) for row in found.by_row]
+    predictions = [predictions_of(each, to_data) for each in found.by_row.values()]
     classes = len(data.classes)
-    result = score(truths, answers, classes, progress)
+    result = score(ground_truths, predictions, classes, progress)
     unknown = tuple(name for number, name in enumerate(data.classes) if number not in to_data)
-    table = confusion(truths, answers, classes)
-    return Evaluation(tuple(data.classes), result, table, len(truths), found.skipped, unknown)
+    table = confusion(ground_truths, predictions, classes)
+    return Evaluation(tuple(data.classes), result, table, len(ground_truths), found.skipped, unknown)
 
 
 def class_map(detector: Detector, class_names: Sequence[str], data: DataSet) -> Integers:
@@ -116,20 +116,20 @@ def class_map(detector: Detector, class_names: Sequence[str], data: DataSet) -> 
     return mapped
 
 
-def truth_of(example: Example) -> Truth:
+def ground_truth_of(example: Example) -> GroundTruth:
     """As pycocotools has it: a crowd is never to be found, a difficult object is. Boxes of no class or size are passed over."""
     boxes = corners_to_sides(example.boxes)
     usable = np.isfinite(boxes).all(axis=1) & (example.classes >= 0) & (boxes[:, 2:] > 0).all(axis=1)
     areas = boxes[:, 2] * boxes[:, 3]
     if example.areas is not None and len(example.areas) == len(areas):
         areas = np.where(np.isfinite(example.areas), example.areas, areas)
-    return Truth(boxes[usable], example.classes[usable], example.crowd[usable], areas[usable])
+    return GroundTruth(boxes[usable], example.classes[usable], example.crowd[usable], areas[usable])
 
 
-def answer_of(found: ImageDetections, to_data: Integers) -> Answer:
+def predictions_of(found: ImageDetections, to_data: Integers) -> Predictions:
     classes = to_data[found.classes]
     known = classes != ELSEWHERE
-    return Answer(corners_to_sides(found.boxes[known]), classes[known], found.scores[known])
+    return Predictions(corners_to_sides(found.boxes[known]), classes[known], found.scores[known])
 
 
 def corners_to_sides(boxes: Floats) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.data.example import DataSet, Floats, Integers
-from unstall.data.pipeline import Batch, Pipeline, Settings
+from unstall.data.pipeline import Batch, Pipeline, PipelineSettings
 from unstall.detectors.detector import Detector
 from unstall.detectors.layers.boxes import Tensor
 
@@ -92,7 +92,7 @@ class InferenceModel(keras.Model):  # type: ignore[misc]
 def pipeline_for(detector: Detector, data: DataSet, batch_size: int) -> Pipeline:
     """Each example once, in the order of the data set, nothing changed but its size."""
     height, width = detector.settings.image_size
-    settings = Settings(
+    settings = PipelineSettings(
         batch_size=batch_size, height_px=height, width_px=width, resize=detector.resize, for_training=False, max_bad_fraction=1.0,
     )  # fmt: skip
     return Pipeline(data, settings)

@@ -52,19 +52,19 @@ class ValidationScorer:
         data = self._datasets.validation
         assert data is not None
         with instrumentation.phase("validate"):
-            figures: Figures = self._collectives.from_first(partial(self._judged, at, data, self._found(data)))
+            figures: Figures = self._collectives.broadcast(partial(self._judged, at, data, self._found(data)))
         return figures
 
     def _found(self, data: DataSet) -> DataSetDetections | None:
         """What all workers have found, each in its part of the images; None but for the first."""
         who = self._collectives.who
-        part = replace(data, examples=data.examples[who.worker :: who.workers])
+        part = replace(data, examples=data.examples[who.rank :: who.world_size])
         self._line.works("detecting", 0, len(part.examples))
         progress = ValidationProgress(self._line, self._interruption, self._batch_size)
         own = detect_all(self._detecting, part, self._batch_size, progress) if part.examples else DataSetDetections({}, {})
         if self._collectives.is_alone:
             return own
-        parts = self._collectives.at_first(own.packed())
+        parts = self._collectives.gather(own.packed())
         return None if parts is None else DataSetDetections.of_parts(parts)
 
     def _judged(self, at: Position, data: DataSet, found: DataSetDetections | None) -> Figures:
@@ -78,17 +78,17 @@ class ValidationScorer:
         figures: Figures = evaluation["figures"]
         if at.is_better(figures):
             run = {"epoch": at.epoch + 1, "step": at.step, "model": self._settings.model, "data": str(data.path)}
-            self._results.keep_best({**run, "backend": self._backend, **evaluation})
+            self._results.save_best({**run, "backend": self._backend, **evaluation})
         return figures
 
-    def draw(self) -> None:
+    def draw_predictions(self) -> None:
         """A few pictures of what the best weights find."""
         if self._datasets.validation is not None:
             self._line.works("drawing pictures", 0, 0)
             with instrumentation.phase("predict"):
-                self._results.take_best()
+                self._results.load_best()
                 made = draw_pictures(self._detecting, self._datasets.validation, self._datasets.classes, self._batch_size)
-            self._results.keep_pictures(made)
+            self._results.save_pictures(made)
 
 
 class ValidationProgress:
@@ -99,7 +99,7 @@ class ValidationProgress:
         self._began = time.monotonic()
 
     def __call__(self, what: str, done: int, of: int) -> None:
-        if self._interruption.is_asked:
+        if self._interruption.is_requested:
             raise Interrupted
         self._line.works(what, done, of)
         if what == "detecting" and (done % self._batch_size == 0 or done == of):

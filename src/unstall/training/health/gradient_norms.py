@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 from unstall.journal.events import UpdatesMeasured
-from unstall.training.loop.instrumentation import tell
+from unstall.training.loop.instrumentation import emit
 
 EVERY_S, SHARE, MAX_S = 2.0, 0.02, 60.0  # at first; of the time since; and at most
 
@@ -31,14 +31,14 @@ class Updates:
         self._count, self._step, self._rate = self._count + 1, step, rate
         now = self._now()
         if now - self._reported_at >= min(MAX_S, max(EVERY_S, SHARE * (now - self._began))):
-            self.tell()
+            self.report()
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """What was not told yet."""
         if not self._count:
             return
         step, means = self._step, {group: _short(total / self._count) for group, total in self._sums.items()}
-        tell(
+        emit(
             UpdatesMeasured(
                 at=time.time(),
                 step=step,

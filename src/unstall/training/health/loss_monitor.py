@@ -21,7 +21,7 @@ from unstall.journal.events import LossDiverged, UpdateSkipped
 from unstall.journal.run_folder import RunFolder
 from unstall.training.health.divergence import Divergence, LossRise, SkippedUpdates
 from unstall.training.health.gradient_norms import Updates
-from unstall.training.loop.instrumentation import tell
+from unstall.training.loop.instrumentation import emit
 from unstall.training.loop.position import Position
 
 if TYPE_CHECKING:
@@ -85,16 +85,16 @@ class LossMonitor:
         while self._unread:
             self._read(self._unread.popleft())
 
-    def judge_the_end(self) -> None:
+    def check_end(self) -> None:
         """No more steps come: a loss that is far too high now stays so."""
         diverged = self._divergence.at_the_end(self._at.step)
         if diverged is not None:
             self._end_diverged(self._at.step, diverged)
 
-    def tell_the_rest(self) -> None:
+    def report_rest(self) -> None:
         """At the end of a training: of the updates since they were last told of."""
         if self._updates is not None:
-            self._updates.tell()
+            self._updates.report()
 
     def as_plain(self) -> dict[str, Any]:
         return {"skipped": self._skipped.as_plain(), "divergence": self._divergence.as_plain()}
@@ -117,14 +117,14 @@ class LossMonitor:
             return
         self._at.now.skipped += 1
         if not numbers.is_overflow:  # in float16 the scale of the loss is put right by itself
-            self._tell_skipped(unread, numbers)
+            self._report_skipped(unread, numbers)
 
-    def _tell_skipped(self, unread: UnreadStep, numbers: Numbers) -> None:
+    def _report_skipped(self, unread: UnreadStep, numbers: Numbers) -> None:
         self._skipped.see(is_applied=False)
         folder = self._run.bad_batches_path
         path = write_bad_batch(folder, unread.step, unread.batch, self._data, numbers.losses, numbers.gradient_norm)
         what = "gradient" if math.isfinite(numbers.loss) else "loss"
-        tell(
+        emit(
             UpdateSkipped(
                 at=time.time(),
                 step=unread.step,
@@ -149,7 +149,7 @@ class LossMonitor:
 
     def _end_diverged(self, step: int, diverged: LossRise) -> None:
         loss, usual, since = diverged.loss, diverged.usual_loss, diverged.since_step
-        tell(LossDiverged(at=time.time(), step=step, loss=loss, usual_loss=usual, since_step=since))
+        emit(LossDiverged(at=time.time(), step=step, loss=loss, usual_loss=usual, since_step=since))
         self._say(f"Step {step}: the loss has been about {loss:.4g} since step {since}; before, it was {usual:.4g}.")
         raise TrainingStopped(DIVERGED, since)
 

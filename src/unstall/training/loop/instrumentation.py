@@ -21,7 +21,7 @@ from unstall.probe.model import record as model_record
 API = "unstall"  # who counts the steps, as FitBegan says it
 
 
-def tell(event: Event) -> None:
+def emit(event: Event) -> None:
     current = probe.current()
     if current is not None:
         current.emit(event)
@@ -29,12 +29,12 @@ def tell(event: Event) -> None:
 
 def record(fingerprint: dict[str, Any], model: Any, batch: Mapping[str, tuple[Sequence[int], str]]) -> None:
     """What is learned from, what learns it and what it is fed with (shapes and dtypes), for a comparison with other runs."""
-    tell(DataMeasured(at=time.time(), source=OF_TRAINER, fingerprint=fingerprint))
+    emit(DataMeasured(at=time.time(), source=OF_TRAINER, fingerprint=fingerprint))
     arrays = [["x" if name == "images" else "y", name, list(shape), dtype] for name, (shape, dtype) in batch.items()]
-    tell(BatchesCounted(at=time.time(), shapes=[{"arrays": arrays, "batches": 1}], different=1, batches=1))
+    emit(BatchesCounted(at=time.time(), shapes=[{"arrays": arrays, "batches": 1}], different=1, batches=1))
     current = probe.current()
     if current is not None:
-        current.shield.call("model record", model_record.record_of(current).tell, model)
+        current.shield.call("model record", model_record.record_of(current).report, model)
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def training_failed(error: BaseException) -> None:
     if current is not None:
         event = (current, type(error), error, error.__traceback__, True)
         current.shield.call("trainer", lambda: current.emit(error_event(*event)))
-        current.shield.call("trainer", devices.tell_memory, current)
+        current.shield.call("trainer", devices.report_memory, current)
 
 
 def steps_done() -> int:

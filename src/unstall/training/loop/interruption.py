@@ -33,15 +33,15 @@ class Interrupted(BaseException):
 
 class Interruption:
     def __init__(self) -> None:
-        self.asked_at: float | None = None  # monotonic
-        self._wakes = self._may_leave = 0
+        self.requested_at: float | None = None  # monotonic
+        self._interruptible = self._exit_allowed = 0
         self._writing: int | None = None
         self.before_leaving: Callable[[float], object] = lambda seconds: None  # given so long to bring things to an end
-        self.leave_last: Callable[[float], object] = lambda seconds: None  # of several workers the first waits for the others
+        self.exit_last: Callable[[float], object] = lambda seconds: None  # of several workers the first waits for the others
 
     @property
-    def is_asked(self) -> bool:
-        return self.asked_at is not None
+    def is_requested(self) -> bool:
+        return self.requested_at is not None
 
     def listen(self) -> None:
         """From now on, in the main thread."""
@@ -53,7 +53,7 @@ class Interruption:
         self._writing = writing
         threading.Thread(target=self._listen, args=(reading,), name="unstall-signals", daemon=True).start()
 
-    def listen_again(self) -> None:
+    def reinstall_handlers(self) -> None:
         """In the main thread, after anything that may have put a handler of its own in our place: `jax.distributed.initialize`
         does, for SIGTERM, below Python, where it cannot be seen. Costs microseconds."""
         if self._writing is not None:
@@ -62,30 +62,30 @@ class Interruption:
                 signal.signal(number, self._handle)
 
     @contextmanager
-    def wakes(self) -> Iterator[None]:
+    def interruptible(self) -> Iterator[None]:
         """Python waits in here, and nothing is half done: whoever asks need not wait, too."""
-        if self.is_asked:
+        if self.is_requested:
             raise Interrupted
-        self._wakes += 1
+        self._interruptible += 1
         try:
             yield
         finally:
-            self._wakes -= 1
+            self._interruptible -= 1
 
     @contextmanager
-    def may_leave(self) -> Iterator[None]:
+    def exit_allowed(self) -> Iterator[None]:
         """Nothing is unsaved while this lasts, however long: the process may end anywhere in it."""
-        with self.wakes():
-            self._may_leave += 1
+        with self.interruptible():
+            self._exit_allowed += 1
             try:
                 yield
             finally:
-                self._may_leave -= 1
+                self._exit_allowed -= 1
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         """In the main thread."""
-        self.asked_at = self.asked_at or time.monotonic()
-        if self._wakes:
+        self.requested_at = self.requested_at or time.monotonic()
+        if self._interruptible:
             raise Interrupted
 
     def _listen(self, reading: int) -> None:
@@ -98,20 +98,20 @@ class Interruption:
                 os._exit(128 + signal.SIGINT)
             if number == signal.SIGCONT:
                 end_if_orphaned()
-            if number in SIGNALS and self.asked_at is None:
-                self.asked_at = time.monotonic()
+            if number in SIGNALS and self.requested_at is None:
+                self.requested_at = time.monotonic()
             if number in SIGNALS:
                 threading.Thread(target=self._end_in_time, name="unstall-ending", daemon=True).start()
 
     def _end_in_time(self) -> None:
         """Only if the main thread does not."""
-        assert self.asked_at is not None
-        while (waited := time.monotonic() - self.asked_at) < PATIENCE_S:
-            if self._may_leave and waited > NATIVE_S:
+        assert self.requested_at is not None
+        while (waited := time.monotonic() - self.requested_at) < PATIENCE_S:
+            if self._exit_allowed and waited > NATIVE_S:
                 break
             time.sleep(LOOK_EVERY_S)
         self.before_leaving(max(0.0, PATIENCE_S - waited))
-        waited = time.monotonic() - self.asked_at
-        self.leave_last(max(LAST_WAIT_S, min(PARTS_WITHIN_S, PATIENCE_S - waited)))
+        waited = time.monotonic() - self.requested_at
+        self.exit_last(max(LAST_WAIT_S, min(PARTS_WITHIN_S, PATIENCE_S - waited)))
         sys.stderr.flush()
         os._exit(INTERRUPTED)

@@ -88,7 +88,7 @@ class Position:
         figure = _figure(figures)
         return bool(figures) and (figure > self.best_figure or figure == self.best_figure == NOTHING_TO_FIND)
 
-    def epochs_without_better(self) -> int:
+    def epochs_without_improvement(self) -> int:
         return 0 if self.best_epoch is None else self.epoch - 1 - self.best_epoch
 
     def as_plain(self) -> dict[str, Any]:
@@ -166,9 +166,9 @@ def recall(path: Path, at: Position) -> EpochScore | None:
     if at.step_in_epoch < at.steps_per_epoch:
         return None
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        is_the_same = kept["of"] == json.loads(json.dumps(_epoch(at)))
-        return EpochScore(kept["figures"], kept["seconds"]) if is_the_same else None
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        is_the_same = stored["of"] == json.loads(json.dumps(_epoch(at)))
+        return EpochScore(stored["figures"], stored["seconds"]) if is_the_same else None
     except (OSError, ValueError, TypeError, KeyError):  # absent, or not ours: then it is scored again
         return None
 

@@ -40,28 +40,28 @@ class Results:
         self._history = History(run.history_path)
         self.not_kept: dict[str, str] = {}  # what a disk has refused when it was last tried, and why
 
-    def keep_best(self, score: dict[str, Any]) -> None:
+    def save_best(self, score: dict[str, Any]) -> None:
         """With its score, which is plain data."""
         self._keep_weights(self._run.best_weights_path)
         text = json.dumps(finite(score), indent=1) + "\n"
         self._keep(SCORE, lambda: write_whole(self._run.score_path, text))
 
-    def keep_last(self) -> None:
+    def save_last(self) -> None:
         self._keep_weights(self._run.last_weights_path)
 
-    def keep_history(self, rows: Sequence[Row]) -> None:
+    def save_history(self, rows: Sequence[Row]) -> None:
         self._keep("the history", lambda: self._history.write(rows))
 
-    def keep_scored(self, at: Position, scored: EpochScore) -> None:
+    def save_epoch_score(self, at: Position, scored: EpochScore) -> None:
         self._keep("the score of the epoch", lambda: remember(self._run.scored_path, at, scored))
 
-    def forget_scored(self) -> None:
+    def delete_epoch_score(self) -> None:
         self._keep(self._run.scored_path.name, lambda: forget(self._run.scored_path))
 
-    def scored_before(self, at: Position) -> EpochScore | None:
+    def load_epoch_score(self, at: Position) -> EpochScore | None:
         return recall(self._run.scored_path, at)
 
-    def keep_pictures(self, made: Sequence[Picture]) -> None:
+    def save_pictures(self, made: Sequence[Picture]) -> None:
         self._keep("pictures", lambda: write_pictures(self._run.predictions_path, made))
 
     def best_score(self) -> dict[str, Any] | None:
@@ -71,7 +71,7 @@ class Results:
             return None
         return score if isinstance(score, dict) else None
 
-    def take_best(self) -> bool:
+    def load_best(self) -> bool:
         """The detector gets the best weights back; whether there are any."""
         if self._run.best_weights_path.exists():
             store.load(self._detector, self._run.best_weights_path)

@@ -22,8 +22,7 @@ from unstall.config.detectors import settings_of
 from unstall.config.settings import Settings, as_plain
 from unstall.data.augment.names import augmentations
 from unstall.data.example import DataSet
-from unstall.data.pipeline import Pipeline
-from unstall.data.pipeline import Settings as PipelineSettings
+from unstall.data.pipeline import Pipeline, PipelineSettings
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights import store
 from unstall.detectors.weights.compatibility import group_reasons
@@ -41,7 +40,7 @@ from unstall.training.health.gradient_norms import Updates
 from unstall.training.health.loss_monitor import LossMonitor
 from unstall.training.loop import instrumentation
 from unstall.training.loop.datasets import TrainValData, fingerprint_of, load_datasets
-from unstall.training.loop.instrumentation import tell
+from unstall.training.loop.instrumentation import emit
 from unstall.training.loop.interruption import Interruption
 from unstall.training.loop.position import Position
 from unstall.training.loop.progress_line import TrainingLine, say
@@ -75,7 +74,7 @@ class TrainingContext:
     line: TrainingLine
     needed_by_weights: dict[str, Any]  # settings of the detector
     collectives: Collectives  # the other workers, if there are any
-    doing: str = "first_step"  # first_step | train | validate | save
+    phase: str = "first_step"  # first_step | train | validate | save
 
 
 def begin(run: RunFolder, settings: Settings, interruption: Interruption, collectives: Collectives) -> TrainingContext:
@@ -85,25 +84,25 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, collec
     saved, position = _newest(run, checkpoints, collectives)
     needed = None if position is None else position["needed_by_weights"]
     with show_progress() if collectives.is_first else nullcontext() as progress:
-        learned = load_datasets(settings, image_px_of(settings, needed), run.of_worker(collectives.who.worker).path, progress)
+        learned = load_datasets(settings, image_px_of(settings, needed), run.of_worker(collectives.who.rank).path, progress)
     refuse_other_data(collectives, learned)
     if position is not None:
         changed = integrity.refuse_other_classes(position, learned)
         if changed and collectives.is_first:
             say(changed)
     detector = build_detector(settings, learned.classes, say if collectives.is_first else _nobody, needed)
-    pipeline = create_pipeline(settings, detector, learned.train, collectives.who.worker)
+    pipeline = create_pipeline(settings, detector, learned.train, collectives.who.rank)
     at = Position(steps_per_epoch=pipeline.steps_per_epoch)
     if position is not None:
         at = Position.from_plain(position, pipeline.steps_per_epoch)
     step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch + at.more_steps)
     if saved is not None:
         step.restore(saved.arrays)
-    step.take_over(collectives.from_first(lambda: step.iteration))
+    step.take_over(collectives.broadcast(lambda: step.iteration))
     line = TrainingLine(settings.epochs, pipeline.steps_per_epoch, settings.batch_size, memory_bytes, not collectives.is_first)
     board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard and collectives.is_first else None
     updates = Updates(board.scalars if board is not None else None) if collectives.is_first else None
-    own = run.of_worker(collectives.who.worker)
+    own = run.of_worker(collectives.who.rank)
     loss_monitor = LossMonitor(own, learned.train, settings.warmup_steps, at, line.say, pipeline.rows_of_all, updates)
     interval = CheckpointInterval(settings.checkpoint_interval_s, settings.checkpoint_interval_steps)
     if position is not None:
@@ -134,7 +133,7 @@ def _newest(
             saved = checkpoints.newest()
         except AllDamaged as damaged:
             refused = refusal(run, damaged.refused)
-    result = collectives.from_first(lambda: {"refused": refused, "position": None if saved is None else saved.position})
+    result = collectives.broadcast(lambda: {"refused": refused, "position": None if saved is None else saved.position})
     if result["refused"]:
         raise InvalidInputError(result["refused"])
     return saved, result["position"]
@@ -144,12 +143,12 @@ def refuse_other_data(collectives: Collectives, learned: TrainValData) -> None:
     """Each worker reads the data by itself: what is not the same would be learned without a word, and mean nothing."""
     held_out = 0 if learned.validation is None else len(learned.validation.examples)
     own = {"examples": len(learned.train.examples), "to score on": held_out, "classes": list(learned.classes)}
-    said = collectives.all_say(own)
-    for worker, other in enumerate(said):
+    data_of_all = collectives.all_gather(own)
+    for worker, other in enumerate(data_of_all):
         for name in own:
-            if other[name] != said[0][name]:
+            if other[name] != data_of_all[0][name]:
                 raise InvalidInputError(
-                    f"data: worker {worker} has {other[name]} {name}, worker 0 has {said[0][name]}. Expected the same."
+                    f"data: worker {worker} has {other[name]} {name}, worker 0 has {data_of_all[0][name]}. Expected the same."
                 )
 
 
@@ -160,7 +159,7 @@ def _nobody(text: str) -> None:
 def _say_what_begins(context: TrainingContext, saved: LoadedCheckpoint | None) -> None:
     settings, learned, at = context.settings, context.datasets, context.at
     where = devices.device()
-    tell(
+    emit(
         TrainingBegan(
             at=time.time(),
             model=settings.model,
@@ -241,8 +240,10 @@ def detector_settings(settings: Settings, classes: int | None = None, needed: Ne
     """What `detectors.create_model` takes beside the name of the model. `classes`: of the data; None: as the variant has."""
     for name in OF_THE_RUN:
         if name in settings.detector:
-            said = "the data says how many there are" if name == "num_classes" else f"expected as the setting '{name}' of the run"
-            raise InvalidInputError(f"detector.{name}: {said}.")
+            reason = (
+                "the data says how many there are" if name == "num_classes" else f"expected as the setting '{name}' of the run"
+            )
+            raise InvalidInputError(f"detector.{name}: {reason}.")
     changes = {**(needed_by_weights(settings) if needed is None else needed), **settings.detector}
     changes |= {"precision": detectors.POLICIES[settings.precision], "remat": settings.remat}
     return changes if classes is None else {**changes, "num_classes": classes}
@@ -307,8 +308,8 @@ def create_pipeline(settings: Settings, detector: Detector, data: DataSet, worke
         data,
         PipelineSettings(
             batch_size=settings.batch_share,
-            worker=worker,
-            workers=settings.num_workers,
+            rank=worker,
+            world_size=settings.num_workers,
             height_px=height,
             width_px=width,
             resize=detector.resize,

@@ -35,20 +35,20 @@ class Trainer:
         self.step, self.loss_monitor, self.line = context.step, context.loss_monitor, context.line
         self.checkpoints, self.interval, self.interruption = context.checkpoints, context.interval, context.interruption
         self.collectives = context.collectives
-        self._said: set[str] = set()
+        self._messages: set[str] = set()
 
     # --- the loop ---
 
     def train(self) -> ExitCode:
         self.interruption.before_leaving = self.checkpoints.wait
         try:
-            self.pass_scored_epoch()
+            self.skip_evaluated_epoch()
             with (
                 instrumentation.fit(self.context.backend, self.settings.epochs, self.at.steps_per_epoch),
                 self.batches() as batches,
             ):
-                self.learn_epochs(batches)
-            self.draw()
+                self.train_epochs(batches)
+            self.draw_predictions()
             return NOT_KEPT if self.context.results.not_kept else DONE
         except Interrupted:
             return INTERRUPTED
@@ -60,46 +60,49 @@ class Trainer:
         finally:
             self.checkpoints.wait()
 
-    def learn_epochs(self, batches: Iterator[Batch]) -> None:
+    def train_epochs(self, batches: Iterator[Batch]) -> None:
         try:
             while self.at.epoch < self.settings.epochs and not self.is_patience_spent():
-                self.learn_epoch(batches)
+                self.train_epoch(batches)
                 if self.is_due(at_epoch_end=True):
-                    self.keep()
-                self.score_epoch()
-                self.end_if_anyone_is_asked()
+                    self.save_checkpoint()
+                self.evaluate_epoch()
+                self.stop_if_requested()
         except (Interrupted, OthersLeft):
-            if self.context.doing == "first_step":
+            if self.context.phase == "first_step":
                 raise  # it was never finished: there is nothing new to keep, and its state may be half of each
-            self.collectives.say_left()
-            self.keep_unless_kept()
-            self.collectives.part()
+            self.collectives.announce_exit()
+            self.save_unless_saved()
+            self.collectives.exit_together()
             raise
-        self.keep_unless_kept()
-        self.loss_monitor.tell_the_rest()
+        self.save_unless_saved()
+        self.loss_monitor.report_rest()
 
-    def learn_epoch(self, batches: Iterator[Batch]) -> None:
-        self.interruption.listen_again()
+    def train_epoch(self, batches: Iterator[Batch]) -> None:
+        self.interruption.reinstall_handlers()
         instrumentation.epoch_began(self.at.epoch)
         while self.at.step_in_epoch < self.at.steps_per_epoch:
-            self.learn_batch(batches)
-            ends, saves = self.step.heard(self.interruption.is_asked, self.is_due())
-            if ends:
+            self.train_batch(batches)
+            must_end, must_save = self.step.exchange_requests(self.interruption.is_requested, self.is_due())
+            if must_end:
                 raise Interrupted
-            if saves:
-                self.keep()
+            if must_save:
+                self.save_checkpoint()
         self.loss_monitor.read_all()
         instrumentation.steps_paused(self.loss_monitor.last_loss)
         if self.at.epoch + 1 == self.settings.epochs:
-            self.loss_monitor.judge_the_end()
+            self.loss_monitor.check_end()
 
-    def learn_batch(self, batches: Iterator[Batch]) -> None:
+    def train_batch(self, batches: Iterator[Batch]) -> None:
         began = time.monotonic()
-        with instrumentation.waiting_for_input(), self.interruption.wakes() if self.collectives.is_alone else nullcontext():
+        with (
+            instrumentation.waiting_for_input(),
+            self.interruption.interruptible() if self.collectives.is_alone else nullcontext(),
+        ):
             batch = next(batches)
         waited_s = time.monotonic() - began
         instrumentation.step_began()
-        with self.compiling() if self.context.doing == "first_step" else nullcontext():
+        with self.compiling() if self.context.phase == "first_step" else nullcontext():
             output = self.step(batch.inputs())
         self.at.step_in_epoch += 1
         self.loss_monitor.see(self.at.step, output, batch)
@@ -112,26 +115,26 @@ class Trainer:
     def compiling(self) -> Iterator[None]:
         """The first step may take minutes; until it is done there is nothing that was not saved."""
         self.line.works("compiling", 0, 0)
-        with self.interruption.may_leave():
+        with self.interruption.exit_allowed():
             yield
-        self.context.doing = "train"
+        self.context.phase = "train"
 
     def batches(self) -> Any:
         """Of all epochs that are left: the first of the next are made while an epoch is scored."""
         return self.context.pipeline.batches(self.at.epoch, self.at.step_in_epoch, self.settings.epochs - self.at.epoch)
 
     def is_patience_spent(self) -> bool:
-        most, without = self.settings.patience, self.at.epochs_without_better()
+        most, without = self.settings.patience, self.at.epochs_without_improvement()
         if not most or without < most:
             return False
         self.line.say(f"No better score for {format_count(without, 'epoch')}: the training ends (patience = {most}).")
         return True
 
-    def draw(self) -> None:
+    def draw_predictions(self) -> None:
         self.checkpoints.wait()
-        with self.interruption.may_leave():
+        with self.interruption.exit_allowed():
             if self.collectives.is_first:
-                self.context.scoring.draw()
+                self.context.scoring.draw_predictions()
 
     # --- checkpoints ---
 
@@ -142,21 +145,21 @@ class Trainer:
         is_due = self.collectives.is_first and self.interval.is_due(self.at.step, at_epoch_end)
         return is_due and is_free and not self.loss_monitor.is_suspicious
 
-    def keep_unless_kept(self) -> None:
+    def save_unless_saved(self) -> None:
         if not self.interval.is_kept(self.at.step):
-            self.keep()
+            self.save_checkpoint()
 
-    def keep(self) -> None:
+    def save_checkpoint(self) -> None:
         if not self.collectives.is_first:
             return self.loss_monitor.read_all()
         return self.save()
 
     def save(self) -> None:
         began = time.monotonic()
-        with self.doing("save"), instrumentation.phase("save"):
+        with self.phase("save"), instrumentation.phase("save"):
             self.loss_monitor.read_all()
             self.interval.began(self.at.step)
-            self.checkpoints.save(self.step.arrays(), self.position(), self.kept, began)
+            self.checkpoints.save(self.step.arrays(), self.position(), self.report_saved, began)
         instrumentation.checkpoint_saved(str(self.context.run.checkpoints_path), time.monotonic() - began)
 
     def position(self) -> dict[str, Any]:
@@ -170,78 +173,78 @@ class Trainer:
             "versions": versions(self.context.backend),
         }
 
-    def kept(self, outcome: Outcome) -> None:
+    def report_saved(self, outcome: Outcome) -> None:
         """Called by the thread that wrote it."""
         self.interval.ended(outcome)
         if outcome.error:
             self.say_once("refused", f"No checkpoint can be kept: {outcome.error}. The training goes on, and it is tried again.")
-        elif "refused" in self._said:
-            self._said.discard("refused")
+        elif "refused" in self._messages:
+            self._messages.discard("refused")
             self.line.say("Checkpoints are kept again.")
         if self.interval.is_stretched:
             every = f"every {duration(self.interval.interval_s)} rather than {duration(self.settings.checkpoint_interval_s)}"
             self.say_once("dear", f"A checkpoint costs {outcome.cost_s:.1f} s: one {every}, {MAX_SHARE:.0%} of the time.")
 
     def say_once(self, about: str, text: str) -> None:
-        if about not in self._said:
-            self._said.add(about)
+        if about not in self._messages:
+            self._messages.add(about)
             self.line.say(text)
 
     # --- scores ---
 
-    def pass_scored_epoch(self) -> None:
+    def skip_evaluated_epoch(self) -> None:
         """The epoch that the checkpoint ends may have been scored before the run was ended."""
         results = self.context.results
-        before = self.collectives.from_first(lambda: (scored := results.scored_before(self.at)) and asdict(scored))
+        before = self.collectives.broadcast(lambda: (scored := results.load_epoch_score(self.at)) and asdict(scored))
         scored = EpochScore(**before) if before else None
         if scored is not None and (scored.figures or not self.context.scoring.is_due(self.at)):
             self.at.end_epoch(scored.figures, scored.seconds)
-            results.keep_history(self.at.history)
+            results.save_history(self.at.history)
 
-    def score_epoch(self) -> None:
+    def evaluate_epoch(self) -> None:
         began, at, figures = time.monotonic(), self.at, Figures()
-        self.context.results.forget_scored()
-        with self.leaving(), self.doing("validate"), self.step.averaged():
+        self.context.results.delete_epoch_score()
+        with self.exit_allowed_if_saved(), self.phase("validate"), self.step.averaged():
             if self.context.scoring.is_due(at):
                 figures = self.context.scoring.score(at)
-            self.context.results.keep_last()
+            self.context.results.save_last()
         scored = EpochScore(figures, time.monotonic() - began)
-        self.context.results.keep_scored(at, scored)
-        self.tell_epoch(scored)
+        self.context.results.save_epoch_score(at, scored)
+        self.report_epoch(scored)
 
-    def leaving(self) -> AbstractContextManager[None]:
+    def exit_allowed_if_saved(self) -> AbstractContextManager[None]:
         """An epoch that is kept may be left while it is scored: it is scored again when the run goes on. One of several workers
         says so to the others, where they wait for each other."""
         is_free = self.collectives.is_alone and self.interval.is_kept(self.at.step)
-        return self.interruption.may_leave() if is_free else nullcontext()
+        return self.interruption.exit_allowed() if is_free else nullcontext()
 
-    def end_if_anyone_is_asked(self) -> None:
+    def stop_if_requested(self) -> None:
         """Of several workers; one alone has ended by itself."""
-        if not self.collectives.is_alone and any(self.collectives.all_say(self.interruption.is_asked)):
+        if not self.collectives.is_alone and any(self.collectives.all_gather(self.interruption.is_requested)):
             raise Interrupted
 
-    def tell_epoch(self, scored: EpochScore) -> None:
+    def report_epoch(self, scored: EpochScore) -> None:
         epoch, step, figures, seconds = self.at.epoch, self.at.step, scored.figures, scored.seconds
         row = self.at.end_epoch(figures, seconds)
         numbers = {name: value for name, value in row.items() if name not in {"epoch", "step", "is_best"}}
         instrumentation.epoch_ended(epoch, numbers)
         if figures:
             is_best = bool(row["is_best"])
-            instrumentation.tell(
+            instrumentation.emit(
                 EpochScored(at=time.time(), epoch=epoch, step=step, figures=figures, is_best=is_best, seconds=seconds)
             )
-        self.context.results.keep_history(self.at.history)
+        self.context.results.save_history(self.at.history)
         if self.context.board is not None:
             self.context.board.scalars(step, {f"{_group(name)}/{name}": value for name, value in numbers.items()})
             self.context.board.flush()
         self.line.epoch_ended(row)
 
     @contextmanager
-    def doing(self, what: str) -> Iterator[None]:
+    def phase(self, what: str) -> Iterator[None]:
         """For whoever tells what it was about when memory ran out; so it stays where it was raised."""
-        before, self.context.doing = self.context.doing, what
+        before, self.context.phase = self.context.phase, what
         yield
-        self.context.doing = before
+        self.context.phase = before
 
 
 def _group(column: str) -> str:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from unstall import backends
 from unstall.backends import allocators, backend_for
 from unstall.backends.startup import keep_compiled, start
-from unstall.base.dependencies import name_missing_packages
-from unstall.base.errors import BucketError, InvalidInputError, UnstallError
+from unstall.base.errors import BucketError, InvalidInputError, UnstallError, name_missing_packages
 from unstall.base.exit_codes import ADDRESS_TAKEN, DONE, INTERRUPTED, NOT_KEPT, OTHERS_LOST, OUT_OF_MEMORY, ExitCode
 from unstall.base.formatting import format_count
 from unstall.base.private_files import make_private_folder
@@ -94,13 +93,13 @@ class Worker:
 
     def train(self) -> ExitCode:
         began = time.monotonic()
-        own = self.run.of_worker(self.who.worker)
+        own = self.run.of_worker(self.who.rank)
         make_private_folder(own.path)
         probe_startup.begin(own)
         sys.excepthook = show_all
         self.interruption.listen()
         end_with_supervisor()
-        plain = {**current_names(self.run.read_settings()), "num_workers": self.who.workers}
+        plain = {**current_names(self.run.read_settings()), "num_workers": self.who.world_size}
         settings = from_plain(plain, f"{self.run.settings_path}: ")
         try:
             exit_code = self._train(settings)
@@ -112,32 +111,32 @@ class Worker:
             exit_code = self._without_others(lost)
         except _failures() as error:
             if allocators.is_out_of_memory(error):
-                self._tell_memory(error, settings)
+                self._report_memory(error, settings)
                 exit_code = OUT_OF_MEMORY
             elif not self.collectives.is_alone and distributed_backend.are_others_lost(error):
                 exit_code = self._without_others(error)
             else:
                 raise
         step = 0 if self.context is None else self.context.at.step
-        instrumentation.tell(TrainingEnded(at=time.time(), step=step, ending=exit_code.title, seconds=time.monotonic() - began))
+        instrumentation.emit(TrainingEnded(at=time.time(), step=step, ending=exit_code.title, seconds=time.monotonic() - began))
         return exit_code
 
     def _train(self, settings: Settings) -> ExitCode:
-        with self.interruption.may_leave():
+        with self.interruption.exit_allowed():
             from unstall.data.augment.names import augmentations
 
             augmentations(settings.augmentations)  # what can be refused is refused before anything is loaded
-            wanted = backend_for(settings.backend, settings.num_workers)
-            backend = backends.choose(None if wanted == "auto" else wanted, takes_card=True)
+            requested = backend_for(settings.backend, settings.num_workers)
+            backend = backends.choose(None if requested == "auto" else requested, takes_card=True)
             if settings.deterministic:
                 from unstall.backends.startup import make_deterministic
 
                 make_deterministic(backend)
             keep_compiled(self.run.compiled_path, backend)
             self.collectives, settings = join_workers(self.who, settings, self.interruption)
-            self.interruption.leave_last = self.collectives.leave_last
+            self.interruption.exit_last = self.collectives.exit_last
             start(backend, takes_card=True)
-            self.interruption.listen_again()
+            self.interruption.reinstall_handlers()
             from unstall.training.loop.setup import begin
             from unstall.training.loop.trainer import Trainer
 
@@ -145,11 +144,11 @@ class Worker:
         with self.context.line:
             return Trainer(self.context).train()
 
-    def _tell_memory(self, error: BaseException, settings: Settings) -> None:
+    def _report_memory(self, error: BaseException, settings: Settings) -> None:
         message = f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
-        phase, step = ("build", 0) if self.context is None else (self.context.doing, self.context.at.step)
+        phase, step = ("build", 0) if self.context is None else (self.context.phase, self.context.at.step)
         instrumentation.training_failed(error)
-        instrumentation.tell(
+        instrumentation.emit(
             MemoryExhausted(
                 at=time.time(),
                 step=step,
@@ -167,22 +166,22 @@ class Worker:
         news = heartbeat.newest(within_s=NEWS_WITHIN_S) if heartbeat is not None else LostWorkers()
         self.say(f"unstall: {self.who.words} has lost the others at step {step}: {str(error).splitlines()[0][:200]}")
         event = OthersLost(
-            at=time.time(), worker=self.who.worker, of=self.who.workers, step=step, error=str(error)[:500], gone=list(news.gone),
+            at=time.time(), worker=self.who.rank, of=self.who.world_size, step=step, error=str(error)[:500], gone=list(news.gone),
             silent=list(news.silent),
         )  # fmt: skip
-        instrumentation.tell(event)
+        instrumentation.emit(event)
         return OTHERS_LOST
 
     def say(self, text: str) -> None:
         """By which of several it is said."""
-        say(text if self.who.is_alone else f"[worker {self.who.worker}] {text}")
+        say(text if self.who.is_alone else f"[worker {self.who.rank}] {text}")
 
     def leave(self, exit_code: int) -> None:
         """At once: everything is kept, and whoever asked may not wait for frameworks that take themselves apart for seconds, nor
         for other workers."""
         if exit_code == INTERRUPTED:
-            self.collectives.say_left()
-            self.collectives.leave_last()
+            self.collectives.announce_exit()
+            self.collectives.exit_last()
         current = probe.current()
         if current is not None:
             probe_startup.end(current)

@@ -50,7 +50,7 @@ def _overheard(detector: Detector, outputs: dict[str, list[Output]], kinds: dict
     try:
         for layer in leaves:
             kinds[layer.name] = type(layer).__name__
-            layer.call = _telling(layer.call, outputs[layer.name])
+            layer.call = _recording(layer.call, outputs[layer.name])
         yield
     finally:
         for layer in leaves:
@@ -59,7 +59,7 @@ def _overheard(detector: Detector, outputs: dict[str, list[Output]], kinds: dict
         del outputs[name]  # was never called
 
 
-def _telling(call: Callable[..., Any], own: list[Output]) -> Callable[..., Any]:
+def _recording(call: Callable[..., Any], own: list[Output]) -> Callable[..., Any]:
     import keras
 
     def recorded_call(*values: Any, **more: Any) -> Any:

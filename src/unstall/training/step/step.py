@@ -106,10 +106,10 @@ class Step:
         self.train_step.restore({name: array for name, array in arrays.items() if name != ITERATION})
         self.iteration = int(arrays[ITERATION])
 
-    def heard(self, end: bool, save: bool) -> tuple[bool, bool]:
+    def exchange_requests(self, end: bool, save: bool) -> tuple[bool, bool]:
         """Whether the training is to end, or to be saved, here and now: asked after each step. Of several workers each says what
         it wishes, and all hear the same two steps later, so that none goes on without the others."""
-        return (end, save) if self._shared is None else self._shared.heard((end, save))
+        return (end, save) if self._shared is None else self._shared.exchange_requests((end, save))
 
     def take_over(self, iteration: int) -> None:
         """Of several workers all go on where the first is: with its state, at its step."""

@@ -37,7 +37,7 @@ class TrainStep(Protocol):
 class DistributedTrainStep(TrainStep, Protocol):
     """A step that several processes make together; each gives its part of the batch."""
 
-    def heard(self, requests: tuple[bool, bool]) -> tuple[bool, bool]:
+    def exchange_requests(self, requests: tuple[bool, bool]) -> tuple[bool, bool]:
         """What this process wishes goes with the next step; what any wished with an earlier one comes back, to all alike."""
 
     def take_over(self) -> None:

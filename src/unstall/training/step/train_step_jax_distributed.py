@@ -55,7 +55,7 @@ class DistributedJaxTrainStep(JaxTrainStep):
         self._show("weights")
         return self._own(result)
 
-    def heard(self, requests: tuple[bool, bool]) -> tuple[bool, bool]:
+    def exchange_requests(self, requests: tuple[bool, bool]) -> tuple[bool, bool]:
         """Goes with the next step; what any process wished with the step before the last one, the same on all of them. The last
         one is still computed while this waits, so that the device does not."""
         self._requests = np.array(requests, np.float32)

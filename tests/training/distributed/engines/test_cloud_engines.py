@@ -75,7 +75,7 @@ def test_a_pod_is_a_worker_at_the_address_of_the_first() -> None:
     assert engines.recognise_engine(environ) == "kubeflow"
     assert engines.process_envs(environ, 4) == [ProcessEnv(3, 4, "job-node-0-0.job:6666")]
     each = engines.process_envs(kubeflow("2", "1", UNSTALL_WORKERS_EACH="2"), 4)
-    assert [member.worker for member in each] == [2, 3]
+    assert [member.rank for member in each] == [2, 3]
 
 
 def test_a_job_of_one_pod_is_like_any_machine() -> None:

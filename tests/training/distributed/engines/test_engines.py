@@ -25,7 +25,7 @@ def test_an_engine_has_all_that_is_asked_of_it(name: str) -> None:
 def test_where_no_engine_runs_us_this_machine_starts_all_workers() -> None:
     assert engines.recognise_engine({}) == "local"
     first, second = engines.process_envs({}, 2)
-    assert (first.worker, second.worker, first.workers) == (0, 1, 2)
+    assert (first.rank, second.rank, first.world_size) == (0, 1, 2)
     assert first.coordinator == second.coordinator and first.coordinator.startswith("127.0.0.1:")
     assert engines.process_envs({}, 1) == [ProcessEnv()]
 

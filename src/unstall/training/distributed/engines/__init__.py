@@ -34,30 +34,30 @@ LAST_PORT = 65535
 
 @dataclass(frozen=True)
 class ProcessEnv:
-    worker: int = 0
-    workers: int = 1
+    rank: int = 0
+    world_size: int = 1
     coordinator: str = ""  # host:port; empty: it is alone
     card: str = ""  # of its machine, that it computes on; empty: whatever it finds
 
     @property
     def is_alone(self) -> bool:
-        return self.workers == 1
+        return self.world_size == 1
 
     @property
     def is_first(self) -> bool:
         """Worker 0: it is the coordinator, and writes what the run leaves behind."""
-        return self.worker == 0
+        return self.rank == 0
 
     @property
     def words(self) -> str:
         """As it is called in front of people, who count as the files do: from 0 on."""
-        return "the worker" if self.is_alone else f"worker {self.worker} of {self.workers}"
+        return "the worker" if self.is_alone else f"worker {self.rank} of {self.world_size}"
 
     def as_environment(self) -> dict[str, str]:
         """What the worker is started with; `own_process_env` reads it again."""
         if self.is_alone:
             return {}
-        who = {WORKER: str(self.worker), WORKERS: str(self.workers), COORDINATOR: self.coordinator}
+        who = {WORKER: str(self.rank), WORKERS: str(self.world_size), COORDINATOR: self.coordinator}
         return {**who, CARDS: self.card} if self.card else who
 
 
@@ -114,9 +114,9 @@ def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
 def workers_said(environ: Mapping[str, str]) -> int | None:
     """How many workers the run has by the word of whoever started us; None: that is ours to say."""
     if is_process_env_given(environ):
-        return own_process_env(environ).workers
+        return own_process_env(environ).world_size
     name = recognise_engine(environ)
-    return None if name == LOCAL else int(ENGINES.module(name).process_envs(environ, 1)[0].workers)
+    return None if name == LOCAL else int(ENGINES.module(name).process_envs(environ, 1)[0].world_size)
 
 
 def secondary_worker(environ: Mapping[str, str]) -> int | None:
@@ -124,7 +124,7 @@ def secondary_worker(environ: Mapping[str, str]) -> int | None:
     if workers_said(environ) is None:
         return None
     first = process_envs(environ, 1)[0]
-    return None if first.is_first else first.worker
+    return None if first.is_first else first.rank
 
 
 def agree_on_workers(environ: Mapping[str, str], workers: int, is_given: bool) -> int:
