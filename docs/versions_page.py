@@ -36,7 +36,7 @@ def page() -> str:
     results: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
     lines = [SAID, "", *_table(results, results["rows"])]
     if results["not_installed"]:
-        lines += ["", "These versions could not be installed here, and so were not tried:", ""]
+        lines += ["", "These were not installed, and so not tried:", ""]
         lines += [f"- {name}: {reason}" for name, reason in results["not_installed"].items()]
     if results.get("not_tried"):
         lines += [
