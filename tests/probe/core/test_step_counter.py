@@ -9,7 +9,6 @@ import pytest
 from unstall.diagnosis.run_summary import input_seconds
 from unstall.journal.events import Event, StepsEnded
 from unstall.probe.core.step_counter import EVERY_LATER_S, EVERY_S, LATER_AFTER_S, StepCounter
-from unstall.probe.input.tf_timestamp import READ_AT_LEAST_EVERY_S, InputStamp
 
 
 def written_groups(lengths: list[float]) -> list[StepsEnded]:
@@ -54,23 +53,6 @@ def test_the_wait_that_a_pass_begins_with_is_not_taken_for_that_of_its_other_ste
     waited = input_seconds(groups)
     assert waited is not None
     assert 0.18 * 5 < waited < 0.22 * 5  # of 2 s in all
-
-
-class Now:
-    """A variable of TensorFlow's that is read: when the batch was handed over."""
-
-    def numpy(self) -> float:
-        return time.time()
-
-
-def test_which_steps_are_measured_does_not_depend_on_how_long_they_are() -> None:
-    """Were it the step at whose end some time has passed, those that wait long would be met more often than they come."""
-    stamp = InputStamp(Now())
-    assert stamp.wait_s(time.monotonic(), time.time()) is not None
-    began, wall = time.monotonic(), time.time()
-    time.sleep(READ_AT_LEAST_EVERY_S + 0.05)
-    assert stamp.wait_s(began, wall) is None  # long, and it began soon after one that was measured
-    assert stamp.wait_s(time.monotonic(), time.time()) is not None
 
 
 # The loss of some steps, from the running means that Keras gives.
