@@ -29,7 +29,6 @@ LOOKED_FOR_BY_NAME = frozenset({
     "planning/preflight/data_check_cache", "probe/core/traceback_filter",
     "probe/host/signals", "probe/input/endless_generator", "probe/loop/graph_loops", "probe/watch",
     "report/story/workers", "report/terminal/compare", "supervisor/train/batch_size_cache", "tfod/augmentations",
-    "training/export/exporter",
 })  # fmt: skip
 
 
