@@ -22,9 +22,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import keras
 import numpy as np
 
+from unstall.backends import running_backend
 from unstall.base.errors import InvalidInputError
 from unstall.config.settings import Settings
 from unstall.detectors.detector import Detector
@@ -190,7 +190,7 @@ def create_distributed_train_step(program: Program, state: Arrays) -> Distribute
 
 
 def create_train_step(program: Program, state: Arrays) -> TrainStep:
-    backend = keras.backend.backend()
+    backend = running_backend()
     if backend == "jax":
         from unstall.training.step.train_step_jax import JaxTrainStep
 
