@@ -34,6 +34,7 @@ SERVING = tuple(f"tests/{name}" for name in ("board", "cloud", "diagnosis/worker
 LAWS = tuple(f"tests/test_{name}.py" for name in ("laws", "layers", "vocabulary", "completeness", "docs", "run_all"))
 SLOW = re.compile(r"\b(subprocess|multiprocessing|threading|sleep|UNSTALL|Place|browser)\b")
 READING = ("tests/data", "tests/tfod")
+SLOWEST_SHOWN = 12  # tests of a run, those of 8 s and more: what is to be made cheaper
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class Run:
 
 def pytest(name: str, marks: str, *paths: str, ignore: Sequence[str] = ()) -> Run:
     """One pytest process. A process has one backend, so there is a run for each."""
-    return Run(name, (str(BIN / "pytest"), "-rfE", "-m", marks, *paths, *(f"--ignore={path}" for path in ignore)))
+    options = ("-rfE", f"--durations={SLOWEST_SHOWN}", "--durations-min=8", "-m", marks)
+    return Run(name, (str(BIN / "pytest"), *options, *paths, *(f"--ignore={path}" for path in ignore)))
 
 
 def on_backend(name: str, backend: str, *folders: str, ignore: Sequence[str] = ()) -> Run:
@@ -145,7 +147,7 @@ class Outcome:
             output = file.read().decode("utf-8", "replace")
         took = f"{time.monotonic() - began:.0f} s"
         if process.returncode == 0:
-            self.say(f"{run.name}: passed in {took}\n{_indented(_last_line(output))}")
+            self.say(f"{run.name}: passed in {took}\n{_indented(_slowest_and_last_line(output))}")
             return
         self.failures += [f"{run.name}: {line}" for line in _failed_tests(output)] or [
             f"{run.name}: exit code {process.returncode} of {Path(run.command[0]).name} {' '.join(run.command[1:])}"
@@ -169,9 +171,10 @@ def _failed_tests(output: str) -> list[str]:
     return [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
 
 
-def _last_line(output: str) -> str:
+def _slowest_and_last_line(output: str) -> str:
     lines = output.strip().splitlines()
-    return lines[-1] if lines else ""
+    slowest = [line.strip() for line in lines if re.match(r"\s*\d+\.\d+s (call|setup|teardown) ", line)]
+    return "\n".join([*slowest, *lines[-1:]])
 
 
 def _indented(text: str) -> str:
