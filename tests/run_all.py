@@ -34,6 +34,7 @@ SERVING = tuple(f"tests/{name}" for name in ("board", "cloud", "diagnosis/worker
 LAWS = tuple(f"tests/test_{name}.py" for name in ("laws", "layers", "vocabulary", "completeness", "docs", "run_all"))
 SLOW = re.compile(r"\b(subprocess|multiprocessing|threading|sleep|UNSTALL|Place|browser)\b")
 READING = ("tests/data", "tests/tfod")
+HALVES = ("one half", "other half")
 SLOWEST_SHOWN = 12  # tests of a run, those of 8 s and more: what is to be made cheaper
 
 
@@ -42,6 +43,7 @@ class Run:
     name: str
     command: tuple[str, ...]
     waits: bool = False  # most of the time, or is short
+    takes_s: int = 0  # about, where two cores have the whole to do: the longest are started first
 
 
 def pytest(name: str, marks: str, *paths: str, ignore: Sequence[str] = ()) -> Run:
@@ -79,43 +81,57 @@ def waiting(run: Run) -> Run:
     return replace(run, waits=True)
 
 
+def taking(seconds: int, run: Run) -> Run:
+    return replace(run, takes_s=seconds)
+
+
+def halves(run: Run, seconds: int) -> tuple[Run, ...]:
+    """Two runs of about half its files each: one alone would be at work when all others are done."""
+    files = [word for word in run.command if word.startswith("tests/")]
+    return tuple(
+        replace(
+            run,
+            name=f"{run.name}, {half}",
+            command=tuple(word for word in run.command if word not in set(files) - set(files[start::2])),
+            takes_s=seconds // 2,
+        )
+        for start, half in enumerate(HALVES)
+    )
+
+
 CHECKS = (
     tool("lint", "ruff", "check", *TREES),
     tool("format", "ruff", "format", "--check", *TREES),
-    tool("types", "mypy"),
+    taking(65, tool("types", "mypy")),
     tool("docs", "python", "docs/generate.py", "--check"),
 )
-# In each group the longest come first.
 GROUPS: dict[str, tuple[Run, ...]] = {
     "torch": (
-        on_backend("PyTorch, learning", "torch", *LEARNING),
-        on_backend("PyTorch, watching", "torch", ignore=LEARNING),
+        taking(740, on_backend("PyTorch, learning", "torch", *LEARNING)),
+        *halves(on_backend("PyTorch, watching", "torch", ignore=LEARNING), 730),
     ),
     "jax": (
-        on_backend("JAX, learning", "jax", *LEARNING),
-        on_backend("JAX, watching", "jax", ignore=LEARNING),
+        taking(710, on_backend("JAX, learning", "jax", *LEARNING)),
+        taking(300, on_backend("JAX, watching", "jax", ignore=LEARNING)),
     ),
     "tensorflow": (
-        waiting(on_backend("TensorFlow, watching", "tensorflow", ignore=LEARNING)),
-        on_backend("TensorFlow, learning", "tensorflow", *LEARNING),
+        *map(waiting, halves(on_backend("TensorFlow, watching", "tensorflow", ignore=LEARNING), 1380)),
+        taking(550, on_backend("TensorFlow, learning", "tensorflow", *LEARNING)),
     ),
     "no-backend": (
-        waiting(pytest("no backend, supervising", NO_BACKEND, *SUPERVISING)),
-        pytest("no backend", NO_BACKEND, ignore=(*SUPERVISING, *SERVING, *READING)),
-        waiting(pytest("no backend, serving", NO_BACKEND, *SERVING)),
-        pytest("no backend, reading data", NO_BACKEND, *READING),
+        taking(760, waiting(pytest("no backend, supervising", NO_BACKEND, *SUPERVISING))),
+        taking(430, pytest("no backend", NO_BACKEND, ignore=(*SUPERVISING, *SERVING, *READING))),
+        taking(250, waiting(pytest("no backend, serving", NO_BACKEND, *SERVING))),
+        taking(150, pytest("no backend, reading data", NO_BACKEND, *READING)),
     ),
     "check": CHECKS,
     "quick": (
-        *(
-            pytest(f"quick, {half}", NO_BACKEND, *quick_files()[start::2])
-            for start, half in enumerate(("one half", "other half"))
-        ),
+        *(pytest(f"quick, {half}", NO_BACKEND, *quick_files()[start::2]) for start, half in enumerate(HALVES)),
         *CHECKS,
     ),
 }
-WHOLE = ("check", "torch", "jax", "no-backend", "tensorflow")
-ALL = tuple(GROUPS[name][turn] for turn in range(4) for name in WHOLE if turn < len(GROUPS[name]))
+LONGER = tuple(run for name, runs in GROUPS.items() if name != "quick" for run in runs if run not in CHECKS[:2])
+ALL = (*CHECKS[:2], *sorted(LONGER, key=lambda run: -run.takes_s))
 
 
 @dataclass
