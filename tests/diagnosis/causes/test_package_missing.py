@@ -33,7 +33,7 @@ def test_of_a_part_that_is_missing_it_is_said_that_its_package_was_found() -> No
     """Python names the outermost part that it did not find."""
     verdict = package_missing.examine(failed("ModuleNotFoundError", "No module named 'mine.data.augment'", line(2, "import it")))
     assert isinstance(verdict, Found)
-    assert verdict.summary == "The module `mine.data.augment` was not found. `mine.data` was found, and has no such part."
+    assert verdict.summary == "The module `mine.data.augment` was not found. `mine.data` was found, and this part of it was not."
 
 
 def test_found_with_the_package_that_asks_for_it() -> None:

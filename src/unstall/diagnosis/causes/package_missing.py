@@ -160,7 +160,7 @@ def _not_found(failure: Failure, name: str) -> Found:
         said = f" It comes with the package {distribution}." if distribution != root else ""
         actions = (f"{install} {distribution}",)
     elif "." in name:
-        said = f" `{name.rpartition('.')[0]}` was found, and has no such part."
+        said = f" `{name.rpartition('.')[0]}` was found, and this part of it was not."
         actions = (f"compare the version of {distribution or root} with the one that the code was written for", own)
     else:
         said = " Python found it in no folder of its path."
