@@ -120,7 +120,10 @@ class JaxLoop:
         record = self._traces.of(function)
         trainer = None if record is None else _Trainer(function, record)
         key, trainers = id(function), self._trainers
-        trainers[key] = (weakref.ref(function, lambda _: trainers.pop(key, None)), trainer)
+        try:
+            trainers[key] = (weakref.ref(function, lambda _: trainers.pop(key, None)), trainer)
+        except TypeError:  # of a class whose objects cannot be held weakly: the program's own must not be held otherwise
+            return None
         return trainer
 
     def _called(self, trainer: _Trainer, began: float, args: Any, kwargs: Any, result: Any) -> None:
@@ -161,7 +164,8 @@ def _codes(function: Any) -> set[CodeType]:
     """Of a function, and of what it lies around."""
     codes: set[CodeType] = set()
     for _ in range(MAX_WRAPPERS):
-        code = getattr(function, "__code__", None) or getattr(getattr(type(function), "__call__", None), "__code__", None)
+        call = next((vars(kind)["__call__"] for kind in type(function).__mro__ if "__call__" in vars(kind)), None)
+        code = getattr(function, "__code__", None) or getattr(call, "__code__", None)
         if code is not None and not code.co_filename.endswith(_AROUND_ALL):
             codes.add(code)
         function = getattr(function, "__wrapped__", None) or getattr(function, "func", None)
@@ -207,8 +211,8 @@ def install(module: ModuleType, probe: Probe) -> bool:
 
 
 class _PostHook:
-    """The place where JAX asks for a check of what a jitted call has given. It is ours from the first gradient on; a check that the
-    program has switched on (`jax_debug_nans`) is made as before."""
+    """The place where JAX asks for a check of what a jitted call has given. It is ours from the first gradient on; a check that
+    the program has switched on (`jax_debug_nans`) is made as before."""
 
     def __init__(self, module: ModuleType, probe: Probe, loop: JaxLoop) -> None:
         self._module = module
