@@ -59,6 +59,7 @@ class JaxLoop:
         self._trainers: dict[int, tuple[Any, Optional[_Trainer]]] = {}  # by the function that was jitted, weakly held
         self._beat_due = 0.0
         self._sees_losses = False
+        self.sees_calls = False  # the place where a compiled call ends is as it is expected to be
         self.put_post_hook: Callable[[], None] = lambda: None
 
     def is_mine(self) -> bool:
@@ -196,10 +197,10 @@ def install(module: ModuleType, probe: Probe) -> bool:
     loop.put_post_hook = post_hook.put
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def _check_scalar(value: Any) -> Any:
-            result = original(value)
-            if loop.is_mine():
-                call("jax gradients", loop.gradient_computed, value, isinstance(value, tracer))
+        def _check_scalar(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            if loop.is_mine() and len(args) == 1:
+                call("jax gradients", loop.gradient_computed, args[0], isinstance(args[0], tracer))
             return result
 
         return _check_scalar
@@ -279,22 +280,26 @@ def install_calls(module: ModuleType, probe: Probe) -> None:
     loop, call = jax_loop_of(probe), probe.shield.call
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def _get_fastpath_data(executable: Any, out_tree: Any, args_flat: Any, out_flat: Any, *others: Any, **named: Any) -> Any:
+        def _get_fastpath_data(*args: Any, **kwargs: Any) -> Any:
             if loop.is_mine():
-                call("jax steps", ended, out_flat)
-            return original(executable, out_tree, args_flat, out_flat, *others, **named)
+                call("jax steps", ended)
+            return original(*args, **kwargs)
 
         return _get_fastpath_data
 
-    def ended(out_flat: Any) -> None:
+    def ended() -> None:
         frame: Optional[FrameType] = sys._getframe(1)
         while frame is not None and is_own_file(frame.f_code.co_filename):
             frame = frame.f_back
-        if frame is None or "fun" not in frame.f_locals or any(isinstance(each, tracer) for each in out_flat):
-            return  # not the call itself, or one within a trace
-        values = frame.f_locals
-        loop.slow_call_ended(values["fun"], values.get("args", ()), values.get("kwargs", {}), values.get("outs"))
+        values = {} if frame is None else frame.f_locals
+        if not all(name in values for name in ("fun", "args", "kwargs", "outs", "out_flat")):
+            return  # not the call itself
+        if not loop.sees_calls:
+            loop.sees_calls = True
+            coverage_of(probe).hook_installed("jax", (STEPS,))
+        if not any(isinstance(each, tracer) for each in values["out_flat"]):  # else a call within a trace
+            loop.slow_call_ended(values["fun"], values["args"], values["kwargs"], values["outs"])
 
-    tracer = getattr(getattr(module, "core", None), "Tracer", ())
-    if tracer and wrap(module, "_get_fastpath_data", make):
-        coverage_of(probe).hook_installed("jax", (STEPS,))
+    tracer = getattr(getattr(module, "core", None), "Tracer", None)
+    if tracer is not None:
+        wrap(module, "_get_fastpath_data", make)
