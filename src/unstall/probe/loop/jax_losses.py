@@ -17,6 +17,7 @@ from unstall.probe.loop.traces import python_function
 
 MAX_PARTS = 2000  # of a result that are gone through
 MAX_SOURCE_LINES = 20_000
+OTHERS = ("acc", "norm", "rate", "scale", "count")  # in the names of scalars that are no losses
 
 
 class LossOutput:
@@ -49,12 +50,15 @@ class LossOutput:
         taken = {id(leaf) for leaf in tree.tree_leaves((args, kwargs))}
         ways = [way for way, value in before if id(value) not in taken]
         there = {way for way, _ in self._scalars}
-        ranked = sorted((way for way in ways if way in there), key=self._rank)
-        self._way = ranked[0] if ranked else None
+        ranked = [(rank, way) for way in ways for rank in [self._rank(way)] if way in there and rank is not None]
+        self._way = min(ranked, key=lambda pair: pair[0])[1] if ranked else None
         self._is_known, self._scalars = True, None
 
-    def _rank(self, way: tuple[Any, ...]) -> tuple[bool, bool]:
+    def _rank(self, way: tuple[Any, ...]) -> Optional[tuple[bool, bool]]:
+        """None of what is called something else."""
         words = " ".join([*(str(key) for key in way), self._names.of(way)]).lower()
+        if "loss" not in words and any(other in words for other in OTHERS):
+            return None
         return "loss" not in words, "total" not in words
 
 

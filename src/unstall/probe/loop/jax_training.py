@@ -164,14 +164,18 @@ def _running() -> set[CodeType]:
 def _codes(function: Any) -> set[CodeType]:
     """Of a function, and of what it lies around."""
     codes: set[CodeType] = set()
+    waiting = [function]
     for _ in range(MAX_WRAPPERS):
+        if not waiting:
+            break
+        function = waiting.pop()
         call = next((vars(kind)["__call__"] for kind in type(function).__mro__ if "__call__" in vars(kind)), None)
         code = getattr(function, "__code__", None) or getattr(call, "__code__", None)
-        if code is not None and not code.co_filename.endswith(_AROUND_ALL):
+        if code is not None and code.co_filename.endswith(_AROUND_ALL):  # it names the user's function as what it lies around
+            waiting += [cell.cell_contents for cell in function.__closure__ or () if callable(cell.cell_contents)]
+        elif code is not None:
             codes.add(code)
-        function = getattr(function, "__wrapped__", None) or getattr(function, "func", None)
-        if function is None:
-            break
+        waiting += [getattr(function, name) for name in ("__wrapped__", "func") if callable(getattr(function, name, None))]
     return codes
 
 
