@@ -22,7 +22,7 @@ from typing import Any, Optional
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import is_own_file, is_user_code
-from unstall.probe.coverage import LOSS, STEPS, coverage_of
+from unstall.probe.coverage import COMPILATIONS, LOSS, STEPS, coverage_of
 from unstall.probe.loop.custom_training import loop_of
 from unstall.probe.loop.jax_losses import LossOutput
 from unstall.probe.loop.losses import is_float_scalar, loss_watch_of
@@ -103,6 +103,7 @@ class JaxLoop:
             traced.codes.clear()
             trainer.record.calls += 1
             self._traces.own.add(trainer.record.name)
+            coverage_of(self._probe).hook_installed("jax", (COMPILATIONS,))
             self._traces.traced(
                 trainer.record,
                 time.monotonic() - began,

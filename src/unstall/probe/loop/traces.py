@@ -16,6 +16,7 @@ from unstall.journal.events import FunctionTraced
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import code_place, user_place
+from unstall.probe.coverage import COMPILATIONS, coverage_of
 
 REPORT_INTERVAL_S = 1.0  # for each function
 REPORT_EACH_UP_TO = 3  # the first traces are told one by one
@@ -220,7 +221,9 @@ def install_jax(module: ModuleType, probe: Probe) -> bool:
 
     def note(event: str, seconds: float, name: str) -> None:
         name = name[4:-1] if name.startswith("jit(") else name
-        if not name or name in traces.own:  # up to JAX 0.4 it is not said which function it is: they must not count as one
+        if not name and not traces.own:  # up to JAX 0.4 it is not said which function it is, and they must not count as one
+            coverage_of(probe).hook_is_blind((COMPILATIONS,), ("jax",))
+        if not name or name in traces.own:
             return
         if event in _JAX_TIMES:
             open_s[name] = open_s.get(name, 0.0) + seconds
