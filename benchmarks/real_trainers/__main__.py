@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks import written
 from benchmarks.real_trainers import observe
 from benchmarks.real_trainers.environment import NoEnvironmentError, interpreter
-from benchmarks.real_trainers.trainer import FAULTS, Trainer, load_all
+from benchmarks.real_trainers.trainer import FAULTS, HEALTHY, Trainer, load_all
 
 RESULTS = Path(__file__).parents[1] / "results" / "real_trainers.json"
 KEY = ("trainer", "case", "way", "look")
@@ -67,9 +67,11 @@ def _rows(name: str, trainer: Trainer, fault_name: str, python: str, chosen: arg
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
             case = trainer.prepare(folder, fault_name, python)
+            alone = observe.run_alone(case, folder) if fault is HEALTHY else None
             seen = (observe.run_case if way == "run" else observe.attach_case)(case, fault, folder, chosen.unstall)
             about = {"trainer": trainer.name, "versions": trainer.versions, "case": fault_name, "way": way, "look": chosen.look}
-            rows.append(about | seen)
+            harm = {} if alone is None else {"harm": observe.harm_done(alone, seen["exit_code"], folder)}
+            rows.append(about | seen | harm)
     return rows
 
 
