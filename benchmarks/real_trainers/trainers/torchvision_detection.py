@@ -1,4 +1,8 @@
-"""torchvision: SSDlite in a program that is written as the reference scripts for detection are."""
+"""torchvision: SSDlite in a program that is written as the reference scripts for detection are.
+
+PyPI has torchvision with operators for CUDA alone, which do not load beside a PyTorch for CPUs. Its last version that can be
+imported without them is taken: a training of SSDlite needs none.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +42,10 @@ def prepare(folder: Path, fault: str, python: str) -> Case:
 
 
 TRAINER = Trainer(
-    name="torchvision 0.28, SSDlite, in the style of the reference scripts",
+    name="torchvision 0.15 without its operators, SSDlite, in the style of the reference scripts",
     python="3.11",
     versions="PyTorch 2.13, Python 3.11",
-    installs=("torch==2.13.0 torchvision==0.28.0 pillow numpy",),
+    installs=("torch==2.13.0 pillow numpy requests", "--no-deps torchvision==0.15.2"),
     cases=CASES,
     prepare=prepare,
 )
