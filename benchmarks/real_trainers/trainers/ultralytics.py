@@ -66,7 +66,7 @@ TRAINER = Trainer(
     python="3.11",
     versions="PyTorch 2.13, Python 3.11",
     installs=(
-        "torch==2.13.0 numpy matplotlib opencv-python-headless pillow pyyaml requests psutil polars nvidia-ml-py ultralytics-thop",
+        "torch==2.13.0 numpy matplotlib opencv-python-headless pillow pyyaml requests psutil polars ultralytics-thop",
         "--no-deps torchvision==0.15.2 ultralytics==8.4.190",  # of torchvision, what can be imported without CUDA
     ),
     cases=(
