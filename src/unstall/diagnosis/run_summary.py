@@ -1,4 +1,4 @@
-"""Where the time went, how fast steps are, how much memory was used, how the numbers behaved: sums over the journal, plain data."""
+"""Where the time went, how fast steps are, how much memory was used, how the numbers behaved: sums over the journal."""
 
 from __future__ import annotations
 
