@@ -17,8 +17,7 @@ from unstall.diagnosis.findings import Diagnosis, Finding
 from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.printed_output import is_training_printed
 from unstall.diagnosis.probe_facts import probe_failure
-from unstall.diagnosis.run_summary import memory_use, numerics, printed, time_split
-from unstall.diagnosis.speed import measure_speed
+from unstall.diagnosis.run_summary import measure_speed, memory_use, numerics, printed, time_split
 from unstall.diagnosis.stalls import (
     current_stall,
     idle_s,
