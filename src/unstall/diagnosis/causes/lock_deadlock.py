@@ -31,13 +31,13 @@ from __future__ import annotations
 from unstall.diagnosis.causes.generator_blocked import input_frames
 from unstall.diagnosis.dead_threads import dead_threads
 from unstall.diagnosis.locks import (
-    FOR_ANOTHER_THREAD,
     HeldLock,
     Waiter,
     cycle,
     find_double_lock,
     goes_on,
     holders,
+    is_for_a_thread,
     is_one_object,
     may_be_given_back,
     waiters,
@@ -146,7 +146,7 @@ def _held_by_a_waiting_thread(stall: Stall, waiting: list[Waiter], folder: str) 
             other = next((still for still in stall.still() if still.thread["id"] == held_lock.thread["id"]), None)
             words = waits_for(other.thread, other.call) if other else None
             both = {waiter.still.thread["id"], held_lock.thread["id"]}
-            if words in FOR_ANOTHER_THREAD and not goes_on(stall, waiter.still.samples[-1], both):
+            if is_for_a_thread(words) and not goes_on(stall, waiter.still.samples[-1], both):
                 return _held_up(stall, waiter, held_lock, str(words), folder)
     return None
 
@@ -205,7 +205,7 @@ def _training_waits(stall: Stall, waiting: list[Waiter]) -> bool:
     mains = [
         still for still in stall.still() if still.is_main and (still.thread["name"] == "MainThread" or input_frames(still.thread))
     ]
-    return any(waits_for(still.thread, still.call) in FOR_ANOTHER_THREAD for still in mains)
+    return any(is_for_a_thread(waits_for(still.thread, still.call)) for still in mains)
 
 
 def _distance_from_training(waiter: Waiter) -> int:

@@ -16,7 +16,7 @@ from unstall.diagnosis.errors.fatal_error import error_text, fatal_error, own_ex
 from unstall.diagnosis.findings import Diagnosis, Finding
 from unstall.diagnosis.pipelines import short
 from unstall.diagnosis.printed_output import is_training_printed
-from unstall.diagnosis.probe_facts import probe_failure
+from unstall.diagnosis.probe_facts import has_lost_steps, probe_failure
 from unstall.diagnosis.run_summary import measure_speed, memory_use, numerics, printed, time_split
 from unstall.diagnosis.stalls import (
     current_stall,
@@ -272,6 +272,7 @@ def _progress(journal: Journal) -> dict[str, Any]:
         done = max(done or 0, stall.began.step - 1)
     return {
         "step": done,
+        "has_more_steps": has_lost_steps(journal),  # perhaps: what the program told could not be written any more
         "from_step": went_on.from_step if went_on else 0,  # of a training that goes on; steps are counted from there
         "epoch": last.epoch if last else None,
         "epochs": fit.epochs if fit else None,
