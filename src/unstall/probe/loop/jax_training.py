@@ -23,6 +23,7 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import is_own_file, is_user_code
 from unstall.probe.coverage import COMPILATIONS, LOSS, STEPS, coverage_of
+from unstall.probe.host import rank
 from unstall.probe.loop.custom_training import loop_of
 from unstall.probe.loop.jax_losses import LossOutput
 from unstall.probe.loop.losses import is_float_scalar, loss_watch_of
@@ -59,6 +60,7 @@ class JaxLoop:
         self._trainers: dict[int, tuple[Any, Optional[_Trainer]]] = {}  # by the function that was jitted, weakly held
         self._beat_due = 0.0
         self._sees_losses = False
+        self._is_beside_others: Optional[bool] = None  # whether another process tells of the steps
         self.sees_calls = False  # the place where a compiled call ends is as it is expected to be
         self.put_post_hook: Callable[[], None] = lambda: None
 
@@ -69,6 +71,10 @@ class JaxLoop:
 
     def gradient_computed(self, loss: Any, is_traced: bool) -> None:
         """The loss, of which a gradient is computed next; only its tracer within a trace."""
+        if self._is_beside_others is None:
+            self._is_beside_others = rank.is_beside_others(self._probe)
+        if self._is_beside_others:
+            return
         self.put_post_hook()
         if is_traced:
             if not self._traced.codes:
