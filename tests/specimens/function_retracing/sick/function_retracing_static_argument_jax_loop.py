@@ -39,7 +39,7 @@ def train_step(weights, batch, target, rate):  # COMPILED FOR EACH RATE
     return [weight - rate * gradient for weight, gradient in zip(weights, gradients)], loss
 
 
-sizes = (32, *(128,) * 12, 1)
+sizes = (32, 128, 128, 1)
 weights = [jnp.asarray(rng.normal(size=shape) / shape[0] ** 0.5, "float32") for shape in zip(sizes, sizes[1:])]
 mark()
 end = time.monotonic() + 40

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-STEP_S = 0.004
+STEP_S = 0.001
 
 
 def energy(places):
@@ -41,7 +41,6 @@ step = 0
 while time.monotonic() < end:
     places, speeds, found = move(places, speeds)
     if step % 4000 == 3999:
-        speeds = speeds * 3.0  # heated
         print(f"step {step}: energy {float(found):.1f}", flush=True)
-        places, speeds = jnp.clip(places, -9.0, 9.0), jnp.clip(speeds, -4.0, 4.0)
+        speeds = jnp.clip(speeds * 2.0, -3.0, 3.0)  # heated
     step += 1
