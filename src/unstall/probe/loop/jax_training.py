@@ -49,6 +49,7 @@ class _Traced(threading.local):
     def __init__(self) -> None:
         self.codes: set[CodeType] = set()  # of all functions that were running then
         self.began = 0.0
+        self.compiled_s = 0.0  # what JAX had spent on compiling by then
 
 
 class JaxLoop:
@@ -78,7 +79,7 @@ class JaxLoop:
         self.put_post_hook()
         if is_traced:
             if not self._traced.codes:
-                self._traced.began = time.monotonic()
+                self._traced.began, self._traced.compiled_s = time.monotonic(), self._traces.compiled_s
             self._traced.codes |= _running()
             return
         self._traced.codes.clear()
@@ -90,7 +91,8 @@ class JaxLoop:
         """Of a jitted function that had been compiled before."""
         known = self._trainers.get(id(function))
         if known is not None and known[1] is not None:
-            self._called(known[1], time.monotonic(), args, kwargs, result)
+            known[1].record.calls += 1
+            self._step(known[1].record, time.monotonic(), known[1].loss.of(args, kwargs, result))
         elif self._loop.is_open:
             now = time.monotonic()
             if now >= self._beat_due:
@@ -99,25 +101,22 @@ class JaxLoop:
 
     def slow_call_ended(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
         """Of a jitted function that was traced or compiled for it."""
-        traced = self._traced
-        began, is_trace = time.monotonic(), bool(traced.codes and traced.codes & _codes(function))
+        traced, now = self._traced, time.monotonic()
+        is_trace = bool(traced.codes and traced.codes & _codes(function))
         trainer = self._trainer(function, is_trace)
         if trainer is None:
             return
+        trainer.record.calls += 1
+        seconds = 0.0
         if is_trace:
-            began = traced.began
             traced.codes.clear()
-            trainer.record.calls += 1
+            # It may have been traced long before it is called. JAX says what it spent, parts of it twice, and nothing of the call.
+            seconds = min(now - traced.began, self._traces.compiled_s - traced.compiled_s or now - traced.began)
             self._traces.own.add(trainer.record.name)
             coverage_of(self._probe).hook_installed("jax", (COMPILATIONS,))
-            self._traces.traced(
-                trainer.record,
-                time.monotonic() - began,
-                self._trainers[id(function)][0],
-                types_of(_argument_names(function), args, kwargs),
-            )
-            trainer.record.calls -= 1
-        self._called(trainer, began, args, kwargs, result)
+            types = types_of(_argument_names(function), args, kwargs)
+            self._traces.traced(trainer.record, seconds, self._trainers[id(function)][0], types)
+        self._step(trainer.record, now - seconds, trainer.loss.of(args, kwargs, result))
 
     # --- steps ---
 
@@ -133,10 +132,6 @@ class JaxLoop:
         except TypeError:  # of a class whose objects cannot be held weakly: the program's own must not be held otherwise
             return None
         return trainer
-
-    def _called(self, trainer: _Trainer, began: float, args: Any, kwargs: Any, result: Any) -> None:
-        trainer.record.calls += 1
-        self._step(trainer.record, began, trainer.loss.of(args, kwargs, result))
 
     def _step(self, clock: Any, began: float, loss: Any) -> None:
         if loss is not None and not self._sees_losses:
