@@ -110,7 +110,7 @@ class JaxLoop:
         seconds = 0.0
         if is_trace:
             traced.codes.clear()
-            # It may have been traced long before it is called. JAX says what it spent, parts of it twice, and nothing of the call.
+            # It may have been traced long before it is called. JAX says what it spent, some of it twice, but nothing of the call.
             seconds = min(now - traced.began, self._traces.compiled_s - traced.compiled_s or now - traced.began)
             self._traces.own.add(trainer.record.name)
             coverage_of(self._probe).hook_installed("jax", (COMPILATIONS,))
