@@ -225,7 +225,7 @@ class _PostHook:
         self._module = module
         self._probe = probe
         self._loop = loop
-        self._state = getattr(module, "_post_hook_state", None)  # from JAX 0.7 on
+        self._state = getattr(module, "_post_hook_state", None)  # of newer JAX; an older one has it in another place
         self._older = getattr(module, "jax_jit", None)
         self._is_wanted = False
 
