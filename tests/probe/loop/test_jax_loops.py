@@ -204,12 +204,12 @@ def test_each_trace_of_a_step_is_told_with_what_changed(tmp_path: Path, own_home
         tmp_path,
         own_home,
     )
-    told = [event for event in journal.of(FunctionTraced) if event.function == "step"]
-    assert [event.count for event in told[:3]] == [1, 2, 3]
+    traced = [event for event in journal.of(FunctionTraced) if event.function == "step"]
+    assert [event.count for event in traced[:3]] == [1, 2, 3]
     spent_s = journal.of(FitBegan)[0].at - journal.of(FrameworkLoaded)[0].at
-    assert 0 < told[0].seconds <= spent_s - 3, "the time between tracing and the call is not spent on either"
-    assert told[2].where == line(tmp_path, "DEFINED") and told[2].why == "shape of rows"
-    assert told[2].calls == 3
+    assert 0 < traced[0].seconds <= spent_s - 3, "the time between tracing and the call is not spent on either"
+    assert traced[2].where == line(tmp_path, "DEFINED") and traced[2].why == "shape of rows"
+    assert traced[2].calls == 3
     assert steps(journal) == 30
 
 

@@ -41,8 +41,8 @@ def is_beside_others(probe: Probe) -> bool:
 
     A worker with a watcher of its own has a run of its own.
     """
-    told = probe.extras.get(_REPORTED) or read_rank(os.environ)
-    if told is None or not told.worker:
+    reported = probe.extras.get(_REPORTED) or read_rank(os.environ)
+    if reported is None or not reported.worker:
         return False
     own = probe.run.journal_path("probe", probe.pid).name
     return any(path.name != own for path in probe.run.path.glob("events-probe-*.jsonl"))

@@ -26,7 +26,7 @@ from unstall.probe.coverage import COMPILATIONS, LOSS, STEPS, coverage_of
 from unstall.probe.host import rank
 from unstall.probe.loop.custom_training import loop_of
 from unstall.probe.loop.jax_losses import LossOutput
-from unstall.probe.loop.losses import is_float_scalar, loss_watch_of
+from unstall.probe.loop.losses import find_scalar, is_float_scalar, loss_watch_of
 from unstall.probe.loop.traces import TracedFunction, python_function, traces_of, types_of
 
 MAX_FRAMES = 400  # above a gradient, in which the jitted function around it is looked for
@@ -66,7 +66,7 @@ class JaxLoop:
         self.put_post_hook: Callable[[], None] = lambda: None
 
     def is_mine(self) -> bool:
-        return self._probe.active and self._loop.is_mine() and not self._loop.is_told
+        return self._probe.active and self._loop.is_mine() and not self._loop.is_in_step
 
     # --- what JAX tells ---
 
@@ -309,3 +309,32 @@ def install_calls(module: ModuleType, probe: Probe) -> None:
     tracer = getattr(getattr(module, "core", None), "Tracer", None)
     if tracer is not None:
         wrap(module, "_get_fastpath_data", make)
+
+
+def install_jax_trainer(module: ModuleType, probe: Probe) -> None:
+    """keras.src.backend.jax.trainer: `train_on_batch` in a loop. On the other backends the optimizer or the tape tells."""
+    loop, call = loop_of(probe), probe.shield.call
+
+    def trained(model: Any, began: float, result: Any) -> None:
+        path = find_scalar(result)
+        value = result
+        for key in path or ():
+            value = value[key]
+        loop.trained("train_on_batch", began, lambda: None if path is None else value, "jax")
+        loop.asked_for(list(model.trainable_variables))
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def train_on_batch(model: Any, *args: Any, **kwargs: Any) -> Any:
+            began = time.monotonic()
+            loop.is_in_step = True
+            try:
+                result = original(model, *args, **kwargs)
+            finally:
+                loop.is_in_step = False
+            if probe.active and loop.is_mine():
+                call("train_on_batch", trained, model, began, result)
+            return result
+
+        return train_on_batch
+
+    wrap(module.JAXTrainer, "train_on_batch", make)
