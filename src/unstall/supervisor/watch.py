@@ -36,6 +36,7 @@ from unstall.sensors.oom_kills import KillCounter
 from unstall.sensors.printed_output.reader import PrintedOutput
 from unstall.supervisor import inspect, timeouts
 from unstall.supervisor.inspect import python_processes
+from unstall.supervisor.native_stacks import sample_native
 from unstall.supervisor.recorder import Recorder
 from unstall.supervisor.timeouts import SamplingInterval, is_steady
 
@@ -374,7 +375,7 @@ class Watch:
     def _sample_stack(self, pid: int, native: bool = False, main: bool = True) -> Event | None:
         if self._stacks_refused:
             return None
-        event = stacks.sample(pid, native=native, main=main)
+        event = sample_native(pid) if native else stacks.sample(pid, main=main)
         if timeouts.is_signal_pending():
             return None  # it may show the program on its way out
         if not isinstance(event, StackSampled) and main and not native:

@@ -34,6 +34,7 @@ from unstall.sensors.host import HostSampler
 from unstall.supervisor import inspect
 from unstall.supervisor.attach import idle_history
 from unstall.supervisor.inspect import is_python, other_program, python_processes
+from unstall.supervisor.native_stacks import sample_native
 
 LOOKS = 3
 LOOK_EVERY_S = 0.6
@@ -68,7 +69,7 @@ def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]
         if number == 1:
             kernel += inspect.look_at_threads(target, others)
             if _stands_still(looks) and (worked_ms(kernel, target, target) or 0.0) <= IDLE_CPU_MS:
-                looker = threading.Thread(target=lambda: native.append(stacks.sample(target, native=True)), daemon=True)
+                looker = threading.Thread(target=lambda: native.append(sample_native(target)), daemon=True)
                 looker.start()
         if number < LOOKS - 1:
             time.sleep(LOOK_EVERY_S)
