@@ -7,7 +7,7 @@ import pytest
 
 from tests.probe.watched_programs import facts, line, watch
 from tests.programs import run_bare, run_watched, write
-from unstall.journal.events import FitBegan, FrameworkLoaded, FunctionTraced, SignalsSeen, StepsEnded
+from unstall.journal.events import FitBegan, FrameworkLoaded, FunctionTraced, ProgramStarted, SignalsSeen, StepsEnded
 from unstall.journal.reader import Journal
 
 JAX = """
@@ -211,6 +211,25 @@ def test_each_trace_of_a_step_is_told_with_what_changed(tmp_path: Path, own_home
     assert traced[2].where == line(tmp_path, "DEFINED") and traced[2].why == "shape of rows"
     assert traced[2].calls == 3
     assert steps(journal) == 30
+
+
+@pytest.mark.jax
+def test_of_two_processes_of_one_training_the_first_tells_of_the_steps(tmp_path: Path, own_home: Path) -> None:
+    journal = watch_jax(
+        """
+        import subprocess, sys
+
+        if "JAX_PROCESS_ID" not in os.environ:
+            os.environ.update(JAX_PROCESS_ID="0", JAX_NUM_PROCESSES="2")
+            subprocess.run([sys.executable, __file__], env={**os.environ, "JAX_PROCESS_ID": "1"}, check=True)
+        for rows, targets in batches():
+            weights = moved(weights, jax.grad(loss_of)(weights, rows, targets))
+        """,
+        tmp_path,
+        own_home,
+    )
+    assert len({event.pid for event in journal.of(ProgramStarted)}) == 2
+    assert len(journal.of(FitBegan)) == 1 and steps(journal) == 20
 
 
 @pytest.mark.jax
