@@ -253,7 +253,19 @@ for wrong in (lambda: step(weights, x[:, :3]), lambda: jax.grad(lambda x: x * 2)
     except Exception:
         traceback.print_exc()
 print(step(weights, x)[1], step(weights, x)[1], step._cache_size())
+def checked(when):
+    try:
+        print(when, step(weights, x * np.nan)[1])
+    except FloatingPointError:
+        traceback.print_exc()
+
+checked("before")
+jax.config.update("jax_debug_nans", True)
+checked("while it is on")
+jax.config.update("jax_debug_nans", False)
+checked("after")
 with jax.debug_nans(True):
+    checked("in its context")
     step(weights, x * np.nan)
 """,
     )
