@@ -157,6 +157,7 @@ HOOKS: list[Hook] = [
     Hook("tensorflow.python.distribute.cluster_resolver.tfconfig_cluster_resolver", rank.install_tensorflow),
     Hook("keras.src.trainers.trainer", container_growth.install),
     Hook("tensorflow.python.eager.backprop", container_growth.install),
+    Hook("jax._src.api", container_growth.install),
     Hook("torch.optim.optimizer", container_growth.install_torch),
     Hook("torch.optim.optimizer", torch_training.install_optimizers, (STEPS,), is_listener=True),
     Hook("torch._tensor", torch_training.install_tensors),

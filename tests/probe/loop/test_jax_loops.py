@@ -7,7 +7,7 @@ import pytest
 
 from tests.probe.watched_programs import facts, line, watch
 from tests.programs import run_bare, run_watched, write
-from unstall.journal.events import FitBegan, FrameworkLoaded, FunctionTraced, SignalsSeen, StepsEnded
+from unstall.journal.events import FitBegan, FrameworkLoaded, FunctionTraced, ProgramStarted, SignalsSeen, StepsEnded
 from unstall.journal.reader import Journal
 
 JAX = """
@@ -214,6 +214,25 @@ def test_each_trace_of_a_step_is_told_with_what_changed(tmp_path: Path, own_home
 
 
 @pytest.mark.jax
+def test_of_two_processes_of_one_training_the_first_tells_of_the_steps(tmp_path: Path, own_home: Path) -> None:
+    journal = watch_jax(
+        """
+        import subprocess, sys
+
+        if "JAX_PROCESS_ID" not in os.environ:
+            os.environ.update(JAX_PROCESS_ID="0", JAX_NUM_PROCESSES="2")
+            subprocess.run([sys.executable, __file__], env={**os.environ, "JAX_PROCESS_ID": "1"}, check=True)
+        for rows, targets in batches():
+            weights = moved(weights, jax.grad(loss_of)(weights, rows, targets))
+        """,
+        tmp_path,
+        own_home,
+    )
+    assert len({event.pid for event in journal.of(ProgramStarted)}) == 2
+    assert len(journal.of(FitBegan)) == 1 and steps(journal) == 20
+
+
+@pytest.mark.jax
 def test_what_jit_gives_and_what_is_printed_of_an_error_stay_the_same(tmp_path: Path, own_home: Path) -> None:
     program = write(
         tmp_path,
@@ -234,7 +253,19 @@ for wrong in (lambda: step(weights, x[:, :3]), lambda: jax.grad(lambda x: x * 2)
     except Exception:
         traceback.print_exc()
 print(step(weights, x)[1], step(weights, x)[1], step._cache_size())
+def checked(when):
+    try:
+        print(when, step(weights, x * np.nan)[1])
+    except FloatingPointError:
+        traceback.print_exc()
+
+checked("before")
+jax.config.update("jax_debug_nans", True)
+checked("while it is on")
+jax.config.update("jax_debug_nans", False)
+checked("after")
 with jax.debug_nans(True):
+    checked("in its context")
     step(weights, x * np.nan)
 """,
     )

@@ -16,11 +16,13 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from functools import partial
 from types import CodeType, FrameType, ModuleType
 from typing import Any, Optional
 
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
+from unstall.probe.core.tracebacks import unseen
 from unstall.probe.core.user_code import is_own_file, is_user_code
 from unstall.probe.coverage import COMPILATIONS, LOSS, STEPS, coverage_of
 from unstall.probe.host import rank
@@ -241,9 +243,11 @@ class _PostHook:
             if local is None or callable(local):
                 self._put(local, self._state.set_local)
             return
-        for state in (self._older.global_state(), self._older.thread_local_state()):  # type: ignore[union-attr]
-            if state.post_hook is not None or state is not self._older.thread_local_state():  # type: ignore[union-attr]
-                self._put(state.post_hook, lambda hook, state=state: setattr(state, "post_hook", hook))
+        older: Any = self._older
+        everywhere, here = older.global_state(), older.thread_local_state()
+        self._put(everywhere.post_hook, partial(setattr, everywhere, "post_hook"))
+        if here.post_hook is not None:  # else that of all threads is called
+            self._put(here.post_hook, partial(setattr, here, "post_hook"))
 
     def _put(self, present: Any, put: Callable[[Any], None]) -> None:
         if not hasattr(present, "_unstall_before"):
@@ -253,13 +257,16 @@ class _PostHook:
         probe, loop, ended = self._probe, self._loop, self._loop.call_ended
         call = probe.shield.call
 
-        def post_hook(function: Any, args: Any, kwargs: Any, result: Any) -> None:
+        def look(function: Any, args: Any, kwargs: Any, result: Any) -> None:
             if loop.is_mine():
                 call("jax steps", ended, getattr(function, "__wrapped__", None), args, kwargs, result)
-            if before is not None:
-                before(function, args, kwargs, result)
 
-        post_hook._unstall_before = before  # type: ignore[attr-defined]
+        def look_and_check(function: Any, args: Any, kwargs: Any, result: Any) -> None:
+            look(function, args, kwargs, result)
+            before(function, args, kwargs, result)
+
+        post_hook: Any = look if before is None else unseen(look_and_check)
+        post_hook._unstall_before = before
         return post_hook
 
     def stay(self) -> None:
@@ -306,7 +313,7 @@ def install_calls(module: ModuleType, probe: Probe) -> None:
         if not any(isinstance(each, tracer) for each in values["out_flat"]):  # else a call within a trace
             loop.slow_call_ended(values["fun"], values["args"], values["kwargs"], values["outs"])
 
-    tracer = getattr(getattr(module, "core", None), "Tracer", None)
+    tracer: Any = getattr(getattr(module, "core", None), "Tracer", None)
     if tracer is not None:
         wrap(module, "_get_fastpath_data", make)
 

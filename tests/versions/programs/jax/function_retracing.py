@@ -3,7 +3,7 @@
 # also = ["compiling_long"]
 # where = "TRACED AGAIN"
 # ends = "exits"
-# steps = 599
+# steps = 249
 # ///
 """Every batch has a length of its own, so that the step is compiled anew each time."""
 
@@ -27,5 +27,5 @@ def train_step(weights, x, y):  # TRACED AGAIN
     return {name: weights[name] - 0.01 * gradients[name] for name in weights}, loss
 
 
-for length in range(1, 601):
+for length in range(1, 251):
     weights, loss = train_step(weights, features[:length], labels[:length])
