@@ -22,7 +22,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks import written
-from benchmarks.errors.trial import Program, load_programs, try_program
+from benchmarks.errors.trial import Program, has_packages, load_programs, try_program
 
 OUT = "benchmarks/results/errors.json"
 _COLUMNS = ("half", "dies", "answered", "narrower cause", "culprit line", "all facts", "nothing false", "healthy, no verdict")
@@ -33,16 +33,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", nargs="*", default=[], help="names; all if none is given")
     parser.add_argument("--half", choices=["dev", "locked"], help="only the programs of this half")
+    parser.add_argument(
+        "--python", default=sys.executable, help="the interpreter of the programs: some need packages of their own"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="a folder for the run folders, and for what was said of each program")
     parser.add_argument("--out", default=OUT)
     arguments = parser.parse_args()
     programs = [each for each in load_programs() if _is_chosen(each, arguments)]
+    for lacking in [each for each in programs if not has_packages(arguments.python, each.needs)]:
+        programs.remove(lacking)
+        print(f"not tried {lacking.name}: {', '.join(lacking.needs)} cannot be imported by {arguments.python}", file=sys.stderr)
     earlier = written.kept(Path(arguments.out))
     rows = {row["program"]: row for row in earlier.get("rows", [])}
     first = {row["program"]: row for row in earlier.get("first_look", {}).get("rows", [])}
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        for row in pool.map(partial(try_program, keep=arguments.keep), programs):
+        for row in pool.map(partial(try_program, python=arguments.python, keep=arguments.keep), programs):
             plain = row.as_plain()
             rows[row.program] = plain
             first.setdefault(row.program, plain)

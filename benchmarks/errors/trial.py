@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,11 @@ class Program:
     path: Path
     half: str  # dev | locked
     truth: dict[str, Any]
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Packages that the environment of the tests does not have."""
+        return tuple(self.truth.get("needs", ()))
 
     @property
     def dies(self) -> bool:
@@ -85,13 +91,21 @@ def load_programs() -> list[Program]:
     return found
 
 
-def try_program(program: Program, keep: Path | None = None) -> Row:
+def has_packages(python: str, names: Sequence[str]) -> bool:
+    """Whether they are installed there. One that is there and fails when it is imported is: that may be the fault."""
+    if not names:
+        return True
+    code = f"import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, {list(names)!r})))"
+    return subprocess.run([python, "-c", code], check=False).returncode == 0
+
+
+def try_program(program: Program, python: str = sys.executable, keep: Path | None = None) -> Row:
     """In a copy of its folder: some write beside themselves."""
     with tempfile.TemporaryDirectory(prefix="unstall-bench-", ignore_cleanup_errors=True) as scratch:
         folder, home, story = Path(scratch, "program"), Path(scratch, "home"), Path(scratch, "story.json")
         shutil.copytree(program.path, folder, ignore=shutil.ignore_patterns("truth.json", "__pycache__"))
         env = {**os.environ, **_ENVIRONMENT, "UNSTALL_HOME": str(home)}
-        command = [*UNSTALL, "run", "--quiet", "--json", str(story), "--", sys.executable, *program.truth["command"]]
+        command = [*UNSTALL, "run", "--quiet", "--json", str(story), "--", python, *program.truth["command"]]
         began = time.monotonic()
         with tempfile.TemporaryFile() as output:
             done = subprocess.run(
