@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--programs", nargs="*", default=[], help="names; all if none is given")
     parser.add_argument("--half", choices=["dev", "locked"], help="only the programs of this half")
     parser.add_argument(
-        "--python", default=sys.executable, help="the interpreter of the programs: some need packages of their own"
+        "--python", default=sys.executable, help="runs the programs; some need packages of their own"
     )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="a folder for the run folders, and for what was said of each program")
