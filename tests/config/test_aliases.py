@@ -132,13 +132,41 @@ def test_what_is_wrong_with_the_value_of_an_old_name_is_said_with_the_new_one(tm
         ("SOLVER.BASE_LR = 0.01", 1, "learning_rate"),
         ("IMS_PER_BATCH = 16", 1, "batch_size"),
         ("[SOLVER]\nIMS_PER_BATCH = 16", 1, "batch_size"),
+        ("[MODEL.ROI_HEADS]\nSCORE_THRESH_TEST = 0.3", 1, "detector.score_threshold"),
+        ("image_size = 640", 1, "detector.image_size"),
+        ("close_mosaic = 10", 1, "augmentations"),
     ],
 )
 def test_the_words_of_other_trainers_in_a_file_are_told_by_ours(text: str, line: int, meant: str, tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
     path.write_text(text + "\n")
-    with pytest.raises(InvalidInputError, match=rf"run.toml:{line}: There is no setting '[\w.]+'\. Use '{meant}'\."):
+    with pytest.raises(InvalidInputError, match=rf"run.toml:{line}: There is no setting '[\w.]+'\. Use '{meant}'[. ]"):
         toml_file.read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("warmup_epochs = 3", "Use 'warmup_steps' (the warm-up is counted in steps)."),
+        ("project = 'runs'", "It is an option of the command: --out."),
+        ("resume = true", "It is an option of the command: --resume."),
+        ("device = 0", "The backend takes the first device that it sees."),
+        ("nc = 80", "The classes are those of the data."),
+        ("[MODEL.ROI_HEADS]\nNUM_CLASSES = 80", "The classes are those of the data."),
+        ("pipeline_config_path = 'x'", "`unstall import tfod pipeline.config OUT` makes settings of it."),
+    ],
+)
+def test_what_no_setting_stands_for_is_answered_with_what_to_do(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text(text + "\n")
+    with pytest.raises(InvalidInputError) as caught:
+        toml_file.read(path)
+    assert said in str(caught.value) and "Settings:" not in str(caught.value)
+
+
+def test_a_name_of_which_nobody_can_tell_is_refused_with_all_settings(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"There is no setting 'sideways'\. Settings: data, format"):
+        toml_file.read(written(tmp_path, sideways=1))
 
 
 # --- run folders ---
@@ -226,6 +254,20 @@ def test_an_old_option_says_which_to_use(old: str) -> None:
         ("predict", "--conf", "use --score-threshold"),
         ("evaluate", "--label-map-path", "use --label-map"),
         ("export", "--format", "use --to"),
+        ("train", "--learning_rate", "use --learning-rate"),
+        ("train", "--close_mosaic", "use --augmentations"),
+        ("train", "--val_check_interval", "use --eval-interval"),
+        ("train", "--score_threshold", "use --detector score_threshold=…"),
+        ("train", "--eval-only", "`unstall evaluate --weights FILE --data PATH` does so"),
+        ("predict", "--MODEL.ROI_HEADS.SCORE_THRESH_TEST", "use --score-threshold"),
+        ("predict", "--model", "use --weights"),
+        ("lr-find", "--num_training", "use --num-steps"),
+        ("lr-find", "--min_lr", "use --min-lr"),
+        # settings of a training, where there are none
+        ("predict", "--half", "it is a setting of `unstall train`: --precision"),
+        ("evaluate", "--workers", "it is a setting of `unstall train`: --num-workers"),
+        ("export", "--SOLVER.BASE_LR", "it is a setting of `unstall train`: --learning-rate"),
+        ("data check", "--imgsz", "it is a setting of `unstall train`: --image-size"),
     ],
 )
 def test_an_option_that_is_not_there_says_which_to_use(command: str, old: str, use: str) -> None:
@@ -235,7 +277,8 @@ def test_an_option_that_is_not_there_says_which_to_use(command: str, old: str, u
 
 @pytest.mark.parametrize("word", DEVICES)
 def test_whoever_looks_for_the_device_is_told_how_it_is_chosen(word: str) -> None:
-    assert "CUDA_VISIBLE_DEVICES" in refused("train", f"--{word}", "0")
+    for command in ("train", "predict", "evaluate", "export"):
+        assert "CUDA_VISIBLE_DEVICES" in refused(command, f"--{word}", "0")
     assert "device" in options_of("plan"), "there the device is one of a table"
 
 
@@ -286,6 +329,10 @@ def test_a_value_of_an_option_and_a_file_are_no_argument_of_another_trainer(tmp_
         ("data check", "--data", "write `unstall data check PATH`"),
         ("data convert", "--output", "write `unstall data convert DST`"),
         ("predict", "--imgsz", "the weights file holds it, as the detector was trained"),
+        ("predict", "--img", "the weights file holds it, as the detector was trained"),
+        ("evaluate", "--conf", "the weights file holds it, as the detector was trained"),
+        ("export", "--pipeline_config_path", "the weights file holds it, as the detector was trained"),
+        ("export", "--output_directory", "write `unstall export OUT`"),
         ("train", "--pipeline_config_path", "`unstall import tfod pipeline.config OUT` makes settings of it"),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from unstall.config.aliases import argument_meant, option_hint
+from unstall.config.aliases import argument_meant, option_hint, training_hint
 
 
 class Command(click.Command):
@@ -54,7 +54,9 @@ class Command(click.Command):
             return hint
         arguments = {each.name or "": each for each in self.params if isinstance(each, click.Argument)}
         meant = argument_meant(name, arguments)
-        return f"write `{ctx.command_path} {arguments[meant].make_metavar(ctx)}`" if meant else ""
+        if meant:
+            return f"write `{ctx.command_path} {arguments[meant].make_metavar(ctx)}`"
+        return training_hint(name, self._options())
 
     def _hint_for_words(self, words: Iterator[str], is_refused: bool) -> str:
         """For `lr0=0.01` of Ultralytics and `SOLVER.BASE_LR 0.01` of Detectron2, which have no dashes. A word without '=' may

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from unstall.base.errors import InvalidInputError
 from unstall.base.suggestions import did_you_mean
-from unstall.config.aliases import current_names, setting_meant
+from unstall.config.aliases import current_names, setting_hint
 
 Backend = Literal["auto", "tensorflow", "jax", "torch"]
 Precision = Literal["float32", "bfloat16", "float16"]
@@ -190,8 +190,9 @@ def checked(name: str, value: Any) -> Any:
 
 def refuse_unknown(name: str, where: str = "") -> None:
     if name not in names():
-        meant = setting_meant(name, names())
-        hint = f" Use '{meant}'." if meant else did_you_mean(name.lower().replace("-", "_"), names())
+        if hint := setting_hint(name, names()):
+            raise InvalidInputError(f"{where}There is no setting '{name}'. {hint}")
+        hint = did_you_mean(name.lower().replace("-", "_"), names())
         raise InvalidInputError(f"{where}There is no setting '{name}'.{hint} Settings: {', '.join(names())}.")
 
 

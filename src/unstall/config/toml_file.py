@@ -22,7 +22,7 @@ from typing import Any, Literal, get_args, get_origin
 from unstall.base.errors import InvalidInputError
 from unstall.base.suggestions import closest_name
 from unstall.config import settings
-from unstall.config.aliases import OLD_DETECTOR_NAMES, OLD_NAMES, current_value, renamed, renamed_of_detector, setting_meant
+from unstall.config.aliases import OLD_DETECTOR_NAMES, OLD_NAMES, current_value, renamed, renamed_of_detector, setting_hint
 from unstall.storage import resolve_path
 
 UNITS = {
@@ -84,10 +84,16 @@ def notes(path: Path | str) -> list[str]:
 
 def _refuse_unknown(name: str, value: Any, place: str) -> None:
     """In a table that we do not have, SOLVER.BASE_LR say, the names are looked at, too."""
-    is_table = isinstance(value, dict) and not closest_name(name, settings.names())
-    inner = [f"{name}.{each}" for each in value] if is_table else []
-    named = next((each for each in inner if setting_meant(each, settings.names())), name)
+    is_known = name in settings.names() or closest_name(name, settings.names()) == "detector"  # which alone is a table
+    inner = _names_within(name, value) if not is_known else []
+    named = next((each for each in inner if setting_hint(each, settings.names())), name)
     settings.refuse_unknown(OLD_NAMES.get(named, named), f"{place}: ")
+
+
+def _names_within(name: str, value: Any) -> list[str]:
+    """Of a table, and of the tables in it: MODEL.ROI_HEADS.NUM_CLASSES. Nothing of what is no table."""
+    inner = value.items() if isinstance(value, dict) else ()
+    return [each for key, item in inner for each in (*_names_within(f"{name}.{key}", item), f"{name}.{key}")]
 
 
 def read_cloud(path: Path | str) -> tuple[dict[str, Any], str]:
