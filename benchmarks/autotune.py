@@ -80,8 +80,7 @@ def show(rows: list[dict[str, Any]]) -> None:
 def inner(folder: str, width: int, augmented: str, way: str, threads: int, seconds: float) -> None:
     import torch
 
-    from unstall.data.augment.geometric import HorizontalFlip
-    from unstall.data.augment.presets import SSD
+    from unstall.data.augment.augmentations import SSD, HorizontalFlip
     from unstall.data.formats import read
     from unstall.data.pipeline import Pipeline, PipelineSettings, autotune
 

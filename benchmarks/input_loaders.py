@@ -167,8 +167,7 @@ def keras_pydataset(folder: Path, augmented: bool) -> Iterator[int]:
 def unstall_pipeline(folder: Path, augmented: bool, engine: Any, cache_bytes: int = 0, cache: str = "cache") -> Any:
     from PIL import Image
 
-    from unstall.data.augment.geometric import HorizontalFlip, IoUCrop
-    from unstall.data.augment.photometric_distort import PhotometricDistort
+    from unstall.data.augment.augmentations import HorizontalFlip, IoUCrop, PhotometricDistort
     from unstall.data.example import DataSet, Example, ImageSource, Origin
     from unstall.data.pipeline import Pipeline, PipelineSettings
 

@@ -43,7 +43,7 @@ def shapes(count: int, seed: int, image_size: tuple[int, int], folder: Path) -> 
 
 
 def pipeline(data: Any, batch_size: int, detector: Any, for_training: bool) -> Any:
-    from unstall.data.augment.geometric import HorizontalFlip
+    from unstall.data.augment.augmentations import HorizontalFlip
     from unstall.data.pipeline import Pipeline, PipelineSettings
 
     height, width = detector.settings.image_size

@@ -26,7 +26,7 @@ from unstall.base import errors
 from unstall.config import toml_file
 from unstall.config.detectors import families
 from unstall.data import formats
-from unstall.data.check import pages as problem_pages
+from unstall.data.check import problems as problem_pages
 from unstall.data.check.problems import PROBLEMS
 from unstall.data.check.runner import severity_of
 from unstall.detectors import catalog
@@ -34,7 +34,7 @@ from unstall.diagnosis.causes import CAUSES
 from unstall.diagnosis.findings import find_consequences
 from unstall.diagnosis.pages import page, summaries
 from unstall.journal import events
-from unstall.planning.preflight import registry as preflight_checks
+from unstall.planning.preflight import checks as preflight_checks
 from unstall.tfod import conversion as tfod
 
 DOCS = Path(__file__).parent

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
 MADE_BY = {  # others by the program of their own name
     "attach": "benchmarks/diagnosis.py",
+    "errors": "benchmarks/errors/__main__.py",
     "fuzzing": "fuzz/run.py",
     "real_trainers": "benchmarks/real_trainers/__main__.py",
 }

@@ -17,7 +17,7 @@ from tests import specimens_index
 from unstall import cli, remedies
 from unstall.config.detectors import FAMILIES, families, family_settings
 from unstall.data import formats
-from unstall.data.check import pages as problem_pages
+from unstall.data.check import problems as problem_pages
 from unstall.data.check.context import Severity
 from unstall.data.check.problems import PROBLEMS
 from unstall.data.formats import FORMATS

@@ -152,3 +152,17 @@ def test_every_module_and_folder_that_is_named_exists(name: str) -> None:
 def test_the_version_is_the_same_everywhere() -> None:
     assert f'version = "{unstall.__version__}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert f"## [{unstall.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+NOT_OURS = {"json.py", "resource.py", "train.py", "version.py"}  # files of programs, packages and the standard library
+
+
+def test_the_files_that_the_source_speaks_of_exist() -> None:
+    there = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py")}
+    gone = [
+        f"{path.relative_to(ROOT)}: `{name}`"
+        for path in sorted(SOURCE.rglob("*.py"))
+        for name in re.findall(r"`([a-z_/]+\.py)`", path.read_text(encoding="utf-8"))
+        if name not in NOT_OURS and not any(f"/{each}".endswith(f"/{name}") for each in there)
+    ]
+    assert not gone, f"{gone}: there are no such files."

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from unstall.journal.events import HostSampled, StackSampled, WorkerFaltered
+from unstall.journal.events import HostSampled, RepairsEnded, StackSampled, WorkerFaltered
 from unstall.journal.pulse import Beat
 from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import JournalWriter
@@ -71,8 +71,9 @@ def test_a_program_that_works_after_steps_were_seen_is_late_by_its_pulse(watch: 
     assert watch.stall is not None and watch.stall.sure
 
 
-def test_what_was_noted_just_now_is_examined_though_the_disk_is_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A write that takes long moves the journal into a thread of its own, and the diagnosis waits for that."""
+@pytest.fixture
+def on_slow_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watch:
+    """A write that takes long moves the journal into a thread of its own."""
     writer = JournalWriter(tmp_path / "events-watcher-2.jsonl")
     watch, write_whole = Watch(RunFolder(tmp_path), os.getpid(), writer), writer._write_whole
 
@@ -82,8 +83,19 @@ def test_what_was_noted_just_now_is_examined_though_the_disk_is_slow(tmp_path: P
 
     monkeypatch.setattr(writer, "_write_whole", write_slowly)
     writer._start_thread()
-    watch.note(WorkerFaltered(at=time.time(), worker=1, of=2, how="slows", why="Worker 1 holds the other worker."))
-    assert [finding.cause for finding in watch.examine().findings] == ["worker_slow"]
+    return watch
+
+
+def test_what_was_noted_just_now_is_examined_though_the_disk_is_slow(on_slow_disk: Watch) -> None:
+    on_slow_disk.note(WorkerFaltered(at=time.time(), worker=1, of=2, how="slows", why="Worker 1 holds the other worker."))
+    assert [finding.cause for finding in on_slow_disk.examine().findings] == ["worker_slow"]
+
+
+def test_what_was_noted_just_now_is_told_though_the_disk_is_slow(on_slow_disk: Watch) -> None:
+    """That a run is given up is noted after its last diagnosis, and then told."""
+    on_slow_disk.note(RepairsEnded(at=time.time(), cause="worker_died", why="It came back at the same step."))
+    on_slow_disk.read_noted()
+    assert on_slow_disk.journal.last(RepairsEnded) is not None
 
 
 def test_a_stall_is_judged_when_the_stacks_of_all_processes_can_be_compared(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ EVERYWHERE = (
     "evaluate/inference_spec.py",
 )
 OWN = {
-    # All three kinds; the others by hand: KERAS_BACKEND=jax pytest tests/training/export/exporter_spec.py
-    "tensorflow": ("export/exporter_spec.py",),
+    # All three kinds; the others by hand: KERAS_BACKEND=jax pytest tests/training/export_spec.py
+    "tensorflow": ("export_spec.py",),
     "jax": (
         "step/gpu_step_spec.py",
     ),  # what PyTorch and TensorFlow compile for a card is nothing else, or cannot be had without one

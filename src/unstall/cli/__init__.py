@@ -1,6 +1,6 @@
 """The command line. A command is a file of this folder: its name is the command's, its docstring the help.
 
-A folder in this folder is a group of commands: `data/check/runner.py` is `unstall data check`. Commands are loaded when they are
+A folder in this folder is a group of commands: `data/check.py` is `unstall data check`. Commands are loaded when they are
 called, so that `unstall --help` stays quick. Here, and only here, an error of Unstall's own becomes an exit code.
 """
 

@@ -33,8 +33,8 @@ class Kind(NamedTuple):
 KINDS = {
     "cause": Kind(CAUSES, "unstall.diagnosis.pages", "a cause"),
     "remedy": Kind(REMEDIES, "unstall.remedies", "a remedy"),
-    "check": Kind(CHECKS, "unstall.planning.preflight.registry", "a check of the preflight"),
-    "problem": Kind(PROBLEMS, "unstall.data.check.pages", "a problem of data"),
+    "check": Kind(CHECKS, "unstall.planning.preflight.checks", "a check of the preflight"),
+    "problem": Kind(PROBLEMS, "unstall.data.check.problems", "a problem of data"),
 }
 
 

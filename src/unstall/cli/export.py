@@ -21,15 +21,14 @@ def command(out: str, weights: str, target: str, batch_size: int, backend: str |
     from unstall.backends.startup import start
     from unstall.detectors.weights.description import read_description
     from unstall.report import json
-    from unstall.training.export.targets import refuse_impossible
 
     json.refuse_unwritable(json_target)
     _, description = read_description(weights)
     chosen = start(backend)
-    refuse_impossible(target, chosen, out)
     from unstall.detectors.weights.store import build_from
-    from unstall.training.export.exporter import export
+    from unstall.training.export import export, refuse_impossible
 
+    refuse_impossible(target, chosen, out)
     summary = export(build_from(weights), target, out, batch_size)
     plain = {"weights": weights, "backend": chosen, "class_names": list(description.class_names), **summary}
     if json_target:

@@ -221,9 +221,9 @@ def show_job(plain: dict[str, Any], out: Console) -> None:
         print_line(out, Text(printable(f"how it goes: unstall report {plain['out']}")))
         return
     if not plain["written_to"]:
-        from unstall.cloud.submission import as_text
+        from unstall.cloud.job import request_as_text
 
-        out.file.write(as_text(plain["request"], is_yaml=True))
+        out.file.write(request_as_text(plain["request"], is_yaml=True))
     if plain["engine"] == "kubeflow":
         print_line(out, Text(printable(f"to send it: kubectl apply -f {plain['written_to'] or 'FILE (--write FILE)'}"), "dim"))
     else:

@@ -37,7 +37,7 @@ where data is what unstall.data.formats.read gives, or by the command: unstall e
     detector = store.build_from("weights.safetensors")
 or its weights alone by detector.save_weights("detector.weights.h5").""",
     "export": """A detector is exported with its decoding of boxes and its non-maximum suppression. Export it by
-    from unstall.training.export.exporter import export
+    from unstall.training.export import export
     export(detector, "savedmodel", "exported")
 with "savedmodel", "onnx" or "litert" (all three need the TensorFlow backend), or by the command:
 unstall export --weights FILE --to savedmodel OUT""",

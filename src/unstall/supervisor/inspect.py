@@ -13,17 +13,7 @@ from unstall.diagnosis.errors.fatal_error import fatal_error, unmatched_before
 from unstall.journal.events import DataMet, ErrorInspected, Event, RunStarted, StackSampled, ThreadsSeen
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
-from unstall.sensors import (
-    cluster,
-    data_paths,
-    databases,
-    image_files,
-    label_tables,
-    packages,
-    record_files,
-    source_lines,
-    threads,
-)
+from unstall.sensors import cluster, data_paths, databases, faulty_data, packages, source_lines, threads
 
 
 def look_at_threads(pid: int, others: Sequence[int] = ()) -> list[ThreadsSeen]:
@@ -53,10 +43,10 @@ def look(journal: Journal) -> list[Event]:
     looked = data_paths.look(error, program_folder(journal), dict(os.environ), started.command if started else (), unmatched)
     command, folder = started.command if started else (), program_folder(journal)
     met = [path for event in journal.of(DataMet) for path in event.paths]
-    images = image_files.look(error, met, command, folder)
+    images = faulty_data.look_for_cut_off_images(error, met, command, folder)
     inspected = [line for event in journal.of(ErrorInspected) if event.error_at == error.at for line in event.lines]
-    label = label_tables.look(error, inspected, command, folder)
-    records = record_files.look(error, met, folder)
+    label = faulty_data.look_for_refused_label(error, inspected, command, folder)
+    records = faulty_data.look_for_damaged_records(error, met, folder)
     return [event for event in (looked, images, records, label) if event is not None]
 
 

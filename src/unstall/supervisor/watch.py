@@ -115,6 +115,11 @@ class Watch:
         for event in events:
             self._writer.write(event)
 
+    def read_noted(self) -> None:
+        """Reads with what was noted just now, which on a slow disk is still being written."""
+        self._writer.flush(OWN_EVENTS_WITHIN_S)
+        self.read()
+
     def read(self) -> None:
         lost = self._writer.take_lost()
         if lost:  # the journal cannot say so itself while there is no room
@@ -198,8 +203,7 @@ class Watch:
                 self.note(*source_lines.read([sample]))
 
     def examine(self) -> Diagnosis:
-        self._writer.flush(OWN_EVENTS_WITHIN_S)  # a diagnosis is often asked for because of an event that was noted just now
-        self.read()
+        self.read_noted()  # a diagnosis is often asked for because of an event that was noted just now
         self.diagnosis = diagnose(self.journal)
         self._report(self.diagnosis)
         return self.diagnosis
@@ -241,7 +245,7 @@ class Watch:
     def sample_now(self) -> None:
         """One more stack, of a worker that is about to be named."""
         self.guarded("watcher", lambda: self._sample_stack(self.training_pid()))
-        self.read()
+        self.read_noted()
 
     # --- progress ---
 
@@ -346,7 +350,7 @@ class Watch:
             self._next_stall_sample = now + STALL_SAMPLE_EVERY_S
             return None
         self._next_stall_sample = now + MORE_SAMPLES_EVERY_S
-        self.read()
+        self.read_noted()
         self.note(*inspect.look_around(pid, others, self.journal.since(StackSampled, self._stall_at())))
         return self.examine()
 
@@ -389,7 +393,7 @@ class Watch:
         """The last look, when the program has ended."""
         self.guarded("printed output", lambda: self.note(*self.output.finish(time.time())))
         self.note(*events, *self._kills.look(self._host.seen, final=True), *self._device.sample(set()))
-        self.read()
+        self.read_noted()
         self.guarded("record", self._recorder.finish)
         self.note(*inspect.look(self.journal))
         return self.examine()

@@ -10,10 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.data.pipeline.pictures import picture
-from unstall.data.augment.geometric import HorizontalFlip, IoUCrop, ScaleJitter, ZoomOut
+from unstall.data.augment.augmentations import Geometric, HorizontalFlip, IoUCrop, Mosaic, ScaleJitter, ZoomOut
 from unstall.data.augment.geometry import Area, Placement, Rect, Resize, Scene, View, inside, on_canvas, place
-from unstall.data.augment.mosaic import Mosaic
-from unstall.data.augment.presets import Geometric
 from unstall.data.augment.rng import Rng
 from unstall.data.pipeline.canvas import draw, part
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from unstall.base.errors import InvalidInputError
-from unstall.data.augment.geometric import HorizontalFlip, IoUCrop, ScaleJitter, ZoomOut
-from unstall.data.augment.mosaic import Mosaic
+from unstall.data.augment.augmentations import HorizontalFlip, IoUCrop, Mosaic, PhotometricDistort, ScaleJitter, ZoomOut
 from unstall.data.augment.names import augmentations
-from unstall.data.augment.photometric_distort import PhotometricDistort
 
 
 def test_each_name_has_its_augmentation() -> None:

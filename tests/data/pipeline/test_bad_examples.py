@@ -14,7 +14,7 @@ import pytest
 
 from tests.data.pipeline.pictures import data_set, example, some_data
 from unstall.base.errors import InvalidInputError, UnstallError
-from unstall.data.augment.mosaic import Mosaic
+from unstall.data.augment.augmentations import Mosaic
 from unstall.data.example import DataSet, Example
 from unstall.data.pipeline import Batch, Pipeline, PipelineSettings
 from unstall.data.pipeline.bad_examples import max_bad

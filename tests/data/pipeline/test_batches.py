@@ -13,10 +13,16 @@ from hypothesis import strategies as st
 
 from tests.data.pipeline.pictures import data_set, example, picture, some_data
 from unstall.base.errors import InvalidInputError
-from unstall.data.augment.geometric import HorizontalFlip, IoUCrop, ScaleJitter
-from unstall.data.augment.mosaic import Mosaic
-from unstall.data.augment.photometric_distort import PhotometricDistort
-from unstall.data.augment.presets import LARGE_SCALE_JITTER, SSD, Augmentation
+from unstall.data.augment.augmentations import (
+    LARGE_SCALE_JITTER,
+    SSD,
+    Augmentation,
+    HorizontalFlip,
+    IoUCrop,
+    Mosaic,
+    PhotometricDistort,
+    ScaleJitter,
+)
 from unstall.data.example import UNKNOWN_CLASS, DataSet
 from unstall.data.pipeline import Batch, Pipeline, PipelineSettings
 

@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 import numpy as np
 from tests.data.pipeline.pictures import some_data, example, data_set
-from unstall.data.augment.mosaic import Mosaic
-from unstall.data.augment.presets import SSD
+from unstall.data.augment.augmentations import Mosaic
+from unstall.data.augment.augmentations import SSD
 from unstall.data.pipeline import Pipeline, PipelineSettings
 from unstall.base.errors import InvalidInputError
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.test_completeness import ROOT, stale_pages
-from unstall.planning.preflight.checks import CHECKS
-from unstall.planning.preflight.registry import HEADINGS, check_names, sections, summaries
+from unstall.planning.preflight.checks import CHECKS, HEADINGS, check_names, sections, summaries
 
 
 @pytest.mark.parametrize("name", check_names())

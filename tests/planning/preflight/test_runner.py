@@ -11,7 +11,8 @@ import pytest
 
 from unstall.base.registry import Registry
 from unstall.config.sources import resolve
-from unstall.planning.preflight import registry, runner
+from unstall.planning.preflight import checks as check_registry
+from unstall.planning.preflight import runner
 from unstall.planning.preflight.results import count_by_status
 from unstall.planning.preflight.runner import preflight
 
@@ -26,7 +27,7 @@ def look(context):
 @pytest.fixture
 def checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the package whose checks are those that a test writes; real processes ask them."""
-    source = Path(registry.__file__).parents[1]
+    source = Path(check_registry.__file__).parents[2]
     package = tmp_path / "src" / "unstall" / "planning"
     package.mkdir(parents=True)
     for original, copy in ((source.parent, package.parent), (source, package)):
@@ -40,10 +41,10 @@ def checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (package / of_checks).write_text((source / of_checks).read_text())
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "src"))
     monkeypatch.syspath_prepend(str(package / "preflight"))
-    monkeypatch.setattr(registry, "CHECKS", Registry("checks", "check"))
-    registry.check_names.cache_clear()
+    monkeypatch.setattr(check_registry, "CHECKS", Registry("checks", "check"))
+    check_registry.check_names.cache_clear()
     yield package / "preflight" / "checks"
-    registry.check_names.cache_clear()
+    check_registry.check_names.cache_clear()
     for name in [name for name in sys.modules if name.partition(".")[0] == "checks"]:
         del sys.modules[name]
 
@@ -86,7 +87,7 @@ def test_what_falls_silent_is_given_up(checks: Path, tmp_path: Path, monkeypatch
 
 def test_a_quick_preflight_of_the_embedded_shapes_answers_each_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real checks. That of memory needs a framework, and has tests of its own."""
-    quick = tuple(name for name in registry.quick_names() if name != "memory_plan")
+    quick = tuple(name for name in check_registry.quick_names() if name != "memory_plan")
     monkeypatch.setattr(runner, "quick_names", lambda: quick)
     found = preflight(resolve({}).settings, tmp_path / "run", is_quick=True)
     assert [check["check"] for check in found["checks"]] == list(quick)
@@ -97,10 +98,10 @@ def test_a_quick_preflight_of_the_embedded_shapes_answers_each_check(tmp_path: P
 
 
 def test_checks_come_after_those_that_they_need() -> None:
-    names = registry.check_names()
+    names = check_registry.check_names()
     for name in names:
-        assert {*registry.needs(name)} <= set(names[: names.index(name)])
-    assert set(registry.quick_names()) < set(names)
+        assert {*check_registry.needs(name)} <= set(names[: names.index(name)])
+    assert set(check_registry.quick_names()) < set(names)
 
 
 ASKS = """

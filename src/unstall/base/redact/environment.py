@@ -2,7 +2,7 @@
 
 A variable is recorded only if it is on the list of those that can change a training, and its name does not speak of a secret.
 What looks like a secret in a value (a password in a URL, a key of a known form, a long random text) is replaced by dots wherever
-it stands. What is told here is strict: in messages and other texts `redaction.py` leaves more, as they are evidence.
+it stands. What is told here is strict: in messages and other texts `text.py` leaves more, as they are evidence.
 
 Standard library only, syntax of Python 3.7: it also runs inside the watched program.
 """

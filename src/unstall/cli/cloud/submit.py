@@ -62,18 +62,18 @@ DISKS = click.Choice(["pd-ssd", "pd-standard", "hyperdisk-balanced"])
 def command(
     json_target: str | None, config: str | None, no_config: bool, engine: str, dry_run: bool, target: str | None, **given: Any
 ) -> None:
-    from unstall.cloud import submission
+    from unstall.cloud.job import create_job, refuse_unwritable, write_request
     from unstall.cloud.terminal import show_job
     from unstall.config.options import config_used
     from unstall.report import json
 
     json.refuse_unwritable(json_target)
     if target is not None:
-        submission.refuse_unwritable(target)
-    job = submission.create_job(engine, given, config_used(config, no_config))
+        refuse_unwritable(target)
+    job = create_job(engine, given, config_used(config, no_config))
     request = _request(engine, job, given)
     if target is not None:
-        submission.write(request, target)
+        write_request(request, target)
     plain: dict[str, Any] = {"engine": engine, "is_sent": False, "request": request, "written_to": target, "job": None}
     if engine == "vertex" and not dry_run:
         plain |= {"is_sent": True, **_sent(job, given["endpoint"])}

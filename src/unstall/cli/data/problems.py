@@ -13,7 +13,7 @@ from unstall.config.command import Command
 @json_option("it")
 def command(name: str | None, json_target: str | None) -> None:
     from unstall.base.console import console, print_clean
-    from unstall.data.check import pages
+    from unstall.data.check import problems
     from unstall.data.check.problems import PROBLEMS
     from unstall.data.check.runner import severity_of
     from unstall.report import json
@@ -21,17 +21,17 @@ def command(name: str | None, json_target: str | None) -> None:
 
     if name is not None:
         PROBLEMS.refuse_unknown(name)
-    listed = pages.summaries()
+    listed = problems.summaries()
     if json_target:
         rows = [{"problem": key, "severity": severity_of(key).value, "summary": line} for key, line in listed.items()]
-        json.write({"problem": name, "page": pages.page(name)} if name else {"problems": rows}, json_target)
+        json.write({"problem": name, "page": problems.page(name)} if name else {"problems": rows}, json_target)
     if json_target == "-":
         return
     from rich.markdown import Markdown
     from rich.table import Table
 
     if name:
-        print_clean(console(), Markdown(pages.page(name)))
+        print_clean(console(), Markdown(problems.page(name)))
         return
     table = Table.grid(padding=(0, 2))
     for key, line in listed.items():

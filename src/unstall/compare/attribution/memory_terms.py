@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from unstall.compare.differences.layers import Pair, beside, follows_width, layers_of
+from unstall.compare.differences.model import Pair, beside, follows_width, layers_of
 from unstall.compare.record import facts
 
 WEIGHT_BYTES = 4  # variables stay in float32, whatever layers compute in

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from unstall.base.errors import InvalidInputError
 from unstall.base.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from unstall.data.augment.presets import Augmentation
+    from unstall.data.augment.augmentations import Augmentation
 
-# Name to module and class, in the order in which those of an imported configuration are applied.
+# Name to class, in the order in which those of an imported configuration are applied.
 NAMED = {
-    "horizontal_flip": ("geometric", "HorizontalFlip"),
-    "scale_jitter": ("geometric", "ScaleJitter"),
-    "zoom_out": ("geometric", "ZoomOut"),
-    "iou_crop": ("geometric", "IoUCrop"),
-    "photometric_distort": ("photometric_distort", "PhotometricDistort"),
-    "mosaic": ("mosaic", "Mosaic"),
+    "horizontal_flip": "HorizontalFlip",
+    "scale_jitter": "ScaleJitter",
+    "zoom_out": "ZoomOut",
+    "iou_crop": "IoUCrop",
+    "photometric_distort": "PhotometricDistort",
+    "mosaic": "Mosaic",
 }
 
 
@@ -28,9 +27,11 @@ def augmentations(names: Sequence[str]) -> tuple[Augmentation, ...]:
         if name not in NAMED:
             expected = f"Expected some of: {', '.join(NAMED)}."
             raise InvalidInputError(f"augmentations: there is no '{name}'.{did_you_mean(name, NAMED)} {expected}")
-    return tuple(_made(*NAMED[name]) for name in names)
+    return tuple(_made(NAMED[name]) for name in names)
 
 
-def _made(module: str, kind: str) -> Augmentation:
-    made: Augmentation = getattr(import_module(f"unstall.data.augment.{module}"), kind)()
+def _made(kind: str) -> Augmentation:
+    from unstall.data.augment import augmentations
+
+    made: Augmentation = getattr(augmentations, kind)()
     return made

@@ -191,7 +191,7 @@ class DefectPicture:
 
 def row_of(report: Report, problem: str, listed: int) -> dict[str, Any]:
     """Words and figures as plain data; of its findings no more than are listed."""
-    from unstall.data.check.pages import sections
+    from unstall.data.check.problems import sections
     from unstall.data.check.runner import finding_as_plain, severity_of
 
     page, findings = sections(problem), report.found[problem]

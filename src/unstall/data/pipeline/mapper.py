@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from time import perf_counter
 
-from unstall.data.augment.geometric import HorizontalFlip
+from unstall.data.augment.augmentations import Geometric, HorizontalFlip, Mosaic, PhotometricDistort
 from unstall.data.augment.geometry import Area, Scene, View
-from unstall.data.augment.mosaic import Mosaic
-from unstall.data.augment.photometric_distort import PhotometricDistort
-from unstall.data.augment.presets import Geometric
 from unstall.data.augment.rng import EXAMPLE, SUBSTITUTE, TILE, Rng
 from unstall.data.example import DataSet
 from unstall.data.pipeline.bad_examples import BadExample, SkippedExamples

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from unstall.base.errors import InvalidInputError
+from unstall.data.augment.augmentations import Augmentation
 from unstall.data.augment.geometry import Resize
-from unstall.data.augment.presets import Augmentation
 
 Engine = Literal["threads", "tf.data"]
 MIB = 2**20

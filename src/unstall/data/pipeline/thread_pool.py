@@ -1,8 +1,8 @@
 """The workers: daemon threads that make examples, in order. One that hangs or dies is named and replaced; nothing waits for ever.
 
-Threads suffice, as reading, decoding and resizing let go of the interpreter's lock, if there are no more than help (`hands.py`);
-they share memory, start at once and leave nothing behind. A hung thread cannot be ended, only left alone: what it still writes
-goes into arrays that nobody reads.
+Threads suffice, as reading, decoding and resizing let go of the interpreter's lock, if there are no more than help
+(`autotune.py`); they share memory, start at once and leave nothing behind. A hung thread cannot be ended, only left alone: what
+it still writes goes into arrays that nobody reads.
 """
 
 from __future__ import annotations

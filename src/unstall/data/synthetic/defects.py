@@ -1,7 +1,7 @@
 """Gives the embedded data set each defect on request: what `unstall data check` must then find.
 
 A defect is given before writing, to boxes and images (`_PREPARED`), or after it, to the files of a format
-(`shapes_spoiled.py`).
+(`file_defects.py`).
 """
 
 from __future__ import annotations

@@ -115,11 +115,11 @@ class WorkerMonitor:
         self._printer.print_if_new(self.watch, self._diagnosis, is_steady=True)
 
     def print_repair(self) -> None:
-        self.watch.read()
+        self.watch.read_noted()
         self._training_run.printer.print_repair(self.watch, self._known())
 
     def print_end(self) -> None:
-        self.watch.read()
+        self.watch.read_noted()
         self._training_run.printer.print_end(self.watch, self._known())
 
     def _known(self) -> Diagnosis:

@@ -258,7 +258,8 @@ def image_px_of(settings: Settings, needed: Needed = None) -> tuple[int, int]:
 def build_detector(settings: Settings, classes: Sequence[str], say: Callable[[str], None], needed: Needed = None) -> Detector:
     """With its first weights: those of a file, and for the rest those that the seed gives. A run that goes on says what they
     needed, and has its own: the file may be gone by then."""
-    # Weights are drawn by Python's own generator (parts/starts.py); Keras's way to seed it would load TensorFlow on any backend.
+    # Weights are drawn by Python's own generator (`detectors/layers/initializers.py`); Keras's way to seed it would load
+    # TensorFlow on any backend.
     random.seed(settings.seed)
     detector = detectors.create_model(settings.model, **detector_settings(settings, len(classes), needed))
     if settings.weights is not None and needed is None:

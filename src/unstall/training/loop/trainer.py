@@ -1,6 +1,6 @@
 """The loop of a training: learn an epoch, keep it, score it, and again.
 
-It begins at the newest sound checkpoint, or at the start: beginning and resuming are one path (beginning.py).
+It begins at the newest sound checkpoint, or at the start: beginning and resuming are one path (`setup.py`).
 """
 
 from __future__ import annotations

@@ -18,24 +18,18 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from unstall.backends import running_backend
 from unstall.base.errors import InvalidInputError
 from unstall.config.settings import Settings
 from unstall.detectors.detector import Detector
 from unstall.training.step.optimizer import MIN_SCALE, rate_at
 from unstall.training.step.program import Program
-from unstall.training.step.train_step import (
-    Arrays,
-    DistributedTrainStep,
-    TrainStep,
-    create_distributed_train_step,
-    create_train_step,
-)
 
 ITERATION = "iteration"
 
@@ -151,3 +145,60 @@ def refuse_others(arrays: Arrays, kinds: dict[str, str]) -> None:
             )
         if (received := kind_of(arrays[name])) != kinds[name]:
             raise InvalidInputError(f"The state of the training: '{name}': expected {kinds[name]}. Received: {received}")
+
+
+Arrays = dict[str, np.ndarray]
+
+
+class TrainStep(Protocol):
+    """A step on the backend that runs: compiled where it compiles, its state where the device has it.
+
+    The state is that of `unstall.training.step.optimizer`, by its names. The detector's variables hold the newest weights always.
+    """
+
+    def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> Any:
+        """One step. What it tells (`Program.pack_output`) is on the device still: nothing is waited for."""
+
+    def arrays(self) -> Arrays:
+        """Copies of the whole state, which later steps leave alone."""
+
+    def restore(self, arrays: Arrays) -> None:
+        """Of the same names, shapes and kinds as `arrays` gives."""
+
+    def averaged(self) -> AbstractContextManager[None]:
+        """Meanwhile the detector's variables hold the averages, and Keras may do with them what it likes."""
+
+    def lent(self) -> AbstractContextManager[None]:
+        """The same with the weights themselves."""
+
+
+class DistributedTrainStep(TrainStep, Protocol):
+    """A step that several processes make together; each gives its part of the batch."""
+
+    def exchange_requests(self, requests: tuple[bool, bool]) -> tuple[bool, bool]:
+        """What this process wishes goes with the next step; what any wished with an earlier one comes back, to all alike."""
+
+    def take_over(self) -> None:
+        """All have the state of the first process from now on."""
+
+
+def create_distributed_train_step(program: Program, state: Arrays) -> DistributedTrainStep:
+    """In a process that has joined the others."""
+    from unstall.training.step.train_step_jax import DistributedJaxTrainStep
+
+    return DistributedJaxTrainStep(program, state)
+
+
+def create_train_step(program: Program, state: Arrays) -> TrainStep:
+    backend = running_backend()
+    if backend == "jax":
+        from unstall.training.step.train_step_jax import JaxTrainStep
+
+        return JaxTrainStep(program, state)
+    if backend == "tensorflow":
+        from unstall.training.step.train_step_tensorflow import TensorFlowTrainStep
+
+        return TensorFlowTrainStep(program, state)
+    from unstall.training.step.train_step_torch import TorchTrainStep
+
+    return TorchTrainStep(program, state)

@@ -18,7 +18,7 @@ from unstall.training.step.optimizer import scale_of
 from unstall.training.step.program import Program, StepResult
 
 if TYPE_CHECKING:
-    from unstall.training.step.train_step import Arrays
+    from unstall.training.step.step import Arrays
 
 Tensors = dict[str, tf.Tensor]
 

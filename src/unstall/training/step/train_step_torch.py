@@ -20,7 +20,7 @@ from unstall.training.step.optimizer import BETAS, EPSILON, SLOTS, scale_of, upd
 from unstall.training.step.program import Program, StepResult
 
 if TYPE_CHECKING:
-    from unstall.training.step.train_step import Arrays
+    from unstall.training.step.step import Arrays
 
 Tensors = dict[str, torch.Tensor]
 PART = ("images", "boxes", "classes", "mask")  # what a step reads of a batch

@@ -18,8 +18,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from unstall.detectors.weights.formats import unpickler
-from unstall.detectors.weights.formats.numpy_arrays import Plain
-from unstall.detectors.weights.formats.unpickler import Name, Storage, TensorView
+from unstall.detectors.weights.formats.unpickler import Name, Plain, Storage, TensorView
 from unstall.detectors.weights.tensors import (
     MAX_TENSORS,
     SIZES,

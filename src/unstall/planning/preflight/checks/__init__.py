@@ -4,6 +4,76 @@
 orders. `IS_QUICK` says whether `unstall train` asks it, too, before it begins: then it takes seconds at most.
 """
 
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
 from unstall.base.registry import Registry
+from unstall.diagnosis.pages import limits_of, limits_table, sections_of
 
 CHECKS = Registry(__name__, "check")
+
+
+HEADINGS = ("What is looked at", "Why it matters", "When this is wrong", "What to do")
+OF_THE_ORDER = ("NEEDS", "AFTER", "IS_QUICK")
+
+
+@cache
+def check_names() -> tuple[str, ...]:
+    """In the order in which they are asked: each after those that it needs, else by name."""
+    left = list(CHECKS.names())
+    ordered: list[str] = []
+    while left:
+        name = next((name for name in left if {*needs(name), *_after(name)} <= set(ordered)), None)
+        if name is None:
+            raise TypeError(f"{left}: expected NEEDS and AFTER that name other checks, and no circle of them.")
+        ordered.append(name)
+        left.remove(name)
+    return tuple(ordered)
+
+
+def quick_names() -> tuple[str, ...]:
+    return tuple(name for name in check_names() if is_quick(name))
+
+
+def is_quick(name: str) -> bool:
+    return bool(CHECKS.module(name).IS_QUICK)
+
+
+def needs(name: str) -> tuple[str, ...]:
+    return tuple(CHECKS.module(name).NEEDS)
+
+
+def _after(name: str) -> tuple[str, ...]:
+    return tuple(getattr(CHECKS.module(name), "AFTER", ()))
+
+
+# --- pages ---
+
+
+def sections(name: str) -> dict[str, str]:
+    return sections_of(CHECKS.page(name), HEADINGS)
+
+
+def summaries() -> dict[str, str]:
+    return {name: CHECKS.summary(name) for name in check_names()}
+
+
+def page(name: str) -> str:
+    """Markdown."""
+    parts = sections(name)
+    asked = "Asked by `unstall train`, too." if is_quick(name) else "Asked by `unstall preflight` only."
+    lines = [f"# {name}", "", parts.pop(""), "", asked, ""]
+    for heading, body in parts.items():
+        lines += [f"## {heading}", "", body, ""]
+    return "\n".join([*lines, *limits_table(CHECKS.module(name), limits(name))])
+
+
+def page_as_plain(name: str) -> dict[str, Any]:
+    parts = sections(name)
+    return {"check": name, "summary": parts.pop(""), "is_quick": is_quick(name), "sections": parts, "limits": limits(name)}
+
+
+def limits(name: str) -> dict[str, Any]:
+    return {key: value for key, value in limits_of(CHECKS.module(name)).items() if key not in OF_THE_ORDER}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.data.pipeline.pictures import picture
-from unstall.data.augment.photometric_distort import Colours, PhotometricDistort
+from unstall.data.augment.augmentations import Colours, PhotometricDistort
 from unstall.data.augment.rng import Rng
 
 

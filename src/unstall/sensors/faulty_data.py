@@ -1,0 +1,221 @@
+"""The data that an error speaks of without naming it: the image that is cut off, the record that is damaged, the refused label.
+
+Looked for after the error, which may come from a worker process of which only the text is left. Nothing is decoded.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from unstall.journal.events import DataChecked, ErrorRaised, LabelFound
+from unstall.sensors.data_files import IMAGES, kind_of
+from unstall.sensors.data_paths import find_line_that_names, read_text, read_texts
+from unstall.sensors.tfrecord_files import GZIP
+
+MAX_FILES = 50_000
+MAX_SECONDS = 5.0
+MAX_NAMED = 10  # files
+END_BYTES = 4096  # in which the mark of the end stands; some programs write a little behind it
+_ENDS = ((b"\xff\xd8", b"\xff\xd9"), (b"\x89PNG", b"IEND"))  # how a file of the kind begins, and its mark of the end
+_CUT_OFF = re.compile(
+    r"image file is truncated|truncated file read|broken data stream|premature end of|jpeg::uncompress failed"
+    r"|invalid (?:jpeg|png) data",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(rf"[^\s,;'\"]+(?:{'|'.join(re.escape(suffix) for suffix in sorted(IMAGES))})(?=$|[\s,;'\"])", re.IGNORECASE)
+
+
+def look_for_cut_off_images(error: ErrorRaised, met: Iterable[str], command: Sequence[str], folder: str) -> DataChecked | None:
+    """`met`: paths that the program has opened or listed. None if the error is about something else, or no image is known."""
+    if not any(_CUT_OFF.search(text) for text in (error.message, *error.chain)):
+        return None
+    until, looked_at, cut_off = time.monotonic() + MAX_SECONDS, 0, []
+    for path in dict.fromkeys(_candidates(met, command, folder)):
+        if looked_at >= MAX_FILES or time.monotonic() > until:
+            return None  # one that was not looked at may be the one
+        has_end = _has_end(path)
+        looked_at += has_end is not None
+        if has_end is False:
+            cut_off.append(path)
+    if not looked_at:
+        return None
+    named_at = find_line_that_names(cut_off[0], command, folder) if len(cut_off) == 1 else ""
+    return DataChecked(
+        at=time.time(),
+        kind="image",
+        looked_at=looked_at,
+        num_damaged=len(cut_off),
+        damaged=cut_off[:MAX_NAMED],
+        what="no end",
+        named_at=named_at,
+    )
+
+
+def _candidates(met: Iterable[str], command: Sequence[str], folder: str) -> Iterator[str]:
+    for path in met:
+        if Path(path).suffix.lower() in IMAGES:
+            yield os.path.normpath(Path(folder, path))
+    for file, text in read_texts(command, folder):
+        for found in _LISTED.finditer(text):
+            for base in (folder, str(Path(file).parent)):
+                path = os.path.normpath(Path(base, found[0]))
+                if Path(path).is_file():
+                    yield path
+                    break
+
+
+def _has_end(path: str) -> bool | None:
+    """None of a file that cannot be read, or is of another kind."""
+    try:
+        if not Path(path).is_file():
+            return None
+        with Path(path).open("rb") as file:
+            begins = file.read(8)
+            file.seek(max(0, file.seek(0, os.SEEK_END) - END_BYTES))
+            last = file.read()
+    except OSError:
+        return None
+    return next((end in last for begin, end in _ENDS if begins.startswith(begin)), None)
+
+
+# --- which of several TFRecord files has the damaged record: the error tells the byte alone ---
+
+
+MAX_RECORD_FILES = 20_000
+HEAD_BYTES = 12
+LARGEST_CHECKED_BYTES = 2**28
+_DAMAGED_AT = re.compile(r"\b(?:corrupted|truncated) record at (?P<offset>\d+)")
+
+
+def look_for_damaged_records(error: ErrorRaised, met: Iterable[str], folder: str) -> DataChecked | None:
+    """`met`: paths that the program has opened or listed. None if the error is about something else, or it cannot be told."""
+    said = _DAMAGED_AT.search(error.message)
+    paths = {os.path.normpath(Path(folder, path)) for path in met if kind_of(path) == "records"}
+    if said is None or not paths or len(paths) > MAX_RECORD_FILES:
+        return None
+    until, looked = time.monotonic() + MAX_SECONDS, {}
+    for path in sorted(paths):
+        looked[path] = _is_damaged_at(path, int(said["offset"]), until)
+    if None in looked.values():
+        return None  # one that was not looked at may be the one
+    damaged = [path for path, is_damaged in looked.items() if is_damaged]
+    return DataChecked(
+        at=time.time(),
+        kind="record file",
+        looked_at=len(looked),
+        num_damaged=len(damaged),
+        damaged=damaged[:MAX_NAMED],
+        what="a damaged record there",
+    )
+
+
+def _is_damaged_at(path: str, offset: int, until: float) -> bool | None:
+    """Whether a record begins there that is cut off or has a wrong checksum. None if that could not be looked at."""
+    try:
+        if not Path(path).is_file():
+            return None
+        size = Path(path).stat().st_size
+        with Path(path).open("rb") as file:
+            if file.read(2) == GZIP:
+                return None  # the byte is one of what it unpacks to
+            at = 0
+            while at < offset:
+                if time.monotonic() > until:
+                    return None
+                file.seek(at)
+                at += HEAD_BYTES + int.from_bytes(file.read(8), "little") + 4
+            file.seek(offset)
+            head = file.read(HEAD_BYTES)
+            length = int.from_bytes(head[:8], "little")
+            if at != offset or offset >= size:
+                return False
+            if len(head) < HEAD_BYTES or offset + HEAD_BYTES + length + 4 > size:
+                return True
+            return None if length > LARGEST_CHECKED_BYTES else _has_wrong_checksum(head, file.read(length), file.read(4))
+    except OSError:
+        return None
+
+
+def _has_wrong_checksum(head: bytes, data: bytes, checksum: bytes) -> bool | None:
+    try:
+        from unstall.data.io.tfrecord_file import masked_crc
+    except ImportError:
+        return None
+    pairs = ((head[:8], head[8:]), (data, checksum))
+    return any(masked_crc(content) != int.from_bytes(crc, "little") for content, crc in pairs)
+
+
+# --- the line of a table with a class number that the model has no output for ---
+
+# A column of whole numbers that holds it, above or below all the others, is that of the classes; where two may be, none is.
+
+
+SUFFIXES = frozenset({".csv", ".tsv", ".txt"})
+MIN_ROWS = 4
+MAX_ROWS = 2_000_000
+_REFUSED = re.compile(
+    r"Target (?P<torch>-?\d+) is out of bounds|label value of (?P<tensorflow>-?\d+) which is outside the valid range"
+)
+_QUOTED = re.compile(r"^(?P<quote>['\"])(?P<path>[^'\"\n]+)(?P=quote)$")
+
+
+def look_for_refused_label(
+    error: ErrorRaised, lines: Iterable[dict[str, Any]], command: Sequence[str], folder: str
+) -> LabelFound | None:
+    """`lines`: the program's own lines, with the values that they used. None if it stands nowhere, or it cannot be told where."""
+    refused = _REFUSED.search(error.message)
+    if refused is None:
+        return None
+    number = int(refused["torch"] or refused["tensorflow"])
+    texts = {os.path.realpath(path): text for path, text in (*read_texts(command, folder), *_in_values(lines, folder))}
+    found = [
+        LabelFound(at=time.time(), path=path, line=rows[0], value=number, times=len(rows))
+        for path, text in texts.items()
+        if Path(path).suffix.lower() in SUFFIXES
+        for rows in _columns_with(number, text)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _in_values(lines: Iterable[dict[str, Any]], folder: str) -> Iterator[tuple[str, str]]:
+    """Text files that the program's values name."""
+    values = (value for line in lines for key in ("values", "origins") for value in line.get(key) or ())
+    for value in values:
+        named = _QUOTED.match(str(value.get("text") or ""))
+        if named is not None and Path(named["path"]).suffix.lower() in SUFFIXES:
+            path = os.path.normpath(Path(folder, named["path"]))
+            text = read_text(path)
+            if text is not None:
+                yield path, text
+
+
+def _columns_with(number: int, text: str) -> Iterator[list[int]]:
+    """The lines on which it stands, for each column of which it is the outermost."""
+    lines = text.splitlines()[:MAX_ROWS]
+    delimiter = max(",;\t ", key=lambda each: sum(line.count(each) for line in lines[:100]))
+    try:
+        rows = [(line, row) for line, row in enumerate(csv.reader(lines, delimiter=delimiter), 1) if row]
+    except csv.Error:
+        return
+    for index in range(max((len(row) for _, row in rows), default=0)):
+        values = [(line, _whole(row[index])) for line, row in rows if index < len(row)]
+        known = [(line, value) for line, value in values if value is not None]
+        if len(known) < max(MIN_ROWS, len(values) - 1):  # one row may be that of the names
+            continue
+        others = [value for _, value in known if value != number]
+        stands = [line for line, value in known if value == number]
+        if stands and len(others) >= len(stands) and (number > max(others) or number < min(others)):
+            yield stands
+
+
+def _whole(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None

@@ -1,1 +1,0 @@
-"""Detectors as files for other runtimes."""
