@@ -63,7 +63,7 @@ def main() -> int:
             print(f"{stack.name}: not installed: {error}", file=sys.stderr, flush=True)
             continue
         result["not_installed"].pop(stack.name, None)
-        result["stacks"][stack.name] = stacks.description(stack)
+        result["stacks"] = _in_order({**result["stacks"], stack.name: stacks.description(stack)})
         todo = trials(stack, python, arguments)
         with ThreadPoolExecutor(arguments.jobs) as pool:
             for row in pool.map(lambda one: one(), todo):
@@ -83,6 +83,12 @@ def _earlier(out: str) -> dict[str, Any]:
     except (OSError, ValueError):
         return {"stacks": {}, "not_installed": {}, "rows": []}
     return earlier
+
+
+def _in_order(found: dict[str, Any]) -> dict[str, Any]:
+    """From old to new, whatever was run first."""
+    names = list(stacks.BY_NAME)
+    return {name: found[name] for name in sorted(found, key=lambda name: names.index(name) if name in names else len(names))}
 
 
 def _not_tried(result: dict[str, Any]) -> list[str]:

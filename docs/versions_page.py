@@ -18,17 +18,18 @@ up), slow input, NaN, a learning rate that is too high or 0, retracing, disconne
 trainings. The programs are in [tests/versions/programs](../tests/versions/programs).
 
 `make test-versions` sets up an environment for each version, outside the checkout, and runs all of them there; `make test` runs
-some on TensorFlow 2.4 and 2.12.
+some on TensorFlow 2.4 and 2.12. Not every program has been run on every version: the table says how many.
 
 ## Results
 
-A program with a fault counts as right if the first verdict is its cause, with the line at fault where one can be known, and if
-steps, loss and epochs were seen under `unstall run`. A healthy one counts as right if there is no verdict and steps were seen.
-*As alone* counts the programs whose exit code and output were compared with those of the same program without Unstall, and were
-the same. *Programs* says how many of the programs for that framework were run on that version."""
+*Programs* says how many of the programs for that framework were run on that version. A program with a fault counts as right if
+the first verdict is its cause, with the line at fault where one can be known, and if steps, loss and epochs were seen under
+`unstall run`. A healthy one counts as right if there is no verdict and steps were seen. Some programs were run without Unstall,
+too: *as alone* says in how many of these the exit code and the output were the same."""
 FIRST_LOOK = """## First look
 
-What was said when a program was run on a version for the first time, before anything was mended for that version."""
+What was said when a program was run on a version for the first time, before anything was mended for that version. The versions
+were tried one after the other: what one of them led to was mended before the next."""
 COLUMNS = ("version", "Python", "programs", "`attach` on hangs", "`run` on faults", "healthy", "as alone", "wrong")
 
 

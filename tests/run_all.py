@@ -34,6 +34,8 @@ SERVING = tuple(f"tests/{name}" for name in ("board", "cloud", "diagnosis/worker
 LAWS = tuple(f"tests/test_{name}.py" for name in ("laws", "layers", "vocabulary", "completeness", "docs", "run_all"))
 SLOW = re.compile(r"\b(subprocess|multiprocessing|threading|sleep|UNSTALL|Place|browser)\b")
 READING = ("tests/data", "tests/tfod")
+HALVES = ("one half", "other half")
+SLOWEST_SHOWN = 12  # tests of a run, those of 8 s and more: what is to be made cheaper
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,13 @@ class Run:
     name: str
     command: tuple[str, ...]
     waits: bool = False  # most of the time, or is short
+    takes_s: int = 0  # about, where two cores have the whole to do: the longest are started first
 
 
 def pytest(name: str, marks: str, *paths: str, ignore: Sequence[str] = ()) -> Run:
     """One pytest process. A process has one backend, so there is a run for each."""
-    return Run(name, (str(BIN / "pytest"), "-rfE", "-m", marks, *paths, *(f"--ignore={path}" for path in ignore)))
+    options = ("-rfE", f"--durations={SLOWEST_SHOWN}", "--durations-min=8", "-m", marks)
+    return Run(name, (str(BIN / "pytest"), *options, *paths, *(f"--ignore={path}" for path in ignore)))
 
 
 def on_backend(name: str, backend: str, *folders: str, ignore: Sequence[str] = ()) -> Run:
@@ -77,43 +81,57 @@ def waiting(run: Run) -> Run:
     return replace(run, waits=True)
 
 
+def taking(seconds: int, run: Run) -> Run:
+    return replace(run, takes_s=seconds)
+
+
+def halves(run: Run, seconds: int) -> tuple[Run, ...]:
+    """Two runs of about half its files each: one alone would be at work when all others are done."""
+    files = [word for word in run.command if word.startswith("tests/")]
+    return tuple(
+        replace(
+            run,
+            name=f"{run.name}, {half}",
+            command=tuple(word for word in run.command if word not in set(files) - set(files[start::2])),
+            takes_s=seconds // 2,
+        )
+        for start, half in enumerate(HALVES)
+    )
+
+
 CHECKS = (
     tool("lint", "ruff", "check", *TREES),
     tool("format", "ruff", "format", "--check", *TREES),
-    tool("types", "mypy"),
+    taking(65, tool("types", "mypy")),
     tool("docs", "python", "docs/generate.py", "--check"),
 )
-# In each group the longest come first.
 GROUPS: dict[str, tuple[Run, ...]] = {
     "torch": (
-        on_backend("PyTorch, learning", "torch", *LEARNING),
-        on_backend("PyTorch, watching", "torch", ignore=LEARNING),
+        taking(740, on_backend("PyTorch, learning", "torch", *LEARNING)),
+        *halves(on_backend("PyTorch, watching", "torch", ignore=LEARNING), 730),
     ),
     "jax": (
-        on_backend("JAX, learning", "jax", *LEARNING),
-        on_backend("JAX, watching", "jax", ignore=LEARNING),
+        taking(710, on_backend("JAX, learning", "jax", *LEARNING)),
+        taking(300, on_backend("JAX, watching", "jax", ignore=LEARNING)),
     ),
     "tensorflow": (
-        waiting(on_backend("TensorFlow, watching", "tensorflow", ignore=LEARNING)),
-        on_backend("TensorFlow, learning", "tensorflow", *LEARNING),
+        *map(waiting, halves(on_backend("TensorFlow, watching", "tensorflow", ignore=LEARNING), 1380)),
+        taking(550, on_backend("TensorFlow, learning", "tensorflow", *LEARNING)),
     ),
     "no-backend": (
-        waiting(pytest("no backend, supervising", NO_BACKEND, *SUPERVISING)),
-        pytest("no backend", NO_BACKEND, ignore=(*SUPERVISING, *SERVING, *READING)),
-        waiting(pytest("no backend, serving", NO_BACKEND, *SERVING)),
-        pytest("no backend, reading data", NO_BACKEND, *READING),
+        taking(760, waiting(pytest("no backend, supervising", NO_BACKEND, *SUPERVISING))),
+        taking(430, pytest("no backend", NO_BACKEND, ignore=(*SUPERVISING, *SERVING, *READING))),
+        taking(250, waiting(pytest("no backend, serving", NO_BACKEND, *SERVING))),
+        taking(150, pytest("no backend, reading data", NO_BACKEND, *READING)),
     ),
     "check": CHECKS,
     "quick": (
-        *(
-            pytest(f"quick, {half}", NO_BACKEND, *quick_files()[start::2])
-            for start, half in enumerate(("one half", "other half"))
-        ),
+        *(pytest(f"quick, {half}", NO_BACKEND, *quick_files()[start::2]) for start, half in enumerate(HALVES)),
         *CHECKS,
     ),
 }
-WHOLE = ("check", "torch", "jax", "no-backend", "tensorflow")
-ALL = tuple(GROUPS[name][turn] for turn in range(4) for name in WHOLE if turn < len(GROUPS[name]))
+LONGER = tuple(run for name, runs in GROUPS.items() if name != "quick" for run in runs if run not in CHECKS[:2])
+ALL = (*CHECKS[:2], *sorted(LONGER, key=lambda run: -run.takes_s))
 
 
 @dataclass
@@ -145,7 +163,7 @@ class Outcome:
             output = file.read().decode("utf-8", "replace")
         took = f"{time.monotonic() - began:.0f} s"
         if process.returncode == 0:
-            self.say(f"{run.name}: passed in {took}\n{_indented(_last_line(output))}")
+            self.say(f"{run.name}: passed in {took}\n{_indented(_slowest_and_last_line(output))}")
             return
         self.failures += [f"{run.name}: {line}" for line in _failed_tests(output)] or [
             f"{run.name}: exit code {process.returncode} of {Path(run.command[0]).name} {' '.join(run.command[1:])}"
@@ -169,9 +187,10 @@ def _failed_tests(output: str) -> list[str]:
     return [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
 
 
-def _last_line(output: str) -> str:
+def _slowest_and_last_line(output: str) -> str:
     lines = output.strip().splitlines()
-    return lines[-1] if lines else ""
+    slowest = [line.strip() for line in lines if re.match(r"\s*\d+\.\d+s (call|setup|teardown) ", line)]
+    return "\n".join([*slowest, *lines[-1:]])
 
 
 def _indented(text: str) -> str:

@@ -124,8 +124,8 @@ def try_program(program: Program, keep: Path | None = None) -> Row:
 
 def _is_shown(verdict: dict[str, Any], culprits: frozenset[str]) -> bool:
     """Whether one of the lines stands in what is said: as the place, in the evidence, or as a change."""
-    told = json.dumps([verdict[key] for key in ("where", "summary", "evidence", "changes") if key in verdict])
-    return any(_stands_in(place, told) for place in culprits)
+    text = json.dumps([verdict[key] for key in ("where", "summary", "evidence", "changes") if key in verdict])
+    return any(_stands_in(place, text) for place in culprits)
 
 
 def _stands_in(place: str, text: str) -> bool:

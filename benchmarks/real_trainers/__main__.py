@@ -2,6 +2,7 @@
 
     python -m benchmarks.real_trainers [NAME...] [--case FAULT...] [--look first|mended] [--keep FOLDER] [--python PATH]
                                         [--unstall PATH]
+    python -m benchmarks.real_trainers --table
 
 Each trainer is installed once into an environment of its own (~/.cache/unstall/real_trainers). What cannot be installed on this
 machine is said, and left out. A row of the table is replaced when its case runs again.
@@ -20,7 +21,8 @@ from typing import Any
 from benchmarks import written
 from benchmarks.real_trainers import observe
 from benchmarks.real_trainers.environment import NoEnvironmentError, interpreter
-from benchmarks.real_trainers.trainer import FAULTS, Trainer, load_all
+from benchmarks.real_trainers.table import make_table
+from benchmarks.real_trainers.trainer import FAULTS, HEALTHY, Trainer, load_all
 
 RESULTS = Path(__file__).parents[1] / "results" / "real_trainers.json"
 KEY = ("trainer", "case", "way", "look")
@@ -37,7 +39,11 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="Folder in which the data, the output and the runs are left.")
     parser.add_argument("--python", help="An interpreter in which the trainer is installed already.")
     parser.add_argument("--unstall", default=sys.executable, help="An interpreter in which the Unstall to be tried is installed.")
+    parser.add_argument("--table", action="store_true", help="Print the results as a table; run nothing.")
     chosen = parser.parse_args()
+    if chosen.table:
+        print(make_table(written.kept(RESULTS).get("rows", [])))
+        return 0
     trainers = load_all()
     unknown = set(chosen.names) - set(trainers)
     if unknown:
@@ -67,9 +73,11 @@ def _rows(name: str, trainer: Trainer, fault_name: str, python: str, chosen: arg
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
             case = trainer.prepare(folder, fault_name, python)
+            alone = observe.run_alone(case, folder) if fault is HEALTHY else None
             seen = (observe.run_case if way == "run" else observe.attach_case)(case, fault, folder, chosen.unstall)
             about = {"trainer": trainer.name, "versions": trainer.versions, "case": fault_name, "way": way, "look": chosen.look}
-            rows.append(about | seen)
+            harm = {} if alone is None else {"harm": observe.harm_done(alone, seen["exit_code"], folder)}
+            rows.append(about | seen | harm)
     return rows
 
 

@@ -18,8 +18,8 @@ class Picture(NamedTuple):
     boxes: list[tuple[float, float, float, float, str]]  # xmin, ymin, xmax, ymax, class
 
 
-def write_shapes(folder: Path, format: str = "coco", splits: str = "") -> None:
-    size = ["--num-images", str(NUM_IMAGES), "--image-size", IMAGE_SIZE, "--max-shapes", str(MAX_SHAPES)]
+def write_shapes(folder: Path, format: str = "coco", splits: str = "", image_size: str = IMAGE_SIZE) -> None:
+    size = ["--num-images", str(NUM_IMAGES), "--image-size", image_size, "--max-shapes", str(MAX_SHAPES)]
     command = [sys.executable, "-m", "unstall", "data", "shapes", *size, "--format", format, "--splits", splits, str(folder)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 

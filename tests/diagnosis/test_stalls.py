@@ -18,6 +18,8 @@ from unstall.journal.events import (
     StepsEnded,
     VerdictReached,
 )
+from unstall.report.story.run import build_story
+from unstall.report.terminal.story import no_verdict
 
 SAID = VerdictReached(at=T0 + 111.5, cause="generator_blocked", certainty="certain")
 INTERRUPT = SignalSent(at=T0 + 115, signal=signal.SIGINT, from_terminal=True)
@@ -109,3 +111,14 @@ def test_a_stall_goes_on_though_a_request_to_end_was_swallowed() -> None:
         left = current_stall(journal(*hang(swallowed, cleans_up(121), *end)))
         assert stood is not None and stood.seconds == 600
         assert left is not None and left.seconds == 15  # it heeded the first, and took its time: that is no stall
+
+
+def test_of_a_process_that_is_stopped_the_stacks_tell_of_no_wait() -> None:
+    events = [started(), steps(300, 380, at=100), stalled(since=100, at=108), *(blocked(at) for at in (109, 110, 111))]
+    stopped = journal(*events, *(host(at, stopped_share=1.0) for at in range(101, 112)), now=112)
+    assert not diagnose(stopped).findings
+    story = build_story(stopped, diagnose(stopped))
+    assert story["state"] == "stuck" and story["outcome"] == "unknown"
+    assert "its process is stopped" in no_verdict(story)
+    went_on = journal(*events, host(101, stopped_share=1.0), *(host(at) for at in range(102, 112)), now=112)
+    assert [finding.cause for finding in diagnose(went_on).findings] == ["generator_blocked"]

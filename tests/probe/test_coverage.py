@@ -147,6 +147,23 @@ def test_a_framework_that_is_half_installed_fails_as_alone(catches: bool, tmp_pa
         assert story["failure"]["kind"] == "ImportError"
 
 
+@pytest.mark.parametrize(
+    "version",
+    ["__version__ = '3.0.0-dev'", "__version__ = ('2', 'x')", "", "def __getattr__(name):\n    raise RuntimeError(name)"],
+    ids=["of development", "no text", "none", "one that fails"],
+)
+def test_a_framework_whose_version_is_odd_runs_as_alone(version: str, tmp_path: Path, own_home: Path) -> None:
+    (tmp_path / "tensorflow").mkdir()
+    (tmp_path / "tensorflow/__init__.py").write_text(version + "\n")
+    program = write(
+        tmp_path, "import os, sys\nsys.path.insert(0, os.path.dirname(__file__))\nimport tensorflow\nprint('ran')\n"
+    )
+    story, printed = story_of(program)
+    assert printed == "ran\n" and story["state"] == "done" and not story["verdicts"]
+    known = {"__version__ = '3.0.0-dev'": "3.0.0-dev", "__version__ = ('2', 'x')": "('2', 'x')"}
+    assert [row["version"] for row in story["not_seen"]] == [known.get(version, "")]
+
+
 RENAMED = {"callbacks/callback_list": "callbacks/dispatch", "trainers/epoch_iterator": "trainers/feeding"}
 
 

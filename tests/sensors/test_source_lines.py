@@ -143,3 +143,28 @@ def test_a_call_that_may_not_have_taken_the_lock_is_told_as_such(tmp_path: Path)
         "        write(part)\n"
     )
     assert held(str(path), 7) == [("self.lock", 3, "maybe"), ("self.other", 4, "maybe"), ("self.third", 5, "acquire")]
+
+
+def test_locks_that_are_left_to_others_while_they_are_held(tmp_path: Path) -> None:
+    path = tmp_path / "handed.py"
+    path.write_text(
+        "def open_(self):\n"
+        "    self.first.acquire()\n"
+        "def close(self):\n"
+        "    self.first.release()\n"
+        "def session(self):\n"
+        "    with self.second:\n"
+        "        yield\n"
+        "def later(self):\n"
+        "    Timer(5, self.third.release).start()\n"
+        "    call(lambda: self.fourth.release())\n"
+        "def whole(self):\n"
+        "    self.own.acquire()\n"
+        "    try:\n"
+        "        work()\n"
+        "    finally:\n"
+        "        self.own.release()\n"
+    )
+    result = source_lines.read_line(str(path), 14)
+    assert result is not None
+    assert result.handed == ["first", "fourth", "second", "third"]

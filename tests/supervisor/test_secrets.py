@@ -30,14 +30,18 @@ def was_looked_at():
 wait()
 child.communicate(b"")
 os.environ["LATEST_API_KEY"] = "set-at-the-last-moment-9"
+def login(message, password, settings):
+    raise RuntimeError(f"{message} {password} " + str(settings["password"]))
+first, second = pathlib.Path(sys.argv[3]).read_text().split()
+start = ["--api-key", "inList9"]
 try:
     raise ValueError("access_key: inChain9 " + os.environ["LATEST_API_KEY"])
 except ValueError:
-    raise RuntimeError("login failed: api_key='inError9', " + os.environ["LATE_API_KEY"] + " " + sys.argv[2] + " AKIAIOSFODNN7EXAMPLE")
+    login("login failed: api_key='inError9', " + os.environ["LATE_API_KEY"] + " " + sys.argv[2] + " AKIAIOSFODNN7EXAMPLE", first, {"password": second})
 """
 HELD = (
     "inWarningUrl9", "inWarningQuery9", "inLogLine99", "svc-t0ken-123456", "set-by-the-program-9", "set-at-the-last-moment-9", "inChild9", "inChildUrl9",
-    "inSourceLine9", "inChain9", "inError9", "inOption99", "AKIAIOSFODNN7EXAMPLE",
+    "inSourceLine9", "inChain9", "inError9", "inOption99", "AKIAIOSFODNN7EXAMPLE", "inArgument9", "inDict99", "inList9",
 )  # fmt: skip
 
 
@@ -56,15 +60,17 @@ def modes_of(folder: Path) -> dict[str, str]:
 def test_no_secret_of_a_program_is_written_or_printed(tmp_path: Path) -> None:
     """With a umask of 0, so that whatever is readable by others was meant to be."""
     home, target = tmp_path / "runs", tmp_path / "story.json"
+    read = "inArgument9 inDict99"  # by the program, which alone knows that it is secret
+    (tmp_path / "names").write_text(read)
     program = write(tmp_path, PROGRAM)
     environment = {**os.environ, "UNSTALL_HOME": str(home), "MY_SERVICE_TOKEN": "svc-t0ken-123456"}
-    command = [*UNSTALL, "run", "--json", str(target), "--", sys.executable, str(program), "--db-password", "inOption99"]
+    command = [*UNSTALL, "run", "--json", str(target), "--", sys.executable, str(program), "--db-password", "inOption99", "names"]
     done = subprocess.run(
         command, capture_output=True, text=True, env=environment, cwd=tmp_path, umask=0, timeout=240, check=False
     )
     assert done.returncode == 1
     for secret in HELD:
-        assert secret in PROGRAM + str(environment) + str(command)  # the program has it
+        assert secret in PROGRAM + str(environment) + str(command) + read  # the program has it
     result, printed = everything_in(home), done.stderr.rpartition("─ unstall ─")[2]
     assert "cannot reach https://somebody:•••@hub.example" in result.replace("\\u2022", "•")
     assert "login failed: api_key='•••'" in printed

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 
 from unstall.diagnosis.stalls import Stall, StuckThread
+from unstall.diagnosis.thread_waits import waits_for
 from unstall.journal.events import Frame, StackSampled, ThreadStack
-from unstall.journal.stack_frames import is_native, is_user_file, user_frames
+from unstall.journal.stack_frames import is_native, is_user_file, python_frames, user_frames
 
 _TAKING = frozenset({"acquire", "__enter__", "_acquireLock", "_acquire_lock"})
 _LOCK_FILES = ("threading.py", "multiprocessing/synchronize.py", "logging/__init__.py", "<frozen importlib._bootstrap>")
+FOR_ANOTHER_THREAD = (
+    "a queue",
+    "room in a queue",
+    "a future",
+    "a thread to end",
+    "an event that another thread must set",
+    "another thread",
+    "a pool of worker processes",
+)  # what only another thread of the program ends
 _NATIVE_WAITS = ("PyThread_acquire_lock", "rlock_acquire", "semlock", "SemLock")
 
 
@@ -127,6 +137,38 @@ def holders(stall: Stall, sample: StackSampled, locks: Iterable[Lock], but: int)
         for held_lock in held_locks(stall, thread)
         if any(held_lock.lock.is_same(lock) for lock in wanted)
     ]
+
+
+def may_be_given_back(stall: Stall, sample: StackSampled, locks: Iterable[Lock], but: int) -> bool:
+    """Whether the program gives one of these locks back where it has not taken it, and a thread goes on that may come to that."""
+    names = {lock.name.rpartition(".")[2] for lock in locks}
+    is_handed = any(names & set(source.handed) for source in stall.sources)
+    return is_handed and goes_on(stall, sample, {but})
+
+
+def goes_on(stall: Stall, sample: StackSampled, but: Set[int]) -> bool:
+    """Whether another thread runs the user's code, or is to, and is not seen to wait for a thread itself."""
+    standing = {still.thread["id"]: still for still in stall.still() if still.pid == sample.pid}
+    for thread in sample.threads:
+        if thread["id"] in but or not (user_frames(thread) or _is_timer(thread)):
+            continue
+        still = standing.get(thread["id"])
+        if still is None or _is_timer(thread) or not _waits_for_a_thread(still):
+            return True
+    return False
+
+
+def _waits_for_a_thread(still: StuckThread) -> bool:
+    words = waits_for(still.thread, still.call)
+    return words in (*FOR_ANOTHER_THREAD, "a lock") or (words is None and still.call == "futex")
+
+
+def _is_timer(thread: ThreadStack) -> bool:
+    """A threading.Timer until its time has come, which has no code of the user's on its stack; or the loop of asyncio."""
+    frames = python_frames(thread)
+    in_loop = any(frame["file"].endswith("asyncio/base_events.py") for frame in frames)
+    waits = bool(frames) and all(frame["file"].endswith("threading.py") for frame in frames)
+    return in_loop or (waits and any(frame["function"].rpartition(".")[2] == "run" for frame in frames))
 
 
 def cycle(waiting: list[Waiter]) -> list[Waiter]:

@@ -33,6 +33,7 @@ from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import main_thread, position, python_frames, same_position_in, user_frames
 
 BUSY_CORES = 0.25  # a process tree that uses more is working, however slowly
+STOPPED_SHARE = 0.5  # of the looks of one sample
 MIN_SAMPLES = 2  # a thread must stand at the same line in at least so many samples, and in all of them
 LOOKED_AT = 3
 HEEDS_WITHIN_S = 5.0  # a program that stands where it stood so long after a request to end has taken no notice of it
@@ -106,6 +107,11 @@ class Stall:
         return ready is not None and ready >= BUSY_CORES
 
     @property
+    def is_stopped(self) -> bool:
+        """Whether its process was stopped, by a signal or a debugger, at the last looks: its stacks tell of no wait then."""
+        return bool(self._measured) and self._measured[-1].stopped_share >= STOPPED_SHARE
+
+    @property
     def _measured(self) -> list[HostSampled]:
         return [host for host in self.hosts if host.interval_s > 0]
 
@@ -164,6 +170,8 @@ def sampled_stall(journal: Journal, counts_children: bool = False) -> Stall | Cl
 def idle_stall(journal: Journal, counts_children: bool = False) -> Stall | Clear | Unknown:
     """The same, of a program that does not work meanwhile: for causes that are about waiting."""
     stall = sampled_stall(journal, counts_children)
+    if isinstance(stall, Stall) and stall.is_stopped:
+        return Clear("the process is stopped, by a signal or a debugger")
     return Clear("the program works: slow, not blocked") if isinstance(stall, Stall) and stall.is_busy else stall
 
 

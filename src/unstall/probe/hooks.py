@@ -26,7 +26,16 @@ from unstall.probe.coverage import (
 from unstall.probe.fit import callback_list, callback_times, interrupts
 from unstall.probe.host import container_growth, devices, makers, rank
 from unstall.probe.input import batch_samples, data_files, epoch_iterator, repeated_batches, tf_pipeline, tf_stage_costs
-from unstall.probe.loop import custom_training, eager_profile, graph_loops, replicas, sessions, torch_training, traces
+from unstall.probe.loop import (
+    custom_training,
+    eager_profile,
+    graph_loops,
+    jax_training,
+    replicas,
+    sessions,
+    torch_training,
+    traces,
+)
 from unstall.probe.model import (
     baseline_loss,
     description,
@@ -139,6 +148,8 @@ HOOKS: list[Hook] = [
     Hook("keras.src.layers.layer", trainable_weights.install_layers),
     Hook("keras.src.layers.layer", makers.install_layers),
     Hook("keras.src.backend.jax.trainer", custom_training.install_jax_trainer),
+    Hook("jax._src.api", jax_training.install),
+    Hook("jax._src.pjit", jax_training.install_calls),
     Hook("jax.monitoring", traces.install_jax, (COMPILATIONS,), is_listener=True),
     Hook("jax.monitoring", devices.install_jax),
     Hook("jax._src.distributed", rank.install_jax),

@@ -77,11 +77,15 @@ def _report_end(probe_: Probe) -> None:
 def _hook_frameworks(probe_: Probe) -> None:
     coverage = coverage_of(probe_)
 
+    call = probe_.shield.call
+
+    def version_of(module: ModuleType) -> str:
+        return str(getattr(module, "__version__", ""))  # of a framework that is half installed this may raise anything
+
     def loaded(module: ModuleType) -> None:
-        version = str(getattr(module, "__version__", ""))
+        version = call("framework version", version_of, module) or ""
         coverage.framework_loaded(module.__name__, version)
-        event = FrameworkLoaded(at=time.time(), name=module.__name__, version=version)
-        probe_.shield.call("frameworks", probe_.emit, event)
+        call("frameworks", probe_.emit, FrameworkLoaded(at=time.time(), name=module.__name__, version=version))
 
     for name in FRAMEWORKS:
         imports.add(name, loaded)

@@ -69,6 +69,7 @@ def read_line(file: str, line: int) -> SourceRead | None:
         either=_in_one_line(function, line),
         bound=sorted({name for name in [*awaits, *(each.lock for each in held)] if re.split(r"[.\[]", name)[0] in bound}),
         loop=_loop_around(function, line),
+        handed=_handed(file),
     )
 
 
@@ -193,6 +194,35 @@ def _loop_around(function: _Function, line: int) -> list[int]:
         if isinstance(node, ast.For | ast.AsyncFor | ast.While) and _covers(node, line):
             return [node.lineno, node.end_lineno or node.lineno]
     return []
+
+
+@lru_cache(maxsize=64)
+def _handed(file: str) -> list[str]:
+    """The locks that somebody gives back who has not taken them, or that are held where a generator rests: for these it does not
+    show from the line at which a thread stands whether it holds them."""
+    parsed = _parse(file)
+    if parsed is None:
+        return []
+    nodes = [node for node in ast.walk(parsed[0]) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
+    return sorted({name.rpartition(".")[2] for function in (parsed[0], *nodes) for name in _left_to_others(function)})
+
+
+def _left_to_others(function: _Function) -> Iterator[str]:
+    nodes = list(_own_nodes(function))
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    taken: dict[str, int] = {}
+    for node in nodes:
+        name = _method_of(node, "acquire")
+        if name is not None and isinstance(node, ast.Call):
+            taken[name] = min(node.lineno, taken.get(name, node.lineno))
+    for node in nodes:
+        name = _method_of(node, "release")
+        if name is not None and isinstance(node, ast.Call) and node.lineno < taken.get(name, node.lineno + 1):
+            yield name
+        if isinstance(node, ast.Attribute) and node.attr == "release" and id(node) not in called:  # Timer(5, lock.release)
+            yield _lock_name(node.value) or ""
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            yield from (each.lock for each in _held_at(function, node.lineno))
 
 
 def _lock_name(expression: ast.expr) -> str | None:

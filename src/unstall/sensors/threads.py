@@ -120,6 +120,8 @@ def _system_call(folder: Path, calls: dict[int, str]) -> tuple[str | None, list[
         if not fields or fields[0] == "running":
             return "running", []
         number = int(fields[0])
+        if number < 0:
+            return None, []  # it does not run, and is in no call: stopped, or kept waiting by a page of its memory
         return calls.get(number, f"system call {number}"), [int(field, 16) for field in fields[1:7]]
     except (OSError, ValueError):
         return None, []

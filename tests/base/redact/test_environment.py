@@ -106,10 +106,11 @@ def test_a_source_keeps_its_lines_and_loses_its_secrets() -> None:
         'os.environ["WANDB_API_KEY"] = "0123456789abcdef0123456789abcdef01234567"',
         'url = "https://me:hunter2@host/x"',
         'config = {"secret": "hunter2", "batch": 16}',
+        'start(["--api-key", "hunter2", "--batch", "16"])',
         "BATCH = 16  # it's the batch",
         'DATA = "/data/COCO_2017/train2017"',
     ])  # fmt: skip
     result = redact_source(source)
     assert "hunter2" not in result and "abc123" not in result and "89abcdef" not in result
-    assert len(result.split("\n")) == 7
+    assert len(result.split("\n")) == 8 and '"--batch", "16"' in result
     assert result.endswith('BATCH = 16  # it\'s the batch\nDATA = "/data/COCO_2017/train2017"')

@@ -31,6 +31,7 @@ def test_found_with_the_statement_that_copied_the_values() -> None:
     verdict = without_gradients(array("probs", 5, requires_grad=False, made_at=40, made_by=["probs = torch.tensor(probs)"]))
     assert verdict.where == "train.py:40"
     assert verdict.summary.startswith("`loss` does not require gradients")
+    assert "no operation that was recorded connects it" in verdict.summary  # under no_grad there are such operations
     assert "`probs` at train.py:40 by torch.tensor" in verdict.summary
     assert "torch.stack" in verdict.actions[0]
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.diagnosis.builders import FOLDER
+from tests.diagnosis.builders import FOLDER, lib
 from tests.diagnosis.failed_programs import array, failed, line, unseen
 from unstall.diagnosis.causes import element_signature_mismatch
 from unstall.diagnosis.verdict import Clear, Found, Unknown
+from unstall.journal.events import ErrorRaised
 
 IN_DATA = "tensorflow/python/data/ops/structured_function.py"
 MISSING = "in user code:\n\n\n    TypeError: outer_factory.<locals>.inner_factory.<locals>.tf__flip() missing 1 required positional argument: 'classes'\n"
@@ -79,6 +80,14 @@ def test_found_for_a_generator(message: str, said: str) -> None:
 def test_clear_of_calls_that_are_not_of_a_data_set(within: str) -> None:
     message = "f() takes 1 positional argument but 2 were given"
     assert isinstance(element_signature_mismatch.examine(failed("TypeError", message, line(5, "f(1, 2)"), within=within)), Clear)
+
+
+def test_clear_of_a_call_inside_the_function_that_the_data_set_calls() -> None:
+    """Without autograph the error passes through as it is: what fits the elements calls another function wrongly."""
+    journal = failed("TypeError", "scale() missing 1 required positional argument: 'offset'", line(5, "return scale(image, 2.0)"))
+    error = next(iter(journal.of(ErrorRaised)))
+    error.frames.append(lib(IN_DATA, "wrapper_helper", 140))
+    assert isinstance(element_signature_mismatch.examine(journal), Clear)
 
 
 def test_unknown_where_the_program_could_not_be_seen() -> None:

@@ -1,10 +1,10 @@
 """function_retracing: a function that is compiled at nearly every call, and one that has a few rightful traces."""
 
-from tests.diagnosis.builders import journal, started
+from tests.diagnosis.builders import T0, journal, started
 from tests.diagnosis.probe_fact_builders import inside, traced
 from unstall.diagnosis.causes import function_retracing
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import FunctionTraced
+from unstall.journal.events import FitBegan, FunctionTraced
 
 
 def retraced(why: str = "value of step", share: float = 0.7) -> list[FunctionTraced]:
@@ -28,6 +28,14 @@ def test_found_says_that_it_is_made_anew_or_that_shapes_differ() -> None:
     assert "made anew before it was called at train.py:55" in recreated.summary
     assert "outside the loop" in recreated.actions[0]
     assert "shape of `words`" in shapes.summary
+
+
+def test_what_to_do_on_jax_is_said_in_its_words() -> None:
+    fit = FitBegan(at=T0 + 1, api="own_loop", backend="jax")
+    for why, words in (("value of step", "static argument of jax.jit"), ("shape of words", "pad `words`")):
+        verdict = function_retracing.examine(journal(started(), inside(), fit, *retraced(why)))
+        assert isinstance(verdict, Found)
+        assert words in verdict.actions[0] and not any("tf." in action for action in verdict.actions)
 
 
 def test_found_sooner_where_each_trace_takes_long() -> None:

@@ -54,10 +54,10 @@ def test_found_for_a_layer_that_is_given_what_other_layers_make_with_the_change_
     assert verdict.where == "model.py:10"
     assert verdict.summary == (
         "The layer head (Linear, in_features=100, out_features=10) expects 100 features at side -1 of its input, and was given "
-        "(4, 1568), which is what came out of the layers before it."
+        "(4, 1568)."
     )
     after = ("        self.head = nn.Linear(1568, 10)",)
-    assert verdict.changes == (LineChange("model.py:10", (CODE,), after, "if what comes out of the layers before it is right"),)
+    assert verdict.changes == (LineChange("model.py:10", (CODE,), after, "if what it is given is right"),)
 
 
 def test_found_for_the_batch_itself_without_a_change_as_either_may_be_wrong() -> None:
@@ -68,7 +68,10 @@ def test_found_for_the_batch_itself_without_a_change_as_either_may_be_wrong() ->
         makers=[layer("Conv2d", "stem", "self.stem = nn.Conv2d(3, 8, 3)", in_channels=3)],
     )
     assert isinstance(verdict, Found)
-    assert "expects 3 channels at side -3 of its input, and was given (4, 1, 28, 28), which is the batch." in verdict.summary
+    assert (
+        "expects 3 channels at side -3 of its input, and was given (4, 1, 28, 28), which is the shape of `batch`."
+        in verdict.summary
+    )
     assert verdict.changes == ()
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.diagnosis.builders import kernel, lib, main, py, sleeper, source, stacks, stuck, thread, three
 from unstall.diagnosis.causes import lock_deadlock
 from unstall.diagnosis.findings import diagnose
-from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
+from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown, Verdict
 from unstall.journal.events import ChildSeen, SampleFailed, ThreadStack
 from unstall.sensors import source_lines
 
@@ -254,3 +254,127 @@ def test_clear_where_another_thread_holds_the_lock_of_another_object_and_works(t
     samples = three(stands, works)
     read = [replace(line, at=samples[-1].at) for line in source_lines.read(list(samples))]
     assert isinstance(lock_deadlock.examine(stuck(*samples, *read, reads)), Clear)
+
+
+SIGNAL = """\
+import threading
+
+done = threading.Lock()
+
+
+def download(connection):
+    connection.recv(1)
+    done.release()
+
+
+done.acquire()
+threading.Thread(target=download).start()
+done.acquire()
+"""
+SESSION = """\
+import contextlib
+import threading
+
+mutex = threading.Lock()
+
+
+@contextlib.contextmanager
+def session():
+    mutex.acquire()
+    try:
+        yield
+    finally:
+        mutex.release()
+
+
+def upload(connection):
+    with session():
+        connection.recv(1)
+
+
+def step():
+    with session():
+        print("a step")
+
+
+step()
+"""
+CHAIN = """\
+import threading
+
+lock = threading.Lock()
+
+
+def download(connection, ready):
+    connection.recv(1)
+    ready.put(1)
+
+
+def fill(ready):
+    with lock:
+        ready.get()
+
+
+def step():
+    with lock:
+        print("a step")
+
+
+step()
+"""
+
+
+def beside(tmp_path: Path, program: str, lines: list[int], *others: ThreadStack, call: str = "recvfrom") -> Verdict:
+    """Of a main thread that stands so in a program, beside threads of which the last is in a system call."""
+    path = str(tmp_path / "share.py")
+    (tmp_path / "share.py").write_text(program)
+    named = [replace_file(other, path) for other in others]
+    samples = three(main(*(py(path, "f", line) for line in lines)), *named)
+    read = [replace(line, at=samples[-1].at) for line in source_lines.read(list(samples))]
+    calls = [sleeper(other["id"], call=call if other is others[-1] else "futex") for other in others]
+    return lock_deadlock.examine(stuck(*samples, *read, kernel(sleeper(1), *calls, at=109)))
+
+
+def replace_file(stack: ThreadStack, path: str) -> ThreadStack:
+    frames = [{**frame, "file": path} if frame["file"].endswith("share.py") else frame for frame in stack["frames"]]
+    return {**stack, "frames": frames}  # type: ignore[typeddict-item]
+
+
+def share(function: str, line: int, name: str, number: int) -> ThreadStack:
+    return thread(py("share.py", function, line), py(f"{STDLIB}/threading.py", "Thread.run"), name=name, id=number)
+
+
+def test_clear_where_a_lock_is_a_sign_that_another_thread_gives(tmp_path: Path) -> None:
+    assert isinstance(beside(tmp_path, SIGNAL, [13], share("download", 7, "download", 3)), Clear)
+    timer = SIGNAL.replace("threading.Thread(target=download)", "threading.Timer(60, done.release)").replace("download", "other")
+    waits = [py(f"{STDLIB}/threading.py", name) for name in ("Condition.wait", "Event.wait", "Timer.run", "Thread._bootstrap")]
+    assert isinstance(beside(tmp_path, timer, [13], thread(*waits, name="Thread-1", id=3), call="futex"), Clear)
+
+
+def test_found_where_nobody_is_left_to_give_the_sign(tmp_path: Path) -> None:
+    verdict = beside(tmp_path, SIGNAL, [13])
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.CERTAIN
+
+
+def test_clear_where_a_lock_is_taken_through_a_function_and_a_thread_goes_on(tmp_path: Path) -> None:
+    assert isinstance(beside(tmp_path, SESSION, [9, 22, 26], share("upload", 18, "upload", 3)), Clear)
+
+
+def test_what_is_said_of_a_lock_that_a_function_takes_is_what_the_source_shows(tmp_path: Path) -> None:
+    verdict = beside(tmp_path, SESSION, [9, 22, 26])
+    assert isinstance(verdict, Found)
+    assert "no thread stands inside a `with` of it or after its `acquire()` in one function" in verdict.summary
+
+
+def test_clear_where_the_holder_waits_for_a_thread_that_waits_for_the_network(tmp_path: Path) -> None:
+    queue = thread(py(f"{STDLIB}/queue.py", "Queue.get"), py("share.py", "fill", 13), name="fill", id=3)
+    assert isinstance(beside(tmp_path, CHAIN, [17, 21], queue, share("download", 7, "download", 4)), Clear)
+    assert isinstance(beside(tmp_path, CHAIN, [17, 21], queue, call="futex"), Found)
+
+
+def test_clear_where_the_lock_may_not_have_been_taken_and_another_holds_it(tmp_path: Path) -> None:
+    program = MANUAL.replace("    lock.acquire()\n    print", "    lock.acquire(timeout=5)\n    print", 1)
+    program += "\n\ndef hold():\n    with lock:\n        connection.recv(1)\n"
+    holder = share("hold", program.splitlines().index("        connection.recv(1)") + 1, "holder", 3)
+    assert isinstance(beside(tmp_path, program, [14, 9], holder), Clear)

@@ -25,8 +25,15 @@ def test_found_for_a_module_that_may_be_the_users_own() -> None:
         failed("ModuleNotFoundError", "No module named 'augment'", line(2, "from augment import A"))
     )
     assert isinstance(verdict, Found)
-    assert "neither installed in the environment of the program nor a file on its path" in verdict.summary
+    assert "Python found it in no folder of its path" in verdict.summary
     assert "PYTHONPATH" in verdict.actions[1]
+
+
+def test_of_a_part_that_is_missing_it_is_said_that_its_package_was_found() -> None:
+    """Python names the outermost part that it did not find."""
+    verdict = package_missing.examine(failed("ModuleNotFoundError", "No module named 'mine.data.augment'", line(2, "import it")))
+    assert isinstance(verdict, Found)
+    assert verdict.summary == "The module `mine.data.augment` was not found. `mine.data` was found, and this part of it was not."
 
 
 def test_found_with_the_package_that_asks_for_it() -> None:

@@ -27,7 +27,8 @@ def test_found_with_the_file_and_the_line_that_waits(call: str, words: str) -> N
     verdict = reader_blocked.examine(stuck(*three(FIT), *looks(reader(call))))
     assert isinstance(verdict, Found) and verdict.certainty is Certainty.CERTAIN
     assert verdict.where == "train.py:31"
-    assert f"since step 381: {words} {SHARD} does not return. The main thread waits for it at train.py:31." in verdict.summary
+    said = f"since step 381: {words} {SHARD} does not return, in a thread of the framework. The main thread waits at train.py:31."
+    assert said in verdict.summary
     assert verdict.evidence[0].events and SHARD in verdict.evidence[0].claim
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from unstall.probe.host.failing_lines import inspect_calls, inspect_lines
-from unstall.probe.host.values import describe_value
+from unstall.probe.host.values import describe_named, describe_value
 
 NEEDS_POSITIONS = pytest.mark.skipif(sys.version_info < (3, 11), reason="Python tells the failing expression since 3.11")
 
@@ -156,3 +156,20 @@ def test_what_led_to_a_value_is_told_with_its_statements(tmp_path: Path) -> None
     assert [(each["name"], each["made_at"]) for each in row["origins"]] == [("scale", 3), ("rows", 2), ("rows", 1)]
     assert row["origins"][1]["length"] == 2
     assert row["origins"][2] == {"name": "rows", "replaced": True, "made_at": 1, "made_by": ["rows = [1.0, 2.0]"]}
+
+
+def test_of_a_secret_it_is_told_that_it_is_there(tmp_path: Path) -> None:
+    source = (
+        "def login(user, password, settings):\n"
+        "    raise ValueError(password + settings['api_key'])\n"
+        "login('me', 'pw-' + '1', {'api_key': 'k-' + '2', 'passwords': ['p-' + '3'], 'batch': '16'})\n"
+    )
+    row = fail(tmp_path, source)[-1]
+    assert value(row, "password")["text"] == value(row, "settings['api_key']")["text"] == "•••"
+    assert value(row, "user")["text"] == "'me'"
+    (described,) = inspect_values({"settings": {"api_key": "k-2", "passwords": ["p-3"], "batch": "16"}})
+    assert not any(secret in str(described) for secret in ("k-2", "p-3")) and "'16'" in str(described)
+
+
+def inspect_values(names: dict[str, Any]) -> list[dict[str, Any]]:
+    return [describe_named(name, value, time.monotonic() + 30) for name, value in names.items()]

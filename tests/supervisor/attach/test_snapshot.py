@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -110,6 +111,16 @@ def test_a_program_that_sleeps_on_purpose_has_nothing_wrong(tmp_path: Path) -> N
         story = attach(pid)
     assert story["verdicts"] == []
     assert story["state"] == "running"
+
+
+def test_a_program_that_is_stopped_is_said_to_be_that(tmp_path: Path) -> None:
+    with running([sys.executable, str(write(tmp_path, BUSY))]) as pid:
+        os.kill(pid, signal.SIGSTOP)
+        done = subprocess.run([*UNSTALL, "attach", str(pid)], capture_output=True, text=True, check=False, timeout=240)
+        os.kill(pid, signal.SIGCONT)
+    assert done.returncode == EXIT_CODES["unknown"]
+    assert "its process is stopped" in " ".join(done.stdout.split())
+    assert "system call" not in done.stdout
 
 
 def test_the_python_behind_a_shell_is_found(standing: dict[str, int]) -> None:

@@ -126,8 +126,7 @@ print(os.get_terminal_size(1), os.get_terminal_size(2), resized[-1], open("/dev/
 
 @pytest.mark.parametrize("handler", ["", "signal.signal(signal.SIGINT, lambda *a: (print('heard', flush=True), sys.exit(5)))"])
 def test_ctrl_c_at_the_terminal(handler: str, tmp_path: Path) -> None:
-    """Pressed while the program sleeps: a thread says that it does, so that the traceback has one place only."""
-    says = "threading.Timer(1.0, print, ['ready'], {'flush': True}).start()"
+    says = "threading.Timer(0.5, print, ('ready',), {'flush': True}).start()"  # while the main thread sleeps
     program = write(tmp_path, f"import signal, sys, threading, time\n{handler}\n{says}\ntime.sleep(200)")
     keys = ((b"ready\r\n", b"\x03"),)  # the terminal discards at Ctrl-C what it has not shown yet
     bare, seen = (on_terminal(command, keys) for command in (python(program), watched(*python(program))))

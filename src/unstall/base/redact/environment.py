@@ -101,7 +101,7 @@ def redact_source(text: str) -> str:
 
 
 _QUOTED = re.compile(r"""(?P<quote>['"])(?P<inside>(?:\\.|(?!(?P=quote)).)*)(?P=quote)""")
-_GIVEN = re.compile(r"""(?P<name>[A-Za-z_]\w*)['"]?\]?\s*[=:,(]\s*$""")
+_GIVEN = re.compile(r"""(?P<name>[A-Za-z_][\w-]*)['"]?\]?\s*[=:,(]\s*$""")
 
 
 def _masked_line(line: str) -> str:

@@ -40,8 +40,8 @@ MARKERS = (
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # By these words in its name a value is secret, whatever it is.
 _STRONG = frozenset({
-    "password", "passwd", "passphrase", "passcode", "pwd", "secret", "secrets", "credential", "credentials", "apikey",
-    "authorization",
+    "password", "passwords", "passwd", "passphrase", "passcode", "pwd", "secret", "secrets", "credential", "credentials",
+    "apikey", "authorization",
 })  # fmt: skip
 _STRONG_BEFORE_KEY = frozenset({"api", "access", "private", "secret", "signing", "encryption", "auth", "account", "ssh", "sas"})
 # By these as its last word it is, if it looks like a key: `pad_token=<pad>` and `token: 512` are none.

@@ -76,7 +76,7 @@ def _of_no_gradients(failure: Failure) -> _Said:
     """The loss does not depend on anything that requires gradients."""
     name = _name_of(failure) or "what backward was called on"
     cuts = _find_cuts(failure)
-    start = f"{_capital(name)} does not require gradients: no operation connects it to parameters that do."
+    start = f"{_capital(name)} does not require gradients: no operation that was recorded connects it to parameters that do."
     frozen = "or, where all parameters are frozen: set requires_grad=True for those that are to learn"
     if not cuts:
         return (

@@ -32,6 +32,7 @@ from unstall.diagnosis.errors.failures import Failure, describe_components, desc
 from unstall.diagnosis.errors.fatal_error import unseen_end
 from unstall.diagnosis.verdict import Clear, Verdict
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import is_user_file
 
 _ARITY = re.compile(
     r"(?P<function>[\w.<>]+)\(\) (?:takes (?:from \d+ to )?(?P<takes>\d+) positional arguments? but "
@@ -68,7 +69,8 @@ def _call_of_function(failure: Failure) -> list[dict[str, Any]] | None:
     """The parts of the element, as tf.data gave them to the function; None where it was not tf.data that called it."""
     in_data = any("tensorflow" in frame["file"] and _OF_DATA in frame["file"] for frame in failure.error.frames)
     calls = failure.inspected.calls if failure.inspected is not None else []
-    if not in_data or failure.quoted:
+    is_own_call = bool(failure.error.frames) and is_user_file(failure.error.frames[0]["file"])  # inside that function
+    if not in_data or failure.quoted or is_own_call:
         return None
     for call in reversed(calls):
         for value in call["values"]:

@@ -4,7 +4,7 @@ What it is
 ----------
 A `tf.function` is compiled for each new kind of argument: a tensor of a new shape, or a new value of a Python number. Made anew
 inside the loop, it starts from nothing each time. Tracing costs a hundred times what the call itself does, and each trace
-stays in memory. On JAX the same happens with `jit`, which compiles for each new shape.
+stays in memory. On JAX the same happens with `jit`, which compiles for each new shape and each new value of a static argument.
 
 How we know
 -----------
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from unstall.diagnosis.probe_facts import not_inside, short
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
-from unstall.journal.events import FunctionTraced
+from unstall.journal.events import FitBegan, FunctionTraced
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("compiling_long", "eager_execution", "input_starved", "device_unused")
@@ -87,7 +87,8 @@ def _found(journal: Journal, share: float, traces: list[FunctionTraced]) -> Foun
             (first, last),
         ),
     ]
-    reason, cure = _reason(last, name, called)
+    fit = journal.last(FitBegan)
+    reason, cure = _reason(last, name, called, is_jax=fit is not None and fit.backend == "jax")
     if reason:
         evidence.append(Evidence(reason, last.why, None, (last,)))
     at = f" ({place})" if place else ""
@@ -102,7 +103,7 @@ def _found(journal: Journal, share: float, traces: list[FunctionTraced]) -> Foun
     )
 
 
-def _reason(last: FunctionTraced, name: str, called: str | None) -> tuple[str, tuple[str, ...]]:
+def _reason(last: FunctionTraced, name: str, called: str | None, is_jax: bool) -> tuple[str, tuple[str, ...]]:
     at = f" at {called}" if called else ""
     if last.why == "made anew":
         return f"the function was made anew before it was called{at}", (f"make {name} once, outside the loop, and call it there",)
@@ -113,14 +114,14 @@ def _reason(last: FunctionTraced, name: str, called: str | None) -> tuple[str, t
         )
     kind, _, argument = last.why.partition(" of ")
     if kind == "value":
-        return f"the Python value of `{argument}` differed{at}", (
-            f"give `{argument}` as a tensor: tf.constant({argument}), or a tf.Variable that is counted up",
-        )
+        as_tensor = f"give `{argument}` as a tensor: tf.constant({argument}), or a tf.Variable that is counted up"
+        as_array = f"do not make `{argument}` a static argument of jax.jit: given as a number or an array, it may differ"
+        return f"the Python value of `{argument}` differed{at}", (as_array if is_jax else as_tensor,)
     if kind == "shape":
-        return f"the shape of `{argument}` differed{at}", (
-            f"pad `{argument}` to one length, or to a few",
-            "or give tf.function an input_signature with None for what varies (or reduce_retracing=True)",
-        )
+        pad = f"pad `{argument}` to one length, or to a few"
+        relax = "or give tf.function an input_signature with None for what varies (or reduce_retracing=True)"
+        return f"the shape of `{argument}` differed{at}", (pad,) if is_jax else (pad, relax)
     if kind == "type":
         return f"the type of `{argument}` differed{at}", (f"give `{argument}` always the same kind of value",)
-    return "", ("give the function tensors of one shape, and make it once, outside the loop",)
+    kind = "arrays" if is_jax else "tensors"
+    return "", (f"give the function {kind} of one shape, and make it once, outside the loop",)

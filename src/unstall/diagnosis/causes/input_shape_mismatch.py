@@ -10,7 +10,7 @@ How we know
 -----------
 Keras says what a layer expects and what came, and names the layer. Of PyTorch, Unstall reads the layer in whose call the error
 arose, what it was made with, and the shape of what it was given. The line that made the layer is known, and so is whether the
-input is the batch itself or what another layer gave.
+input has the shape of the batch.
 
 When this is wrong
 ------------------
@@ -27,7 +27,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from unstall.diagnosis.errors.failures import Failure, Maker, Shape, find_failure, format_shape, shapes_in
+from unstall.diagnosis.errors.failures import Failure, Maker, Shape, Value, find_failure, format_shape, shapes_in
 from unstall.diagnosis.errors.fatal_error import unseen_end
 from unstall.diagnosis.errors.line_changes import replace_argument
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, LineChange, Verdict
@@ -46,6 +46,7 @@ _SHAPE_WORDS = re.compile(
     r"shapes? cannot be multiplied|to have \d+ channels?, but got|[Ee]xpected \dD.*input|size mismatch, m1"
     r"|must match the size of tensor|normalized_shape|input\.size\(-1\) must be equal|running_mean should contain"
 )
+_BATCHES = re.compile(r"batch|bucket|window|rebatch", re.IGNORECASE)  # stages of tf.data after which elements are batches
 _ARGUMENTS = ("input", "x", "inputs")
 # By the kind of a layer of PyTorch: what it was made with for a side of its input, and that side.
 _SIDES = {
@@ -141,7 +142,8 @@ def _found(failure: Failure, found: _Mismatch) -> Found:
     came = f", and was given {format_shape(found.came)}" if found.came is not None else ""
     source = _source(failure, found)
     said = f"{name[0].upper()}{name[1:]} expects {found.expected}{came}{f', {source}' if source else ''}."
-    unbatched = found.lacks_batch and bool(failure.stages) and failure.stage("batch") is None
+    has_batches = any(_BATCHES.search(str(stage.facts["name"])) for stage in failure.stages)
+    unbatched = found.lacks_batch and bool(failure.stages) and not has_batches
     if unbatched:
         said += " The data set is not batched."
     elif found.lacks_batch:
@@ -164,24 +166,25 @@ def _found(failure: Failure, found: _Mismatch) -> Found:
     )
 
 
-def _is_batch(failure: Failure, found: _Mismatch) -> bool:
-    """Whether the layer was given a value that the program itself has at hand, outside the model."""
+def _batch(failure: Failure, found: _Mismatch) -> Value | None:
+    """What the program itself has at hand outside the model, and of that shape."""
     outside = [line for line in failure.own_lines if line.function not in ("forward", "call", "__call__")]
-    return any(value.is_array and value.shape == found.came for line in outside for value in line.values)
+    return next((value for line in outside for value in line.values if value.is_array and value.shape == found.came), None)
 
 
 def _source(failure: Failure, found: _Mismatch) -> str:
     if found.came is None or found.lacks_batch or not found.option:
         return ""
-    return "which is the batch" if _is_batch(failure, found) else "which is what came out of the layers before it"
+    batch = _batch(failure, found)
+    return f"which is the shape of `{batch.name}`" if batch is not None else ""
 
 
 def _changes(failure: Failure, found: _Mismatch) -> tuple[LineChange, ...]:
-    """The layer made for what the layers before it give; where the batch itself differs, either of the two may be wrong."""
-    if found.layer is None or not found.option or found.size is None or found.lacks_batch or _is_batch(failure, found):
+    """The layer made for what the model gives it; where that has the shape of the batch, either of the two may be wrong."""
+    if found.layer is None or not found.option or found.size is None or found.lacks_batch or _batch(failure, found) is not None:
         return ()
     kind = str(found.layer.facts.get("class", ""))
-    when = "if what comes out of the layers before it is right"
+    when = "if what it is given is right"
     by_name = replace_argument(found.layer, kind, found.option, str(found.size), when)
     change = by_name or replace_argument(found.layer, kind, 0, str(found.size), when)
     return (change,) if change is not None else ()

@@ -14,6 +14,9 @@ program's own source around the lines of all stacks says which locks each thread
 
 When this is wrong
 ------------------
+A plain lock may also be a sign: one thread takes it twice, and another gives it back when it is done. Where the source shows that
+somebody gives it back who has not taken it, nothing is said as long as a thread goes on.
+
 Locks are told apart by their names in the source. Two objects of one class have two locks of the same name: a thread that
 holds the one and waits for the other may wait for a third thread, which is slow and not shown.
 
@@ -27,7 +30,18 @@ from __future__ import annotations
 
 from unstall.diagnosis.causes.generator_blocked import input_frames
 from unstall.diagnosis.dead_threads import dead_threads
-from unstall.diagnosis.locks import HeldLock, Waiter, cycle, find_double_lock, holders, is_one_object, waiters
+from unstall.diagnosis.locks import (
+    FOR_ANOTHER_THREAD,
+    HeldLock,
+    Waiter,
+    cycle,
+    find_double_lock,
+    goes_on,
+    holders,
+    is_one_object,
+    may_be_given_back,
+    waiters,
+)
 from unstall.diagnosis.stalls import Stall, idle_stall
 from unstall.diagnosis.thread_waits import waits_for
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
@@ -35,16 +49,6 @@ from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder, where
 
 EXPLAINS = ("generator_blocked", "callback_blocked")
-
-_FOR_ANOTHER_THREAD = (
-    "a queue",
-    "room in a queue",
-    "a future",
-    "a thread to end",
-    "an event that another thread must set",
-    "another thread",
-    "a pool of worker processes",
-)
 
 
 def examine(journal: Journal) -> Verdict:
@@ -100,10 +104,13 @@ def _twice(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
         held = find_double_lock(waiter)
         if held is None:
             continue
-        others = holders(stall, waiter.still.samples[-1], waiter.wants, but=waiter.still.thread["id"])
+        own, sample = waiter.still.thread["id"], waiter.still.samples[-1]
+        others = holders(stall, sample, waiter.wants, but=own)
         is_one = is_one_object(stall, waiter, held)
-        if others and not is_one:
+        if others and (not is_one or (not held.is_sure and any(other.is_sure for other in others))):
             continue
+        if held.taken_by != "with" and may_be_given_back(stall, sample, [held.lock], own):
+            continue  # a lock by which one thread waits for another
         place, name = where(waiter.frame, folder), held.lock.name
         is_caller = held.frame is not waiter.frame
         at = f"was called from {where(held.frame, folder)}, {held.words}" if is_caller else f"stands there {held.words}"
@@ -138,7 +145,8 @@ def _held_by_a_waiting_thread(stall: Stall, waiting: list[Waiter], folder: str) 
         for held_lock in holders(stall, waiter.still.samples[-1], waiter.wants, but=waiter.still.thread["id"]):
             other = next((still for still in stall.still() if still.thread["id"] == held_lock.thread["id"]), None)
             words = waits_for(other.thread, other.call) if other else None
-            if words in _FOR_ANOTHER_THREAD:
+            both = {waiter.still.thread["id"], held_lock.thread["id"]}
+            if words in FOR_ANOTHER_THREAD and not goes_on(stall, waiter.still.samples[-1], both):
                 return _held_up(stall, waiter, held_lock, str(words), folder)
     return None
 
@@ -162,13 +170,18 @@ def _held_up(stall: Stall, waiter: Waiter, held_lock: HeldLock, words: str, fold
 def _left_behind(journal: Journal, stall: Stall, waiting: list[Waiter], folder: str) -> Verdict:
     """Nobody's stack shows that it holds the lock: it was taken and not given back."""
     for waiter in sorted(waiting, key=_distance_from_training):
-        if not waiter.wants or holders(stall, waiter.still.samples[-1], waiter.wants, but=waiter.still.thread["id"]):
+        own, sample = waiter.still.thread["id"], waiter.still.samples[-1]
+        if (
+            not waiter.wants
+            or holders(stall, sample, waiter.wants, but=own)
+            or may_be_given_back(stall, sample, waiter.wants, own)
+        ):
             continue
         place = where(waiter.frame, folder)
         return Found(
             Certainty.LIKELY,
-            f"{_name(waiter)} waits for {_wanted(waiter)} at {place}, and no thread is in code that holds it."
-            " Most likely it was taken and not given back.",
+            f"{_name(waiter)} waits for {_wanted(waiter)} at {place}, and no thread stands inside a `with` of it or after its"
+            " `acquire()` in one function. Most likely it was taken and not given back.",
             (
                 _evidence(f"it stands at {place} ({_count(waiter)})", waiter),
                 *_state(stall),
@@ -192,7 +205,7 @@ def _training_waits(stall: Stall, waiting: list[Waiter]) -> bool:
     mains = [
         still for still in stall.still() if still.is_main and (still.thread["name"] == "MainThread" or input_frames(still.thread))
     ]
-    return any(waits_for(still.thread, still.call) in _FOR_ANOTHER_THREAD for still in mains)
+    return any(waits_for(still.thread, still.call) in FOR_ANOTHER_THREAD for still in mains)
 
 
 def _distance_from_training(waiter: Waiter) -> int:

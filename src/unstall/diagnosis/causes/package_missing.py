@@ -160,10 +160,10 @@ def _not_found(failure: Failure, name: str) -> Found:
         said = f" It comes with the package {distribution}." if distribution != root else ""
         actions = (f"{install} {distribution}",)
     elif "." in name:
-        said = f" Either {root} is not installed, or the version that is installed has no such part."
+        said = f" `{name.rpartition('.')[0]}` was found, and this part of it was not."
         actions = (f"compare the version of {distribution or root} with the one that the code was written for", own)
     else:
-        said = " It is neither installed in the environment of the program nor a file on its path."
+        said = " Python found it in no folder of its path."
         actions = (f"{install} … with the package that provides {root}, if it is a package", own)
     return found_in(failure, f"The module `{name}` was not found.{said}{asked}", actions)
 

@@ -93,7 +93,7 @@ def _found(journal: Journal, stall: Stall, main: StuckThread, readers: list[_Rea
     does = "opening" if first.opens else "reading"
     others = [reader.path for reader in readers[1:] if reader.path != first.path]
     also = f" Others do not come back from {', '.join(dict.fromkeys(others))}." if others else ""
-    waits = f" The main thread waits for it at {at}." if at else ""
+    waits = f" The main thread waits at {at}." if at else ""
     since = f" since step {stall.began.step}" if stall.began.step >= 0 else ""
     evidence = [
         Evidence(
@@ -109,7 +109,8 @@ def _found(journal: Journal, stall: Stall, main: StuckThread, readers: list[_Rea
         evidence.insert(1, idle)
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"The input pipeline has not given a batch{since}: {does} {first.path} does not return.{also}{waits}",
+        summary=f"The program has not gone on{since}: {does} {first.path} does not return, in a thread of the framework."
+        f"{also}{waits}",
         evidence=tuple(evidence),
         actions=(
             f"try it yourself: head -c 100 {first.path}",

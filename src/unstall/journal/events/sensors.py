@@ -122,6 +122,7 @@ class SourceRead(Event):
     taken_by: list[str] = field(default_factory=list)  # and how: with | acquire | maybe (in a branch, or it may have timed out)
     either: list[str] = field(default_factory=list)  # locks among both: `with lock: work()` takes and holds in one line
     bound: list[str] = field(default_factory=list)  # locks among both whose name this function binds: each call may have another
+    handed: list[str] = field(default_factory=list)  # last names of the locks of the file that a function leaves to others, held
     loop: list[int] = field(default_factory=list)  # first and last line of the outermost loop around it, in the same function
 
 

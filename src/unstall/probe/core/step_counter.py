@@ -141,3 +141,5 @@ def as_number(value: Any) -> Optional[float]:
         return float(value)
     except (TypeError, ValueError, AttributeError):  # the last of a tensor in a graph, which has no numbers
         return None
+    except RuntimeError:  # of an array of JAX: it is deleted, on another machine, or could not be computed
+        return None

@@ -17,12 +17,14 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Optional
 
+from unstall.base.redact.text import register_variables
 from unstall.journal.events import ErrorInspected, ErrorRaised, ExitCalled, WarningShown
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.tracebacks import without_ours
 from unstall.probe.core.user_code import is_user_code, is_user_path, traceback_frames, user_place
 from unstall.probe.host import devices, failing_lines, files, makers, modules
+from unstall.probe.host.values import holds_secret
 from unstall.probe.input import batch_stats
 from unstall.probe.input.batch_samples import AT_THE_ERROR, batch_facts_of
 
@@ -43,6 +45,7 @@ def error_event(
     names: Optional[list[str]] = None,
     caught: bool = False,
 ) -> ErrorRaised:
+    probe.shield.call("secrets", _register_secrets, traceback)
     return ErrorRaised(
         at=time.time(),
         kind=_name(kind),
@@ -57,6 +60,17 @@ def error_event(
         caught=caught,
         own_class=_is_own_class(kind),
     )
+
+
+def _register_secrets(traceback: Any) -> None:
+    """What stands under the name of a secret in the functions of a traceback is masked in the error's message, too."""
+    while traceback is not None:
+        frame, traceback = traceback.tb_frame, traceback.tb_next
+        outer = frame.f_globals if is_user_code(frame.f_code) else {}
+        for names in (dict(outer), dict(frame.f_locals)):
+            settings = [value for value in names.values() if type(value) is dict and len(value) < MAX_NAMES]
+            for each in (names, *settings):
+                register_variables({str(name): value for name, value in each.items() if holds_secret(str(name), value)})
 
 
 def _is_own_class(kind: type[BaseException]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 from unstall.probe.core.tracebacks import OWN
 from unstall.probe.core.user_code import constant, is_constant, is_user_code, last_line
-from unstall.probe.host.values import describe_value, is_known
+from unstall.probe.host.values import describe_named, is_known
 
 SECONDS = 1.0  # for all that is looked at
 MAX_LINES = 12  # of the program's own in the traceback: the outermost third, and the innermost
@@ -67,7 +67,9 @@ def inspect_calls(traceback: Optional[TracebackType], until: float) -> list[dict
             break
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         values = [
-            {"name": name, **describe_value(frame.f_locals[name], until)} for name in names[:MAX_VALUES] if name in frame.f_locals
+            {"name": name, **describe_named(name, frame.f_locals[name], until)}
+            for name in names[:MAX_VALUES]
+            if name in frame.f_locals
         ]
         rows.append({"file": code.co_filename, "line": line, "function": code.co_name, "values": values})
     return rows
@@ -244,7 +246,7 @@ def _values(frame: FrameType, names: dict[str, ast.AST], until: float) -> list[d
         if value is _MISSING or _is_code(value) or any(row["name"] == found for row in rows):
             continue
         missing = {"missing": name} if found != name else {}
-        rows.append({"name": found, **missing, **describe_value(value, until)})
+        rows.append({"name": found, **missing, **describe_named(found, value, until)})
     return rows
 
 
@@ -350,5 +352,5 @@ def _arguments(frame: FrameType, listed: set[str], until: float) -> list[dict[st
     for name in names[:MAX_VALUES]:
         if name in listed or name in ("self", "cls") or name not in frame.f_locals or time.monotonic() > until:
             continue
-        rows.append({"name": name, **describe_value(frame.f_locals[name], until)})
+        rows.append({"name": name, **describe_named(name, frame.f_locals[name], until)})
     return rows

@@ -13,6 +13,7 @@ from types import FunctionType, MethodType
 from typing import Any, Optional
 
 from unstall.base.errors import attempt
+from unstall.base.redact.text import MASK, is_secret_name, redact, register_variables
 from unstall.probe.core.user_code import code_place
 from unstall.probe.input import batch_shapes, batch_stats
 
@@ -57,6 +58,24 @@ def describe_value(value: Any, until: float, depth: int = 0) -> dict[str, Any]:
     return {**facts, **attempt(lambda: _of_a_library(value, until), lambda error: nothing)}
 
 
+def describe_named(name: str, value: Any, until: float, depth: int = 0) -> dict[str, Any]:
+    """The same of what stands under a name. Of a secret it is only told that it is there."""
+    if holds_secret(name, value):
+        register_variables({name: str.__str__(value)})  # it may stand in the message of the error, too
+        return {"type": type_name(value), "text": MASK}
+    facts = describe_value(value, until, depth)
+    if is_secret_name(name):
+        facts.pop("items", None)
+    return facts
+
+
+def holds_secret(name: str, value: Any) -> bool:
+    if not issubclass(type(value), str):
+        return False
+    text = str.__str__(value)
+    return bool(text) and (is_secret_name(name) or redact({name: text}) == {name: MASK})
+
+
 def type_name(value: Any) -> str:
     kind = type(value)
     module = kind.__module__
@@ -99,7 +118,7 @@ def _dict(value: Any, until: float, depth: int) -> dict[str, Any]:
     keys = [key for key in list(dict.keys(value)) if type(key) in (str, int)][: 4 * MAX_ITEMS]
     facts["keys"] = [key if type(key) is int else key[:MAX_TEXT] for key in keys]
     if depth < MAX_DEPTH:
-        facts["items"] = [describe_value(dict.__getitem__(value, key), until, depth + 1) for key in keys[:MAX_ITEMS]]
+        facts["items"] = [describe_named(str(key), dict.__getitem__(value, key), until, depth + 1) for key in keys[:MAX_ITEMS]]
     return facts
 
 

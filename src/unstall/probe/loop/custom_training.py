@@ -89,6 +89,7 @@ class OwnLoop:
     def __init__(self, probe: Probe) -> None:
         self.probe = probe
         self.is_open = False
+        self.is_told = False  # a call is going on whose end tells of a step: what is seen within it is none of its own
         self.calls = _Calls()
         self.losses = Losses()
         self.trainers: set[Any] = set()  # records of the functions in whose trace gradients were computed
@@ -384,7 +385,11 @@ def install_jax_trainer(module: ModuleType, probe: Probe) -> None:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def train_on_batch(model: Any, *args: Any, **kwargs: Any) -> Any:
             began = time.monotonic()
-            result = original(model, *args, **kwargs)
+            loop.is_told = True
+            try:
+                result = original(model, *args, **kwargs)
+            finally:
+                loop.is_told = False
             if probe.active and loop.is_mine():
                 call("train_on_batch", trained, model, began, result)
             return result

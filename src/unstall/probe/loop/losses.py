@@ -21,7 +21,9 @@ MAX_KEPT = 64  # scalars
 
 
 def is_ready(value: Any) -> bool:
-    tells = getattr(value, "is_ready", None)
+    tells, is_gone = getattr(value, "is_ready", None), getattr(value, "is_deleted", None)
+    if callable(is_gone) and is_gone():  # given to a step of JAX that may use its memory for something else
+        return True
     return bool(tells()) if callable(tells) else True
 
 
@@ -75,9 +77,11 @@ def loss_in(result: Any, record: TracedFunction) -> Any:
 
 
 def is_float_scalar(value: Any) -> bool:
+    if getattr(value, "shape", None) != ():
+        return False
     dtype = getattr(value, "dtype", None)
-    is_float = getattr(dtype, "is_floating", None)  # of TensorFlow; NumPy and JAX have a kind
-    return getattr(value, "shape", None) == () and bool(getattr(dtype, "kind", "") == "f" if is_float is None else is_float)
+    is_float = getattr(dtype, "is_floating", None)  # of TensorFlow; NumPy has a kind, and none for the short floats of JAX
+    return bool(getattr(dtype, "kind", "") == "f" or "float" in str(dtype) if is_float is None else is_float)
 
 
 def find_scalar(result: Any) -> Optional[tuple[Any, ...]]:

@@ -140,6 +140,8 @@ def state_of(journal: Journal, is_named: bool) -> str:
         return "failed"  # it is on its way out
     if stall is not None and was_interrupted(journal, stall.began):
         return "interrupted"  # its process lives on, as that of a notebook does
+    if stall is not None and stall.is_stopped:
+        return "stuck"
     if stall is not None and stall.began.phase not in {"", "start", "between"}:
         return "slow" if stall.is_busy else "stuck"
     if stall is not None and is_named:
@@ -280,6 +282,7 @@ def _progress(journal: Journal) -> dict[str, Any]:
         "stalled_s": stall.seconds if stall else None,
         "stalled_in": stall.began.phase if stall else None,
         "stalled_step": stall.began.step if stall else None,
+        "stopped": stall is not None and stall.is_stopped,  # by a signal or a debugger
         "idle_s": idle_s(journal),
         "cpu_cores": stall.cpu_cores if stall else (host.cpu_cores if host else None),
     }

@@ -42,6 +42,10 @@ SHORT = {"interrupted": "stopped"}  # labels have room for 8 letters
 MAX_NOT_SEEN = 4
 # Of verdicts that the end of the run does not show any more; those of a stall by whether training steps were made after it.
 PASSED = {False: "said while it ran, and no longer so", True: "said while it ran; no training step was seen after it"}
+STOPPED = (
+    "its process is stopped, by a signal (SIGSTOP, Ctrl-Z) or a debugger; by whom was not seen. It goes on with "
+    "`kill -CONT PID`, or `fg` in its shell"
+)
 SLOW_STEP_S, LONG_RUN_S = 1.0, 600.0  # from here on somebody wonders whether it is stuck
 QUEUED_CORES = 0.5
 WORTH_SAYING = 1.1  # times as fast
@@ -121,6 +125,8 @@ def no_verdict(story: dict[str, Any]) -> str:
 
 def _cannot_tell(story: dict[str, Any], seen_signals: str) -> str:
     state = story["state"]
+    if state == "stuck" and story["progress"].get("stopped"):
+        return STOPPED
     if question := QUESTIONS.get(state):
         dead = "; ".join(f"thread {words}" for words in story.get("dead_threads") or [])
         known = dead if state == "stuck" else failure_line(story.get("failure"))

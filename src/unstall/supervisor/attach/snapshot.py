@@ -18,7 +18,7 @@ from unstall.base.errors import AccessDeniedError, ProcessNotFoundError
 from unstall.base.redact.environment import redact_command
 from unstall.base.redact.text import register_command, register_variables
 from unstall.diagnosis.findings import diagnose
-from unstall.diagnosis.stalls import BUSY_CORES, IDLE_CORES
+from unstall.diagnosis.stalls import BUSY_CORES, IDLE_CORES, STOPPED_SHARE
 from unstall.diagnosis.thread_waits import IDLE_CPU_MS, LONG_S, find, standing_s, stands, worked_ms
 from unstall.journal.events import Event, HostSampled, IdleSeen, RunStarted, SampleFailed, StackSampled, StallBegan, ThreadsSeen
 from unstall.journal.pulse import read_pulse
@@ -173,7 +173,8 @@ def _stall(pid: int, looks: list[Event], kernel: list[ThreadsSeen], host: HostSa
     now_wall, now = time.time(), time.monotonic()
     asleep = standing_s(kernel, pid, pid)
     may_poll = _may_poll(pid, kernel)
-    if beat is None and asleep is not None and asleep < LONG_S and not may_poll:
+    is_stopped = host.stopped_share >= STOPPED_SHARE
+    if beat is None and asleep is not None and asleep < LONG_S and not may_poll and not is_stopped:
         return None
     stood = beat.silent_s(now) if beat else asleep if asleep is not None and asleep < float("inf") else now - began
     return StallBegan(

@@ -1,8 +1,9 @@
 # /// program
 # cause = "function_retracing"
 # also = ["compiling_long"]
-# where = ""
+# where = "TRACED AGAIN"
 # ends = "exits"
+# steps = 599
 # ///
 """Every batch has a length of its own, so that the step is compiled anew each time."""
 
@@ -21,7 +22,7 @@ def loss_of(weights, x, y):
 
 
 @jax.jit
-def train_step(weights, x, y):
+def train_step(weights, x, y):  # TRACED AGAIN
     loss, gradients = jax.value_and_grad(loss_of)(weights, x, y)
     return {name: weights[name] - 0.01 * gradients[name] for name in weights}, loss
 

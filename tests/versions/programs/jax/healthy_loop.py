@@ -2,6 +2,8 @@
 # cause = ""
 # where = ""
 # ends = "exits"
+# steps = 399
+# loss = true
 # compare = true
 # ///
 """A plain loop that is well."""

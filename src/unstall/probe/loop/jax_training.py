@@ -1,0 +1,310 @@
+"""The steps of one's own JAX loop: calls of jitted functions in whose trace a gradient was computed, and gradients without jit.
+
+Nothing that the program holds is replaced, and no frame of ours lies around what JAX traces. Three places tell: the check of a
+loss that `jax.grad` and `jax.value_and_grad` make once it is computed; the end of a jitted call that was traced or compiled; and
+the post hook, which JAX itself calls after every other jitted call (its own check for NaN is made there).
+
+JAX runs ahead of Python: a step has ended when its call has come back. The loss is a scalar among what the step gives back and
+does not take again; it is read once the device has computed it. The work of a step is bounded: arguments and results are gone
+through in its first calls alone.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from types import CodeType, FrameType, ModuleType
+from typing import Any, Optional
+
+from unstall.probe.core.patches import wrap
+from unstall.probe.core.probe import Probe
+from unstall.probe.core.user_code import is_own_file, is_user_code
+from unstall.probe.coverage import COMPILATIONS, LOSS, STEPS, coverage_of
+from unstall.probe.loop.custom_training import loop_of
+from unstall.probe.loop.jax_losses import LossOutput
+from unstall.probe.loop.losses import is_float_scalar, loss_watch_of
+from unstall.probe.loop.traces import TracedFunction, python_function, traces_of, types_of
+
+MAX_FRAMES = 400  # above a gradient, in which the jitted function around it is looked for
+MAX_WRAPPERS = 20  # around a function
+BEAT_EVERY_S = 0.1  # while the program does something else on JAX than steps
+_AROUND_ALL = "/jax/_src/traceback_util.py"  # its code lies around every function of JAX's
+
+
+class _Trainer:
+    """A jitted function that trains."""
+
+    def __init__(self, function: Any, record: TracedFunction) -> None:
+        self.record = record
+        self.loss = LossOutput(function)
+
+
+class _Traced(threading.local):
+    """What this thread has traced a gradient in, and has not come back from yet."""
+
+    def __init__(self) -> None:
+        self.codes: set[CodeType] = set()  # of all functions that were running then
+        self.began = 0.0
+
+
+class JaxLoop:
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+        self._loop = loop_of(probe)
+        self._traces = traces_of(probe)
+        self._traced = _Traced()
+        self._trainers: dict[int, tuple[Any, Optional[_Trainer]]] = {}  # by the function that was jitted, weakly held
+        self._beat_due = 0.0
+        self._sees_losses = False
+        self.sees_calls = False  # the place where a compiled call ends is as it is expected to be
+        self.put_post_hook: Callable[[], None] = lambda: None
+
+    def is_mine(self) -> bool:
+        return self._probe.active and self._loop.is_mine() and not self._loop.is_told
+
+    # --- what JAX tells ---
+
+    def gradient_computed(self, loss: Any, is_traced: bool) -> None:
+        """The loss, of which a gradient is computed next; only its tracer within a trace."""
+        self.put_post_hook()
+        if is_traced:
+            if not self._traced.codes:
+                self._traced.began = time.monotonic()
+            self._traced.codes |= _running()
+            return
+        self._traced.codes.clear()
+        frame = _user_frame()
+        place = None if frame is None else (frame.f_code, frame.f_lineno)
+        self._step(place, time.monotonic(), loss if is_float_scalar(loss) else None)
+
+    def call_ended(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
+        """Of a jitted function that had been compiled before."""
+        known = self._trainers.get(id(function))
+        if known is not None and known[1] is not None:
+            self._called(known[1], time.monotonic(), args, kwargs, result)
+        elif self._loop.is_open:
+            now = time.monotonic()
+            if now >= self._beat_due:
+                self._beat_due = now + BEAT_EVERY_S
+                self._loop.progressed()
+
+    def slow_call_ended(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
+        """Of a jitted function that was traced or compiled for it."""
+        traced = self._traced
+        began, is_trace = time.monotonic(), bool(traced.codes and traced.codes & _codes(function))
+        trainer = self._trainer(function, is_trace)
+        if trainer is None:
+            return
+        if is_trace:
+            began = traced.began
+            traced.codes.clear()
+            trainer.record.calls += 1
+            self._traces.own.add(trainer.record.name)
+            coverage_of(self._probe).hook_installed("jax", (COMPILATIONS,))
+            self._traces.traced(
+                trainer.record,
+                time.monotonic() - began,
+                self._trainers[id(function)][0],
+                types_of(_argument_names(function), args, kwargs),
+            )
+            trainer.record.calls -= 1
+        self._called(trainer, began, args, kwargs, result)
+
+    # --- steps ---
+
+    def _trainer(self, function: Any, is_new: bool) -> Optional[_Trainer]:
+        known = self._trainers.get(id(function))
+        if known is not None or not is_new:
+            return None if known is None else known[1]
+        record = self._traces.of(function)
+        trainer = None if record is None else _Trainer(function, record)
+        key, trainers = id(function), self._trainers
+        try:
+            trainers[key] = (weakref.ref(function, lambda _: trainers.pop(key, None)), trainer)
+        except TypeError:  # of a class whose objects cannot be held weakly: the program's own must not be held otherwise
+            return None
+        return trainer
+
+    def _called(self, trainer: _Trainer, began: float, args: Any, kwargs: Any, result: Any) -> None:
+        trainer.record.calls += 1
+        self._step(trainer.record, began, trainer.loss.of(args, kwargs, result))
+
+    def _step(self, clock: Any, began: float, loss: Any) -> None:
+        if loss is not None and not self._sees_losses:
+            self._sees_losses = True
+            coverage = coverage_of(self._probe)
+            coverage.hook_installed("jax", (LOSS,))
+            coverage.report()
+        self._loop.trained(clock, began, lambda: loss, "jax")
+
+
+def jax_loop_of(probe: Probe) -> JaxLoop:
+    found: Optional[JaxLoop] = probe.extras.get("jax loop")
+    if found is None:
+        found = probe.extras["jax loop"] = JaxLoop(probe)
+        loss_watch_of(probe)
+    return found
+
+
+def _running() -> set[CodeType]:
+    """The code of every function that this thread is in."""
+    codes: set[CodeType] = set()
+    frame: Optional[FrameType] = sys._getframe(1)
+    for _ in range(MAX_FRAMES):
+        if frame is None:
+            break
+        if not is_own_file(frame.f_code.co_filename) and not frame.f_code.co_filename.endswith(_AROUND_ALL):
+            codes.add(frame.f_code)
+        frame = frame.f_back
+    return codes
+
+
+def _codes(function: Any) -> set[CodeType]:
+    """Of a function, and of what it lies around."""
+    codes: set[CodeType] = set()
+    waiting = [function]
+    for _ in range(MAX_WRAPPERS):
+        if not waiting:
+            break
+        function = waiting.pop()
+        call = next((vars(kind)["__call__"] for kind in type(function).__mro__ if "__call__" in vars(kind)), None)
+        code = getattr(function, "__code__", None) or getattr(call, "__code__", None)
+        if code is not None and code.co_filename.endswith(_AROUND_ALL):  # it names the user's function as what it lies around
+            waiting += [cell.cell_contents for cell in function.__closure__ or () if callable(cell.cell_contents)]
+        elif code is not None:
+            codes.add(code)
+        waiting += [getattr(function, name) for name in ("__wrapped__", "func") if callable(getattr(function, name, None))]
+    return codes
+
+
+def _argument_names(function: Any) -> list[str]:
+    code = getattr(python_function(function), "__code__", None)
+    return list(code.co_varnames[: code.co_argcount]) if code is not None else []
+
+
+def _user_frame() -> Optional[FrameType]:
+    frame: Optional[FrameType] = sys._getframe(1)
+    while frame is not None and not is_user_code(frame.f_code):
+        frame = frame.f_back
+    return frame
+
+
+def install(module: ModuleType, probe: Probe) -> bool:
+    """jax._src.api: gradients, and calls of functions that have been compiled."""
+    loop, call = jax_loop_of(probe), probe.shield.call
+    tracer = getattr(getattr(module, "core", None), "Tracer", None)
+    post_hook = _PostHook(module, probe, loop)
+    if tracer is None or not post_hook.is_there:
+        return False
+    loop.put_post_hook = post_hook.put
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def _check_scalar(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            if loop.is_mine() and len(args) == 1:
+                call("jax gradients", loop.gradient_computed, args[0], isinstance(args[0], tracer))
+            return result
+
+        return _check_scalar
+
+    is_seen = wrap(module, "_check_scalar", make)
+    if is_seen:
+        call("jax post hook", post_hook.stay)
+    return is_seen
+
+
+class _PostHook:
+    """The place where JAX asks for a check of what a jitted call has given. It is ours from the first gradient on; a check that
+    the program has switched on (`jax_debug_nans`) is made as before."""
+
+    def __init__(self, module: ModuleType, probe: Probe, loop: JaxLoop) -> None:
+        self._module = module
+        self._probe = probe
+        self._loop = loop
+        self._state = getattr(module, "_post_hook_state", None)  # from JAX 0.7 on
+        self._older = getattr(module, "jax_jit", None)
+        self._is_wanted = False
+
+    @property
+    def is_there(self) -> bool:
+        return hasattr(self._state, "set_global") or hasattr(self._older, "global_state")
+
+    def put(self) -> None:
+        self._is_wanted = True
+        if self._state is not None:
+            self._put(self._state.get_global(), self._state.set_global)
+            local = self._state.get_local()  # an object of its own stands for none
+            if local is None or callable(local):
+                self._put(local, self._state.set_local)
+            return
+        for state in (self._older.global_state(), self._older.thread_local_state()):  # type: ignore[union-attr]
+            if state.post_hook is not None or state is not self._older.thread_local_state():  # type: ignore[union-attr]
+                self._put(state.post_hook, lambda hook, state=state: setattr(state, "post_hook", hook))
+
+    def _put(self, present: Any, put: Callable[[Any], None]) -> None:
+        if not hasattr(present, "_unstall_before"):
+            put(self._made(present))
+
+    def _made(self, before: Any) -> Callable[..., None]:
+        probe, loop, ended = self._probe, self._loop, self._loop.call_ended
+        call = probe.shield.call
+
+        def post_hook(function: Any, args: Any, kwargs: Any, result: Any) -> None:
+            if loop.is_mine():
+                call("jax steps", ended, getattr(function, "__wrapped__", None), args, kwargs, result)
+            if before is not None:
+                before(function, args, kwargs, result)
+
+        post_hook._unstall_before = before  # type: ignore[attr-defined]
+        return post_hook
+
+    def stay(self) -> None:
+        """JAX puts its own in the place, or nothing, when a check is switched on or off."""
+        config = getattr(self._module, "config", None)
+        for state in (getattr(config, "debug_nans", None), getattr(config, "debug_infs", None)):
+            add = getattr(state, "_add_hooks", None)
+            names = ("_update_debug_special_global", "_update_debug_special_thread_local")
+            updates = [getattr(self._module, name, None) for name in names]
+            if add is not None and all(map(callable, updates)):
+                add(*(self._followed(update) for update in updates))
+
+    def _followed(self, update: Any) -> Callable[[Any], None]:
+        def update_and_put(value: Any) -> None:
+            update(value)
+            if self._is_wanted and self._probe.active:
+                self._probe.shield.call("jax post hook", self.put)
+
+        return update_and_put
+
+
+def install_calls(module: ModuleType, probe: Probe) -> None:
+    """jax._src.pjit: the end of a jitted call for which there was no compiled function yet."""
+    loop, call = jax_loop_of(probe), probe.shield.call
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def _get_fastpath_data(*args: Any, **kwargs: Any) -> Any:
+            if loop.is_mine():
+                call("jax steps", ended)
+            return original(*args, **kwargs)
+
+        return _get_fastpath_data
+
+    def ended() -> None:
+        frame: Optional[FrameType] = sys._getframe(1)
+        while frame is not None and is_own_file(frame.f_code.co_filename):
+            frame = frame.f_back
+        values = {} if frame is None else frame.f_locals
+        if not all(name in values for name in ("fun", "args", "kwargs", "outs", "out_flat")):
+            return  # not the call itself
+        if not loop.sees_calls:
+            loop.sees_calls = True
+            coverage_of(probe).hook_installed("jax", (STEPS,))
+        if not any(isinstance(each, tracer) for each in values["out_flat"]):  # else a call within a trace
+            loop.slow_call_ended(values["fun"], values["args"], values["kwargs"], values["outs"])
+
+    tracer = getattr(getattr(module, "core", None), "Tracer", None)
+    if tracer is not None:
+        wrap(module, "_get_fastpath_data", make)
