@@ -210,10 +210,10 @@ def main() -> None:
         (variant,) = arguments.variant
         print(json.dumps(learn(variant)))
         return
-    from unstall.config.detectors import variants
+    from unstall.config.detectors import list_variants
 
     rows: list[dict[str, Any]] = []
-    for variant in arguments.variant or [name for name in variants() if name.endswith("_tiny")]:
+    for variant in arguments.variant or [name for name in list_variants() if name.endswith("_tiny")]:
         for backend in arguments.backend or BACKENDS:
             print(f"{variant} on {backend}", file=sys.stderr, flush=True)
             rows.append(in_a_process(variant, backend))

@@ -24,11 +24,11 @@ import versions_page
 from unstall import cli, remedies
 from unstall.base import errors
 from unstall.config import toml_file
-from unstall.config.detectors import families
+from unstall.config.detectors import list_families
 from unstall.data import formats
 from unstall.data.check import problems as problem_pages
 from unstall.data.check.problems import PROBLEMS
-from unstall.data.check.runner import severity_of
+from unstall.data.check.runner import get_severity
 from unstall.detectors import catalog
 from unstall.diagnosis.causes import CAUSES
 from unstall.diagnosis.findings import find_consequences
@@ -50,7 +50,7 @@ def pages() -> dict[Path, str]:
         Path("commands/README.md"): commands_page(),
         Path("detectors/README.md"): detectors_page(),
         Path("events.md"): events_page(),
-        Path("from-tfod-fields.md"): _from("src/unstall/tfod") + tfod.page(),
+        Path("from-tfod-fields.md"): _from("src/unstall/tfod") + tfod.build_page(),
         Path("formats/README.md"): formats_page(),
         Path("preflight/README.md"): preflight_page(),
         Path("problems/README.md"): problems_page(),
@@ -73,13 +73,14 @@ def pages() -> dict[Path, str]:
         Path(f"remedies/{name}.md"): _from(f"src/unstall/remedies/{name}.py") + remedies.page(name)
         for name in remedies.REMEDIES.names()
     }
-    result |= {command_path(typed): command_page(typed) for typed in cli.all_commands()}
+    result |= {command_path(typed): command_page(typed) for typed in cli.list_all_commands()}
     result |= {
         Path(f"formats/{name}.md"): _from(f"src/unstall/data/formats/{name}.py") + formats.page(name)
         for name in formats.FORMATS.names()
     }
     result |= {
-        Path(f"detectors/{name}.md"): _from(f"src/unstall/config/detectors/{name}.py") + catalog.page(name) for name in families()
+        Path(f"detectors/{name}.md"): _from(f"src/unstall/config/detectors/{name}.py") + catalog.page(name)
+        for name in list_families()
     }
     return {path: text.rstrip() + "\n" for path, text in result.items()}
 
@@ -133,7 +134,7 @@ def problems_page() -> str:
         f"`unstall data check` can find {len(PROBLEMS.names())} defects of a data set. An *error* stops a run, gives a NaN or\n"
         "is left out in silence; a *warning* is learned wrong; an *info* is rightly there in many data sets."
     )
-    rows = _linked(problem_pages.summaries(), lambda name, summary: f"{severity_of(name).value} | {summary}")
+    rows = _linked(problem_pages.summaries(), lambda name, summary: f"{get_severity(name).value} | {summary}")
     return _index("src/unstall/data/check/problems", "The problems of data", said, "problem | severity | what it is", rows)
 
 
@@ -161,7 +162,7 @@ def detectors_page() -> str:
     about = catalog.summaries()
     rows = [
         f"[{family}]({family}.md) | {_in_cell(about[family])} | {', '.join(f'`{name}`' for name in names)}"
-        for family, names in families().items()
+        for family, names in list_families().items()
     ]
     return _index("src/unstall/config/detectors", "The detectors", said, "family | what it is | variants", rows)
 
@@ -178,7 +179,7 @@ def settings_page() -> str:
         "options: later ones win, and `unstall train --show-settings` says where each came from. A file that has a setting under",
         "the name of an earlier version loads, with a note that says the new one; so does a run folder.",
     ]
-    for heading, names in toml_file.groups().items():
+    for heading, names in toml_file.list_groups().items():
         lines += [
             "",
             f"## {heading[0].upper()}{heading[1:]}",
@@ -187,9 +188,9 @@ def settings_page() -> str:
             "| --- | --- | --- | --- |",
         ]
         for name in names:
-            usual = toml_file.default(name)
+            usual = toml_file.get_default(name)
             shown = "" if usual is None or usual == {} else f"`{toml_file.as_toml(usual)}`"
-            lines.append(f"| `{name}` | {_in_cell(toml_file.meaning(name))} | {toml_file.allowed(name)} | {shown} |")
+            lines.append(f"| `{name}` | {_in_cell(toml_file.get_meaning(name))} | {toml_file.describe_allowed(name)} | {shown} |")
     return "\n".join(lines)
 
 
@@ -210,16 +211,17 @@ def command_path(typed: str) -> Path:
 
 
 def command_page(typed: str) -> str:
-    source = cli.source_file(typed).relative_to(cli.FOLDER)
+    source = cli.find_source_file(typed).relative_to(cli.FOLDER)
     said = help_text(*typed.split())
-    links = [f"* [unstall {typed} {name}]({command_path(f'{typed} {name}').name})" for name in cli.inner_names(typed)]
+    links = [f"* [unstall {typed} {name}]({command_path(f'{typed} {name}').name})" for name in cli.list_inner_names(typed)]
     below = "\n".join(["", *links, ""]) if links else ""
-    return _from(f"src/unstall/cli/{source}") + f"# unstall {typed}\n\n{cli.first_line(typed)}\n\n```\n{said}\n```\n{below}"
+    return _from(f"src/unstall/cli/{source}") + f"# unstall {typed}\n\n{cli.read_first_line(typed)}\n\n```\n{said}\n```\n{below}"
 
 
 def commands_page() -> str:
     rows = [
-        f"| [unstall {typed}]({command_path(typed).name}) | {_in_cell(cli.first_line(typed))} |" for typed in cli.all_commands()
+        f"| [unstall {typed}]({command_path(typed).name}) | {_in_cell(cli.read_first_line(typed))} |"
+        for typed in cli.list_all_commands()
     ]
     exits = inspect.cleandoc(errors.__doc__ or "")
     return "\n".join(

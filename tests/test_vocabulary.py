@@ -188,13 +188,13 @@ def test_names_are_words_of_the_field(tree: str) -> None:
     assert not wrong, 'See "Names" in CONTRIBUTING.md:\n' + "\n".join(wrong)
 
 
-@pytest.mark.parametrize("typed", cli.all_commands())
+@pytest.mark.parametrize("typed", cli.list_all_commands())
 def test_options_are_words_of_the_field(typed: str) -> None:
     options = [
         option.lstrip("-") for parameter in cli.load(typed).params for option in (*parameter.opts, *parameter.secondary_opts)
     ]
     wrong = [f"--{option}: {why}" for option in options if (why := instead_of(option.replace("-", "_"))) is not None]
-    assert not wrong, f"{cli.source_file(typed).relative_to(ROOT)}: {wrong}"
+    assert not wrong, f"{cli.find_source_file(typed).relative_to(ROOT)}: {wrong}"
 
 
 def test_what_is_allowed_is_there() -> None:

@@ -27,7 +27,7 @@ def one(data: bytes, folder: Path) -> None:
     for name in ("a.json", "a.toml"):
         (folder / name).write_bytes(data)
         try:
-            assert machines.table(str(folder / name)).machines
+            assert machines.load_table(str(folder / name)).machines
         except InvalidInputError as error:
             said(str(error))
     try:

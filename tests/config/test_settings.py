@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unstall.base.errors import InvalidInputError
-from unstall.config.settings import Settings, as_json, as_plain, changed, from_plain, names
+from unstall.config.settings import Settings, apply_changes, as_json, as_plain, from_plain, list_names
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def test_json_holds_them_whole() -> None:
     assert settings.micro_batches == 4
 
 
-@given(st.sampled_from([name for name in names() if name != "micro_batch_size"]), st.integers(1, 50))
+@given(st.sampled_from([name for name in list_names() if name != "micro_batch_size"]), st.integers(1, 50))
 def test_a_change_that_is_taken_back_leaves_the_same(name: str, value: int) -> None:
     before = Settings()
     try:
-        after = changed(before, {name: value})
+        after = apply_changes(before, {name: value})
     except InvalidInputError:
         return
-    assert changed(after, {name: as_plain(before)[name]}) == before
+    assert apply_changes(after, {name: as_plain(before)[name]}) == before
 
 
 # --- several workers ---

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from tests.detectors.gradients import Differentiating, slopes_of
 from tests.detectors.layers.random_boxes import SEEDS, array, plain_iou, some_examples
 from tests.detectors.seeded import BOXES, batch, set_weights
-from unstall.backends.devices import as_on_a_card
-from unstall.config.detectors.retinanet import three_sizes
+from unstall.backends.devices import trace_for_gpu
+from unstall.config.detectors.retinanet import compute_three_sizes
 from unstall.detectors import create_model
 from unstall.detectors.detector import Detector, Targets, divide_terms
 from unstall.detectors.layers.boxes import Tensor
@@ -48,7 +48,7 @@ def test_it_has_as_many_anchors_as_outputs() -> None:
     raw = tiny()(batch(PX, 6)["images"])
     assert [each.shape[1] for each in raw["classes"]] == [len(each) for each in tiny().anchors_of_level]
     assert sum(each.shape[1] for each in raw["boxes"]) == len(tiny().anchors)
-    assert [three_sizes(px) for px in (32, 64, 128)] == [(32, 40, 50), (64, 80, 101), (128, 161, 203)]
+    assert [compute_three_sizes(px) for px in (32, 64, 128)] == [(32, 40, 50), (64, 80, 101), (128, 161, 203)]
 
 
 def test_it_begins_with_the_prior() -> None:
@@ -124,7 +124,7 @@ def test_losses_that_are_computed_again_on_a_card_are_the_same_and_so_are_their_
         return sum(term.total / term.count for term in terms.values())
 
     plain, slopes = slopes_of(total, raw["classes"])
-    with as_on_a_card():
+    with trace_for_gpu():
         again, same = slopes_of(total, raw["classes"])
     assert again == pytest.approx(plain, rel=1e-6)
     for one, other in zip(same, slopes, strict=True):

@@ -9,8 +9,8 @@ from tests.remedies.builders import T0, began, fault, host, made, measured, step
 from unstall.config.settings import GIB, MIB, Settings
 from unstall.journal.events import CheckpointCompleted, LossDiverged, StepsEnded, TrainingBegan, TrainingEnded, UpdateSkipped
 from unstall.journal.reader import Journal
-from unstall.remedies import remedies_for
-from unstall.remedies.plan import Fault, Kind, Sign, step_reached, wait_share
+from unstall.remedies import find_remedies
+from unstall.remedies.plan import Fault, Kind, Sign, find_step_reached, measure_wait_share
 
 EVENTS = (
     began("cpu"), steps(0.5), measured(read_s=30, decode_s=30), host(cpu_cores=1), LossDiverged(at=T0, since_step=60, loss=9.0),
@@ -37,7 +37,7 @@ def some_settings(draw: st.DrawFn) -> Settings:
 @given(kind=st.sampled_from(Kind), settings=some_settings())
 def test_applying_and_undoing_gives_identical_settings(kind: Kind, settings: Settings) -> None:
     found = replace(fault(kind, *EVENTS), settings=settings)
-    plans = [planned for module in remedies_for(kind) if (planned := module.plan(found)) is not None]
+    plans = [planned for module in find_remedies(kind) if (planned := module.plan(found)) is not None]
     for planned in plans:
         applied = planned.applied_to(settings)
         assert applied != settings or not planned.change
@@ -49,9 +49,9 @@ def test_applying_and_undoing_gives_identical_settings(kind: Kind, settings: Set
 
 def test_a_run_goes_on_counting_where_it_was_resumed() -> None:
     ten = StepsEnded(at=T0, first=0, last=9)
-    assert step_reached(Journal([TrainingBegan(at=T0, from_step=80), ten])) == 90
-    assert step_reached(Journal([TrainingBegan(at=T0, from_step=80), CheckpointCompleted(at=T0, step=95), ten])) == 95
-    assert step_reached(Journal()) == 0
+    assert find_step_reached(Journal([TrainingBegan(at=T0, from_step=80), ten])) == 90
+    assert find_step_reached(Journal([TrainingBegan(at=T0, from_step=80), CheckpointCompleted(at=T0, step=95), ten])) == 95
+    assert find_step_reached(Journal()) == 0
 
 
 def after(loss: float | None, wait_s: float = 1.0) -> Journal:
@@ -85,7 +85,7 @@ def test_faster_input_has_helped_when_steps_wait_less() -> None:
 
 
 def test_no_share_of_the_time_is_more_than_all_of_it() -> None:
-    assert wait_share([StepsEnded(at=T0, first=0, last=0, seconds=0.1, wait_s=3.0)]) == 1.0
+    assert measure_wait_share([StepsEnded(at=T0, first=0, last=0, seconds=0.1, wait_s=3.0)]) == 1.0
 
 
 # --- places ---

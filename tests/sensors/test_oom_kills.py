@@ -117,7 +117,7 @@ def test_version_2_of_control_groups(tmp_path: Path, monkeypatch: pytest.MonkeyP
     )
     group = cgroup.Group(folder, 2)
     assert cgroup.read(group) == (450, 1_000_000_000, 2)  # the limit is that of the group around it
-    assert cgroup.peak(group) == 900
+    assert cgroup.read_peak(group) == 900
 
 
 def test_what_is_free_is_what_the_tightest_group_around_leaves_and_cached_files_are(

@@ -24,7 +24,7 @@ from unstall.journal.events import ProcessEnded, VerdictReached
 from unstall.journal.run_folder import RunFolder
 from unstall.storage import run_lookup
 from unstall.storage.bucket_path import BucketPath
-from unstall.storage.download import alone_with_copy, copy_run, is_copy, mirror_of, take_over
+from unstall.storage.download import copy_run, is_copy, lock_copy, mirror_of, take_over
 from unstall.storage.upload_checkpoints import CheckpointUploader
 from unstall.storage.upload_files import LARGE_BYTES, FileUploader
 from unstall.storage.upload_journal import JournalUploader
@@ -84,7 +84,7 @@ def test_a_look_brings_what_is_new_and_no_weights(amazon: Place, tmp_path: Path)
 def test_a_run_of_this_machine_is_left_as_it_is(amazon: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trained_elsewhere(amazon, tmp_path / "there", "2026-01-01-first")
     monkeypatch.setenv("UNSTALL_HOME", f"{amazon.url}/runs")
-    own = RunFolder(run_folder.home() / "2026-01-01-first")
+    own = RunFolder(run_folder.get_home() / "2026-01-01-first")
     own.path.mkdir(parents=True)
     own.write_settings({"model": "changed here a moment ago"})
     mirror_of(f"{amazon.url}/runs").look()
@@ -132,7 +132,7 @@ def test_a_bucket_that_is_away_hides_no_run_of_the_disk(google: Place, monkeypat
     google.proxy.fault(kind="status", status=503)
     done = call("runs")
     assert done.returncode == 6 and "HTTP 503" in done.stderr and done.stdout == ""  # not: there is no run
-    (run_folder.home() / "2026-01-01-own").mkdir(parents=True)
+    (run_folder.get_home() / "2026-01-01-own").mkdir(parents=True)
     done = call("runs")
     assert done.returncode == 0 and "2026-01-01-own" in done.stdout
     assert "HTTP 503" in done.stderr and "Only the runs on this disk are listed." in done.stderr
@@ -156,9 +156,9 @@ def test_a_run_that_was_taken_over_is_no_copy_for_whoever_was_about_to_bring_it(
     trained_elsewhere(amazon, tmp_path / "there", "2026-01-01-first")
     source = path_of(amazon, "2026-01-01-first")
     run = copy_run(source)
-    with alone_with_copy(run) as is_ours:
+    with lock_copy(run) as is_ours:
         assert is_ours
-        with alone_with_copy(run, waits_s=0) as is_theirs:
+        with lock_copy(run, waits_s=0) as is_theirs:
             assert not is_theirs
         take_over(run)
     run.write_settings({"model": "changed here"})

@@ -46,7 +46,7 @@ def serve(folder: Path, wanted: BoardOptions, on_ready: Callable[[Board, bool], 
     `mirror`: of runs in a bucket, which it brings to the folder."""
     if not folder.is_dir():
         raise InvalidInputError(f"'{folder}' is no folder. Expected one that holds runs; without it, the runs of `unstall runs`.")
-    with process.alone_with(folder) as is_alone:
+    with process.lock_board(folder) as is_alone:
         if not is_alone:
             return _use_running_board(folder, wanted, on_ready)
         access = AccessControl(choose_token(wanted.host, wanted.token))

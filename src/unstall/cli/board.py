@@ -52,23 +52,23 @@ def command(
     from unstall.storage.download import mirror_of
 
     json.refuse_unwritable(json_target)
-    place = folder or run_folder.bucket_home()
+    place = folder or run_folder.get_bucket_home()
     mirror = mirror_of(place) if is_bucket(place) else None
-    path = mirror.folder if mirror is not None else Path(folder) if folder else run_folder.home()
+    path = mirror.folder if mirror is not None else Path(folder) if folder else run_folder.get_home()
     run_folder.refuse_unreadable(path, "folder of the runs")
     if mirror is not None or folder is None:
         path.mkdir(parents=True, exist_ok=True)
     if stop:
         ended = process.stop(path)
         if json_target:
-            json.write(process.plain(ended, is_new=False), json_target, is_of_program=False)
+            json.write(process.as_plain(ended, is_new=False), json_target, is_of_program=False)
         if json_target != "-":
             console().print(f"The board of {place or path} (process {ended.pid}) has ended.", markup=False, soft_wrap=True)
         return
 
     def show_address(board: Board, is_new: bool) -> None:
         if json_target:
-            json.write(process.plain(board, is_new), json_target, is_of_program=False)
+            json.write(process.as_plain(board, is_new), json_target, is_of_program=False)
         if json_target != "-":
             text = "Ctrl-C ends it." if is_new else f"It was there already (process {board.pid}); unstall board --stop ends it."
             if is_new and port is None and board.port != PORT:

@@ -242,15 +242,15 @@ ON_DEVICES = "the backend takes the first device that it sees. CUDA_VISIBLE_DEVI
 # --- files and run folders ---
 
 
-def current_names(stored: Mapping[str, Any]) -> dict[str, Any]:
+def update_names(stored: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a run folder or its record under the names that they have now, whenever they were written."""
     names = dict(OLD_NAMES)
     if "workers" in stored and not {"input_threads", "num_input_workers"} & set(stored):
         names["workers"] = "num_input_workers"  # so were the threads called before a run could have several processes
-    return {names.get(name, name): current_value(names.get(name, name), value) for name, value in stored.items()}
+    return {names.get(name, name): update_value(names.get(name, name), value) for name, value in stored.items()}
 
 
-def current_value(name: str, value: Any) -> Any:
+def update_value(name: str, value: Any) -> Any:
     """A setting's value, where the names in it have changed."""
     if name == "detector" and isinstance(value, Mapping):
         return {OLD_DETECTOR_NAMES.get(inner, inner): each for inner, each in value.items()}
@@ -259,7 +259,7 @@ def current_value(name: str, value: Any) -> Any:
     return [OLD_AUGMENTATIONS.get(each, each) if isinstance(each, str) else each for each in value]
 
 
-def renamed(name: str, value: Any) -> list[str]:
+def describe_renamed(name: str, value: Any) -> list[str]:
     """What to say about a setting with an old name or value: "'rate' is now 'learning_rate'."; nothing where it is current."""
     now = OLD_NAMES.get(name, name)
     notes = [_note(name, now)] if now != name else []
@@ -268,7 +268,7 @@ def renamed(name: str, value: Any) -> list[str]:
     return notes
 
 
-def renamed_of_detector(name: str) -> str:
+def describe_renamed_detector_setting(name: str) -> str:
     """The same of a setting in the table [detector]; empty where it is current."""
     return _note(name, OLD_DETECTOR_NAMES[name]) if name in OLD_DETECTOR_NAMES else ""
 
@@ -277,11 +277,11 @@ def _note(old: str, now: str) -> str:
     return f"'{old}' is now '{now}'." + (f" ({_sentence(ADVICE[old])})" if old in ADVICE else "")
 
 
-def note_of_run(stored: Mapping[str, Any], where: str) -> str:
+def describe_renamed_in_run(stored: Mapping[str, Any], where: str) -> str:
     """One line about all settings of a run folder that have other names now; empty where there are none."""
     detector = stored.get("detector")
     inner = detector if isinstance(detector, Mapping) else {}
-    pairs = [*zip(stored, current_names(stored), strict=True), *((name, OLD_DETECTOR_NAMES.get(name, name)) for name in inner)]
+    pairs = [*zip(stored, update_names(stored), strict=True), *((name, OLD_DETECTOR_NAMES.get(name, name)) for name in inner)]
     notes = [f"'{name}' is now '{now}'" for name, now in pairs if name != now]
     return f"{where}: settings have new names: {', '.join(notes)}." if notes else ""
 
@@ -289,14 +289,14 @@ def note_of_run(stored: Mapping[str, Any], where: str) -> str:
 # --- what was probably meant ---
 
 
-def setting_meant(name: str, known: Iterable[str]) -> str:
+def find_setting(name: str, known: Iterable[str]) -> str:
     """The setting that is or was called so elsewhere, 'detector.x' for one of the detector's own; empty where there is none."""
     return next(iter(_known_by(name, {*known, "detector"})), "")
 
 
-def setting_hint(name: str, known: Iterable[str]) -> str:
+def suggest_setting(name: str, known: Iterable[str]) -> str:
     """What to do instead of a name in a settings file that is no setting: "Use 'learning_rate'." Empty where nobody can tell."""
-    if meant := setting_meant(name, known):
+    if meant := find_setting(name, known):
         return f"Use '{meant}'{_advice(name)}."
     if option := next(iter(_known_by(name, set(OPTIONS_ONLY))), _plain(name) if _plain(name) in OPTIONS_ONLY else ""):
         return f"It is an option of the command: {as_option(option)}."
@@ -304,7 +304,7 @@ def setting_hint(name: str, known: Iterable[str]) -> str:
     return instead and _sentence(instead)
 
 
-def option_hint(typed: str, options: Sequence[str]) -> str:
+def suggest_option(typed: str, options: Sequence[str]) -> str:
     """What to do instead of an option, or another trainer's argument, that a command does not have: 'use --learning-rate'.
     `options` are those of the command, as Python names them. Empty where nobody can tell."""
     has_settings = "config" in options
@@ -322,7 +322,7 @@ def option_hint(typed: str, options: Sequence[str]) -> str:
     return IN_WEIGHTS if is_of_weights else INSTEAD_WITH_WEIGHTS.get(_plain(typed), "")
 
 
-def training_hint(typed: str, options: Sequence[str]) -> str:
+def suggest_training_option(typed: str, options: Sequence[str]) -> str:
     """For a setting of a training, of a command that reads weights or a data set and has no settings."""
     if "config" in options or not {"weights", "label_map"} & {*options}:
         return ""
@@ -337,7 +337,7 @@ def _advice(name: str) -> str:
     return advice and f" ({advice})"
 
 
-def argument_meant(typed: str, arguments: Iterable[str]) -> str:
+def find_argument(typed: str, arguments: Iterable[str]) -> str:
     """The argument that stands for an option which a command does not have: 'path' for --data; empty where there is none."""
     return next((each for each in arguments if _plain(typed) in ARGUMENTS.get(each, ())), "")
 

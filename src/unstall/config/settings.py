@@ -15,8 +15,8 @@ from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.suggestions import did_you_mean
-from unstall.config.aliases import current_names, setting_hint
+from unstall.base.suggestions import suggest_closest
+from unstall.config.aliases import suggest_setting, update_names
 
 Backend = Literal["auto", "tensorflow", "jax", "torch"]
 Precision = Literal["float32", "bfloat16", "float16"]
@@ -166,7 +166,7 @@ def _nearest_multiples(number: int, of: int) -> str:
     return f"{below} or {below + of}" if below else str(of)
 
 
-def names() -> tuple[str, ...]:
+def list_names() -> tuple[str, ...]:
     return tuple(each.name for each in dataclasses.fields(Settings))
 
 
@@ -176,12 +176,12 @@ def _kinds() -> dict[str, Any]:
     return get_type_hints(Settings)
 
 
-def kind_of(name: str) -> Any:
+def get_kind(name: str) -> Any:
     """The type of a setting, and whether it may be none."""
     return _without_none(_kinds()[name])
 
 
-def checked(name: str, value: Any) -> Any:
+def check_value(name: str, value: Any) -> Any:
     """One value by itself, in the form that its field has; a wrong name or value is refused."""
     refuse_unknown(name)
     (own,) = (each for each in dataclasses.fields(Settings) if each.name == name)
@@ -189,11 +189,11 @@ def checked(name: str, value: Any) -> Any:
 
 
 def refuse_unknown(name: str, where: str = "") -> None:
-    if name not in names():
-        if hint := setting_hint(name, names()):
+    if name not in list_names():
+        if hint := suggest_setting(name, list_names()):
             raise InvalidInputError(f"{where}There is no setting '{name}'. {hint}")
-        hint = did_you_mean(name.lower().replace("-", "_"), names())
-        raise InvalidInputError(f"{where}There is no setting '{name}'.{hint} Settings: {', '.join(names())}.")
+        hint = suggest_closest(name.lower().replace("-", "_"), list_names())
+        raise InvalidInputError(f"{where}There is no setting '{name}'.{hint} Settings: {', '.join(list_names())}.")
 
 
 def from_plain(values: Mapping[str, Any], where: str = "") -> Settings:
@@ -208,10 +208,10 @@ def from_plain(values: Mapping[str, Any], where: str = "") -> Settings:
 
 def from_stored(values: Mapping[str, Any], where: str = "") -> Settings:
     """Of a run folder, which may have been written when settings had other names."""
-    return from_plain(current_names(values), where)
+    return from_plain(update_names(values), where)
 
 
-def max_of(name: str) -> int:
+def get_max(name: str) -> int:
     """The greatest value that a setting may have."""
     return next(int(each.metadata["most"]) for each in dataclasses.fields(Settings) if each.name == name)
 
@@ -221,7 +221,7 @@ def as_plain(settings: Settings) -> dict[str, Any]:
     return {each.name: _plain(getattr(settings, each.name)) for each in dataclasses.fields(settings)}
 
 
-def changed(settings: Settings, change: Mapping[str, Any]) -> Settings:
+def apply_changes(settings: Settings, change: Mapping[str, Any]) -> Settings:
     return from_plain({**as_plain(settings), **change})
 
 

@@ -60,7 +60,7 @@ class Term(NamedTuple):
 
 
 def divide_terms(terms: dict[str, Term]) -> dict[str, Tensor]:
-    return {name: losses.share(term.total, term.count) for name, term in terms.items()}
+    return {name: losses.compute_share(term.total, term.count) for name, term in terms.items()}
 
 
 class Detector(keras.Model):  # type: ignore[misc]

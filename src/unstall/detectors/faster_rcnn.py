@@ -15,7 +15,7 @@ from keras import ops
 
 from unstall.backends.ops import top_k
 from unstall.config.detectors.faster_rcnn import FasterRCNNSettings
-from unstall.data.anchors import pyramid_anchors
+from unstall.data.anchors import create_pyramid_anchors
 from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
 from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers import losses
@@ -68,7 +68,7 @@ class FasterRCNN(Detector):
         self.build_all()
         self.backbone.freeze(settings.trainable_backbone_layers)
         shapes = self.level_shapes()
-        self.anchors_of_level = pyramid_anchors(settings.image_size, shapes, settings.anchor_sizes, settings.aspect_ratios)
+        self.anchors_of_level = create_pyramid_anchors(settings.image_size, shapes, settings.anchor_sizes, settings.aspect_ratios)
         self.anchors = np.concatenate(self.anchors_of_level)
 
     def build_all(self) -> None:

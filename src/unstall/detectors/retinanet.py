@@ -14,7 +14,7 @@ from keras import ops
 
 from unstall.backends.devices import is_compiled_for_card
 from unstall.config.detectors.retinanet import RetinaNetSettings
-from unstall.data.anchors import pyramid_anchors
+from unstall.data.anchors import create_pyramid_anchors
 from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
 from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers import losses
@@ -30,7 +30,7 @@ from unstall.detectors.layers.rng import Draw
 CODE_WEIGHTS = (1.0, 1.0, 1.0, 1.0)
 
 
-def coarser(channels: int, name: str) -> Conv:
+def create_coarser_levels(channels: int, name: str) -> Conv:
     """A level of half the size."""
     return Conv(
         channels,
@@ -73,8 +73,8 @@ class RetinaNet(Detector):
         with precision(settings.precision):
             self.backbone = ResNet(settings.stage_blocks, settings.stem_channels, norms, settings.remat)
             self.pyramid = FeaturePyramidNetwork(levels=3, channels=settings.fpn_channels)
-            self.p6 = coarser(settings.fpn_channels, "p6")
-            self.p7 = coarser(settings.fpn_channels, "p7")
+            self.p6 = create_coarser_levels(settings.fpn_channels, "p6")
+            self.p7 = create_coarser_levels(settings.fpn_channels, "p7")
             bias = -math.log((1 - settings.prior_probability) / settings.prior_probability)
             self.class_head = Head(
                 settings, "head.classification_head", "cls_logits", per_cell * self.outputs_per_anchor, bias
@@ -83,7 +83,7 @@ class RetinaNet(Detector):
         self.build_all()
         self.backbone.freeze(settings.trainable_backbone_layers)
         levels = self.level_shapes()
-        self.anchors_of_level = pyramid_anchors(settings.image_size, levels, settings.anchor_sizes, settings.aspect_ratios)
+        self.anchors_of_level = create_pyramid_anchors(settings.image_size, levels, settings.anchor_sizes, settings.aspect_ratios)
         self.anchors = np.concatenate(self.anchors_of_level)
 
     def call(self, images: Tensor, training: bool | None = None) -> dict[str, list[Tensor]]:
@@ -129,7 +129,7 @@ class RetinaNet(Detector):
         distance = self._box_distance(codes, of_matched(targets.boxes, matches), matches.is_object)
         images = ops.cast(ops.shape(codes)[0], "float32")
         of_images = {"class": self._class_sums(raw["classes"], targets.classes, matches), "box": ops.sum(distance, axis=1)}
-        return {name: Term(ops.sum(losses.share(sums, objects)), images) for name, sums in of_images.items()}
+        return {name: Term(ops.sum(losses.compute_share(sums, objects)), images) for name, sums in of_images.items()}
 
     def _class_sums(self, logits: list[Tensor], classes: Tensor, matches: Matches) -> Tensor:
         """Of each image, level by level: the outputs of all classes are most of a step's numbers, and are not copied together."""

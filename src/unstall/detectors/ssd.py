@@ -13,7 +13,7 @@ from keras import ops
 from unstall.base.errors import InvalidInputError
 from unstall.config.detectors.ranges import MOBILENET_STAGES
 from unstall.config.detectors.ssd import BACKBONE_MAPS, VGG_EXTRAS, SSDSettings
-from unstall.data.anchors import default_boxes
+from unstall.data.anchors import create_default_boxes
 from unstall.data.augment.geometry import Resize
 from unstall.detectors.detector import Detector, Targets, Term
 from unstall.detectors.layers import boxes as box_ops
@@ -117,7 +117,7 @@ class SSD(Detector):
         self.build_all()
         self.backbone.freeze(settings.trainable_backbone_layers)
         steps = None if is_lite else VGG_STEPS_PX
-        self.anchors = default_boxes(settings.image_size, self.grids, settings.scales, settings.aspect_ratios, steps)
+        self.anchors = create_default_boxes(settings.image_size, self.grids, settings.scales, settings.aspect_ratios, steps)
 
     def _make_vgg(self) -> None:
         settings = self.settings

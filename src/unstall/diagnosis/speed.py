@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from unstall.diagnosis.run_summary import input_seconds
+from unstall.diagnosis.run_summary import measure_input_seconds
 from unstall.journal.events import (
     DeviceSampled,
     DevicesListed,
@@ -31,7 +31,7 @@ def measure_speed(journal: Journal) -> dict[str, Any] | None:
     if count < MIN_STEPS:
         return None
     seconds = sum(group.seconds for group in groups)
-    waiting = input_seconds(groups)
+    waiting = measure_input_seconds(groups)
     inside = min(seconds, sum(min(group.seconds, group.busy_s + (group.wait_s or 0.0)) for group in groups))
     computing = max(0.0, inside - (waiting or 0.0))
     step_s = seconds / count

@@ -17,7 +17,7 @@ REMEDIES = Registry(__name__, "remedy", exclude=("plan",))
 HEADINGS = ("What it changes", "What it costs", "How we see that it helped", "How to undo it")
 
 
-def remedies_for(kind: Kind) -> list[ModuleType]:
+def find_remedies(kind: Kind) -> list[ModuleType]:
     """Those that treat such a fault, in the order of their turns."""
     modules = [REMEDIES.module(name) for name in REMEDIES.names()]
     return sorted(

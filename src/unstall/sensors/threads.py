@@ -168,13 +168,13 @@ def _path(pid: int, call: str | None, arguments: list[int]) -> str | None:
 def _socket(pid: int, inode: str) -> str:
     """'a connection to ADDRESS:PORT', from the process's own network tables."""
     for table in ("tcp", "tcp6"):
-        for local, remote, _, number in rows(pid, table):
+        for local, remote, _, number in list_rows(pid, table):
             if number == inode:
                 return f"a connection to {remote}" if not remote.endswith(":0") else f"a connection at {local}"
     return "a socket"
 
 
-def rows(pid: int, table: str) -> list[tuple[str, str, str, str]]:
+def list_rows(pid: int, table: str) -> list[tuple[str, str, str, str]]:
     """(local, remote, state, inode) of every connection in a network table of the process's name space."""
     try:
         lines = Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]

@@ -52,9 +52,9 @@ class BucketPath(PosixPath):
 
     @property
     def bucket(self) -> Bucket:
-        from unstall.storage.bucket import bucket
+        from unstall.storage.bucket import open_bucket
 
-        return bucket(self.SCHEME, self.parts[1])
+        return open_bucket(self.SCHEME, self.parts[1])
 
     @property
     def key(self) -> str:

@@ -45,7 +45,7 @@ class RunUploader:
     def keep_until_ended(self) -> bool:
         """Whether everything is there."""
         threads = [
-            threading.Thread(target=self._repeat, args=("the journal", every_s(), self._keep_small), daemon=True),
+            threading.Thread(target=self._repeat, args=("the journal", get_interval_s(), self._keep_small), daemon=True),
             threading.Thread(target=self._repeat, args=("checkpoints", CHECKPOINTS_EVERY_S, self._keep_large), daemon=True),
         ]
         for thread in threads:
@@ -93,7 +93,7 @@ class RunUploader:
         self._files.keep(large=True, at_last=at_last)
 
 
-def every_s() -> float:
+def get_interval_s() -> float:
     try:
         return max(0.1, float(os.environ.get(VARIABLE, "") or EVERY_S))
     except ValueError:

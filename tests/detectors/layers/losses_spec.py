@@ -107,4 +107,4 @@ def test_of_equal_losses_no_more_are_taken_than_wanted() -> None:
 
 
 def test_a_share_of_nothing_is_0() -> None:
-    assert array(losses.share(np.array([0.0, 6.0], np.float32), np.array([0, 3]))).tolist() == [0.0, 2.0]
+    assert array(losses.compute_share(np.array([0.0, 6.0], np.float32), np.array([0, 3]))).tolist() == [0.0, 2.0]

@@ -7,7 +7,7 @@ from hypothesis import given
 from keras import ops
 
 from tests.detectors.layers.random_boxes import SEEDS, array, boxes, some_examples
-from unstall.backends.devices import as_on_a_card
+from unstall.backends.devices import trace_for_gpu
 from unstall.detectors.layers.boxes import iou
 from unstall.detectors.layers.matching import Overlap, match, match_default_boxes, of_matched, overlaps
 
@@ -109,7 +109,7 @@ def test_values_of_the_boxes_come_to_their_anchors() -> None:
 
 def test_overlaps_that_are_computed_each_time_on_a_card_are_the_same() -> None:
     anchors, found = boxes(1, 1, ANCHORS), boxes(2, 3, BOXES)
-    with as_on_a_card():
+    with trace_for_gpu():
         again = overlaps(anchors, found)
     for each in (again, overlaps(anchors, found)):
         assert array(each.of_anchors()).shape == (3, ANCHORS, BOXES)

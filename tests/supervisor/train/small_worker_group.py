@@ -51,7 +51,7 @@ class Files:
 
 
 def main(run: RunFolder) -> int:
-    who = engines.own_process_env(os.environ)
+    who = engines.read_own_process_env(os.environ)
     own = run.of_worker(who.rank)
     end_with_parent()
     lived = len(list(own.path.glob("started-*.json")))

@@ -33,7 +33,7 @@ def test_a_preempted_training_is_saved_ends_in_order_and_goes_on(monkeypatch: py
     assert process.returncode == 75, said
     assert "This machine is preempted" in said
     assert f"unstall train --resume {run.name}" in said
-    assert setup.steps(run) != []
+    assert setup.list_checkpoint_steps(run) != []
     event = whole(run).last(PreemptionNoticed)
     assert event is not None and event.what == "preempted"
     story = run.read_story()
@@ -78,13 +78,13 @@ def test_where_there_is_no_such_server_nothing_is_looked_up_or_opened(monkeypatc
     monkeypatch.setattr(socket, "getaddrinfo", refused)
     monkeypatch.setattr(http.client.HTTPConnection, "connect", refused)
     with PreemptionListener().listened_to():
-        assert preemption.server() == ""
+        assert preemption.find_server() == ""
 
 
 def test_a_machine_of_googles_is_known_by_its_firmware(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "product_name").write_text("Google Compute Engine\n")
     monkeypatch.setattr(preemption, "FIRMWARE", tmp_path / "product_name")
-    assert preemption.server() == "169.254.169.254"  # no name, which would have to be looked up
+    assert preemption.find_server() == "169.254.169.254"  # no name, which would have to be looked up
 
 
 def test_a_server_that_is_not_there_or_is_another_harms_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

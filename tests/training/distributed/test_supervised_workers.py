@@ -14,7 +14,7 @@ import pytest
 from benchmarks.resume import new_run
 
 from tests.training.distributed.worker_processes import QUIET, TINY
-from unstall.config.settings import changed
+from unstall.config.settings import apply_changes
 from unstall.journal.events import CheckpointCompleted, PlanMade, RunStarted, TrainingBegan, TrainingEnded, WorkerFaltered
 from unstall.journal.reader import FolderTail, Journal
 from unstall.journal.run_folder import RunFolder
@@ -27,7 +27,7 @@ from unstall.supervisor.run.program import RunOptions
 from unstall.supervisor.train.training_run import train
 sys.exit(train(RunFolder(Path(sys.argv[1])), RunOptions()))
 """
-SETTINGS = changed(TINY, {"num_workers": 2, "epochs": 30, "val_split": 0.0, "checkpoint_interval_steps": 3})
+SETTINGS = apply_changes(TINY, {"num_workers": 2, "epochs": 30, "val_split": 0.0, "checkpoint_interval_steps": 3})
 
 
 class Watched:

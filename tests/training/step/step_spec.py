@@ -317,11 +317,11 @@ def test_what_would_be_recorded_of_a_step_gives_its_bits(variant: str) -> None:
     """Also with other weights than those it was traced with, and in stretches with what waits for a card between them."""
     import torch
 
-    from unstall.training.step.cuda_graphs import in_stretches, trace_operations
+    from unstall.training.step.cuda_graphs import split_into_stretches, trace_operations
 
     step = made(variant)
     part, given_tensors = step.train_step._one_part, _tensors_of(step)  # type: ignore[attr-defined]
-    recorded = in_stretches(trace_operations(part, given_tensors))
+    recorded = split_into_stretches(trace_operations(part, given_tensors))
     taken(step, 1)
     with torch.no_grad():
         result = recorded(*given_tensors)

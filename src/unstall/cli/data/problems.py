@@ -15,7 +15,7 @@ def command(name: str | None, json_target: str | None) -> None:
     from unstall.base.console import console, print_clean
     from unstall.data.check import problems
     from unstall.data.check.problems import PROBLEMS
-    from unstall.data.check.runner import severity_of
+    from unstall.data.check.runner import get_severity
     from unstall.report import json
     from unstall.report.terminal.data import COLOUR
 
@@ -23,7 +23,7 @@ def command(name: str | None, json_target: str | None) -> None:
         PROBLEMS.refuse_unknown(name)
     listed = problems.summaries()
     if json_target:
-        rows = [{"problem": key, "severity": severity_of(key).value, "summary": line} for key, line in listed.items()]
+        rows = [{"problem": key, "severity": get_severity(key).value, "summary": line} for key, line in listed.items()]
         json.write({"problem": name, "page": problems.page(name)} if name else {"problems": rows}, json_target)
     if json_target == "-":
         return
@@ -35,6 +35,6 @@ def command(name: str | None, json_target: str | None) -> None:
         return
     table = Table.grid(padding=(0, 2))
     for key, line in listed.items():
-        severity = severity_of(key).value
+        severity = get_severity(key).value
         table.add_row(f"[{COLOUR[severity]}]{severity}[/]", key, line)
     print_clean(console(), table)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from unstall.cli import Learning, answer, json_option, num_classes_option
+from unstall.cli import Learning, json_option, num_classes_option, write_answer
 
 
 @click.command("import", cls=Learning, help=__doc__)
@@ -38,4 +38,4 @@ def command(
     target = out or f"{imported.description.variant}.safetensors"
     write(imported, target)
     plain = {**imported.as_plain(), "out": target}
-    answer(plain, json_target, show_imported)
+    write_answer(plain, json_target, show_imported)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar, cast
 
-from unstall.diagnosis.run_summary import input_seconds
+from unstall.diagnosis.run_summary import measure_input_seconds
 from unstall.journal.events import (
     CheckpointSaved,
     CompilationsCounted,
@@ -202,7 +202,7 @@ class StepStatistics:
         if group.first == 0:
             self.totals["compile"] += group.busy_s
             return
-        waiting = input_seconds([group])
+        waiting = measure_input_seconds([group])
         self.is_input_measured = self.is_input_measured or waiting is not None
         inside = min(group.seconds, group.busy_s + (group.wait_s or 0.0))
         if group.first < WARM_UP_STEPS:

@@ -63,25 +63,25 @@ class FasterRCNNSettings:
 
     def __post_init__(self) -> None:
         ranges.check_image_size(self)
-        ranges.one_of(self, Backbone, "backbone")
-        ranges.one_of(self, Precision, "precision")
-        ranges.flags(self, "freeze_batch_norm", "fpn_batch_norm", "remat")
-        ranges.whole(self, 1, None, "num_classes", "rpn_batch_size_per_image", "box_batch_size_per_image")
-        ranges.whole(
+        ranges.check_choices(self, Backbone, "backbone")
+        ranges.check_choices(self, Precision, "precision")
+        ranges.check_flags(self, "freeze_batch_norm", "fpn_batch_norm", "remat")
+        ranges.check_whole_numbers(self, 1, None, "num_classes", "rpn_batch_size_per_image", "box_batch_size_per_image")
+        ranges.check_whole_numbers(
             self, 1, None, "num_rpn_convs", "head_units", "pre_nms_top_k", "max_detections", "stem_channels", "fpn_channels"
         )
-        ranges.whole(self, 0, None, "num_head_convs")
-        ranges.positive(self, "anchor_sizes", "aspect_ratios", "stage_blocks", "rpn_pre_nms_top_n", "rpn_post_nms_top_n")
-        ranges.as_many(self, 2, "in training and in detection", "rpn_pre_nms_top_n", "rpn_post_nms_top_n")
-        ranges.as_many(self, 4, "one for each stage after the stem", "stage_blocks")
-        ranges.share(self, "rpn_fg_iou_threshold", "rpn_bg_iou_threshold", "rpn_positive_fraction", "rpn_nms_threshold")
-        ranges.share(self, "rpn_score_threshold", "box_fg_iou_threshold", "box_positive_fraction")
-        ranges.share(self, "score_threshold", "nms_iou_threshold")
-        ranges.ordered(self, "rpn_bg_iou_threshold", "rpn_fg_iou_threshold")
-        ranges.at_least(self, 0, "norm_epsilon")
+        ranges.check_whole_numbers(self, 0, None, "num_head_convs")
+        ranges.check_positive(self, "anchor_sizes", "aspect_ratios", "stage_blocks", "rpn_pre_nms_top_n", "rpn_post_nms_top_n")
+        ranges.check_same_length(self, 2, "in training and in detection", "rpn_pre_nms_top_n", "rpn_post_nms_top_n")
+        ranges.check_same_length(self, 4, "one for each stage after the stem", "stage_blocks")
+        ranges.check_fractions(self, "rpn_fg_iou_threshold", "rpn_bg_iou_threshold", "rpn_positive_fraction", "rpn_nms_threshold")
+        ranges.check_fractions(self, "rpn_score_threshold", "box_fg_iou_threshold", "box_positive_fraction")
+        ranges.check_fractions(self, "score_threshold", "nms_iou_threshold")
+        ranges.check_ordered(self, "rpn_bg_iou_threshold", "rpn_fg_iou_threshold")
+        ranges.check_at_least(self, 0, "norm_epsilon")
         is_resnet = self.backbone == "resnet"
-        ranges.as_many(self, 5 if is_resnet else 3, "one for each level of the pyramid", "anchor_sizes")
-        ranges.whole(self, 0, 5 if is_resnet else 6, "trainable_backbone_layers")
+        ranges.check_same_length(self, 5 if is_resnet else 3, "one for each level of the pyramid", "anchor_sizes")
+        ranges.check_whole_numbers(self, 0, 5 if is_resnet else 6, "trainable_backbone_layers")
         if len({len(sizes) for sizes in self.anchor_sizes}) > 1:
             raise InvalidInputError(f"anchor_sizes: expected as many sizes on every level. Received: {self.anchor_sizes}")
 

@@ -17,7 +17,7 @@ from unstall.config.settings import setting
 LEVELS = 5  # of the pyramid
 
 
-def three_sizes(px: int) -> tuple[int, ...]:
+def compute_three_sizes(px: int) -> tuple[int, ...]:
     """An octave in three steps, in whole pixels as published."""
     return tuple(int(px * 2 ** (step / 3)) for step in range(3))
 
@@ -29,7 +29,7 @@ class RetinaNetSettings:
     )
     image_size: tuple[int, int] = setting((800, 800), "height, width")
     anchor_sizes: tuple[tuple[float, ...], ...] = setting(
-        tuple(three_sizes(px) for px in (32, 64, 128, 256, 512)), "of each level"
+        tuple(compute_three_sizes(px) for px in (32, 64, 128, 256, 512)), "of each level"
     )
     aspect_ratios: tuple[float, ...] = setting((0.5, 1.0, 2.0), "height / width")
     focal_alpha: float = setting(0.25, "what an object weighs; background weighs the rest to 1")
@@ -57,19 +57,21 @@ class RetinaNetSettings:
 
     def __post_init__(self) -> None:
         ranges.check_image_size(self)
-        ranges.whole(self, 1, None, "num_classes", "pre_nms_top_k", "max_detections", "stem_channels", "fpn_channels")
-        ranges.whole(self, 1, None, "num_head_convs", "num_groups")
-        ranges.positive(self, "anchor_sizes", "aspect_ratios", "stage_blocks")
-        ranges.as_many(self, LEVELS, "one for each level of the pyramid", "anchor_sizes")
-        ranges.as_many(self, 4, "one for each stage after the stem", "stage_blocks")
-        ranges.share(self, "focal_alpha", "fg_iou_threshold", "bg_iou_threshold")
-        ranges.share(self, "score_threshold", "nms_iou_threshold", "prior_probability")
-        ranges.ordered(self, "bg_iou_threshold", "fg_iou_threshold")
-        ranges.at_least(self, 0, "focal_gamma", "norm_epsilon")
-        ranges.whole(self, 0, 5, "trainable_backbone_layers")
-        ranges.one_of(self, Literal["l1", "giou"], "box_loss")
-        ranges.one_of(self, Precision, "precision")
-        ranges.flags(self, "freeze_batch_norm", "use_group_norm", "coarse_from_backbone", "remat")
+        ranges.check_whole_numbers(
+            self, 1, None, "num_classes", "pre_nms_top_k", "max_detections", "stem_channels", "fpn_channels"
+        )
+        ranges.check_whole_numbers(self, 1, None, "num_head_convs", "num_groups")
+        ranges.check_positive(self, "anchor_sizes", "aspect_ratios", "stage_blocks")
+        ranges.check_same_length(self, LEVELS, "one for each level of the pyramid", "anchor_sizes")
+        ranges.check_same_length(self, 4, "one for each stage after the stem", "stage_blocks")
+        ranges.check_fractions(self, "focal_alpha", "fg_iou_threshold", "bg_iou_threshold")
+        ranges.check_fractions(self, "score_threshold", "nms_iou_threshold", "prior_probability")
+        ranges.check_ordered(self, "bg_iou_threshold", "fg_iou_threshold")
+        ranges.check_at_least(self, 0, "focal_gamma", "norm_epsilon")
+        ranges.check_whole_numbers(self, 0, 5, "trainable_backbone_layers")
+        ranges.check_choices(self, Literal["l1", "giou"], "box_loss")
+        ranges.check_choices(self, Precision, "precision")
+        ranges.check_flags(self, "freeze_batch_norm", "use_group_norm", "coarse_from_backbone", "remat")
         if len({len(sizes) for sizes in self.anchor_sizes}) > 1:
             raise InvalidInputError(f"anchor_sizes: expected as many sizes on every level. Received: {self.anchor_sizes}")
         if self.prior_probability in (0, 1):
@@ -91,7 +93,7 @@ VARIANTS = {
     "retinanet_tiny": RetinaNetSettings(
         num_classes=6,
         image_size=(192, 192),
-        anchor_sizes=tuple(three_sizes(px) for px in (18, 36, 72, 144, 288)),
+        anchor_sizes=tuple(compute_three_sizes(px) for px in (18, 36, 72, 144, 288)),
         focal_alpha=0.5,  # in so short a training objects that weigh a quarter are learned late
         focal_gamma=1.0,
         box_loss="giou",

@@ -53,19 +53,21 @@ class SSDSettings:
 
     def __post_init__(self) -> None:
         ranges.check_image_size(self)
-        ranges.whole(self, 1, None, "num_classes", "pre_nms_top_k", "max_detections", "stem_channels", "dilation")
-        ranges.positive(self, "scales", "aspect_ratios", "stage_convs")
-        ranges.share(self, "fg_iou_threshold", "score_threshold", "nms_iou_threshold")
-        ranges.at_least(self, 0, "neg_pos_ratio")
-        ranges.one_of(self, Backbone, "backbone")
-        ranges.one_of(self, Precision, "precision")
-        ranges.flags(self, "freeze_batch_norm", "vgg_batch_norm", "reduced_tail", "remat")
-        ranges.whole(self, 0, len(VGG16 if self.backbone == "vgg" else MOBILENET_STAGES), "trainable_backbone_layers")
-        ranges.as_many(self, len(VGG16), "one for each stage of VGG", "stage_convs")
+        ranges.check_whole_numbers(self, 1, None, "num_classes", "pre_nms_top_k", "max_detections", "stem_channels", "dilation")
+        ranges.check_positive(self, "scales", "aspect_ratios", "stage_convs")
+        ranges.check_fractions(self, "fg_iou_threshold", "score_threshold", "nms_iou_threshold")
+        ranges.check_at_least(self, 0, "neg_pos_ratio")
+        ranges.check_choices(self, Backbone, "backbone")
+        ranges.check_choices(self, Precision, "precision")
+        ranges.check_flags(self, "freeze_batch_norm", "vgg_batch_norm", "reduced_tail", "remat")
+        ranges.check_whole_numbers(
+            self, 0, len(VGG16 if self.backbone == "vgg" else MOBILENET_STAGES), "trainable_backbone_layers"
+        )
+        ranges.check_same_length(self, len(VGG16), "one for each stage of VGG", "stage_convs")
         levels = len(self.aspect_ratios)
         if not BACKBONE_MAPS <= levels <= BACKBONE_MAPS + len(VGG_EXTRAS):
             raise InvalidInputError(f"aspect_ratios: expected those of 2 to 6 levels. Received: {self.aspect_ratios}")
-        ranges.as_many(self, levels + 1, "one more than the levels that aspect_ratios has", "scales")
+        ranges.check_same_length(self, levels + 1, "one more than the levels that aspect_ratios has", "scales")
 
 
 VARIANTS = {

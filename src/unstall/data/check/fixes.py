@@ -58,7 +58,7 @@ def leave_out_boxes(checked: CheckedData, found: Iterable[Finding], why: str) ->
     ]
 
 
-def box_of(checked: CheckedData, finding: Finding) -> Floats | None:
+def get_box(checked: CheckedData, finding: Finding) -> Floats | None:
     """The box that a finding is about."""
     if finding.box is None or finding.example not in checked.rows:
         return None
@@ -70,7 +70,7 @@ def clip(checked: CheckedData, found: Iterable[Finding]) -> list[Fix]:
     """Each box cut at the edges of its image."""
     result = []
     for finding in found:
-        box = box_of(checked, finding)
+        box = get_box(checked, finding)
         if box is None:
             continue
         row = checked.rows[finding.example]

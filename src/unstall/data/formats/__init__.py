@@ -38,7 +38,7 @@ def recognise(path: Path | str) -> str:
     if not path.exists():
         raise InvalidInputError(f"'{path}' is not there.")
     looked_for = "; ".join(f"{name}: {FORMATS.module(name).SIGNS}" for name in FORMATS.names())
-    hint = "" if is_bucket(path) else _within(path) or other_formats.hint(path)
+    hint = "" if is_bucket(path) else _within(path) or other_formats.suggest_format(path)
     raise InvalidInputError(
         f"'{path}' is in no format that is known.{hint} Looked for {looked_for}. Found: {_what_is_there(path)}."
     )

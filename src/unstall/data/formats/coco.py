@@ -52,7 +52,7 @@ from unstall.data.io.coco_segmentation import NO_BOX
 from unstall.data.io.columns import Columns, with_header_size
 from unstall.data.io.folder import Folder
 from unstall.data.io.reader import SPLITS, Names, Notes, Unparsable, find_in, quote, read_bytes, split_name
-from unstall.data.io.writer import DataSetWriter, annotated_size
+from unstall.data.io.writer import DataSetWriter, get_annotated_size
 
 SIGNS = "a JSON file with images, annotations and categories, in the folder, in annotations/ or in a folder for each split"
 NOT_INSTANCES = ("captions", "person_keypoints", "panoptic", "stuff", "image_info")
@@ -346,7 +346,7 @@ class _SplitFile:
 
     def add(self, example: Example, name: str, numbers: list[int], writing: DataSetWriter, further: CocoExtras | None) -> None:
         self._image_count += 1
-        size = annotated_size(example)
+        size = get_annotated_size(example)
         entry = {
             "id": self._image_count,
             "file_name": name,

@@ -16,7 +16,7 @@ from unstall.data.example import Origin
 from unstall.data.io import prototext
 from unstall.data.io.folder import Folder
 from unstall.data.io.prototext import Block, Scalar
-from unstall.data.io.reader import MAX_TEXT_BYTES, Notes, Unparsable, class_list, quote, read_text
+from unstall.data.io.reader import MAX_TEXT_BYTES, Notes, Unparsable, build_class_list, quote, read_text
 from unstall.data.io.yolo_files import read_settings
 
 
@@ -97,7 +97,7 @@ def read_list(path: Path, file: str, notes: Notes, first_number: int) -> tuple[l
     if path.suffix.lower() in {".yaml", ".yml"}:
         named = sorted(read_settings(path).names.items())
         return [name for _, name in named], [number + first_number for number, _ in named]
-    names = class_list(path)
+    names = build_class_list(path)
     notes.add_duplicates(names, Origin(file))
     notes.add_background(names, Origin(file))
     return names, list(range(first_number, first_number + len(names)))

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from unstall.base.errors import InvalidInputError
-from unstall.data.augment.rng import ORDER, raw_words
+from unstall.data.augment.rng import ORDER, draw_raw_words
 from unstall.data.example import Integers
 
 EMPTY = -1  # the row of a place that holds no example
 
 
-def permutation(seed: int, epoch: int, count: int) -> Integers:
+def draw_permutation(seed: int, epoch: int, count: int) -> Integers:
     """Rows in the order of random keys. Only raw words and a stable sort: the same with every version of NumPy."""
-    return np.argsort(raw_words(seed, ORDER, epoch, 0, count), kind="stable").astype(np.int32)
+    return np.argsort(draw_raw_words(seed, ORDER, epoch, 0, count), kind="stable").astype(np.int32)
 
 
 class Order:
@@ -63,5 +63,5 @@ class Order:
             while len(self._epochs) > 1:
                 self._epochs.pop(min(self._epochs))
             everything = np.arange(self._count, dtype=np.int32)
-            self._epochs[epoch] = permutation(self._seed, epoch, self._count) if self._for_training else everything
+            self._epochs[epoch] = draw_permutation(self._seed, epoch, self._count) if self._for_training else everything
         return self._epochs[epoch]

@@ -27,7 +27,7 @@ from unstall.data.pipeline.image_loader import ThreadContext
 from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import EMPTY
 from unstall.data.pipeline.settings import PipelineSettings
-from unstall.data.pipeline.throughput import Tally, total
+from unstall.data.pipeline.throughput import Tally, add_tallies
 from unstall.journal.events import WorkerReplaced
 from unstall.probe.core import probe
 
@@ -138,7 +138,7 @@ class InputThreadPool:
     @property
     def tally(self) -> Tally:
         with self._changed:
-            return total([self._of_those_gone, *self._tallies])
+            return add_tallies([self._of_those_gone, *self._tallies])
 
     def begin(self, pending: PendingBatch) -> None:
         jobs = [Job(pending, place, row) for place, row in enumerate(pending.rows.tolist())]
@@ -266,7 +266,7 @@ class InputThreadPool:
         self._workers[index] = self._new_worker()
 
     def _report(self, worker: Worker, row: int, why: str) -> None:
-        current = probe.current()
+        current = probe.get_current()
         if current is not None:
             example = self._data.examples[row]
             file = "" if example.image is None else str(example.image.path)

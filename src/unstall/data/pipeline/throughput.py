@@ -75,7 +75,7 @@ class InputMeasurement:
         return "\n".join(lines)
 
 
-def total(tallies: Sequence[Tally]) -> Tally:
+def add_tallies(tallies: Sequence[Tally]) -> Tally:
     return sum(tallies, start=Tally())
 
 
@@ -88,11 +88,11 @@ class ThroughputReporter:
 
     @property
     def is_due(self) -> bool:
-        return time.monotonic() >= self._due and probe.current() is not None
+        return time.monotonic() >= self._due and probe.get_current() is not None
 
     def report(self, epoch: int, step: int, measured: InputMeasurement) -> None:
         now = time.monotonic()
         self._due = now + (REPORT_INTERVAL_S if now - self._began < LATER_AFTER_S else LATER_REPORT_INTERVAL_S)
-        current = probe.current()
+        current = probe.get_current()
         if current is not None:
             current.emit(InputMeasured(at=time.time(), epoch=epoch, step=step, **asdict(measured)))

@@ -30,7 +30,7 @@ def roi_align(features: Sequence[Tensor], strides: Sequence[int], regions: Tenso
     lowest, highest = round(math.log2(strides[0])), round(math.log2(strides[-1]))
     features, strides = features[: highest - lowest + 1], strides[: highest - lowest + 1]
     regions = ops.convert_to_tensor(regions)
-    level = level_of(regions, lowest, highest) - lowest
+    level = assign_level(regions, lowest, highest) - lowest
     heights, widths = (np.array([feature.shape[axis] for feature in features], np.int32) for axis in (1, 2))
     begins = np.concatenate([[0], np.cumsum(heights * widths)[:-1]]).astype(np.int32)
 
@@ -64,7 +64,7 @@ def _by_cell(values: Tensor) -> Tensor:
     return ops.reshape(ops.transpose(values, (0, 1, 2, 4, 3, 5)), (-1, regions * side * side, terms * terms))
 
 
-def level_of(regions: Tensor, lowest: int, highest: int) -> Tensor:
+def assign_level(regions: Tensor, lowest: int, highest: int) -> Tensor:
     side = ops.sqrt(ops.maximum(area(regions), 0.0))
     level = ops.floor(CANONICAL_LEVEL + ops.log(ops.maximum(side / CANONICAL_PX, 1e-12)) / math.log(2.0) + EPSILON)
     return ops.cast(ops.clip(level, lowest, highest), "int32")

@@ -14,7 +14,7 @@ from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import BatchNorm, Conv, KeyedLayer
 from unstall.detectors.layers.initializers import he_normal, normal, variance_scaling
-from unstall.detectors.layers.nms import find_kept
+from unstall.detectors.layers.nms import compute_keep_mask
 from unstall.detectors.layers.resnet import Norms
 from unstall.detectors.layers.rng import at
 
@@ -135,7 +135,7 @@ def propose(
     counts = (rank > NEVER) & (ops.sigmoid(rank) >= score_threshold)
     together = (-1, longest)
     ranked = ops.reshape(ops.cast(counts, "float32"), together)
-    stays = find_kept(ops.reshape(boxes, (*together, 4)), ranked, None, nms_iou_threshold)
+    stays = compute_keep_mask(ops.reshape(boxes, (*together, 4)), ranked, None, nms_iou_threshold)
     total = len(levels) * longest
     rank = ops.where(ops.reshape(stays, (-1, total)), ops.reshape(rank, (-1, total)), NEVER)
     rank, place = top_k(rank, min(most, total))

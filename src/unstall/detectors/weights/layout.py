@@ -25,7 +25,7 @@ class Slot(NamedTuple):
     to_torch: Turn
 
 
-def slots(detector: keras.Model) -> dict[str, Slot]:
+def list_slots(detector: keras.Model) -> dict[str, Slot]:
     """Every tensor of the detector by its key."""
     result: dict[str, Slot] = {}
     for layer in leaf_layers(detector):

@@ -25,11 +25,17 @@ import ast
 import re
 import textwrap
 
-from unstall.diagnosis.errors.evidence import as_maker, found_in
+from unstall.diagnosis.errors.evidence import as_maker, create_found
 from unstall.diagnosis.errors.failures import Failure, UserLine, find_failure
-from unstall.diagnosis.errors.fatal_error import texts, unseen_end
+from unstall.diagnosis.errors.fatal_error import find_unseen_end, format_texts
 from unstall.diagnosis.errors.line_changes import rename_keyword, replace_expression
-from unstall.diagnosis.errors.removed_names import TITLES, Removed, removed_argument, removed_from_module, removed_from_object
+from unstall.diagnosis.errors.removed_names import (
+    TITLES,
+    Removed,
+    find_removed_argument,
+    find_removed_from_module,
+    find_removed_from_object,
+)
 from unstall.diagnosis.verdict import Certainty, Clear, LineChange, Verdict
 from unstall.journal.events import FrameworkLoaded
 from unstall.journal.reader import Journal
@@ -54,7 +60,7 @@ _STANDARD = ("collections", "distutils", "imp", "inspect", "fractions", "xml", "
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     removed = find_removed_name(failure)
     if removed is not None:
         return _found(journal, failure, removed, "", (_renamed(failure.raised, removed),))
@@ -82,7 +88,7 @@ def _found(
     advice = removed.now if removed.now.startswith("use ") else f"use {removed.now}"
     older = f"or install a version of {title} below {removed.since}, in an environment of its own" if removed.since else ""
     is_seen = removed.library not in ("tensorflow", "keras") or bool(versions)
-    return found_in(
+    return create_found(
         failure,
         f"{what[0].upper()}{what[1:]} {went}.{installed}{now}",
         (advice, older) if older and removed.library != "python" else (advice,),
@@ -92,21 +98,21 @@ def _found(
 
 
 def find_removed_name(failure: Failure) -> Removed | None:
-    for text in texts(failure.error):
+    for text in format_texts(failure.error):
         for pattern in (_OF_MODULE, _IMPORTED, _NO_MODULE):
             match = pattern.search(text)
             if match is not None:
                 library, path = _as_written(match["module"])
                 name = ".".join(part for part in (path, match.groupdict().get("name") or "") if part)
-                removed = removed_from_module(library, name) if library and name else None
+                removed = find_removed_from_module(library, name) if library and name else None
                 if removed is not None:
                     return removed
         of_numpy = _OF_NUMPY.search(text)
         if of_numpy is not None:
-            return removed_from_module("numpy", of_numpy["name"])
+            return find_removed_from_module("numpy", of_numpy["name"])
         of_object = _OF_OBJECT.search(text)
         if of_object is not None and text.startswith("AttributeError"):
-            return removed_from_object(of_object["kind"].removeprefix("_"), of_object["name"])
+            return find_removed_from_object(of_object["kind"].removeprefix("_"), of_object["name"])
     return None
 
 
@@ -132,7 +138,7 @@ def _removed_argument(failure: Failure) -> tuple[str, Removed] | None:
     for call in _calls(raised):
         function = getattr(call.func, "attr", "") or getattr(call.func, "id", "")
         for key in call.keywords:
-            removed = removed_argument(function, key.arg or "")
+            removed = find_removed_argument(function, key.arg or "")
             if removed is not None and key.arg in named:
                 return function, removed
     return None
@@ -169,7 +175,7 @@ def _renamed(line: UserLine | None, removed: Removed) -> LineChange | None:
 
 def _written(removed: Removed) -> str:
     """The name as users write it, with the name of the library where it is one of its modules."""
-    is_of_module = removed_from_module(removed.library, removed.name) == removed
+    is_of_module = find_removed_from_module(removed.library, removed.name) == removed
     return f"{_PREFIXES.get(removed.library, '')}{removed.name}" if is_of_module else removed.name
 
 

@@ -28,9 +28,9 @@ import re
 import textwrap
 from collections.abc import Callable
 
-from unstall.diagnosis.errors.evidence import describe_failure, failing_values
+from unstall.diagnosis.errors.evidence import describe_failure, find_failing_values
 from unstall.diagnosis.errors.failures import Failure, Maker, Value, find_failure, format_shape
-from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
 from unstall.journal.reader import Journal
 
@@ -55,7 +55,7 @@ _Said = tuple[str, tuple[str, ...], str | None, tuple[str, ...]]  # summary, act
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     explain = next((explain for pattern, explain in _REFUSALS if re.search(pattern, failure.error.message)), None)
     if explain is None:
         return Clear("the error is about something else")
@@ -214,7 +214,7 @@ def _of_non_scalar(failure: Failure) -> _Said:
     name = next(
         (
             each.name
-            for each in (failing_values(raised) if raised is not None else [])
+            for each in (find_failing_values(raised) if raised is not None else [])
             if value is not None and each.shape == value.shape
         ),
         "",
@@ -269,7 +269,7 @@ def _of_non_leaf(failure: Failure) -> _Said:
 def _of_numpy(failure: Failure) -> _Said:
     values = [
         value
-        for value in (failing_values(failure.raised) if failure.raised is not None else [])
+        for value in (find_failing_values(failure.raised) if failure.raised is not None else [])
         if value.facts.get("requires_grad")
     ]
     name = f"`{values[0].name}`" if len(values) == 1 else "A tensor"

@@ -319,18 +319,18 @@ OWNERS = {
 }
 
 
-def removed_from_module(library: str, name: str) -> Removed | None:
+def find_removed_from_module(library: str, name: str) -> Removed | None:
     return _find(_OF_MODULES, name, library)
 
 
-def removed_from_object(kind: str, name: str) -> Removed | None:
+def find_removed_from_object(kind: str, name: str) -> Removed | None:
     """`kind` is the class of the object."""
     if name.startswith("make_") and not kind.endswith("Dataset") and kind != "DatasetV2":
         return None
     return _find(_OF_OBJECTS, name) if kind in OWNERS.get(name, (kind,)) else None
 
 
-def removed_argument(function: str, name: str) -> Removed | None:
+def find_removed_argument(function: str, name: str) -> Removed | None:
     return _find(_OF_CALLS, name) if function in CALLS.get(name, ()) else None
 
 

@@ -17,7 +17,7 @@ from unstall.base.processes import kill_tree
 from unstall.base.progress import Progress
 from unstall.config.settings import Settings
 from unstall.config.settings import as_plain as settings_as_plain
-from unstall.planning.preflight.checks import check_names, quick_names
+from unstall.planning.preflight.checks import check_names, list_quick_names
 from unstall.planning.preflight.results import CheckUnknown, as_plain, count_by_status
 
 MAX_SILENT_S = 300.0  # a check that neither answers nor gets further for so long is given up: storage that hangs, say
@@ -25,7 +25,7 @@ MAX_SILENT_S = 300.0  # a check that neither answers nor gets further for so lon
 
 def ask(settings: Settings, folder: Path, is_quick: bool = False, progress: Progress | None = None) -> list[dict[str, Any]]:
     """The result of each check, as plain data, in the order of asking."""
-    names = list(quick_names() if is_quick else check_names())
+    names = list(list_quick_names() if is_quick else check_names())
     results: list[dict[str, Any]] = []
     while left := names[len(results) :]:
         known = {result["check"]: result["status"] for result in results}

@@ -22,11 +22,11 @@ from typing import Any, Optional
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import is_own_file, is_user_code
-from unstall.probe.coverage import COMPILATIONS, LOSS, STEPS, coverage_of
-from unstall.probe.loop.custom_training import loop_of
+from unstall.probe.coverage import COMPILATIONS, LOSS, STEPS, get_coverage
+from unstall.probe.loop.custom_training import get_loop
 from unstall.probe.loop.jax_losses import LossOutput
-from unstall.probe.loop.losses import is_float_scalar, loss_watch_of
-from unstall.probe.loop.traces import TracedFunction, python_function, traces_of, types_of
+from unstall.probe.loop.losses import get_loss_watch, is_float_scalar
+from unstall.probe.loop.traces import TracedFunction, get_python_function, get_traces, types_of
 
 MAX_FRAMES = 400  # above a gradient, in which the jitted function around it is looked for
 MAX_WRAPPERS = 20  # around a function
@@ -53,8 +53,8 @@ class _Traced(threading.local):
 class JaxLoop:
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
-        self._loop = loop_of(probe)
-        self._traces = traces_of(probe)
+        self._loop = get_loop(probe)
+        self._traces = get_traces(probe)
         self._traced = _Traced()
         self._trainers: dict[int, tuple[Any, Optional[_Trainer]]] = {}  # by the function that was jitted, weakly held
         self._beat_due = 0.0
@@ -103,7 +103,7 @@ class JaxLoop:
             traced.codes.clear()
             trainer.record.calls += 1
             self._traces.own.add(trainer.record.name)
-            coverage_of(self._probe).hook_installed("jax", (COMPILATIONS,))
+            get_coverage(self._probe).hook_installed("jax", (COMPILATIONS,))
             self._traces.traced(
                 trainer.record,
                 time.monotonic() - began,
@@ -135,7 +135,7 @@ class JaxLoop:
     def _step(self, clock: Any, began: float, loss: Any) -> None:
         if loss is not None and not self._sees_losses:
             self._sees_losses = True
-            coverage = coverage_of(self._probe)
+            coverage = get_coverage(self._probe)
             coverage.hook_installed("jax", (LOSS,))
             coverage.report()
         self._loop.trained(clock, began, lambda: loss, "jax")
@@ -145,7 +145,7 @@ def jax_loop_of(probe: Probe) -> JaxLoop:
     found: Optional[JaxLoop] = probe.extras.get("jax loop")
     if found is None:
         found = probe.extras["jax loop"] = JaxLoop(probe)
-        loss_watch_of(probe)
+        get_loss_watch(probe)
     return found
 
 
@@ -181,7 +181,7 @@ def _codes(function: Any) -> set[CodeType]:
 
 
 def _argument_names(function: Any) -> list[str]:
-    code = getattr(python_function(function), "__code__", None)
+    code = getattr(get_python_function(function), "__code__", None)
     return list(code.co_varnames[: code.co_argcount]) if code is not None else []
 
 
@@ -301,7 +301,7 @@ def install_calls(module: ModuleType, probe: Probe) -> None:
             return  # not the call itself
         if not loop.sees_calls:
             loop.sees_calls = True
-            coverage_of(probe).hook_installed("jax", (STEPS,))
+            get_coverage(probe).hook_installed("jax", (STEPS,))
         if not any(isinstance(each, tracer) for each in values["out_flat"]):  # else a call within a trace
             loop.slow_call_ended(values["fun"], values["args"], values["kwargs"], values["outs"])
 

@@ -40,7 +40,7 @@ class PreemptionNotice:
         return f"{what} (metadata server {self.source})"
 
 
-def server() -> str:
+def find_server() -> str:
     """host:port of the metadata server; empty: there is none."""
     named = os.environ.get(VARIABLE, "").strip()
     if named:
@@ -60,7 +60,7 @@ class PreemptionListener:
 
     @contextmanager
     def listened_to(self) -> Iterator[None]:
-        address = server()
+        address = find_server()
         if address:
             # A signal must find the main thread, which waits for it, and none of ours.
             before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())

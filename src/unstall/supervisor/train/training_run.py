@@ -17,9 +17,9 @@ from unstall.base import exit_codes
 from unstall.base.errors import BucketError, UnstallError
 from unstall.base.private_files import make_private_folder
 from unstall.base.processes import SUPERVISOR
-from unstall.config.settings import Settings, as_plain, changed, from_stored
+from unstall.config.settings import Settings, apply_changes, as_plain, from_stored
 from unstall.journal.events import PlanMade, PlanUndone, PlanVerified, RepairsEnded
-from unstall.journal.lock import alone_with
+from unstall.journal.lock import lock_run
 from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb
@@ -29,7 +29,7 @@ from unstall.storage.uploader import upload_run
 from unstall.supervisor.launch import LaunchedProgram
 from unstall.supervisor.run.program import Printer, RunOptions, show_on_board, start
 from unstall.supervisor.train import batch_size_cache, setup
-from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, find_ineffective_plan, treat
+from unstall.supervisor.train.fault import NoRemedy, WorkerState, find_fault, find_ineffective_plan, treat
 from unstall.supervisor.train.preemption import PreemptionListener
 from unstall.supervisor.train.setup import PreservedFolder
 from unstall.supervisor.train.worker_group import WorkerGroup
@@ -50,7 +50,7 @@ def train(run: RunFolder, options: RunOptions, worker: Sequence[str] = WORKER) -
     first = engines.process_envs(os.environ, settings.num_workers)[0]  # of this machine
     own = run.of_worker(first.rank)
     make_private_folder(own.path)
-    with alone_with(own):
+    with lock_run(own):
         if options.board:
             show_on_board(run, options)
         is_quiet = options.quiet or options.json_target == "-"
@@ -100,7 +100,7 @@ class TrainingRun:
         self._writer = JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
         self._mask: set[int] | None = None
         self.notice = PreemptionListener()
-        self._machine = batch_size_cache.machine()
+        self._machine = batch_size_cache.describe_machine()
         self._folder = PreservedFolder(run)
 
     # --- the workers ---
@@ -131,7 +131,7 @@ class TrainingRun:
 
     def worker_state(self, monitor: WorkerMonitor) -> WorkerState:
         cores = len(os.sched_getaffinity(0))
-        saved = tuple(setup.steps(self.run))
+        saved = tuple(setup.list_checkpoint_steps(self.run))
         name = monitor.who.words[0].upper() + monitor.who.words[1:]
         journal, helped = monitor.watch.journal, frozenset(self.verified)
         return WorkerState(self.settings, journal, tuple(self.plans), saved, cores, name, self._is_secondary_host, helped)
@@ -167,7 +167,7 @@ class TrainingRun:
             return None
         blamed = worker_group.blamed
         ended, diagnosis = blamed.how_it_ended()
-        return worker_group.stopped_for or fault_of(self.worker_state(blamed), ended, blamed.step(), diagnosis)
+        return worker_group.stopped_for or find_fault(self.worker_state(blamed), ended, blamed.step(), diagnosis)
 
     def _report(self, monitor: WorkerMonitor, fault: Fault, plan: Plan) -> None:
         from_step = fault.newest_checkpoint if plan.from_step is None else plan.from_step
@@ -206,7 +206,7 @@ class TrainingRun:
             setup.set_aside_after(self.run, plan.from_step)
 
     def _undo(self, made: PlanMade) -> None:
-        self._write(changed(self.settings, made.undo))
+        self._write(apply_changes(self.settings, made.undo))
         why = f"the fault came back: {made.cause}"
         self._writer.write(PlanUndone(at=time.time(), remedy=made.remedy, change=dict(made.undo), why=why, attempt=made.attempt))
 
@@ -241,10 +241,10 @@ class TrainingRun:
         fits = batch_size_cache.recall(self.settings, self._machine)
         now = self.settings.at_once
         smaller = find_divisor(self.settings.batch_share, fits) if fits else None
-        if smaller is None or smaller >= now or setup.steps(self.run) or self.settings.max_restarts == 0:
+        if smaller is None or smaller >= now or setup.list_checkpoint_steps(self.run) or self.settings.max_restarts == 0:
             return
         undo = {"micro_batch_size": self.settings.micro_batch_size}
-        self._write(changed(self.settings, {"micro_batch_size": smaller}))
+        self._write(apply_changes(self.settings, {"micro_batch_size": smaller}))
         why = f"An earlier run of this model on this machine ran out of memory with more than {fits} images at once."
         made = PlanMade(
             at=time.time(), remedy="shrink_micro_batch", cause=Kind.DEVICE_MEMORY.value, verb=Verb.CHANGE.value,
@@ -252,12 +252,14 @@ class TrainingRun:
             happened="A size that fits is remembered from an earlier run.",
         )  # fmt: skip
         self._writer.write(made)
-        self.printer.complain(f"{smaller} images are computed at once rather than {now}. {why} ({batch_size_cache.path()})")
+        self.printer.complain(
+            f"{smaller} images are computed at once rather than {now}. {why} ({batch_size_cache.get_cache_path()})"
+        )
 
     # --- the end ---
 
     def resume_command(self) -> str:
-        known = self.run.path.parent == batch_size_cache.path().parent
+        known = self.run.path.parent == batch_size_cache.get_cache_path().parent
         return f"unstall train --resume {shlex.quote(self.run.bucket or (self.run.name if known else str(self.run.path)))}"
 
     def end_is_wanted(self, worker_group: WorkerGroup) -> bool:

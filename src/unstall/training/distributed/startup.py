@@ -9,7 +9,7 @@ from typing import Any
 
 from unstall.base.exit_codes import OTHERS_LOST
 from unstall.base.processes import end_with_parent
-from unstall.config.settings import Settings, as_plain, changed
+from unstall.config.settings import Settings, apply_changes, as_plain
 from unstall.journal.events import OthersLost, OthersMissed, WorkerJoined, WorkersAwaited
 from unstall.probe import startup as probe_startup
 from unstall.probe.core import probe
@@ -37,7 +37,7 @@ def join_workers(who: ProcessEnv, settings: Settings, interruption: Interruption
         return Collectives(who), settings
     end_with_parent()
     backend.load()
-    met = rendezvous.meet(who, card(settings), agree_on_settings, WaitReporter(who))
+    met = rendezvous.meet(who, build_agreement(settings), agree_on_settings, WaitReporter(who))
     watched = SilenceReporter(who, met)
     heartbeat = Heartbeat(who.rank, met.connections, watched, instrumentation.steps_done).start()
     channel = backend.join(who, met)
@@ -62,7 +62,7 @@ def join_workers(who: ProcessEnv, settings: Settings, interruption: Interruption
         if interruption.is_requested:
             raise Interrupted
 
-    return Collectives(who, channel, alive, heartbeat), changed(settings, met.agreed)
+    return Collectives(who, channel, alive, heartbeat), apply_changes(settings, met.agreed)
 
 
 class SilenceReporter:
@@ -89,15 +89,15 @@ class SilenceReporter:
         error = f"worker {gone[0]} ended before all had joined"
         instrumentation.emit(OthersLost(at=time.time(), worker=self._who.rank, of=self._who.world_size, error=error, gone=gone))
         say(f"unstall: [worker {self._who.rank}] {error}")
-        current = probe.current()
+        current = probe.get_current()
         if current is not None:
             probe_startup.end(current)
         os._exit(OTHERS_LOST)
 
 
-def card(settings: Settings) -> dict[str, Any]:
+def build_agreement(settings: Settings) -> dict[str, Any]:
     """What must be the same for all, or they would not compute the same program; and the settings that this one has."""
-    versions = {f"version of {name}": version for name, version in backend.versions().items()}
+    versions = {f"version of {name}": version for name, version in backend.read_versions().items()}
     return {"same": versions, "settings": as_plain(settings)}
 
 

@@ -59,7 +59,7 @@ class Sizes(NamedTuple):
     squares: dict[str, Tensor]  # the sum of those of each
 
 
-def first_state(weights: dict[str, np.ndarray], averaged: dict[str, np.ndarray], rules: Rules) -> dict[str, np.ndarray]:
+def create_state(weights: dict[str, np.ndarray], averaged: dict[str, np.ndarray], rules: Rules) -> dict[str, np.ndarray]:
     """Beside the weights themselves. `weights` are those that learn; `averaged` are these and what else changes."""
     state: dict[str, np.ndarray] = {}
     for slot in SLOTS[rules.optimizer]:
@@ -69,7 +69,7 @@ def first_state(weights: dict[str, np.ndarray], averaged: dict[str, np.ndarray],
     return state | {name: np.array(number, np.float32) for name, number in NUMBERS.items()}
 
 
-def scale_of(state: State, rules: Rules) -> Tensor | float:
+def get_scale(state: State, rules: Rules) -> Tensor | float:
     return state["loss_scale"] if rules.is_scaled else 1.0
 
 
@@ -78,7 +78,7 @@ def update_state(
 ) -> tuple[State, Sizes, Tensor]:
     """The state after it, how large the gradients were and whether they were applied. `gradients` are of the scaled loss, by the
     names of the weights; `statistics` what norms have learned meanwhile."""
-    factor = 1.0 / scale_of(state, rules)
+    factor = 1.0 / get_scale(state, rules)
     sums = {name: ops.sum(ops.square(gradient)) for name, gradient in gradients.items()}
     norm = ops.sqrt(sum(sums.values())) * factor
     sizes = Sizes(norm, {name: each * factor * factor for name, each in sums.items()})
@@ -142,7 +142,7 @@ def update_loss_scale(state: State, is_applied: Tensor, rules: Rules) -> State:
 DROP = 0.1  # of the rate, that is left after each drop of the schedule 'step'
 
 
-def rate_at(iteration: int, settings: Settings, total_steps: int) -> float:
+def compute_rate(iteration: int, settings: Settings, total_steps: int) -> float:
     """Of the step with this number, the first being 0. The warm-up is a straight line whose first step is above 0."""
     if iteration < settings.warmup_steps:
         return settings.learning_rate * (iteration + 1) / settings.warmup_steps

@@ -14,8 +14,8 @@ from unstall.detectors.detector import Detector, Targets, Term, divide_terms
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import leaf_layers
 from unstall.detectors.layers.rng import Draw
-from unstall.training.health.gradient_norms import layer_groups
-from unstall.training.step.optimizer import Rules, State, first_state, scale_of, update_state
+from unstall.training.health.gradient_norms import group_layers
+from unstall.training.step.optimizer import Rules, State, create_state, get_scale, update_state
 
 # What losses are shared by: what they are given, or what becomes of a part's own counts; None: those themselves.
 Counts = Tensor | Callable[[Tensor], Tensor] | None
@@ -27,7 +27,9 @@ class StepResult(NamedTuple):
     statistics: dict[str, Tensor]  # that norms have learned, by the names of their variables
 
 
-def batch_shapes(image_size: tuple[int, ...], images: int, max_boxes_per_image: int) -> dict[str, tuple[tuple[int, ...], str]]:
+def list_batch_shapes(
+    image_size: tuple[int, ...], images: int, max_boxes_per_image: int
+) -> dict[str, tuple[tuple[int, ...], str]]:
     """Shapes and dtypes of what a step is fed with."""
     return {
         "images": ((images, *image_size, 3), "uint8"),
@@ -53,7 +55,7 @@ class Program:
                 is_statistic = layer.trainable and not any(variable is each for each in layer._trainable_variables)
                 kind = self.trained if id(variable) in learned else self.statistics if is_statistic else self.fixed
                 kind[f"{layer.name}/{variable.name}"] = variable
-        self.groups = layer_groups(self.trained)
+        self.groups = group_layers(self.trained)
 
     @property
     def changing(self) -> dict[str, Any]:
@@ -67,7 +69,7 @@ class Program:
         """Of everything that a step changes, and of what it reads (`weights/…`)."""
         weights = {name: np.array(ops.convert_to_numpy(variable.value)) for name, variable in self.variables.items()}
         trained, changing = ({name: weights[name] for name in names} for names in (self.trained, self.changing))
-        own = first_state(trained, changing, self.rules)
+        own = create_state(trained, changing, self.rules)
         return {**{f"weights/{name}": value for name, value in weights.items()}, **own}
 
     def counts(self, values: dict[str, Tensor], part: Part, draw: Draw) -> Tensor:
@@ -100,7 +102,7 @@ class Program:
         loss = ops.sum(computed.losses)
         after, sizes, is_applied = update_state(state, gradients, computed.statistics, loss, rate, self.rules)
         norms = ops.stack([ops.sqrt(sum(sizes.squares[name] for name in names)) for names in self.groups.values()])
-        return after, self.pack_output(computed.losses, norms, sizes.norm, is_applied, scale_of(state, self.rules))
+        return after, self.pack_output(computed.losses, norms, sizes.norm, is_applied, get_scale(state, self.rules))
 
     def pack_output(self, losses: Tensor, norms: Tensor, norm: Tensor, is_applied: Tensor, scale: Tensor | float) -> Tensor:
         """In one piece, as each that is fetched from a device takes its own time. `norms`: of the gradients of each group."""

@@ -24,11 +24,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from unstall.backends import running_backend
+from unstall.backends import find_running_backend
 from unstall.base.errors import InvalidInputError
 from unstall.config.settings import Settings
 from unstall.detectors.detector import Detector
-from unstall.training.step.optimizer import MIN_SCALE, rate_at
+from unstall.training.step.optimizer import MIN_SCALE, compute_rate
 from unstall.training.step.program import Program
 
 ITERATION = "iteration"
@@ -76,7 +76,7 @@ class Step:
             create_distributed_train_step(self.program, first) if settings.num_workers > 1 else None
         )
         self.train_step: TrainStep = self._shared or create_train_step(self.program, first)
-        self._kinds = {name: kind_of(array) for name, array in {**first, ITERATION: self._iteration_array()}.items()}
+        self._kinds = {name: get_kind(array) for name, array in {**first, ITERATION: self._iteration_array()}.items()}
         self._shows_averages = False
 
     def __call__(self, batch: dict[str, np.ndarray], rate: float | None = None) -> StepOutput:
@@ -85,7 +85,7 @@ class Step:
             raise RuntimeError("A step cannot be taken while the detector holds the averages of its weights.")
         if len(batch["images"]) != self.settings.batch_share:
             raise ValueError(f"expected a batch of {self.settings.batch_share} images. Received: {len(batch['images'])}")
-        rate = rate_at(self.iteration, self.settings, self.total_steps) if rate is None else rate
+        rate = compute_rate(self.iteration, self.settings, self.total_steps) if rate is None else rate
         output = self.train_step(batch, rate, draw_key(self.settings.seed, self.iteration))
         self.iteration += 1
         return StepOutput(output, self.detector.loss_names, tuple(self.program.groups), rate)
@@ -131,7 +131,7 @@ def draw_key(seed: int, iteration: int) -> np.ndarray:
     return np.frombuffer(digest, np.dtype("<i4")).astype(np.int32)
 
 
-def kind_of(array: np.ndarray) -> str:
+def get_kind(array: np.ndarray) -> str:
     return f"{array.dtype} {array.shape}"
 
 
@@ -143,7 +143,7 @@ def refuse_others(arrays: Arrays, kinds: dict[str, str]) -> None:
             raise InvalidInputError(
                 f"The state of the training: '{name}' {how}. Expected that of the same detector and optimizer."
             )
-        if (received := kind_of(arrays[name])) != kinds[name]:
+        if (received := get_kind(arrays[name])) != kinds[name]:
             raise InvalidInputError(f"The state of the training: '{name}': expected {kinds[name]}. Received: {received}")
 
 
@@ -190,7 +190,7 @@ def create_distributed_train_step(program: Program, state: Arrays) -> Distribute
 
 
 def create_train_step(program: Program, state: Arrays) -> TrainStep:
-    backend = running_backend()
+    backend = find_running_backend()
     if backend == "jax":
         from unstall.training.step.train_step_jax import JaxTrainStep
 

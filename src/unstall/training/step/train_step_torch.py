@@ -16,7 +16,7 @@ from keras import ops
 from unstall.detectors.layers.rng import Draw
 from unstall.training.step.cuda_graphs import GraphReplay
 from unstall.training.step.ema import EMA_WARMUP
-from unstall.training.step.optimizer import BETAS, EPSILON, SLOTS, scale_of, update_loss_scale
+from unstall.training.step.optimizer import BETAS, EPSILON, SLOTS, get_scale, update_loss_scale
 from unstall.training.step.program import Program, StepResult
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class TorchTrainStep:
 
     def _scale(self) -> torch.Tensor:
         """Of the loss, on the device. A number that is brought there would wait for all that is under way."""
-        scale = scale_of(self._state, self.program.rules)
+        scale = get_scale(self._state, self.program.rules)
         return scale if isinstance(scale, torch.Tensor) else self._one
 
     def _update(self, computed: StepResult, gradients: list[torch.Tensor], rate: float) -> torch.Tensor:
@@ -180,7 +180,7 @@ class TorchTrainStep:
         self._keep(computed.statistics, is_applied)
         if rules.ema_decay:
             count = state["updates"]
-            decay = torch.clamp((1 + count) / (EMA_WARMUP + count), max=rules.ema_decay)  # as `ema.ema_decay`
+            decay = torch.clamp((1 + count) / (EMA_WARMUP + count), max=rules.ema_decay)  # as `ema.compute_ema_decay`
             decay = torch.where(is_applied, decay, 1.0)
             averages, values = (self._all(kind, program.changing) for kind in ("average", "weights"))
             torch._foreach_mul_(averages, decay)

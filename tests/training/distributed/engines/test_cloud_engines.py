@@ -30,7 +30,7 @@ def test_a_replica_is_a_worker_and_the_first_pool_leads(pool: str, index: int, w
     environ = vertex(pool, index)
     assert engines.recognise_engine(environ) == "vertex"
     assert engines.process_envs(environ, 3) == [ProcessEnv(worker, 3, "host-a:2222")]
-    assert engines.workers_said(environ) == 3
+    assert engines.count_declared_workers(environ) == 3
 
 
 def test_a_machine_of_several_cards_has_several_workers() -> None:
@@ -40,7 +40,7 @@ def test_a_machine_of_several_cards_has_several_workers() -> None:
 
 def test_parameter_servers_and_evaluators_do_not_train() -> None:
     cluster = {**CLUSTER, "workerpool2": ["host-d:2222"]}
-    assert engines.workers_said(vertex("workerpool0", 0, cluster)) == 3
+    assert engines.count_declared_workers(vertex("workerpool0", 0, cluster)) == 3
     with pytest.raises(
         InvalidInputError, match=r"CLUSTER_SPEC: expected a task that trains, one of workerpool0 0, .* Received: workerpool2 0"
     ):

@@ -50,16 +50,16 @@ def test_the_number_of_workers_is_that_of_whoever_started_us() -> None:
 
 
 def test_each_worker_has_a_card_of_its_own_and_is_told_which() -> None:
-    assert local.cards_for(2, ["0", "1", "2"]) == ["0", "1"]
+    assert local.assign_gpus(2, ["0", "1", "2"]) == ["0", "1"]
     assert ProcessEnv(1, 2, "127.0.0.1:8476", card="1").as_environment()["CUDA_VISIBLE_DEVICES"] == "1"
 
 
 def test_without_cards_nothing_is_said_of_them() -> None:
-    assert local.cards_for(2, []) == ["", ""]
+    assert local.assign_gpus(2, []) == ["", ""]
     assert "CUDA_VISIBLE_DEVICES" not in ProcessEnv(1, 2, "127.0.0.1:8476").as_environment()
-    assert local.visible_cards({"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "0,1"}) == []
+    assert local.list_visible_gpus({"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "0,1"}) == []
 
 
 def test_more_workers_than_cards_are_refused_with_what_to_do() -> None:
     with pytest.raises(InvalidInputError, match=r"num_workers: expected at most 1.*Received: 2.*JAX_PLATFORMS=cpu"):
-        local.cards_for(2, ["0"])
+        local.assign_gpus(2, ["0"])

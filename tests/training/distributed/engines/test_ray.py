@@ -16,8 +16,8 @@ from unstall.training.distributed.engines import ProcessEnv, ray
 
 
 def test_what_ray_must_remember_lies_beside_the_run() -> None:
-    assert ray.beside_of("gs://bucket/runs/first") == ("gs://bucket/runs", "first-ray")
-    assert ray.beside_of("/shared/runs/first/") == ("/shared/runs", "first-ray")
+    assert ray.read_beside("gs://bucket/runs/first") == ("gs://bucket/runs", "first-ray")
+    assert ray.read_beside("/shared/runs/first/") == ("/shared/runs", "first-ray")
 
 
 def test_a_worker_of_ray_is_told_its_number_and_no_engine_is_asked() -> None:

@@ -33,7 +33,7 @@ def check_names() -> tuple[str, ...]:
     return tuple(ordered)
 
 
-def quick_names() -> tuple[str, ...]:
+def list_quick_names() -> tuple[str, ...]:
     return tuple(name for name in check_names() if is_quick(name))
 
 

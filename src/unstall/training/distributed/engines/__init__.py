@@ -66,7 +66,7 @@ def is_process_env_given(environ: Mapping[str, str]) -> bool:
     return bool(environ.get(WORKER) or environ.get(WORKERS))
 
 
-def own_process_env(environ: Mapping[str, str]) -> ProcessEnv:
+def read_own_process_env(environ: Mapping[str, str]) -> ProcessEnv:
     """A wrong or missing variable is named."""
     if not is_process_env_given(environ):
         return ProcessEnv()
@@ -106,22 +106,22 @@ def recognise_engine(environ: Mapping[str, str]) -> str:
 def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     """Those that this machine is to start now, of a run that has so many."""
     if is_process_env_given(environ):
-        return [own_process_env(environ)]
+        return [read_own_process_env(environ)]
     found: list[ProcessEnv] = ENGINES.module(recognise_engine(environ)).process_envs(environ, workers)
     return found
 
 
-def workers_said(environ: Mapping[str, str]) -> int | None:
+def count_declared_workers(environ: Mapping[str, str]) -> int | None:
     """How many workers the run has by the word of whoever started us; None: that is ours to say."""
     if is_process_env_given(environ):
-        return own_process_env(environ).world_size
+        return read_own_process_env(environ).world_size
     name = recognise_engine(environ)
     return None if name == LOCAL else int(ENGINES.module(name).process_envs(environ, 1)[0].world_size)
 
 
-def secondary_worker(environ: Mapping[str, str]) -> int | None:
+def find_secondary_worker(environ: Mapping[str, str]) -> int | None:
     """The number of this machine's first worker, where worker 0 is on another machine; None: it is ours to begin the run."""
-    if workers_said(environ) is None:
+    if count_declared_workers(environ) is None:
         return None
     first = process_envs(environ, 1)[0]
     return None if first.is_first else first.rank
@@ -129,7 +129,7 @@ def secondary_worker(environ: Mapping[str, str]) -> int | None:
 
 def agree_on_workers(environ: Mapping[str, str], workers: int, is_given: bool) -> int:
     """The number of workers, where the engine and a setting may both say one. `is_given`: somebody has asked for this one."""
-    said = workers_said(environ)
+    said = count_declared_workers(environ)
     if said is None or said == workers:
         return workers
     if is_given:
