@@ -121,7 +121,7 @@ def unstall_jax(folder: Path, seeds: list[int], recipe: Settings, say: Callable[
             output = step(batch)
         loss = output.read().loss
         train_s = time.monotonic() - began
-        with step.averaged():
+        with step.get_ema_weights():
             found = detected(detecting, test, recipe.batch_size)
         say({"seed": seed, "compile_s": compile_s, "train_s": train_s, "loss": loss, **scored(test, found, classes)})
 

@@ -77,7 +77,7 @@ def learn(variant: str) -> dict[str, Any]:
         step = Step(detector, settings, settings.epochs * batches.steps_per_epoch)
         trained = _train(step, batches, settings)
         began = time.monotonic()
-        with step.averaged():
+        with step.get_ema_weights():
             found = _found(detector, pipeline(held_out, settings.batch_size, detector, for_training=False))
         scored = _scores(held_out, found)
     plain = {"variant": variant, "backend": keras.backend.backend(), "settings": as_plain(settings)}

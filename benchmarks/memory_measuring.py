@@ -214,7 +214,7 @@ def _of_jax(step: Any, batch: dict[str, Any]) -> dict[str, Any]:
         return {}
     import jax
 
-    said = step.train_step.lowered(batch).compile().memory_analysis()
+    said = step.train_step.lower(batch).compile().memory_analysis()
     planned = said.argument_size_in_bytes + said.output_size_in_bytes - said.alias_size_in_bytes + said.temp_size_in_bytes
     stats = jax.local_devices()[0].memory_stats() or {}
     share = float(os.environ.get("XLA_CLIENT_MEM_FRACTION", "0.75"))

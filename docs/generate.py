@@ -32,7 +32,7 @@ from unstall.data.check.runner import get_severity
 from unstall.detectors import catalog
 from unstall.diagnosis.causes import CAUSES
 from unstall.diagnosis.findings import find_consequences
-from unstall.diagnosis.pages import page, summaries
+from unstall.diagnosis.pages import build_page, list_summaries
 from unstall.journal import events
 from unstall.planning.preflight import checks as preflight_checks
 from unstall.tfod import conversion as tfod
@@ -59,27 +59,28 @@ def pages() -> dict[Path, str]:
         Path("versions.md"): _from("benchmarks/results/versions.json") + versions_page.page(),
     }
     result |= {
-        Path(f"problems/{name}.md"): _from(f"src/unstall/data/check/problems/{name}.py") + problem_pages.page(name)
+        Path(f"problems/{name}.md"): _from(f"src/unstall/data/check/problems/{name}.py") + problem_pages.build_page(name)
         for name in PROBLEMS.names()
     }
     result |= {
-        Path(f"preflight/{name}.md"): _from(f"src/unstall/planning/preflight/checks/{name}.py") + preflight_checks.page(name)
+        Path(f"preflight/{name}.md"): _from(f"src/unstall/planning/preflight/checks/{name}.py")
+        + preflight_checks.build_page(name)
         for name in preflight_checks.check_names()
     }
     result |= {
-        Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + page(name) for name in CAUSES.names()
+        Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + build_page(name) for name in CAUSES.names()
     }
     result |= {
-        Path(f"remedies/{name}.md"): _from(f"src/unstall/remedies/{name}.py") + remedies.page(name)
+        Path(f"remedies/{name}.md"): _from(f"src/unstall/remedies/{name}.py") + remedies.build_page(name)
         for name in remedies.REMEDIES.names()
     }
     result |= {command_path(typed): command_page(typed) for typed in cli.list_all_commands()}
     result |= {
-        Path(f"formats/{name}.md"): _from(f"src/unstall/data/formats/{name}.py") + formats.page(name)
+        Path(f"formats/{name}.md"): _from(f"src/unstall/data/formats/{name}.py") + formats.build_page(name)
         for name in formats.FORMATS.names()
     }
     result |= {
-        Path(f"detectors/{name}.md"): _from(f"src/unstall/config/detectors/{name}.py") + catalog.page(name)
+        Path(f"detectors/{name}.md"): _from(f"src/unstall/config/detectors/{name}.py") + catalog.build_page(name)
         for name in list_families()
     }
     return {path: text.rstrip() + "\n" for path, text in result.items()}
@@ -105,7 +106,7 @@ def _in_cell(text: str) -> str:
 def causes_page() -> str:
     said = f"Unstall can name {len(CAUSES.names())} causes. `unstall explain CAUSE` prints the same page in a terminal."
     rows = []
-    for name, summary in summaries().items():
+    for name, summary in list_summaries().items():
         follows = ", ".join(f"[{other}]({other}.md)" if other in CAUSES.names() else other for other in find_consequences(name))
         rows.append(f"[{name}]({name}.md) | {_in_cell(summary)} | {follows}")
     return _index("src/unstall/diagnosis/causes", "The causes", said, "cause | what it is | explains", rows)
@@ -122,7 +123,7 @@ def remedies_page() -> str:
         "reported; what is to be *asked* for is said with the command. `unstall explain REMEDY` prints the page in a terminal."
     )
     rows = []
-    for name, summary in remedies.summaries().items():
+    for name, summary in remedies.list_summaries().items():
         module = remedies.REMEDIES.module(name)
         treats = ", ".join(f"{kind.value} ({turn})" for kind, turn in module.TREATS.items())
         rows.append(f"[{name}]({name}.md) | {treats} | {module.SAFETY.value} | {_in_cell(summary)}")
@@ -134,7 +135,7 @@ def problems_page() -> str:
         f"`unstall data check` can find {len(PROBLEMS.names())} defects of a data set. An *error* stops a run, gives a NaN or\n"
         "is left out in silence; a *warning* is learned wrong; an *info* is rightly there in many data sets."
     )
-    rows = _linked(problem_pages.summaries(), lambda name, summary: f"{get_severity(name).value} | {summary}")
+    rows = _linked(problem_pages.list_summaries(), lambda name, summary: f"{get_severity(name).value} | {summary}")
     return _index("src/unstall/data/check/problems", "The problems of data", said, "problem | severity | what it is", rows)
 
 
@@ -145,7 +146,9 @@ def preflight_page() -> str:
         "is *unknown*, and\nnever counted as *ok*."
     )
     quick = {True: "yes", False: "no"}
-    rows = _linked(preflight_checks.summaries(), lambda name, summary: f"{summary} | {quick[preflight_checks.is_quick(name)]}")
+    rows = _linked(
+        preflight_checks.list_summaries(), lambda name, summary: f"{summary} | {quick[preflight_checks.is_quick(name)]}"
+    )
     return _index(
         "src/unstall/planning/preflight/checks", "The checks before a training", said, "check | what it says | quick", rows
     )
@@ -153,13 +156,13 @@ def preflight_page() -> str:
 
 def formats_page() -> str:
     said = "Each is recognised by itself, read and written. `unstall data formats FORMAT` prints the same page in a terminal."
-    rows = _linked(formats.summaries(), lambda name, summary: summary)
+    rows = _linked(formats.list_summaries(), lambda name, summary: summary)
     return _index("src/unstall/data/formats", "The formats", said, "format | what it is", rows)
 
 
 def detectors_page() -> str:
     said = "The same code on TensorFlow, JAX and PyTorch. `unstall.detectors.create_model(VARIANT, …)` makes one."
-    about = catalog.summaries()
+    about = catalog.list_summaries()
     rows = [
         f"[{family}]({family}.md) | {_in_cell(about[family])} | {', '.join(f'`{name}`' for name in names)}"
         for family, names in list_families().items()

@@ -24,7 +24,7 @@ from unstall.data.formats import FORMATS
 from unstall.data.synthetic.defects import list_defect_names
 from unstall.diagnosis.causes import CAUSES
 from unstall.diagnosis.findings import find_consequences, list_worker_causes
-from unstall.diagnosis.pages import HEADINGS, sections, summaries
+from unstall.diagnosis.pages import HEADINGS, list_summaries, read_sections
 from unstall.diagnosis.verdict import Safety
 from unstall.journal import events
 from unstall.remedies import REMEDIES
@@ -80,12 +80,12 @@ def test_a_cause_is_named_by_the_fault(name: str) -> None:
 def test_a_cause_has_its_headings_and_its_summary(name: str) -> None:
     where = f"src/unstall/diagnosis/causes/{name}.py"
     docstring = inspect.cleandoc(CAUSES.module(name).__doc__ or "")
-    summary = summaries()[name]
+    summary = list_summaries()[name]
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
     lines = docstring.splitlines()
     underlined = [line for line, under in pairwise(lines) if re.fullmatch("-+", under)]
     assert underlined == list(HEADINGS), f"{where}: expected the headings {HEADINGS}, underlined. Received: {underlined}"
-    empty = [heading for heading in HEADINGS if not sections(name).get(heading)]
+    empty = [heading for heading in HEADINGS if not read_sections(name).get(heading)]
     assert not empty, f"{where}: nothing stands under {empty}."
 
 
@@ -170,7 +170,7 @@ def test_a_problem_has_its_headings_its_severity_and_its_summary(name: str) -> N
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
     underlined = [line for line, under in pairwise(docstring.splitlines()) if re.fullmatch("-+", under)]
     assert underlined == list(problem_pages.HEADINGS), f"{where}: expected {problem_pages.HEADINGS}. Received: {underlined}"
-    empty = [heading for heading, text in problem_pages.sections(name).items() if not text]
+    empty = [heading for heading, text in problem_pages.read_sections(name).items() if not text]
     assert not empty, f"{where}: nothing stands under {empty}."
     assert isinstance(module.SEVERITY, Severity), f"{where}: add `SEVERITY = Severity.…`."
 
@@ -217,7 +217,7 @@ def test_a_remedy_has_its_headings_its_summary_and_its_page(name: str) -> None:
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
     underlined = [line for line, under in pairwise(docstring.splitlines()) if re.fullmatch("-+", under)]
     assert underlined == list(remedies.HEADINGS), f"{where}: expected {remedies.HEADINGS}, underlined. Received: {underlined}"
-    empty = [heading for heading in remedies.HEADINGS if not remedies.sections(name).get(heading)]
+    empty = [heading for heading in remedies.HEADINGS if not remedies.read_sections(name).get(heading)]
     assert not empty, f"{where}: nothing stands under {empty}."
     why = stale_pages().get(Path(f"remedies/{name}.md"))
     assert why is None, f"docs/remedies/{name}.md {why}. Write it by: make docs"

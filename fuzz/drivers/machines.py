@@ -31,7 +31,7 @@ def one(data: bytes, folder: Path) -> None:
         except InvalidInputError as error:
             said(str(error))
     try:
-        (found,) = engines.process_envs({"CLUSTER_SPEC": data.decode("utf-8", "replace") or " "}, 1)
+        (found,) = engines.build_process_envs({"CLUSTER_SPEC": data.decode("utf-8", "replace") or " "}, 1)
         assert 0 <= found.rank < found.world_size
     except InvalidInputError as error:
         said(str(error))

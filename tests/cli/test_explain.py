@@ -28,7 +28,7 @@ def test_all_that_have_a_page_in_the_docs_are_explained() -> None:
 def test_a_page_is_that_of_the_docs_and_its_plain_form_names_its_kind(name: str) -> None:
     kind = explain.list_kinds()[name]
     assert explain.read_page(name).rstrip() in (DOCS / FOLDERS[kind] / f"{name}.md").read_text(encoding="utf-8")
-    plain = explain.page_as_plain(name)
+    plain = explain.read_page_as_plain(name)
     assert plain[kind] == name and plain["summary"] and plain["sections"]
 
 

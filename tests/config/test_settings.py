@@ -77,7 +77,7 @@ def test_a_micro_batch_is_of_one_worker() -> None:
 
 def test_what_one_worker_needs_and_the_same_training_by_one() -> None:
     settings = Settings(batch_size=16, num_workers=2, micro_batch_size=4)
-    assert settings.of_one_worker() == Settings(batch_size=8, micro_batch_size=4)
+    assert settings.split_for_one_worker() == Settings(batch_size=8, micro_batch_size=4)
     assert settings.alone() == Settings(batch_size=16, micro_batch_size=4)
-    assert Settings(batch_size=16, num_workers=2).of_one_worker() == Settings(batch_size=8)
+    assert Settings(batch_size=16, num_workers=2).split_for_one_worker() == Settings(batch_size=8)
     assert Settings(batch_size=16, num_workers=2).alone() == Settings(batch_size=16, micro_batch_size=8)

@@ -68,7 +68,7 @@ def raw_outputs(detector: Any, golden: Golden) -> dict[str, np.ndarray]:
     raw = {name: np.concatenate([array(level) for level in parts], axis=1) for name, parts in detector.proposer(levels).items()}
     own = keras.ops.convert_to_tensor(regions(golden))
     used = keras.ops.ones(own.shape[:2], "bool")
-    second = detector.second_stage(levels, own, used, training=False)
+    second = detector.run_box_head(levels, own, used, training=False)
     return {**raw, **{name: array(second[name]) for name in ("classes", "boxes")}}
 
 
@@ -77,7 +77,7 @@ def test_losses_are_torchvisions(golden: Golden) -> None:
     detector, wanted = made(golden.variant)
     given = {name: keras.ops.convert_to_tensor(values) for name, values in targets(golden).items()}
     before = {variable.path: array(variable.value) for variable in detector.variables}
-    found = detector.training_losses(images(golden), Targets(given["boxes"], given["classes"], given["mask"]))
+    found = detector.compute_losses(images(golden), Targets(given["boxes"], given["classes"], given["mask"]))
     for variable in detector.variables:
         variable.assign(before[variable.path])  # statistics move in training
     for theirs, ours in LOSSES[find_family(golden.variant)].items():

@@ -93,7 +93,7 @@ def test_its_losses_are_those_of_the_paper_image_by_image(box_loss: str) -> None
         own = [box_distance(codes[image, row], anchors[row], boxes[label[row]], box_loss) for row in objects]
         box_losses.append(sum(own) / max(1, len(objects)))
     targets = Targets(given_batch["boxes"], given_batch["classes"], given_batch["mask"])
-    found = divide_terms(detector.terms_of(raw, targets))
+    found = divide_terms(detector.compute_terms(raw, targets))
     assert np.isclose(float(found["class"]), np.mean(class_losses), rtol=1e-4)
     assert np.isclose(float(found["box"]), np.mean(box_losses), rtol=1e-4)
 
@@ -120,7 +120,7 @@ def test_losses_that_are_computed_again_on_a_card_are_the_same_and_so_are_their_
     targets = Targets(given["boxes"], given["classes"], given["mask"])
 
     def total(classes: list[Tensor]) -> Tensor:
-        terms = tiny().terms_of({**raw, "classes": classes}, targets)
+        terms = tiny().compute_terms({**raw, "classes": classes}, targets)
         return sum(term.total / term.count for term in terms.values())
 
     plain, slopes = slopes_of(total, raw["classes"])
@@ -139,7 +139,7 @@ def test_what_stands_in_places_without_a_box_does_not_matter() -> None:
     dirty["boxes"][1, 0] = np.nan
     dirty["classes"][~clean["mask"]] = 10**6
     losses = [
-        tiny().training_losses(each["images"], Targets(each["boxes"], each["classes"], each["mask"]), training=False)
+        tiny().compute_losses(each["images"], Targets(each["boxes"], each["classes"], each["mask"]), training=False)
         for each in (clean, dirty)
     ]
     for name in ("class", "box"):
@@ -192,7 +192,7 @@ def test_it_finds_what_its_outputs_say() -> None:
     row = int(np.argmin(np.abs(detector.anchors_of_level[0] - (20, 20, 36, 36)).sum(axis=1)))
     logits[0][0, row, 1 + 2] = 3.0
     logits[0][0, row, 0] = 9.0  # the output that stands for background is no class
-    found = detector.detections_of({"classes": logits, "boxes": codes})
+    found = detector.select_detections({"classes": logits, "boxes": codes})
     assert array(found.classes)[0, :2].tolist() == [2, -1]
     assert np.isclose(array(found.scores)[0, 0], 1 / (1 + np.exp(-3.0)))
     anchor = detector.anchors_of_level[0][row]

@@ -37,7 +37,7 @@ def test_a_wrong_name_is_refused_with_the_nearest_right_one() -> None:
 
 
 def test_a_page_has_every_setting_with_its_value_and_its_meaning() -> None:
-    page = catalog.page("retinanet")
+    page = catalog.build_page("retinanet")
     assert "| `focal_gamma` | `float` | `2.0` |" in page
     assert "| `image_size` | `tuple[int, int]` | `(800, 800)` | height, width |" in page
     assert "* `retinanet_resnet50_fpn`: the settings below." in page

@@ -41,7 +41,7 @@ def test_applying_and_undoing_gives_identical_settings(kind: Kind, settings: Set
     for planned in plans:
         applied = planned.applied_to(settings)
         assert applied != settings or not planned.change
-        assert planned.undone_in(applied) == settings
+        assert planned.undo_in(applied) == settings
 
 
 # --- signs ---
@@ -96,11 +96,11 @@ def of(*steps_: int) -> Fault:
 
 
 def test_a_place_is_the_same_until_the_run_has_got_further() -> None:
-    assert of().times_at_this_place() == 0
-    assert of(100, 100).times_at_this_place() == 2
-    assert of(100, 110).times_at_this_place() == 2  # it did not even get as far again
-    assert of(100, 99).times_at_this_place() == 0
-    assert of(99, 100).times_at_this_place() == 1
+    assert of().count_attempts_at_place() == 0
+    assert of(100, 100).count_attempts_at_place() == 2
+    assert of(100, 110).count_attempts_at_place() == 2  # it did not even get as far again
+    assert of(100, 99).count_attempts_at_place() == 0
+    assert of(99, 100).count_attempts_at_place() == 1
 
 
 def test_a_worker_that_dies_before_it_has_begun_is_at_no_place_that_the_run_got_past() -> None:
@@ -108,6 +108,6 @@ def test_a_worker_that_dies_before_it_has_begun_is_at_no_place_that_the_run_got_
         made("resume_from_checkpoint", Kind.DIED, step=step, attempt=attempt) for attempt, step in ((1, 50), (2, 80), (3, 0))
     )
     at_the_start = fault(Kind.DIED, step=0, plans=plans)
-    assert at_the_start.times_at_this_place() == 3
-    assert replace(at_the_start, helped=frozenset({1, 2})).times_at_this_place() == 1
-    assert replace(at_the_start, helped=frozenset({1, 2, 3})).times_at_this_place() == 0
+    assert at_the_start.count_attempts_at_place() == 3
+    assert replace(at_the_start, helped=frozenset({1, 2})).count_attempts_at_place() == 1
+    assert replace(at_the_start, helped=frozenset({1, 2, 3})).count_attempts_at_place() == 0

@@ -14,7 +14,7 @@ from tests.diagnosis.workers.run_folders import LOADS, REDUCES, write, written_w
 from tests.storage.conftest import Place
 from tests.storage.test_runs_in_buckets import checkpoint
 from unstall.base.errors import RunNotFoundError
-from unstall.board.launcher import feed
+from unstall.board.launcher import serve_forever
 from unstall.diagnosis.workers.blocker import Blockage
 from unstall.diagnosis.workers.follower import follow_bucket
 from unstall.diagnosis.workers.members import RunGroup
@@ -212,11 +212,11 @@ def test_a_board_is_fed_while_somebody_looks(amazon: Place, tmp_path: Path) -> N
         ended.set()
         return asked[0]
 
-    feed(mirror, asked_at, ended, pytest.fail)
+    serve_forever(mirror, asked_at, ended, pytest.fail)
     assert not mirror.folder.exists()
     ended.clear()
     asked[0] = time.monotonic()
-    feed(mirror, asked_at, ended, pytest.fail)
+    serve_forever(mirror, asked_at, ended, pytest.fail)
     assert [path.name for path in mirror.folder.iterdir()] == ["2026-01-01-first"]
 
 

@@ -26,7 +26,7 @@ def print_what_the_stream_has() -> None:
             stream.reconfigure(errors="replace")
 
 
-def console(name: str = "stdout") -> Console:
+def create_console(name: str = "stdout") -> Console:
     """On `stdout` or `stderr`; on nothing, if the stream was closed before we began."""
 
     stream: IO[str] | None = getattr(sys, name)

@@ -117,7 +117,7 @@ def _answer(server: Server, idle_hours: float | None, mirror: Mirror | None) -> 
     ).start()  # while the browser opens
     if mirror is not None:
         fed = (mirror, lambda: server.board_state.asked_at, ended, _say)
-        threading.Thread(target=feed, args=fed, name="unstall-bucket", daemon=True).start()
+        threading.Thread(target=serve_forever, args=fed, name="unstall-bucket", daemon=True).start()
     while not ended.wait(LOOKS_EVERY_S) and server.board_state.folder.is_dir():
         if idle_hours is not None and time.monotonic() - server.board_state.asked_at > idle_hours * 3600:
             break
@@ -151,7 +151,7 @@ def open_browser(address: str) -> None:
 LOOKED_AT_S = 60.0  # after the last request nobody looks any more: a bucket counts what it is asked
 
 
-def feed(mirror: Mirror, asked_at: Callable[[], float], ended: threading.Event, say: Callable[[str], None]) -> None:
+def serve_forever(mirror: Mirror, asked_at: Callable[[], float], ended: threading.Event, say: Callable[[str], None]) -> None:
     """Until it has ended. `asked_at`: when a page was last asked for, by the monotonic clock. An outage is said, once."""
     is_away = False
     while not ended.is_set():

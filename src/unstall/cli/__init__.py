@@ -85,7 +85,7 @@ class Commands(click.Group):
             formatter.write_dl(list(list_group_commands(self.group_name).summaries().items()))
 
 
-class Learning(Command):
+class TrainingCommand(Command):
     """A command of the learning half: what it needs besides Unstall itself comes with extras."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -106,14 +106,14 @@ def json_option(what: str) -> Decorator:
 
 def write_answer(plain: dict[str, Any], json_target: str | None, show: Callable[[dict[str, Any], Any], None]) -> None:
     """What a command found: as JSON where that was asked for, and for a person unless standard output is to hold JSON alone."""
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.base.formatting import clean_text
     from unstall.report import json
 
     if json_target:
         json.write(plain, json_target)
     if json_target != "-":
-        show(clean_text(plain), console())
+        show(clean_text(plain), create_console())
 
 
 def data_format_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -162,11 +162,11 @@ def list_inner_names(typed: str) -> tuple[str, ...]:
 
 
 def load(typed: str) -> click.Command:
-    command: click.Command = import_module(module_name(typed)).command
+    command: click.Command = import_module(name_module(typed)).command
     return command
 
 
-def module_name(typed: str) -> str:
+def name_module(typed: str) -> str:
     group_name, _, name = typed.rpartition(" ")
     return list_group_commands(group_name).module_name(name)
 

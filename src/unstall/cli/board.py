@@ -43,7 +43,7 @@ def command(
     stop: bool,
     json_target: str | None,
 ) -> None:
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.board import process
     from unstall.board.launcher import PORT, BoardOptions, open_browser, serve
     from unstall.journal import run_folder
@@ -63,7 +63,7 @@ def command(
         if json_target:
             json.write(process.as_plain(ended, is_new=False), json_target, is_of_program=False)
         if json_target != "-":
-            console().print(f"The board of {place or path} (process {ended.pid}) has ended.", markup=False, soft_wrap=True)
+            create_console().print(f"The board of {place or path} (process {ended.pid}) has ended.", markup=False, soft_wrap=True)
         return
 
     def show_address(board: Board, is_new: bool) -> None:
@@ -73,7 +73,7 @@ def command(
             text = "Ctrl-C ends it." if is_new else f"It was there already (process {board.pid}); unstall board --stop ends it."
             if is_new and port is None and board.port != PORT:
                 text = f"Port {PORT} is taken by another program, so it is {board.port}. {text}"
-            console().print(f"{board.address()}\n{text}", markup=False, soft_wrap=True)
+            create_console().print(f"{board.address()}\n{text}", markup=False, soft_wrap=True)
         if not no_browser:
             open_browser(board.address())
 

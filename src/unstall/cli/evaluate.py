@@ -10,7 +10,7 @@ from __future__ import annotations
 import click
 
 from unstall.cli import (
-    Learning,
+    TrainingCommand,
     backend_option,
     batch_size_option,
     data_format_options,
@@ -20,7 +20,7 @@ from unstall.cli import (
 )
 
 
-@click.command("evaluate", cls=Learning, help=__doc__)
+@click.command("evaluate", cls=TrainingCommand, help=__doc__)
 @weights_option
 @click.option("--data", "data_path", required=True, metavar="PATH", help="A data set of images and boxes.")
 @data_format_options

@@ -26,7 +26,8 @@ class Kind(NamedTuple):
     """Entries that have a page which a terminal can show."""
 
     registry: Registry
-    pages: str  # the module with `page` and `page_as_plain`, loaded when a page is printed: the problems of data need NumPy
+    # The module with `build_page` and `build_page_as_plain`, loaded when a page is printed: the problems of data need NumPy.
+    pages: str
     description: str
 
 
@@ -43,7 +44,7 @@ KINDS = {
 @json_option("the page")
 def command(name: str, json_target: str | None) -> None:
     with name_missing_packages(f"unstall explain {name}", "data"):
-        plain, page = page_as_plain(name), read_page(name)
+        plain, page = read_page_as_plain(name), read_page(name)
 
     def show(_: dict[str, Any], out: Any) -> None:
         from rich.markdown import Markdown
@@ -63,13 +64,13 @@ def list_kinds() -> dict[str, str]:
 
 def read_page(name: str) -> str:
     """Markdown."""
-    text: str = _pages_of(name).page(name)
+    text: str = _pages_of(name).build_page(name)
     return text
 
 
-def page_as_plain(name: str) -> dict[str, Any]:
+def read_page_as_plain(name: str) -> dict[str, Any]:
     """Begins with the kind: {"cause": name, …}."""
-    plain: dict[str, Any] = _pages_of(name).page_as_plain(name)
+    plain: dict[str, Any] = _pages_of(name).build_page_as_plain(name)
     return plain
 
 

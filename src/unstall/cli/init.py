@@ -13,10 +13,10 @@ from typing import Any
 
 import click
 
-from unstall.cli import Learning, data_format_options, json_option
+from unstall.cli import TrainingCommand, data_format_options, json_option
 
 
-@click.command("init", cls=Learning, help=__doc__)
+@click.command("init", cls=TrainingCommand, help=__doc__)
 @click.argument("path")
 @click.option(
     "--out", default="unstall.toml", show_default=True, metavar="FILE", help="The file; one that is there is not overwritten."
@@ -84,7 +84,7 @@ def _write(out: Path, text: str) -> None:
 
 
 def _show(plain: dict[str, Any]) -> None:
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.report.terminal.settings import show_suggested
 
-    show_suggested(plain, console())
+    show_suggested(plain, create_console())

@@ -10,10 +10,10 @@ import sys
 
 import click
 
-from unstall.cli import Learning, backend_option, batch_size_option, json_option, weights_option, write_answer
+from unstall.cli import TrainingCommand, backend_option, batch_size_option, json_option, weights_option, write_answer
 
 
-@click.command("predict", cls=Learning, help=__doc__)
+@click.command("predict", cls=TrainingCommand, help=__doc__)
 @click.argument("images", nargs=-1, required=True, metavar="IMAGE...")
 @weights_option
 @click.option("--out", default="detections", show_default=True, metavar="FOLDER", help="Where the pictures are written.")

@@ -116,7 +116,7 @@ class PruneOptions:
 
 
 def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: PruneOptions, json_target: str | None) -> None:
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.board import prune as prune_runs
     from unstall.journal import run_folder
     from unstall.report.terminal.runs import show_runs_to_prune
@@ -128,7 +128,7 @@ def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: PruneOptions, json_tar
         "is_dry_run": True,
     }
     if not how.dry_run and to_prune and not how.yes:
-        show_runs_to_prune(plain, console("stderr"))
+        show_runs_to_prune(plain, create_console("stderr"))
         _agreed(len(to_prune))
     if to_prune and run_folder.get_bucket_home():
         click.echo(f"unstall: what lies in {run_folder.get_bucket_home()} stays there; this is about the disk.", err=True)

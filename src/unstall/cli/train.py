@@ -105,7 +105,7 @@ def _run_preflight(
     settings: Settings, run: RunFolder | None, out: str | None, is_quick: bool, json_target: str | None
 ) -> dict[str, Any]:
     """The table goes to standard error, with all that is said on the way; what a dry run was asked for, to standard output."""
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.base.progress import show_progress
     from unstall.journal import run_folder
     from unstall.planning.preflight.runner import preflight
@@ -115,7 +115,7 @@ def _run_preflight(
     with show_progress() as progress:
         plain = preflight(settings, folder, is_quick, progress)
     if is_quick or json_target != "-":
-        show_preflight(plain, console("stderr" if is_quick else "stdout"))
+        show_preflight(plain, create_console("stderr" if is_quick else "stdout"))
     return plain
 
 

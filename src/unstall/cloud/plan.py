@@ -173,7 +173,7 @@ def _host_bytes(wanted: TrainingRequest, machine: Machine, plan: MemoryPlan) -> 
     """As many processes as the machine has cards share it."""
     beside = min(wanted.workers, max(1, machine.cards))
     threads = wanted.settings.num_input_workers or max(1, machine.vcpus // beside)
-    settings = apply_changes(wanted.settings.of_one_worker(), {"num_input_workers": threads})
+    settings = apply_changes(wanted.settings.split_for_one_worker(), {"num_input_workers": threads})
     on_cores = plan.training.need if machine.card is None else 0
     need = estimate_host_need(settings, plan.backend, plan.training.input, plan.training.state, on_cores, wanted.largest_pixels)
     return beside * need.total

@@ -159,7 +159,7 @@ def compare_records(
     moved = noise.measure_all_changes(before, after)
     explained = (
         memory.explain(found, before, after, moved["memory"], planned(found) if found else None),
-        memory.free(found, after),
+        memory.find_free_terms(found, after),
         time.explain(found, before, after, moved),
         loss.explain(found, before, after, moved["loss"], moved["first loss"]),
     )

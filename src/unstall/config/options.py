@@ -188,7 +188,7 @@ def collect_requested(resolved: ResolvedSettings) -> dict[str, Any]:
 
 
 def format_arguments(values: Mapping[str, Any]) -> list[str]:
-    """By the names of settings; `explicit_settings` gives the same values again."""
+    """By the names of settings; `collect_explicit_settings` gives the same values again."""
     return [word for name, value in values.items() for word in _words_of(name, value)]
 
 

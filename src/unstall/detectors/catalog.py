@@ -50,11 +50,11 @@ def _describe_model(name: str) -> dict[str, Any]:
 # The page of a family of detectors: its docstring, its settings with their meaning, and where its variants differ.
 
 
-def summaries() -> dict[str, str]:
+def list_summaries() -> dict[str, str]:
     return FAMILIES.summaries()
 
 
-def page(family: str) -> str:
+def build_page(family: str) -> str:
     """Markdown."""
     lines = [f"# {family}", "", FAMILIES.page(family), "", "## Variants", ""]
     for variant in list_families()[family]:

@@ -211,7 +211,7 @@ def _after_the_cache(groups: list[StepsEnded], pipeline: Pipeline | None) -> lis
     if pipeline is None:
         return groups
     for event in pipeline.events:
-        left = pipeline.left_to_cache(event)
+        left = pipeline.count_left_to_cache(event)
         if left is None:
             return groups if not pipeline.has("cache") else [group for group in groups if group.epoch > groups[0].epoch]
         if left == 0:

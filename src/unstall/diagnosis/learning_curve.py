@@ -1,7 +1,7 @@
 """The course of a training in numbers: its losses, how far its weights move, what it is fed. Read from the journal, judged here.
 
 The causes about numbers share two questions. Is the training in trouble at all (`find_loss_problem`)? A strange number in a run
-that learns is no fault. And what made a step too long (`long_step`): the rate, the gradients, or the inputs?
+that learns is no fault. And what made a step too long (`find_long_step`): the rate, the gradients, or the inputs?
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class LearningCurve:
         steps = [group.last - group.first + 1 for group in early]
         return sum((group.loss or 0.0) * count for group, count in zip(early, steps, strict=True)) / sum(steps) if steps else None
 
-    def fallen_to(self) -> float | None:
+    def find_fall(self) -> float | None:
         """The share of the early loss that is left; None where that says nothing."""
         early, now = self.early_loss, self.late_loss
         return now / early if early is not None and now is not None and early > 0 else None

@@ -143,10 +143,10 @@ def may_be_given_back(stall: Stall, sample: StackSampled, locks: Iterable[Lock],
     """Whether the program gives one of these locks back where it has not taken it, and a thread goes on that may come to that."""
     names = {lock.name.rpartition(".")[2] for lock in locks}
     is_handed = any(names & set(source.handed) for source in stall.sources)
-    return is_handed and goes_on(stall, sample, {but})
+    return is_handed and is_moving(stall, sample, {but})
 
 
-def goes_on(stall: Stall, sample: StackSampled, but: Set[int]) -> bool:
+def is_moving(stall: Stall, sample: StackSampled, but: Set[int]) -> bool:
     """Whether another thread runs the user's code, or is to, and is not seen to wait for a thread itself."""
     standing = {still.thread["id"]: still for still in stall.still() if still.pid == sample.pid}
     for thread in sample.threads:

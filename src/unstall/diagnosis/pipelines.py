@@ -125,7 +125,7 @@ class Pipeline:
     def has(self, kind: str) -> bool:
         return any(stage.kind == kind for stage in self.worked())
 
-    def left_to_cache(self, event: PipelineMeasured) -> int | None:
+    def count_left_to_cache(self, event: PipelineMeasured) -> int | None:
         """How many elements a cache in it still has to take in; None if there is none, or their number is not known."""
         worked = self.worked(event)
         for before, stage in pairwise(worked):

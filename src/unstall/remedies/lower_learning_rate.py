@@ -40,7 +40,7 @@ RISEN_TIMES = 3.0  # the usual loss: from there on weights are not trusted
 
 def plan(found: Fault) -> Plan | None:
     mine = [plan for plan in found.plans if plan.remedy == __name__.rpartition(".")[2]]
-    times = found.times_at_this_place("lower_learning_rate")
+    times = found.count_attempts_at_place("lower_learning_rate")
     if len(mine) >= MAX_TIMES or (found.kind == Kind.DIVERGED and times >= MAX_TIMES_DIVERGED):
         return None
     rate = float(f"{found.settings.learning_rate * TIMES:.6g}")

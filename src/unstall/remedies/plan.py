@@ -69,7 +69,7 @@ class Fault:
         """Plans made for this kind of fault, of that remedy or of any."""
         return [plan for plan in self.plans if plan.cause == self.kind and remedy in {"", plan.remedy}]
 
-    def times_at_this_place(self, remedy: str = "") -> int:
+    def count_attempts_at_place(self, remedy: str = "") -> int:
         """How often it was tried to get past here, in vain: the newest plans that the run has not got any further with. A worker
         that dies before it has begun is in no step yet: then it counts whether the run got on after them."""
         count = 0
@@ -125,7 +125,7 @@ class Plan:
     def applied_to(self, settings: Settings) -> Settings:
         return apply_changes(settings, self.change)
 
-    def undone_in(self, settings: Settings) -> Settings:
+    def undo_in(self, settings: Settings) -> Settings:
         return apply_changes(settings, self.undo)
 
 

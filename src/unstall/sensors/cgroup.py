@@ -46,7 +46,7 @@ def read(group: Group | None) -> tuple[int | None, int | None, int | None]:
     return _used(group.folder, group.version), read_limit(group), read_kills(group)
 
 
-def free(group: Group) -> int | None:
+def read_free_bytes(group: Group) -> int | None:
     """What the group may still take, by its own limit and those of the groups around it, whoever is in them; None if none has
     one."""
     base = ROOT / "memory" if group.version == 1 else ROOT

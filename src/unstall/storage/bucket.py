@@ -91,7 +91,7 @@ class Bucket:
             pass
         self._is_known_to_be_there = True
 
-    def everything(self, folder: str) -> list[Entry]:
+    def list_all(self, folder: str) -> list[Entry]:
         """All objects in it and in the folders within."""
         try:
             found = self._try("list", folder, lambda files, path: files._find(path, detail=True), LISTED_AS_BYTES)
@@ -135,7 +135,7 @@ class Bucket:
         def attempt(limit_s: float) -> Any:
             return self._client.done(lambda: ask(self._client.files, path), limit_s)
 
-        return self._patience.kept_trying(doing, key, attempt, size)
+        return self._patience.retry(doing, key, attempt, size)
 
     def _entry(self, info: dict[str, Any]) -> Entry:
         key = info["name"].rstrip("/").removeprefix(f"{self.name}/")

@@ -45,7 +45,7 @@ class Mirror:
 
     def look(self, progress: Progress | None = None) -> list[RunFolder]:
         """The runs that are there. One listing; then what is new, of several runs at once."""
-        found = list(_by_run(self.source.bucket.everything(self.source.key), self.source.key))
+        found = list(_by_run(self.source.bucket.list_all(self.source.key), self.source.key))
         runs: list[RunFolder] = []
         for run in read_ahead(lambda each: copy_run(self.source / each[0], each[1]), found, AT_ONCE):
             runs.append(run)
@@ -97,7 +97,7 @@ def copy_run(source: BucketPath, entries: list[Entry] | None = None) -> RunFolde
             (run.path / MARK).touch(mode=FILE_MODE)
         with lock_copy(run, WAITS_S if entries is None else 0.0) as is_alone:
             if is_alone:
-                _bring(source, source.bucket.everything(source.key) if entries is None else entries, run.path)
+                _bring(source, source.bucket.list_all(source.key) if entries is None else entries, run.path)
                 if not run.bucket:
                     run.keep_in(str(source))
     except OSError as error:

@@ -75,7 +75,7 @@ class RetryPolicy:
         self._scheme, self._bucket, self._failures = scheme, bucket, failures
         self._rests_until, self._rests_for = 0.0, ""
 
-    def kept_trying(self, doing: str, key: str, attempt: Callable[[float], T], size_bytes: int = 0) -> T:
+    def retry(self, doing: str, key: str, attempt: Callable[[float], T], size_bytes: int = 0) -> T:
         """`doing`: 'read', 'write', 'list' or 'delete'. `attempt` is told how many seconds it may take."""
         if time.monotonic() < self._rests_until:
             raise self._failed(doing, key, self._rests_for)

@@ -137,7 +137,7 @@ class CheckpointUploader:
         """Those that are older than ours, or were ours and have been withdrawn. A newer one that we have not put there is of
         another machine, which has gone on with the run: this one may be the ghost."""
         by_step: dict[str, list[str]] = {}
-        for entry in self._target.bucket.everything(self._target.key):
+        for entry in self._target.bucket.list_all(self._target.key):
             step = entry.key.removeprefix(f"{self._target.key}/").partition("/")[0]
             if step not in names and _NAME.fullmatch(step) and (step < max(names) or step in self._kept):
                 by_step.setdefault(step, []).append(entry.key)
@@ -155,7 +155,7 @@ def list_on_disk(run: Path) -> list[str]:
 
 def complete(folder: BucketPath) -> list[str]:
     """Those that have a manifest, the newest first."""
-    keys = [entry.key for entry in folder.bucket.everything(folder.key) if entry.key.endswith(f"/{MANIFEST}")]
+    keys = [entry.key for entry in folder.bucket.list_all(folder.key) if entry.key.endswith(f"/{MANIFEST}")]
     return sorted((name for key in keys if _NAME.fullmatch(name := key.split("/")[-2])), reverse=True)
 
 

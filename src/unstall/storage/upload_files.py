@@ -58,7 +58,7 @@ def fetch_files(source: BucketPath, run: Path, with_large: bool) -> None:
     """Those that the disk has not, or has otherwise. Large ones are weights: nobody needs them to look at a run."""
     wanted = [
         entry
-        for entry in source.bucket.everything(source.key)
+        for entry in source.bucket.list_all(source.key)
         if is_wanted(entry.key.removeprefix(f"{source.key}/")) and (with_large or entry.size <= LARGE_BYTES)
     ]
     for _ in read_ahead(lambda entry: fetch_one(source.bucket, entry, run / entry.key.removeprefix(f"{source.key}/")), wanted, 4):

@@ -122,7 +122,7 @@ def list_journals(entries: Iterable[Entry], run: str) -> list[UploadedJournal]:
 
 def fetch_journals(source: BucketPath, run: Path) -> None:
     """Each as far as the bucket has it; one of which the disk has more stays as it is. Those of all workers."""
-    for journal in list_journals(source.bucket.everything(source.key), source.key):
+    for journal in list_journals(source.bucket.list_all(source.key), source.key):
         add_new(source.bucket, journal, run)
 
 

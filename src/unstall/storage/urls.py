@@ -36,10 +36,10 @@ def resolve_path(text: str | Path) -> Path:
     refuse_unset(expanded)
     if not get_scheme(expanded):
         return Path(expanded)
-    from unstall.storage.bucket_path import bucket_path
+    from unstall.storage.bucket_path import create_bucket_path
 
     bucket, key = split_url(expanded)
-    return bucket_path(get_scheme(expanded), bucket, key)
+    return create_bucket_path(get_scheme(expanded), bucket, key)
 
 
 def expand_variables(place: str | None) -> str | None:

@@ -143,7 +143,7 @@ class LaunchedProgram:
             )
             self._end_family()
 
-    def new_signals(self) -> list[SignalSent]:
+    def take_new_signals(self) -> list[SignalSent]:
         """Those that came since this was asked last."""
         new = self.signals[self._reported_signals :]
         self._reported_signals = len(self.signals)

@@ -170,7 +170,7 @@ class Watch:
             return self._look_at_stall(now) if not self._is_leaving else self._look_at_exit(now, self._stall)
         profiles = self._close_interval if self.is_suspected else self._profile_interval
         if self._is_worth_a_profile(beat) and profiles.is_due(now, age, self._is_steady):
-            self._profile(self.training_pid(beat))
+            self._profile(self.find_training_pid(beat))
         if self._diagnosis_interval.is_due(now, age):
             return self.examine()
         return None
@@ -198,7 +198,7 @@ class Watch:
         left = estimate_seconds_left(hosts)
         if left is not None and left < FULL_SOON_S and is_filling(hosts) and self._pressure_samples < MAX_PRESSURE_SAMPLES:
             self._pressure_samples += 1
-            sample = self._sample_stack(self.training_pid())
+            sample = self._sample_stack(self.find_training_pid())
             if isinstance(sample, StackSampled):
                 self.note(*source_lines.read([sample]))
 
@@ -244,7 +244,7 @@ class Watch:
 
     def sample_now(self) -> None:
         """One more stack, of a worker that is about to be named."""
-        self.guarded("watcher", lambda: self._sample_stack(self.training_pid()))
+        self.guarded("watcher", lambda: self._sample_stack(self.find_training_pid()))
         self.read_noted()
 
     # --- progress ---
@@ -254,7 +254,7 @@ class Watch:
         beats = [beat for path in self.run.pulse_paths() if (beat := read_pulse(path)) is not None]
         return max(beats, key=lambda beat: beat.beat, default=None)
 
-    def training_pid(self, beat: Beat | None = None) -> int:
+    def find_training_pid(self, beat: Beat | None = None) -> int:
         """The process whose stacks tell most."""
         beat = beat or self.beat()
         if beat is not None:
@@ -333,7 +333,7 @@ class Watch:
     # --- a stall ---
 
     def _look_at_stall(self, now: float) -> Diagnosis | None:
-        pid = self.training_pid()
+        pid = self.find_training_pid()
         if self._stall_samples >= STALL_SAMPLES and not self._native_taken:
             return self._look_deeper(pid)
         if now < self._next_stall_sample or self._stall_samples >= MAX_STALL_SAMPLES:

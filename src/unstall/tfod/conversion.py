@@ -68,7 +68,7 @@ def convert_config(root: Node, given: PathOverrides, progress: Progress | None =
     ledger = Ledger()
     architecture, taken = find_meta_architecture(root), choose_model(root)
     found = convert_inputs(root, given, ledger, progress)
-    images = found.images_to_learn("val_data" in ledger.values)
+    images = found.count_training_images("val_data" in ledger.values)
     convert_detector(root, taken, found.train.lying if found.train else None, ledger)
     length = convert_train_config(root, taken.model, images, ledger)
     convert_augmentations(root, ledger)

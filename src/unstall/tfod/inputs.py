@@ -36,7 +36,7 @@ class Inputs:
     to_set: list[MissingSetting] = field(default_factory=list)
     links: dict[str, list[Path]] = field(default_factory=dict)  # a folder to be made, and the files that it is to hold links to
 
-    def images_to_learn(self, has_validation: bool) -> int | None:
+    def count_training_images(self, has_validation: bool) -> int | None:
         if self.train is None or not self.train.images:
             return None
         return self.train.images if has_validation else round((1 - VALIDATION_SHARE) * self.train.images)

@@ -25,7 +25,7 @@ from unstall.data.pipeline import Pipeline
 from unstall.detectors.detector import Detector
 from unstall.training.evaluate.evaluation import evaluate
 from unstall.training.evaluate.inference import InferenceModel
-from unstall.training.step.step import Numbers, Step, StepOutput
+from unstall.training.step.step import Step, StepNumbers, StepOutput
 
 # The settings of `unstall train` that a step goes by. The others are of the pipeline, the detector or the run.
 STEP_SETTINGS = (
@@ -83,7 +83,7 @@ def fit(
                 if detector.stop_training:
                     break
             logs = means.read()
-            with step.averaged():
+            with step.get_ema_weights():
                 if detecting is not None and validation_data is not None:
                     figures = evaluate(detecting, validation_data, batch_size=chosen.at_once).score.figures()
                     logs |= {f"val_{name}": float(value) for name, value in figures.items() if value >= 0}  # -1: no such objects
@@ -134,7 +134,7 @@ class LossMeans:
         self._unread.clear()
         return {name: total / max(1, self._count) for name, total in self._sums.items()}
 
-    def _add(self, numbers: Numbers) -> None:
+    def _add(self, numbers: StepNumbers) -> None:
         self._count += 1
         self._sums["loss"] += numbers.loss
         for name in self._names:
@@ -143,6 +143,6 @@ class LossMeans:
 
 def _keep_averages(detector: Detector, step: Step) -> None:
     """The detector ends with the averages of its weights, as it does with an optimizer of Keras that has `use_ema`."""
-    with step.averaged():
+    with step.get_ema_weights():
         weights = detector.get_weights()
     detector.set_weights(weights)

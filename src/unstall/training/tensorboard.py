@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LARGEST_SCALAR = 3.4e38  # they are written as float32
 
 
-class Board:
+class SummaryWriter:
     def __init__(self, folder: Path, from_step: int, say: Callable[[str], None]) -> None:
         """What an earlier part of the run has written beyond `from_step` is taken back."""
         self._say = say

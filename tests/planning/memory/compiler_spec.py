@@ -46,7 +46,7 @@ def test_a_plan_for_the_cores_is_the_figure_of_the_step_that_runs(detector: obje
     assert answer.state <= live <= answer.state + numbers
     fed = sum(array.nbytes for array in batch.values())
     assert live + fed <= answer.said["argument"] <= live + fed + numbers
-    running = step.train_step.lowered(batch).compile().memory_analysis()
+    running = step.train_step.lower(batch).compile().memory_analysis()
     assert answer.said["temp"] == running.temp_size_in_bytes
     assert answer.need == answer.weights + answer.gradients + answer.optimizer + answer.activations + answer.input
     assert answer.activations > 0 and answer.input == fed

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from tests.diagnosis.builders import journal, started, steps
-from unstall.base.console import console, create_grid, print_clean
+from unstall.base.console import create_console, create_grid, print_clean
 from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import format_duration, format_size
 from unstall.diagnosis.findings import diagnose
@@ -142,7 +142,7 @@ def test_codes_in_what_a_program_printed_do_not_reach_the_terminal(capsys: pytes
         "evidence": [{"claim": claim}],
         "remedies": [{"action": claim}],
     }
-    story_text.show(story(state="failed", verdicts=[hostile], run="\x1b[1ma-run"), console(), summary=True)
+    story_text.show(story(state="failed", verdicts=[hostile], run="\x1b[1ma-run"), create_console(), summary=True)
     printed = capsys.readouterr().out
     assert printed.count("it said shapes red end\n") == 3 and "a.py:1" in printed and "a-run" in printed
     assert [character for character in printed if not character.isprintable() and character != "\n"] == []
@@ -152,7 +152,7 @@ def test_a_table_with_codes_in_its_cells_stays_straight(capsys: pytest.CaptureFi
     table = create_grid()
     for cell in ("\x1b[31mred\x1b[0m", "red"):
         table.add_row(cell, "end")
-    print_clean(console(), table)
+    print_clean(create_console(), table)
     first, second = capsys.readouterr().out.splitlines()
     assert first == second
 
@@ -161,7 +161,7 @@ def test_colours_of_our_own_stay(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    console().print("red", style="red")
+    create_console().print("red", style="red")
     assert capsys.readouterr().out == "\x1b[31mred\x1b[0m\n"
 
 

@@ -47,7 +47,7 @@ def test_maintenance_that_ends_the_machine_is_a_notice_and_a_move_to_another_hos
     with metadata_server() as (machine, address), pytest.MonkeyPatch.context() as patched:
         patched.setenv(preemption.VARIABLE, address)
         listening = PreemptionListener()
-        with listening.listened_to():
+        with listening.listen_for_notice():
             wait_until(lambda: machine.hanging == 2)
             machine.set("maintenance-event", "MIGRATE_ON_HOST_MAINTENANCE")
             wait_until(lambda: machine.hanging == 2)
@@ -63,7 +63,7 @@ def test_maintenance_that_was_known_before_the_start_does_not_end_the_run_again(
         patched.setenv(preemption.VARIABLE, address)
         machine.set("maintenance-event", "TERMINATE_ON_HOST_MAINTENANCE")
         listening = PreemptionListener()
-        with listening.listened_to():
+        with listening.listen_for_notice():
             wait_until(lambda: machine.hanging == 2)
             assert listening.received is None
 
@@ -77,7 +77,7 @@ def test_where_there_is_no_such_server_nothing_is_looked_up_or_opened(monkeypatc
 
     monkeypatch.setattr(socket, "getaddrinfo", refused)
     monkeypatch.setattr(http.client.HTTPConnection, "connect", refused)
-    with PreemptionListener().listened_to():
+    with PreemptionListener().listen_for_notice():
         assert preemption.find_server() == ""
 
 

@@ -43,7 +43,7 @@ def steps(folder: Path, workers: int, *cases: str) -> list[dict[str, dict[str, A
     """What each worker has after a few steps: by case, 'ssd_tiny' or 'ssd_tiny:1' with so many images at once."""
     program = str(Path(__file__).with_name("steps_together.py"))
     processes = []
-    for who in local.process_envs({}, workers):
+    for who in local.build_process_envs({}, workers):
         path = f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
         env = {**os.environ, **QUIET, **who.as_environment(), "PYTHONPATH": path}
         command = [sys.executable, program, str(folder / f"after-{workers}"), *cases]

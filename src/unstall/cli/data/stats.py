@@ -26,7 +26,7 @@ def command(
     png_target: str | None,
     json_target: str | None,
 ) -> None:
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.base.progress import show_progress
     from unstall.data.formats import read
     from unstall.data.tools.anchor_fit import list_anchors
@@ -53,4 +53,4 @@ def command(
 
         write_stats(data, plain, resolve_path(html_target))
     if json_target != "-":
-        show_stats(plain, console())
+        show_stats(plain, create_console())

@@ -90,7 +90,7 @@ def explain(
     return _with_unsure(result, total, unsure)
 
 
-def free(differences: Sequence[Difference], after: dict[str, Any]) -> ChannelExplanation:
+def find_free_terms(differences: Sequence[Difference], after: dict[str, Any]) -> ChannelExplanation:
     """Room that was taken away: told where the run was short of it."""
     if not facts.is_out_of_memory(after):
         return ChannelExplanation(FREE, left_unit="B")

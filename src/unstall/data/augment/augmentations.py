@@ -67,7 +67,7 @@ class PhotometricDistort:
     saturation: tuple[float, float] = (0.5, 1.5)
     hue_turns: float = 0.05  # 18 degrees, either way
 
-    def drawn(self, rng: Rng) -> Colours:
+    def draw_parameters(self, rng: Rng) -> Colours:
         """The same count of numbers whatever happens, so that what is drawn later does not depend on it."""
         happens = [rng.happens(self.probability) for _ in range(4)]
         brightness = rng.between(-self.brightness, self.brightness)

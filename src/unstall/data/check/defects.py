@@ -191,10 +191,10 @@ class DefectPicture:
 
 def find_row(report: Report, problem: str, listed: int) -> dict[str, Any]:
     """Words and figures as plain data; of its findings no more than are listed."""
-    from unstall.data.check.problems import sections
+    from unstall.data.check.problems import read_sections
     from unstall.data.check.runner import convert_finding_to_plain, get_severity
 
-    page, findings = sections(problem), report.found[problem]
+    page, findings = read_sections(problem), report.found[problem]
     return {
         "name": problem,
         "severity": get_severity(problem).value,

@@ -47,7 +47,9 @@ def fix_by_writing(found: Iterable[Finding], what: str) -> list[Fix]:
 def leave_out_unknown_classes(checked: CheckedData, found: list[Finding], why: str) -> list[Fix]:
     """Every box without a known class, whichever the findings name: a reader knows the line, not always the box."""
     unknown = np.flatnonzero(checked.table.classes == UNKNOWN_CLASS)
-    return leave_out_boxes(checked, [checked.box_finding(found[0].problem, index, found[0].message) for index in unknown], why)
+    return leave_out_boxes(
+        checked, [checked.create_box_finding(found[0].problem, index, found[0].message) for index in unknown], why
+    )
 
 
 def leave_out_boxes(checked: CheckedData, found: Iterable[Finding], why: str) -> list[Fix]:

@@ -77,12 +77,12 @@ def _what_is_there(path: Path) -> str:
 # --- pages ---
 
 
-def summaries() -> dict[str, str]:
+def list_summaries() -> dict[str, str]:
     """The first line of each page, read without loading the format."""
     return FORMATS.summaries()
 
 
-def page(name: str) -> str:
+def build_page(name: str) -> str:
     """Markdown: the docstring, its underlined headings as such."""
     lines = FORMATS.page(name).splitlines()
     shown = [f"## {line}" if line in HEADINGS else line for line in lines if not line or set(line) != {"-"}]

@@ -47,7 +47,7 @@ from unstall.data.io import label_map, tf_example, tfrecord_file
 from unstall.data.io.columns import create_example as make_example
 from unstall.data.io.folder import Folder
 from unstall.data.io.images import parse_header
-from unstall.data.io.reader import SPLITS, Names, Notes, Unparsable, split_name
+from unstall.data.io.reader import SPLITS, FindingCollector, Names, Unparsable, split_name
 from unstall.data.io.record_features import BOX_KEYS, Classes, KeyCounter, RecordKeysWrong
 from unstall.data.io.writer import DataSetWriter, get_annotated_size, number_labels
 
@@ -115,7 +115,7 @@ def _split_of(file: str) -> str:
 class _Reader:
     def __init__(self, folder: Folder, files: list[str]) -> None:
         self.folder = folder
-        self.notes = Notes()
+        self.notes = FindingCollector()
         self.examples: list[Example] = []
         self._record_files = files
         self._names = Names()
@@ -273,7 +273,7 @@ def write_record(
         writing.lose("images that are not there or have no known size")
         writing.lose("boxes of images that are not there or have no known size", example.count)
         return
-    tfrecord_file.write(out, _encoded(writing.data, example, name, image, size, writing.holdable(example), numbers))
+    tfrecord_file.write(out, _encoded(writing.data, example, name, image, size, writing.select_holdable(example), numbers))
 
 
 def _encoded(

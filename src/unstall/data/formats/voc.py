@@ -52,8 +52,8 @@ from unstall.data.io.folder import Folder
 from unstall.data.io.reader import (
     IMAGE_SUFFIXES,
     SPLITS,
+    FindingCollector,
     Names,
-    Notes,
     Unparsable,
     quote,
     read_bytes,
@@ -65,7 +65,7 @@ from unstall.data.io.reader import (
 )
 from unstall.data.io.voc_xml import MAX_XML_BYTES, Element, NamedImages
 from unstall.data.io.writer import DataSetWriter, get_annotated_size, tidy
-from unstall.storage.prefetch import prefetching
+from unstall.storage.prefetch import prefetch_files
 
 SIGNS = "XML files with <annotation>, in Annotations/, beside the images or in a folder for each split"
 IMAGE_FOLDERS = ("JPEGImages", "Images", "images", "jpegimages")
@@ -155,7 +155,7 @@ class _Object:
 class _Reader:
     def __init__(self, folder: Folder, progress: Progress | None, total: int) -> None:
         self.folder = folder
-        self.notes = Notes()
+        self.notes = FindingCollector()
         self.examples: list[Example] = []
         self._names = Names()
         self._images = NamedImages(folder, self.notes)
@@ -192,7 +192,7 @@ class _Reader:
         self._images.note_shared()
 
     def read_part(self, part: _Part) -> None:
-        with prefetching(
+        with prefetch_files(
             self.folder.root, (read_text_range(self.folder.root / file, MAX_XML_BYTES) for file in part.annotations)
         ):
             self._read_annotations(part)
@@ -343,7 +343,7 @@ def write(data: DataSet, path: Path, link: bool = False, progress: Progress | No
     for example, name in writing.examples(is_flat=True):
         if example.image is not None:
             writing.place_image(example.image, path / "JPEGImages" / name)
-        kept = writing.holdable(example)
+        kept = writing.select_holdable(example)
         writing.lose("marks of a crowd", int(example.crowd[kept].sum()))
         text = _annotation(data, example, str(name), kept)
         (path / "Annotations" / name.with_suffix(".xml")).write_text(text, encoding="utf-8")

@@ -48,8 +48,8 @@ from unstall.data.io.images import read_header
 from unstall.data.io.reader import (
     IMAGE_SUFFIXES,
     SPLITS,
+    FindingCollector,
     Names,
-    Notes,
     Unparsable,
     as_text,
     find_in,
@@ -74,7 +74,7 @@ from unstall.data.io.yolo_files import (
     refuse_what_leads_out,
     resolve_target,
 )
-from unstall.storage.prefetch import prefetching
+from unstall.storage.prefetch import prefetch_files
 
 SIGNS = "a YAML file with names, folders labels/ and images/, or classes.txt with text files beside images"
 CLASS_LISTS = ("classes.txt", "labels/classes.txt", "obj.names", "_darknet.labels", "train/_darknet.labels")
@@ -146,7 +146,7 @@ def _has_labels_beside_images(folder: Folder) -> bool:
 class _Reader:
     def __init__(self, folder: Folder, progress: Progress | None) -> None:
         self.folder = folder
-        self.notes = Notes()
+        self.notes = FindingCollector()
         self.examples: list[Example] = []
         self._names = Names()
         self._progress = progress
@@ -224,7 +224,7 @@ class _Reader:
             found = [(_name_of(image), _split_of(image), FoundPath(image, "found")) for image in images]
         without: dict[str, list[Example]] = {}  # split to its images without a label file
         counts: dict[str, int] = {}
-        with prefetching(self.folder.root, read_label_ranges(self.folder, [resolved.path for _, _, resolved in found])):
+        with prefetch_files(self.folder.root, read_label_ranges(self.folder, [resolved.path for _, _, resolved in found])):
             for name, split, resolved in with_progress(found, "reading labels", self._progress):
                 counts[split] = counts.get(split, 0) + 1
                 if not self._add_example(name, split, resolved):
@@ -382,7 +382,7 @@ def write(data: DataSet, path: Path, link: bool = False, progress: Progress | No
         image = f"{folders[example.split]}/{name}"
         if not writing.place_image(example.image, path / image):
             continue
-        kept = writing.holdable(example)
+        kept = writing.select_holdable(example)
         for flag in ("crowd", "difficult", "truncated"):
             writing.lose(f"marks '{flag}'", int(getattr(example, flag)[kept].sum()))
         labels = path / locate_label_file(image)

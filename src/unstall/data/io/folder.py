@@ -35,7 +35,7 @@ class FoundPath:
 class _Listing:
     files: frozenset[str]
     folders: frozenset[str]
-    folded: dict[str, str]  # by what is `alike`, to the true name
+    folded: dict[str, str]  # by what is `is_alike`, to the true name
 
 
 class Folder:

@@ -74,7 +74,7 @@ def read_header(source: ImageSource) -> Header:
 
 
 def read_header_range(source: ImageSource) -> tuple[Path, int, int]:
-    """For `expecting`: what `header` will ask a bucket for."""
+    """For `expecting`: what `read_header` will ask a bucket for."""
     return source.path, source.offset, source.offset + min(IN_BUCKET_BYTES, source.length or IN_BUCKET_BYTES)
 
 

@@ -37,7 +37,7 @@ class Unparsable(Exception):
 
 
 @dataclass
-class Notes:
+class FindingCollector:
     """The findings of one reading, in the order they were met."""
 
     findings: list[Finding] = field(default_factory=list)

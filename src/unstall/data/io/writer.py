@@ -87,7 +87,7 @@ class DataSetWriter:
             shutil.copyfile(source.path, target)
         return True
 
-    def holdable(self, example: Example) -> Flags:
+    def select_holdable(self, example: Example) -> Flags:
         """Which boxes have a class and finite numbers in pixels; the others are counted as lost."""
         known = example.classes >= 0
         finite = np.isfinite(example.boxes).all(axis=1) if example.count else np.zeros(0, np.bool_)
@@ -98,10 +98,10 @@ class DataSetWriter:
         self.lose("boxes with numbers that are not finite", int((known & ~finite).sum()))
         kept: Flags = known & finite
         if not self.holds_outlines:
-            self.lose_further(example, kept)
+            self.report_further_losses(example, kept)
         return kept
 
-    def lose_further(self, example: Example, boxes: Flags, why: str = "") -> None:
+    def report_further_losses(self, example: Example, boxes: Flags, why: str = "") -> None:
         """What these boxes have besides: outlines, keypoints."""
         for what, has in (("outlines of objects", example.outlines), ("keypoints of objects", example.keypoints)):
             self.lose(what + why, int((has & boxes).sum()) if has is not None else 0)

@@ -43,7 +43,7 @@ class Batch:
         return {"images": self.images, "boxes": self.boxes, "classes": self.classes, "mask": self.mask & ~self.crowd}
 
     @classmethod
-    def gathered(
+    def gather_rows(
         cls, images: Pixels, filled: Sequence[BatchSlot], settings: PipelineSettings, epoch: int, step: int
     ) -> tuple[Batch, int]:
         """The batch of what was drawn, and how many boxes there was no room for.

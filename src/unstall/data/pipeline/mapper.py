@@ -82,7 +82,7 @@ class ExampleMapper:
             return (self._whole(canvas, row, context),)
         rng = Rng(self._settings.seed, epoch, row, EXAMPLE)
         partners = self._mosaic.partners(rng, len(self._data.examples)) if self._mosaic else ()
-        colours = self._photometric.drawn(rng) if self._photometric else None
+        colours = self._photometric.draw_parameters(rng) if self._photometric else None
         if self._mosaic and partners:
             quarters = self._mosaic.quarters(rng, self._canvas.width, self._canvas.height)
             tiles = self._four_tiles(canvas, epoch, (row, *partners), quarters, self._mosaic, context)

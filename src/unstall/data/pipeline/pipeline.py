@@ -42,9 +42,9 @@ class Pipeline:
     def steps_per_epoch(self) -> int:
         return self._order.steps_per_epoch
 
-    def rows_of_all(self, epoch: int, step: int) -> list[int]:
+    def list_all_rows(self, epoch: int, step: int) -> list[int]:
         """The rows of a step's whole batch, those of other workers too, as the order has them."""
-        return [int(row) for row in self._order.rows_of_all(epoch, step) if row >= 0]
+        return [int(row) for row in self._order.list_all_rows(epoch, step) if row >= 0]
 
     def batches(self, epoch: int = 0, from_step: int = 0, epochs: int | None = 1) -> Batches | TensorFlowBatches:
         """From that step of that epoch on. `epochs` counts that epoch too; None goes on for ever."""

@@ -37,9 +37,9 @@ class Order:
 
     def rows(self, epoch: int, step: int) -> Integers:
         """Of this worker's part of the batch."""
-        return self.rows_of_all(epoch, step)[self._share]
+        return self.list_all_rows(epoch, step)[self._share]
 
-    def rows_of_all(self, epoch: int, step: int) -> Integers:
+    def list_all_rows(self, epoch: int, step: int) -> Integers:
         rows = self._of(epoch)[step * self._batch_size : (step + 1) * self._batch_size]
         empty = self._batch_size - len(rows)
         return np.pad(rows, (0, empty), constant_values=EMPTY) if empty else rows

@@ -65,7 +65,7 @@ class PendingBatch:
         # Read only: what is blank in it now is taken to be blank when it is used again.
         images = images.view()
         images.flags.writeable = False
-        return Batch.gathered(images, self.filled, settings, self.epoch, self.step)
+        return Batch.gather_rows(images, self.filled, settings, self.epoch, self.step)
 
     def _memory(self) -> tuple[Pixels, list[Canvas]]:
         if self._taken is None:
@@ -98,7 +98,7 @@ class Worker(threading.Thread):
     def run(self) -> None:
         try:
             filled = None
-            while (given := self._thread_pool.next_job(self, filled)) is not None:
+            while (given := self._thread_pool.take_next_job(self, filled)) is not None:
                 job, canvas = given
                 filled = self._thread_pool.maker.fill(canvas, job.pending.epoch, job.row, self.context)
                 del (
@@ -183,7 +183,7 @@ class InputThreadPool:
 
     # --- called by the workers ---
 
-    def next_job(self, worker: Worker, filled: BatchSlot | None) -> tuple[Job, Canvas] | None:
+    def take_next_job(self, worker: Worker, filled: BatchSlot | None) -> tuple[Job, Canvas] | None:
         """Takes what the worker has made; gives it the next job, or None to end."""
         with self._changed:
             if worker.context.is_given_up:

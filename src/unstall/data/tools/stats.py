@@ -96,11 +96,11 @@ def _outliers(checked: CheckedData, proper: Flags) -> list[dict[str, Any]]:
     found = []
     for what, values, unit in (("area", sides.prod(axis=1), "pixels"), ("aspect ratio", sides[:, 0] / sides[:, 1], "")):
         for index in _farthest(values, proper):
-            finding = checked.box_finding("", index, "")
+            finding = checked.create_box_finding("", index, "")
             found.append({"what": what, "value": round(float(values[index]), 3), "unit": unit, "place": str(finding.origin)})
     counts = np.array([example.count for example in checked.data.examples], np.float64)
     for row in _farthest(counts, counts > 0):
-        finding = checked.image_finding("", int(row), "")
+        finding = checked.create_image_finding("", int(row), "")
         found.append({"what": "boxes in an image", "value": int(counts[row]), "unit": "", "place": str(finding.origin)})
     return found
 

@@ -45,7 +45,7 @@ def smooth_l1(predicted: Tensor, wanted: Tensor, beta: float) -> Tensor:
     return ops.sum(distance, axis=-1)
 
 
-def hard_negatives(loss: Tensor, is_object: Tensor, is_background: Tensor, per_object: float) -> Tensor:
+def mine_hard_negatives(loss: Tensor, is_object: Tensor, is_background: Tensor, per_object: float) -> Tensor:
     """SSD's mining: for each object of an image the `per_object` background anchors with the greatest loss. (batch, anchors)
 
     Sorted once, for the loss that the last of them has; of several with just that loss the first are taken.

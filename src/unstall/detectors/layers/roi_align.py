@@ -13,7 +13,7 @@ from keras import ops
 
 from unstall.backends.ops import gather_weighted_rows
 from unstall.detectors.layers.boxes import Tensor, area
-from unstall.detectors.layers.rng import at
+from unstall.detectors.layers.rng import gather_at
 
 CANONICAL_PX = 224.0  # a region of this size …
 CANONICAL_LEVEL = 4  # … belongs to this level of the pyramid
@@ -53,7 +53,7 @@ def _weighed(pixels: Tensor, place: Tensor, weight: Tensor) -> Tensor:
     summed = gather_weighted_rows(pixels, _by_cell(place), _by_cell(weight))
     if summed is not None:
         return ops.reshape(summed, (-1, regions, side, side, pixels.shape[-1]))
-    read = at(pixels, ops.reshape(place, (-1, math.prod(place.shape[1:]))))
+    read = gather_at(pixels, ops.reshape(place, (-1, math.prod(place.shape[1:]))))
     read = ops.reshape(read, (-1, regions, side, terms, side, terms, pixels.shape[-1]))
     return ops.sum(read * weight[..., None], axis=(3, 5))
 

@@ -31,7 +31,7 @@ from unstall.diagnosis.errors.fatal_error import find_unseen_end, format_texts
 from unstall.diagnosis.errors.line_changes import rename_keyword, replace_expression
 from unstall.diagnosis.errors.removed_names import (
     TITLES,
-    Removed,
+    RemovedName,
     find_removed_argument,
     find_removed_from_module,
     find_removed_from_object,
@@ -73,7 +73,7 @@ def examine(journal: Journal) -> Verdict:
 
 
 def _found(
-    journal: Journal, failure: Failure, removed: Removed, function: str, changes: tuple[LineChange | None, ...]
+    journal: Journal, failure: Failure, removed: RemovedName, function: str, changes: tuple[LineChange | None, ...]
 ) -> Verdict:
     title = TITLES[removed.library]
     versions = [event.version for event in journal.of(FrameworkLoaded) if event.name == removed.library and event.version]
@@ -97,7 +97,7 @@ def _found(
     )
 
 
-def find_removed_name(failure: Failure) -> Removed | None:
+def find_removed_name(failure: Failure) -> RemovedName | None:
     for text in format_texts(failure.error):
         for pattern in (_OF_MODULE, _IMPORTED, _NO_MODULE):
             match = pattern.search(text)
@@ -129,7 +129,7 @@ def _as_written(module: str) -> tuple[str, str]:
     return parts[0], ".".join(parts[1:])
 
 
-def _removed_argument(failure: Failure) -> tuple[str, Removed] | None:
+def _removed_argument(failure: Failure) -> tuple[str, RemovedName] | None:
     """An argument that the failing line gives to a call, which the message names, and which was removed."""
     raised, kind = failure.raised, failure.error.kind.rpartition(".")[2]
     if raised is None or kind not in _REFUSED or not _ARGUMENT.search(failure.error.message):
@@ -152,7 +152,7 @@ def _calls(line: UserLine) -> list[ast.Call]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 
-def _renamed(line: UserLine | None, removed: Removed) -> LineChange | None:
+def _renamed(line: UserLine | None, removed: RemovedName) -> LineChange | None:
     """The change of the line, where the new name can take the place of the old one as it is written."""
     if line is None or not _is_name(removed.now):
         return None
@@ -173,7 +173,7 @@ def _renamed(line: UserLine | None, removed: Removed) -> LineChange | None:
     return None
 
 
-def _written(removed: Removed) -> str:
+def _written(removed: RemovedName) -> str:
     """The name as users write it, with the name of the library where it is one of its modules."""
     is_of_module = find_removed_from_module(removed.library, removed.name) == removed
     return f"{_PREFIXES.get(removed.library, '')}{removed.name}" if is_of_module else removed.name

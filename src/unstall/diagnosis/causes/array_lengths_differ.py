@@ -80,7 +80,7 @@ def _length(value: Value) -> int | None:
 
 def _makers(failure: Failure, lengths: dict[str, int]) -> tuple[str, ...]:
     raised = failure.raised
-    makers = [raised.maker_of(value) for value in raised.values if value.name in lengths] if raised is not None else []
+    makers = [raised.find_maker(value) for value in raised.values if value.name in lengths] if raised is not None else []
     names: dict[str, list[str]] = {}
     for maker in makers:
         if maker is not None and maker.where:

@@ -117,7 +117,7 @@ def _find_cuts(failure: Failure) -> list[tuple[Maker, Value, str]]:
     for value in (*raised.values, *raised.origins) if raised is not None else ():
         if raised is None or value.facts.get("requires_grad") or value.facts.get("replaced"):
             continue
-        maker = raised.maker_of(value)
+        maker = raised.find_maker(value)
         call = _cutting_call(maker) if maker is not None else None
         if maker is not None and call is not None:
             found.setdefault(maker.where, (maker, value, call))
@@ -146,12 +146,12 @@ def _of_second_backward(failure: Failure) -> _Said:
     name = _name_of(failure) or "the loss"
     raised = failure.raised
     used = [value for value in raised.origins if value.facts.get("grad_fn")] if raised is not None else []
-    shared = [value for value in used if raised is not None and raised.maker_of(value) is not None]
+    shared = [value for value in used if raised is not None and raised.find_maker(value) is not None]
     loops = bool(raised is not None and raised.loops)
     claims = tuple(
         f"`{value.name}` requires gradients and was computed at {maker.where}: {maker.code}"
         for value in shared[:3]
-        if raised is not None and (maker := raised.maker_of(value)) is not None
+        if raised is not None and (maker := raised.find_maker(value)) is not None
     )
     listed = ", ".join(f"`{value.name}`" for value in shared[:3])
     detach = (
@@ -255,7 +255,7 @@ def _of_non_leaf(failure: Failure) -> _Said:
             (),
         )
     value = made[0]
-    maker = raised.maker_of(value)
+    maker = raised.find_maker(value)
     operation = str(value.facts["grad_fn"]).replace("Backward0", "")
     at = f" at {maker.where}" if maker is not None else ""
     return (

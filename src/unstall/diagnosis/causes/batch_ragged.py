@@ -196,7 +196,7 @@ def _loader(failure: Failure) -> Value | None:
 def _of_loader(failure: Failure) -> Found:
     raised, loader, batch = failure.raised, _loader(failure), failure.argument("default_collate", "batch")
     owner = next((line for line in failure.own_lines if loader is not None and loader in line.values), None)
-    maker = owner.maker_of(loader) if owner is not None and loader is not None else None
+    maker = owner.find_maker(loader) if owner is not None and loader is not None else None
     is_own_collate = raised is not None and raised in failure.quoted and "stack" in raised.code
     part = _part_of(batch, parse_shapes(failure.text.message))
     claims = [f"raised while a batch was put together, fetched at {owner.where}"] if owner is not None else []
@@ -269,7 +269,7 @@ def _of_stack(failure: Failure) -> Found | Clear:
     if "could not broadcast input array" in failure.error.message and listed is None:
         return Clear("an assignment into an array, and no batch")
     claims = [f"{raised.place_in_words}: {raised.code}", f"the error that ended it: {failure.text.line}"]
-    maker = raised.maker_of(listed) if listed is not None else None
+    maker = raised.find_maker(listed) if listed is not None else None
     if maker is not None:
         claims.insert(1, f"`{maker.name}` was given its value at {maker.where}: {maker.code}")
     return Found(

@@ -129,5 +129,5 @@ def _values(failure: Failure) -> list[Value]:
 
 def _makers(failure: Failure, values: list[Value]) -> tuple[str, ...]:
     raised = failure.raised
-    makers = [(value, raised.maker_of(value)) for value in values] if raised is not None else []
+    makers = [(value, raised.find_maker(value)) for value in values] if raised is not None else []
     return tuple(f"`{value.name}` was made at {maker.where}: {maker.code}" for value, maker in makers if maker is not None)[:3]

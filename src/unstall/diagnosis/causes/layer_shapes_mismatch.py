@@ -148,7 +148,7 @@ def _makers(failure: Failure) -> tuple[str, ...]:
     if raised is None:
         return ()
     values: list[Value] = [value for value in raised.values if value.is_array and value.is_in_failing]
-    makers = [(value, raised.maker_of(value)) for value in values]
+    makers = [(value, raised.find_maker(value)) for value in values]
     rows = {
         maker.where: f"`{value.name}` was made at {maker.where}: {maker.code}" for value, maker in makers if maker is not None
     }

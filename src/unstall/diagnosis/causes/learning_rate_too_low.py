@@ -66,7 +66,7 @@ def examine(journal: Journal) -> Verdict:
         return Clear("the rate is rising: a warm-up")
     if _has_sunk(run, rate):
         return _sunk(run, rate)
-    left = run.fallen_to()
+    left = run.find_fall()
     if left is None or left < 1 - MIN_FALL or (run.level is not None and (run.late_loss or 0.0) < 0.5 * run.level):
         return Clear("the loss has fallen, or is low already")
     moved = _moves(run)

@@ -38,7 +38,7 @@ from unstall.diagnosis.locks import (
     find_double_lock,
     find_holders,
     find_waiters,
-    goes_on,
+    is_moving,
     is_one_object,
     may_be_given_back,
 )
@@ -148,7 +148,7 @@ def _held_by_a_waiting_thread(stall: Stall, waiting: list[Waiter], folder: str) 
             other = next((still for still in stall.still() if still.thread["id"] == held_lock.thread["id"]), None)
             words = find_wait(other.thread, other.call) if other else None
             both = {waiter.still.thread["id"], held_lock.thread["id"]}
-            if words in FOR_ANOTHER_THREAD and not goes_on(stall, waiter.still.samples[-1], both):
+            if words in FOR_ANOTHER_THREAD and not is_moving(stall, waiter.still.samples[-1], both):
                 return _held_up(stall, waiter, held_lock, str(words), folder)
     return None
 

@@ -351,7 +351,7 @@ def _of_carry(failure: Failure, match: re.Match[str]) -> _Said:
     raised = failure.raised
     sides = parse_shapes(f"[{before.partition('[')[2]}")
     fitting = [value for value in (raised.values if raised is not None else ()) if sides and value.shape == sides[0]]
-    maker = raised.maker_of(fitting[0]) if raised is not None and len(fitting) == 1 else None
+    maker = raised.find_maker(fitting[0]) if raised is not None and len(fitting) == 1 else None
     first = f"`{fitting[0].name}`" if len(fitting) == 1 else "the first value of the carry"
     at = f", given its value at {maker.where}" if maker is not None else ""
     dtype = before.partition("[")[0] != after.partition("[")[0]

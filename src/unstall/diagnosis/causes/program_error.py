@@ -115,7 +115,7 @@ def _evidence(journal: Journal, failure: Failure) -> list[Evidence]:
 
 
 def _origin(value: Value, line: UserLine) -> str:
-    maker = line.maker_of(value)
+    maker = line.find_maker(value)
     return f"`{value.name}` was given its value at {maker.where}: {maker.code}" if maker is not None else ""
 
 

@@ -110,7 +110,7 @@ def _source(failure: Failure, dtype: str) -> tuple[Value, str] | None:
     """The outermost line in which an array of this dtype is used, with the line that gave it its value."""
     for line in failure.own_lines:
         for value in line.values:
-            maker = line.maker_of(value)
+            maker = line.find_maker(value)
             if value.is_in_failing and value.is_array and value.dtype == dtype and maker is not None and maker.where:
                 return value, maker.where
     return None

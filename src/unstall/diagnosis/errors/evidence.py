@@ -43,7 +43,7 @@ def describe_failure(failure: Failure, *claims: str) -> tuple[Evidence, ...]:
         rows.append(f"{layer.words} was made at {layer.where}: {layer.code}")
     if raised is not None:
         rows.append(describe_line(raised))
-        made = [raised.maker_of(value) for value in find_failing_values(raised) if value.is_array]
+        made = [raised.find_maker(value) for value in find_failing_values(raised) if value.is_array]
         rows += [f"`{maker.name}` was given its value at {maker.where}: {maker.code}" for maker in made if maker is not None][:2]
     rows += [f"called from {describe_line(line)}" for line in failure.lines[:-1][::-1][:MAX_CALLERS]]
     rows.append(f"the error that ended it: {failure.text.line}")

@@ -109,7 +109,7 @@ class UserLine:
         """The statement in one line; of a long one, the line that failed."""
         return join_lines(self.source, self.line - self.first)
 
-    def maker_of(self, value: Value) -> Maker | None:
+    def find_maker(self, value: Value) -> Maker | None:
         """The statement of the same function that gave the value to the name, where it is above this one."""
         made_at, source = value.facts.get("made_at"), tuple(value.facts.get("made_by") or ())
         if not made_at or made_at == self.line:

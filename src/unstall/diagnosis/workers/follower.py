@@ -56,7 +56,7 @@ class WorkersFollower:
         return [worker.snapshot for worker in self._workers.values()]
 
     @property
-    def have_all_ended(self) -> bool:
+    def has_ended(self) -> bool:
         """A folder beside them that holds no journal is no worker."""
         workers = [worker.snapshot for worker in self._workers.values() if worker.files]
         return bool(workers) and all(snapshot.ended for snapshot in workers)
@@ -208,7 +208,7 @@ class BlockageFollower:
         self._follower, self._on_blockage, self._on_look = follower, on_blockage, on_look
         self._reported: set[frozenset[str]] = set()
 
-    def have_all_ended(self) -> bool:
+    def has_ended(self) -> bool:
         """After a look, in which it is told who holds the others."""
         follower, folder = self._follower, self._follower.folder
         follower.look()
@@ -220,7 +220,7 @@ class BlockageFollower:
                 self._reported.add(format_names(blockage))
                 self._on_blockage(read_suspects(run_group, sure, folder), sure)
         self._reported &= {format_names(blockage) for _, blockage in standing}
-        return follower.have_all_ended
+        return follower.has_ended
 
 
 def follow(folder: Path, on_blockage: OnBlockage, on_look: OnLook) -> None:
@@ -228,7 +228,7 @@ def follow(folder: Path, on_blockage: OnBlockage, on_look: OnLook) -> None:
     watching = BlockageFollower(WorkersFollower(folder), on_blockage, on_look)
     while True:
         began = time.monotonic()
-        if watching.have_all_ended():
+        if watching.has_ended():
             return
         time.sleep(max(0.05, LOOK_EVERY_S - (time.monotonic() - began)))
 
@@ -257,7 +257,7 @@ def follow_bucket(place: str, on_blockage: OnBlockage, on_look: OnLook, say: Cal
                 say(f"{place} is there again.")
             follower.excuse(max(0.0, time.monotonic() - seen_at - EVERY_S))
             is_away, seen_at = False, time.monotonic()
-            if watching.have_all_ended():
+            if watching.has_ended():
                 return
         time.sleep(max(0.05, EVERY_S - (time.monotonic() - began)))
 

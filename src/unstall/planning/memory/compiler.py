@@ -4,7 +4,7 @@ On the card itself it tries which algorithm of each convolution is the quickest,
 says then is what a step takes, to the kilobyte. Elsewhere it guesses those.
 
 A card is described to the compiler in figures; the two packages of JAX for CUDA hold that compiler, and need neither the card nor
-its driver. They may lie in a folder of their own (`folder()`): beside JAX, where there is no card, they complain at each start.
+its driver. They may lie in a folder of their own (`find_folder()`): beside JAX, where there is no card, they complain at each start.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _training(detector: Detector, settings: Settings, place: Any) -> Any:
     train_step = Step(detector, settings, total_steps=1).train_step
     assert isinstance(train_step, JaxTrainStep)
     batch = _batch(detector, settings.batch_size, settings.max_boxes_per_image, place)
-    return train_step.lowered(batch, place).compile()
+    return train_step.lower(batch, place).compile()
 
 
 def _evaluation(detector: Detector, settings: Settings, place: Any) -> Any:

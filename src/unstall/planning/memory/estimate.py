@@ -37,7 +37,7 @@ CORNERS, FLOAT_BYTES = 4, 4
 
 def estimate_step(detector: Detector, settings: Settings, phase: Phase, on_cores_by: str = "") -> Answer:
     """For a card, or for the cores of this machine on that backend."""
-    from unstall.detectors.layers.conv_norm import leaf_layers
+    from unstall.detectors.layers.conv_norm import list_leaf_layers
 
     images = settings.at_once
     layers = list_layers(detector, images, settings.max_boxes_per_image)
@@ -45,7 +45,9 @@ def estimate_step(detector: Detector, settings: Settings, phase: Phase, on_cores
     held = HELD_ON_CORES[on_cores_by][phase] if on_cores_by else HELD[phase] * (HELD_WITH_REMAT if settings.remat else 1.0)
     sums = sizes.trainable if settings.micro_batches > 1 else 0  # of the gradients so far
     counted = sizes.weights + sizes.optimizer + sizes.input + sizes.trainable + sums
-    frozen = {layer.name for layer in leaf_layers(detector) if not layer.trainable and "norm" in type(layer).__name__.lower()}
+    frozen = {
+        layer.name for layer in list_leaf_layers(detector) if not layer.trainable and "norm" in type(layer).__name__.lower()
+    }
     # A frozen norm is a factor and a summand, which is done while the next layer reads.
     counted += int(held * sum(layer.bytes for layer in layers if layer.name not in frozen))
     if on_cores_by:

@@ -82,7 +82,7 @@ def read_used_bytes() -> int:
     import psutil
 
     group = cgroup.find(os.getpid())
-    left = cgroup.free(group) if group is not None else None
+    left = cgroup.read_free_bytes(group) if group is not None else None
     available = int(psutil.virtual_memory().available)
     return max(0, read_limit_bytes() - (available if left is None else min(left, available)))
 

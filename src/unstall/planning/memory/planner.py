@@ -70,7 +70,7 @@ def plan(
     `is_quick`: an estimate will do where it shows room enough. `before` is called with each question that takes time. Of several
     workers it is what each of them needs.
     """
-    settings = settings.of_one_worker()
+    settings = settings.split_for_one_worker()
     backend = backends.find_preferred_backend(None if settings.backend == "auto" else settings.backend)
     device = device or find_device_here(backend)
     with PlannerClient(before) as client:
@@ -92,7 +92,7 @@ def plan(
 
 def find_step_need(settings: Settings, client: PlannerClient, device: Device | None = None, classes: int | None = None) -> Answer:
     """What a step of just these settings needs, whether or not it fits: for runs that are compared."""
-    settings = settings.of_one_worker()
+    settings = settings.split_for_one_worker()
     backend = backends.find_preferred_backend(None if settings.backend == "auto" else settings.backend)
     device = device or find_device_here(backend)
     planner = _Planner(settings, classes, backend, device, choose_source(backend, device), client, must_fit=False)

@@ -29,13 +29,13 @@ def main() -> None:
     os.dup2(2, 1)
     for line in sys.stdin:
         try:
-            plain: dict[str, Any] = answer(Question(**json.loads(line))).as_plain()
+            plain: dict[str, Any] = answer_question(Question(**json.loads(line))).as_plain()
         except UnstallError as error:
             plain = {"error": str(error)}
         out.write(json.dumps(plain) + "\n")
 
 
-def answer(question: Question) -> Answer:
+def answer_question(question: Question) -> Answer:
     began = time.monotonic()
     from unstall import backends
 

@@ -67,7 +67,7 @@ def remember(name: str, found: dict[str, Any]) -> None:
 def _in_bucket(path: BucketPath) -> list[tuple[str, int, str]]:
     """All that lies there, by one listing: to ask for each file alone would take an hour."""
     folder = path if path.is_dir() else path.parent
-    return sorted((entry.key, entry.size, entry.version) for entry in folder.bucket.everything(folder.key))
+    return sorted((entry.key, entry.size, entry.version) for entry in folder.bucket.list_all(folder.key))
 
 
 def _facts(path: Path) -> tuple[int, int]:

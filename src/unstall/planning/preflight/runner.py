@@ -48,7 +48,7 @@ def _ask(question: dict[str, Any], progress: Progress | None) -> list[dict[str, 
         began = time.perf_counter()
         try:
             _send(child, question)
-            lines = Lines(read_end)
+            lines = LineReader(read_end)
             results, is_silent = _listen(lines, question["checks"], progress)
         finally:
             kill_tree(child.pid)  # a plan of memory, say, is made by a process of its own
@@ -69,7 +69,7 @@ def _send(child: subprocess.Popen[bytes], question: dict[str, Any]) -> None:
         return  # it ended at once; why, is in what it complained
 
 
-class Lines:
+class LineReader:
     """Of a pipe, as they come."""
 
     def __init__(self, pipe: int) -> None:
@@ -91,7 +91,7 @@ class Lines:
         return plain
 
 
-def _listen(lines: Lines, checks: Sequence[str], progress: Progress | None) -> tuple[list[dict[str, Any]], bool]:
+def _listen(lines: LineReader, checks: Sequence[str], progress: Progress | None) -> tuple[list[dict[str, Any]], bool]:
     """The results, and whether it fell silent before all were given."""
     results: list[dict[str, Any]] = []
     while len(results) < len(checks):

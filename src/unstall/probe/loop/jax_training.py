@@ -26,7 +26,7 @@ from unstall.probe.coverage import COMPILATIONS, LOSS, STEPS, get_coverage
 from unstall.probe.loop.custom_training import get_loop
 from unstall.probe.loop.jax_losses import LossOutput
 from unstall.probe.loop.losses import get_loss_watch, is_float_scalar
-from unstall.probe.loop.traces import TracedFunction, get_python_function, get_traces, types_of
+from unstall.probe.loop.traces import TracedFunction, describe_types, get_python_function, get_traces
 
 MAX_FRAMES = 400  # above a gradient, in which the jitted function around it is looked for
 MAX_WRAPPERS = 20  # around a function
@@ -108,7 +108,7 @@ class JaxLoop:
                 trainer.record,
                 time.monotonic() - began,
                 self._trainers[id(function)][0],
-                types_of(_argument_names(function), args, kwargs),
+                describe_types(_argument_names(function), args, kwargs),
             )
             trainer.record.calls -= 1
         self._called(trainer, began, args, kwargs, result)
@@ -141,7 +141,7 @@ class JaxLoop:
         self._loop.trained(clock, began, lambda: loss, "jax")
 
 
-def jax_loop_of(probe: Probe) -> JaxLoop:
+def get_jax_loop(probe: Probe) -> JaxLoop:
     found: Optional[JaxLoop] = probe.extras.get("jax loop")
     if found is None:
         found = probe.extras["jax loop"] = JaxLoop(probe)
@@ -194,7 +194,7 @@ def _user_frame() -> Optional[FrameType]:
 
 def install(module: ModuleType, probe: Probe) -> bool:
     """jax._src.api: gradients, and calls of functions that have been compiled."""
-    loop, call = jax_loop_of(probe), probe.shield.call
+    loop, call = get_jax_loop(probe), probe.shield.call
     tracer = getattr(getattr(module, "core", None), "Tracer", None)
     post_hook = _PostHook(module, probe, loop)
     if tracer is None or not post_hook.is_there:
@@ -282,7 +282,7 @@ class _PostHook:
 
 def install_calls(module: ModuleType, probe: Probe) -> None:
     """jax._src.pjit: the end of a jitted call for which there was no compiled function yet."""
-    loop, call = jax_loop_of(probe), probe.shield.call
+    loop, call = get_jax_loop(probe), probe.shield.call
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def _get_fastpath_data(*args: Any, **kwargs: Any) -> Any:

@@ -170,7 +170,7 @@ def install_methods(module: ModuleType, probe: Probe) -> None:
         record = traces.of(function._python_function)
         if record is not None:
             names = list(getattr(getattr(function, "_function_spec", None), "arg_names", None) or ())
-            traces.traced(record, seconds, function._function_cache, types_of(names, args or (), kwargs or {}))
+            traces.traced(record, seconds, function._function_cache, describe_types(names, args or (), kwargs or {}))
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def _create_graph_function(function: Any, args: Any, kwargs: Any, *more: Any, **named: Any) -> Any:
@@ -186,7 +186,7 @@ def install_methods(module: ModuleType, probe: Probe) -> None:
     wrap(getattr(module, "TracingCompiler", None), "_create_concrete_function", make)
 
 
-def types_of(names: list[str], args: Any, kwargs: dict[str, Any]) -> dict[str, str]:
+def describe_types(names: list[str], args: Any, kwargs: dict[str, Any]) -> dict[str, str]:
     """The arguments of a trace in the words that newer versions have for them: what makes two traces differ."""
     given = {names[place] if place < len(names) else f"argument {place + 1}": value for place, value in enumerate(args)}
     given.update(kwargs)

@@ -223,7 +223,7 @@ def describe_thread(row: dict[str, Any]) -> str:
 
 
 def dump_lines(rows: list[dict[str, Any]], entries: list[dict[str, Any]]) -> list[str]:
-    """Each thread with its whole stack: `rows` of stacks(), and what threads() says of them."""
+    """Each thread with its whole stack: `rows` of describe_stacks(), and what describe_threads() says of them."""
     sentences = {(row["pid"], row["id"]): describe_thread(row) for row in entries}
     result = []
     for row in rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import console, is_printable, print_clean, print_line
+from unstall.base.console import create_console, is_printable, print_clean, print_line
 from unstall.base.formatting import describe_data_set, format_count
 from unstall.data.check.defects import place_defect
 
@@ -149,7 +149,7 @@ def _anchors(plain: dict[str, Any], out: Console) -> Table:
 def show(done: dict[str, Any]) -> None:
     from rich.text import Text
 
-    out = console()
+    out = create_console()
     splits = ", ".join(f"{name or 'undivided'} {count:,}" for name, count in done["splits"].items())
     holds = describe_data_set(done["images"], done["boxes"], len(done["classes"]))
     out.print(Text(f"{holds} ({splits})"), soft_wrap=True)

@@ -91,7 +91,7 @@ class TimeSplit:
         ]
 
     def split(self, seconds: float) -> dict[str, float | None]:
-        """Of all events, where a journal in memory keeps some: the sums of `time_split`."""
+        """Of all events, where a journal in memory keeps some: the sums of `summarize_time`."""
         plain: dict[str, float | None] = {kind: sum(sums) for kind, sums in self._up_to(seconds).sums.items()}
         return {**plain, "input": plain["input"] if self._is_input_measured else None, "total": seconds}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import unstall
-from unstall.base.console import console
+from unstall.base.console import create_console
 from unstall.base.errors import UnstallError
 from unstall.base.formatting import clean_text, strip_codes
 from unstall.base.redact.environment import redact_command
@@ -70,13 +70,13 @@ def _watch_to_the_end(
     launched: LaunchedProgram, watch: Watch, printer: Printer, run: run_folder.RunFolder, options: RunOptions
 ) -> None:
     while launched.wait(TICK_S) is None:
-        watch.note(*launched.new_signals())
+        watch.note(*launched.take_new_signals())
         diagnosis = watch.tick()
         if diagnosis is not None and printer.print_if_new(watch, diagnosis) and options.stop_on_stall and printer.is_stuck:
             launched.stop()
     assert launched.ended is not None
     launched.output.drain()
-    diagnosis = watch.finish([*launched.new_signals(), launched.ended])
+    diagnosis = watch.finish([*launched.take_new_signals(), launched.ended])
     if options.confirm and diagnosis.findings:
         printer.complain("making experiments on the program, in a run of their own …")
         confirm(run, command=launched.command)
@@ -201,7 +201,7 @@ class Printer:
 
     def _print_now(self, story: dict[str, Any], summary: bool, repair: bool) -> None:
         try:
-            out = console("stderr")
+            out = create_console("stderr")
             out.print()
             out.rule("[bold]unstall[/bold]", style="dim")
             if repair:

@@ -275,7 +275,7 @@ def treat(fault: Fault) -> Plan | NoRemedy:
             return plan
         if plan is not None:
             return NoRemedy(plan.why, asks=plan)
-    times = fault.times_at_this_place()
+    times = fault.count_attempts_at_place()
     tried = f": it came at the same place {times + 1} times" if times else ""
     return NoRemedy(f"no remedy is left{tried}")
 

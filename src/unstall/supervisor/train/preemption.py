@@ -59,7 +59,7 @@ class PreemptionListener:
         self._ended = threading.Event()
 
     @contextmanager
-    def listened_to(self) -> Iterator[None]:
+    def listen_for_notice(self) -> Iterator[None]:
         address = find_server()
         if address:
             # A signal must find the main thread, which waits for it, and none of ours.

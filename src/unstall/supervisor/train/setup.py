@@ -281,7 +281,7 @@ class PreservedFolder:
         self._is_tried = False
         self.of_workers: list[Path] = []
 
-    def brought_back(self, settings: dict[str, Any]) -> bool:
+    def restore_if_unused(self, settings: dict[str, Any]) -> bool:
         """Whether it was gone. A disk that does not take it is tried once: nothing hangs on it while the run goes on."""
         if self._is_tried or _is_there(self._run.settings_path):
             return False

@@ -47,7 +47,7 @@ def train(run: RunFolder, options: RunOptions, worker: Sequence[str] = WORKER) -
     bucket, else how the worker ended."""
     json_report.refuse_unwritable(options.json_target)
     settings = from_stored(run.read_settings(), f"{run.settings_path}: ")
-    first = engines.process_envs(os.environ, settings.num_workers)[0]  # of this machine
+    first = engines.build_process_envs(os.environ, settings.num_workers)[0]  # of this machine
     own = run.of_worker(first.rank)
     make_private_folder(own.path)
     with lock_run(own):
@@ -55,10 +55,10 @@ def train(run: RunFolder, options: RunOptions, worker: Sequence[str] = WORKER) -
             show_on_board(run, options)
         is_quiet = options.quiet or options.json_target == "-"
         training_run = TrainingRun(run, own, options, settings, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
-        training_run.begin_with_what_fits()
+        training_run.apply_known_batch_size()
         with (
             upload_run(run if first.is_first else own, training_run.printer.complain) as upload_state,
-            training_run.notice.listened_to(),
+            training_run.notice.listen_for_notice(),
         ):
             code = _trained(training_run)
             upload_state.has_time = code == 0
@@ -70,7 +70,7 @@ def _trained(training_run: TrainingRun) -> int:
         worker_group = training_run.start_workers()
         while worker_group.wait(TICK_S):
             worker_group.look()
-            training_run.bring_folder_back()
+            training_run.restore_folder()
         if not training_run.repair(worker_group) or training_run.end_is_wanted(worker_group):
             return training_run.end(worker_group)
 
@@ -107,7 +107,7 @@ class TrainingRun:
 
     def start_workers(self) -> WorkerGroup:
         """Those that this machine has of the run; an engine may say others, or another place to meet, each time."""
-        who = engines.process_envs(os.environ, self.settings.num_workers)
+        who = engines.build_process_envs(os.environ, self.settings.num_workers)
         self._is_secondary_host = not who[0].is_first
         self._folder.of_workers = [self.run.of_worker(each.rank).path for each in who]
         return WorkerGroup(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
@@ -166,7 +166,7 @@ class TrainingRun:
         if worker_group.is_done or self.end_is_wanted(worker_group):
             return None
         blamed = worker_group.blamed
-        ended, diagnosis = blamed.how_it_ended()
+        ended, diagnosis = blamed.describe_end()
         return worker_group.stopped_for or find_fault(self.worker_state(blamed), ended, blamed.step(), diagnosis)
 
     def _report(self, monitor: WorkerMonitor, fault: Fault, plan: Plan) -> None:
@@ -219,14 +219,14 @@ class TrainingRun:
             ) from None
         self.settings = settings
 
-    def bring_folder_back(self) -> None:
-        if self._folder.brought_back(as_plain(self.settings)):
+    def restore_folder(self) -> None:
+        if self._folder.restore_if_unused(as_plain(self.settings)):
             self.printer.complain(
                 f"the folder of this run was deleted while it runs, with its checkpoints: {self.run.path}. It is there again, "
                 "and the run goes on; its next checkpoint comes as it would have."
             )
 
-    def see_what_helped(self, monitor: WorkerMonitor) -> None:
+    def verify_plans(self, monitor: WorkerMonitor) -> None:
         for pending in [each for each in self.pending if each.sign.is_seen(monitor.watch.journal)]:
             self.pending.remove(pending)
             made = pending.made
@@ -236,7 +236,7 @@ class TrainingRun:
             if "micro_batch_size" in made.change:
                 batch_size_cache.remember(self.settings, self._machine)
 
-    def begin_with_what_fits(self) -> None:
+    def apply_known_batch_size(self) -> None:
         """A size that an earlier run found out at the cost of a crash is not found out again."""
         fits = batch_size_cache.recall(self.settings, self._machine)
         now = self.settings.at_once

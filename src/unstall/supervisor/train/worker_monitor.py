@@ -65,7 +65,7 @@ class WorkerMonitor:
         self._diagnosis: Diagnosis | None = None
 
     def look(self) -> None:
-        self.watch.note(*self.launched.new_signals())
+        self.watch.note(*self.launched.take_new_signals())
         diagnosis = self.watch.tick()
         self._end_if_machine_goes()
         if self.launched.is_asked_to_end or self._training_run.notice.received is not None:
@@ -96,16 +96,16 @@ class WorkerMonitor:
 
     def finish(self) -> None:
         assert self.launched.ended is not None
-        self._diagnosis = self.watch.finish([*self.launched.new_signals(), self.launched.ended])
+        self._diagnosis = self.watch.finish([*self.launched.take_new_signals(), self.launched.ended])
         self._see_how_the_run_goes()
 
     def _see_how_the_run_goes(self) -> None:
         """By the first of several workers alone: the others would tell the same."""
         if self._is_lead:
             self._say_of_checkpoints()
-            self._training_run.see_what_helped(self)
+            self._training_run.verify_plans(self)
 
-    def how_it_ended(self) -> tuple[ProcessEnded, Diagnosis]:
+    def describe_end(self) -> tuple[ProcessEnded, Diagnosis]:
         assert self.launched.ended is not None
         return self.launched.ended, self._known()
 

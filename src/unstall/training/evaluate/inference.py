@@ -38,7 +38,7 @@ class DataSetDetections:
     skipped: dict[str, str]  # examples whose image cannot be read, and why
 
     def packed(self) -> bytes:
-        """For another process; `of_parts` gives the same numbers again."""
+        """For another process; `from_parts` gives the same numbers again."""
         found = list(self.by_row.values())
         arrays = {
             "rows": np.array(list(self.by_row), np.int64),
@@ -53,7 +53,7 @@ class DataSetDetections:
         return held.getvalue()
 
     @classmethod
-    def of_parts(cls, parts: Sequence[bytes]) -> DataSetDetections:
+    def from_parts(cls, parts: Sequence[bytes]) -> DataSetDetections:
         """Of a data set whose examples were dealt out one by one: the first to the first worker, the second to the second, …"""
         by_row: dict[int, ImageDetections] = {}
         skipped: dict[str, str] = {}

@@ -43,7 +43,7 @@ class Marks:
         self._only_names = {name for name, content in self.all if content == NOT_KNOWN}
 
     @classmethod
-    def unpacked(cls, text: str) -> Marks:
+    def unpack(cls, text: str) -> Marks:
         raw = base64.b64decode(text, validate=True)
         return cls((raw[at : at + KEY], raw[at + KEY : at + 2 * KEY]) for at in range(0, len(raw), 2 * KEY))
 
@@ -81,7 +81,7 @@ def read_training_images(stored: dict[str, Any] | None) -> TrainingImages | None
     if not stored:
         return None
     try:
-        train, held_out = (Marks.unpacked(stored[name]) for name in ("train", "held_out"))
+        train, held_out = (Marks.unpack(stored[name]) for name in ("train", "held_out"))
     except (KeyError, TypeError, ValueError):
         return None
     return TrainingImages(train, held_out, {name: value for name, value in stored.items() if name not in {"train", "held_out"}})

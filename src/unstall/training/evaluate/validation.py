@@ -17,7 +17,7 @@ from unstall.training.loop.interruption import Interrupted, Interruption
 from unstall.training.loop.position import Position
 from unstall.training.loop.progress_line import TrainingLine
 from unstall.training.loop.results import Results, draw_pictures
-from unstall.training.tensorboard import Board
+from unstall.training.tensorboard import SummaryWriter
 
 PICTURES_EACH_EPOCH = 3  # for TensorBoard
 Figures = dict[str, float | None]
@@ -31,7 +31,7 @@ class ValidationScorer:
         datasets: TrainValData,
         detecting: InferenceModel,
         results: Results,
-        board: Board | None,
+        board: SummaryWriter | None,
         line: TrainingLine,
         interruption: Interruption,
         collectives: Collectives,
@@ -65,7 +65,7 @@ class ValidationScorer:
         if self._collectives.is_alone:
             return own
         parts = self._collectives.gather(own.packed())
-        return None if parts is None else DataSetDetections.of_parts(parts)
+        return None if parts is None else DataSetDetections.from_parts(parts)
 
     def _judged(self, at: Position, data: DataSet, found: DataSetDetections | None) -> Figures:
         assert found is not None

@@ -25,7 +25,7 @@ from unstall.training.loop.instrumentation import emit
 from unstall.training.loop.position import Position
 
 if TYPE_CHECKING:
-    from unstall.training.step.step import Numbers, StepOutput
+    from unstall.training.step.step import StepNumbers, StepOutput
 
 UNREAD_STEPS = 3  # that may be on their way at once
 
@@ -119,7 +119,7 @@ class LossMonitor:
         if not numbers.is_overflow:  # in float16 the scale of the loss is put right by itself
             self._report_skipped(unread, numbers)
 
-    def _report_skipped(self, unread: UnreadStep, numbers: Numbers) -> None:
+    def _report_skipped(self, unread: UnreadStep, numbers: StepNumbers) -> None:
         self._skipped.see(is_applied=False)
         folder = self._run.bad_batches_path
         path = write_bad_batch(folder, unread.step, unread.batch, self._data, numbers.losses, numbers.gradient_norm)

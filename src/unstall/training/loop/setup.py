@@ -47,7 +47,7 @@ from unstall.training.loop.progress_line import TrainingLine, say
 from unstall.training.loop.results import Results
 from unstall.training.step.program import list_batch_shapes
 from unstall.training.step.step import Step
-from unstall.training.tensorboard import Board
+from unstall.training.tensorboard import SummaryWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ class TrainingContext:
     interval: CheckpointInterval
     results: Results
     scoring: ValidationScorer
-    board: Board | None
+    board: SummaryWriter | None
     line: TrainingLine
     needed_by_weights: dict[str, Any]  # settings of the detector
     collectives: Collectives  # the other workers, if there are any
@@ -102,10 +102,10 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, collec
     line = TrainingLine(
         settings.epochs, pipeline.steps_per_epoch, settings.batch_size, read_memory_bytes, not collectives.is_first
     )
-    board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard and collectives.is_first else None
+    board = SummaryWriter(run.tensorboard_path, at.step, line.say) if settings.tensorboard and collectives.is_first else None
     updates = Updates(board.scalars if board is not None else None) if collectives.is_first else None
     own = run.of_worker(collectives.who.rank)
-    loss_monitor = LossMonitor(own, learned.train, settings.warmup_steps, at, line.say, pipeline.rows_of_all, updates)
+    loss_monitor = LossMonitor(own, learned.train, settings.warmup_steps, at, line.say, pipeline.list_all_rows, updates)
     interval = CheckpointInterval(settings.checkpoint_interval_s, settings.checkpoint_interval_steps)
     if position is not None:
         loss_monitor.restore(position["judged"])

@@ -205,7 +205,7 @@ class Trainer:
     def evaluate_epoch(self) -> None:
         began, at, figures = time.monotonic(), self.at, Figures()
         self.context.results.delete_epoch_score()
-        with self.exit_allowed_if_saved(), self.phase("validate"), self.step.averaged():
+        with self.exit_allowed_if_saved(), self.phase("validate"), self.step.get_ema_weights():
             if self.context.scoring.is_due(at):
                 figures = self.context.scoring.score(at)
             self.context.results.save_last()

@@ -97,7 +97,7 @@ class Worker:
         make_private_folder(own.path)
         probe_startup.begin(own)
         sys.excepthook = show_all
-        self.interruption.listen()
+        self.interruption.start_listening()
         end_with_supervisor()
         plain = {**update_names(self.run.read_settings()), "num_workers": self.who.world_size}
         settings = from_plain(plain, f"{self.run.settings_path}: ")
@@ -192,12 +192,12 @@ class Worker:
 
     def show_results(self) -> None:
         """The score of the best weights, and where everything lies."""
-        from unstall.base.console import console
+        from unstall.base.console import create_console
         from unstall.training.evaluate.summary import show_score
         from unstall.training.loop.artifacts import list_places
         from unstall.training.loop.results import SCORE
 
-        out = console()
+        out = create_console()
         assert self.context is not None
         not_kept = self.context.results.not_kept
         score = self.context.results.best_score()

@@ -47,7 +47,7 @@ class Rules:
             is_scaled=settings.precision == "float16",
         )  # fmt: skip
 
-    def decay_of(self, weight: Any) -> float:
+    def get_decay(self, weight: Any) -> float:
         """Norms and biases, and whatever has fewer than two dimensions, are spared."""
         return self.weight_decay if len(weight.shape) > 1 else 0.0
 
@@ -99,7 +99,7 @@ def update_state(
 def sgd(state: State, name: str, gradient: Tensor, rate: Tensor, rules: Rules) -> State:
     """With momentum; decay is a part of the gradient, as in the recipes of the published detectors."""
     weight, speed = state[f"weights/{name}"], state[f"momentum/{name}"]
-    if decay := rules.decay_of(weight):
+    if decay := rules.get_decay(weight):
         gradient = gradient + decay * weight
     speed = rules.momentum * speed + gradient
     return {f"weights/{name}": weight - rate * speed, f"momentum/{name}": speed}
@@ -111,14 +111,14 @@ def adamw(state: State, name: str, gradient: Tensor, rate: Tensor, rules: Rules)
     first, second = BETAS
     mean = first * mean + (1 - first) * gradient
     square = second * square + (1 - second) * gradient * gradient
-    size = ops.sqrt(square / bias_correction(second, state)) + EPSILON
-    if decay := rules.decay_of(weight):
+    size = ops.sqrt(square / correct_bias(second, state)) + EPSILON
+    if decay := rules.get_decay(weight):
         weight = weight * (1 - rate * decay)
-    weight = weight - rate / bias_correction(first, state) * mean / size
+    weight = weight - rate / correct_bias(first, state) * mean / size
     return {f"weights/{name}": weight, f"mean/{name}": mean, f"square/{name}": square}
 
 
-def bias_correction(beta: float, state: State) -> Tensor:
+def correct_bias(beta: float, state: State) -> Tensor:
     """Of a moving mean that began with 0: 1 - beta to the power of the updates, without the digits that a difference loses."""
     return -ops.expm1((state["updates"] + 1) * math.log(beta))
 

@@ -12,7 +12,7 @@ from keras import ops
 from unstall.config.settings import Settings
 from unstall.detectors.detector import Detector, Targets, Term, divide_terms
 from unstall.detectors.layers.boxes import Tensor
-from unstall.detectors.layers.conv_norm import leaf_layers
+from unstall.detectors.layers.conv_norm import list_leaf_layers
 from unstall.detectors.layers.rng import Draw
 from unstall.training.health.gradient_norms import group_layers
 from unstall.training.step.optimizer import Rules, State, create_state, get_scale, update_state
@@ -50,7 +50,7 @@ class Program:
         self.statistics: dict[str, Any] = {}
         self.fixed: dict[str, Any] = {}
         learned = {id(variable) for variable in detector.trainable_variables}
-        for layer in leaf_layers(detector):
+        for layer in list_leaf_layers(detector):
             for variable in (*layer._trainable_variables, *layer._non_trainable_variables):
                 is_statistic = layer.trainable and not any(variable is each for each in layer._trainable_variables)
                 kind = self.trained if id(variable) in learned else self.statistics if is_statistic else self.fixed
@@ -75,7 +75,7 @@ class Program:
     def counts(self, values: dict[str, Tensor], part: Part, draw: Draw) -> Tensor:
         """What the losses of a part are shared by, one after the other."""
         with self._with(values):
-            counts = self.detector.loss_counts(part["images"], _targets(part), draw, training=True)
+            counts = self.detector.compute_loss_counts(part["images"], _targets(part), draw, training=True)
         return ops.stack([counts[name] for name in self.detector.loss_names])
 
     def losses(
@@ -85,7 +85,7 @@ class Program:
         shared by what the part holds: then it is the whole batch."""
         names = self.detector.loss_names
         with self._with(values) as scope:
-            terms = self.detector.loss_terms(part["images"], _targets(part), draw, training=True)
+            terms = self.detector.compute_loss_terms(part["images"], _targets(part), draw, training=True)
         held: Tensor = counts
         if callable(counts):
             held = counts(ops.stop_gradient(ops.stack([terms[name].count for name in names])))
@@ -133,4 +133,4 @@ class LossModel(keras.Model):  # type: ignore[misc]
 
     def call(self, batch: dict[str, Tensor], training: bool | None = None) -> dict[str, Tensor]:
         targets = Targets(batch["boxes"], batch["classes"], batch["mask"])
-        return self.detector.training_losses(batch["images"], targets, self.seed_generator, training=bool(training))
+        return self.detector.compute_losses(batch["images"], targets, self.seed_generator, training=bool(training))

@@ -35,7 +35,7 @@ ITERATION = "iteration"
 
 
 @dataclass(frozen=True)
-class Numbers:
+class StepNumbers:
     """Of one step."""
 
     losses: dict[str, float]
@@ -58,12 +58,12 @@ class StepOutput:
     def __init__(self, result: Any, losses: tuple[str, ...], groups: tuple[str, ...], rate: float) -> None:
         self._output, self._losses, self._groups, self._rate = result, losses, groups, rate
 
-    def read(self) -> Numbers:
+    def read(self) -> StepNumbers:
         """Waits for the step."""
         *values, norm, is_applied, scale = (float(each) for each in np.asarray(self._output))
         count = len(self._losses)
         losses, norms = dict(zip(self._losses, values, strict=False)), dict(zip(self._groups, values[count:], strict=True))
-        return Numbers(losses, sum(losses.values()), norm, norms, self._rate, bool(is_applied), scale)
+        return StepNumbers(losses, sum(losses.values()), norm, norms, self._rate, bool(is_applied), scale)
 
 
 class Step:
@@ -112,9 +112,9 @@ class Step:
             self.iteration = iteration
 
     @contextmanager
-    def averaged(self) -> Iterator[None]:
+    def get_ema_weights(self) -> Iterator[None]:
         """The detector holds the averaged weights meanwhile; where there is no average, its own."""
-        with self.train_step.averaged() if self.settings.ema_decay else self.train_step.lent():
+        with self.train_step.get_ema_weights() if self.settings.ema_decay else self.train_step.lend_weights():
             self._shows_averages = bool(self.settings.ema_decay)
             try:
                 yield
@@ -165,10 +165,10 @@ class TrainStep(Protocol):
     def restore(self, arrays: Arrays) -> None:
         """Of the same names, shapes and kinds as `arrays` gives."""
 
-    def averaged(self) -> AbstractContextManager[None]:
+    def get_ema_weights(self) -> AbstractContextManager[None]:
         """Meanwhile the detector's variables hold the averages, and Keras may do with them what it likes."""
 
-    def lent(self) -> AbstractContextManager[None]:
+    def lend_weights(self) -> AbstractContextManager[None]:
         """The same with the weights themselves."""
 
 

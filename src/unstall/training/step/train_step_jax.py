@@ -78,7 +78,7 @@ class JaxTrainStep:
             sums, statistics = self._added(sums, statistics, state, fixed, *part, key, counts)
         return self._finished(state, sums, statistics, rate)  # type: ignore[no-any-return]
 
-    def lowered(self, batch: dict[str, Any], sharding: Any = None) -> Any:
+    def lower(self, batch: dict[str, Any], sharding: Any = None) -> Any:
         """The step before it is compiled, for a batch of such shapes and kinds, on this device or (by its sharding) another."""
         given = self.state, self.fixed, batch, np.float32(0), np.zeros(2, np.int32)
         shapes = jax.tree.map(lambda each: jax.ShapeDtypeStruct(each.shape, each.dtype, sharding=sharding), given)
@@ -114,10 +114,10 @@ class JaxTrainStep:
         for variable in (*self.program.changing.values(), *self.program.fixed.values()):
             variable._direct_assign(NOTHING)
 
-    def averaged(self) -> AbstractContextManager[None]:
+    def get_ema_weights(self) -> AbstractContextManager[None]:
         return self._copied("average")
 
-    def lent(self) -> AbstractContextManager[None]:
+    def lend_weights(self) -> AbstractContextManager[None]:
         return self._copied("weights")
 
     @contextmanager

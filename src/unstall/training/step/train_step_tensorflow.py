@@ -45,11 +45,11 @@ class TensorFlowTrainStep:
         for name, variable in self._variables.items():
             variable.assign(arrays[name])
 
-    def lent(self) -> AbstractContextManager[None]:
+    def lend_weights(self) -> AbstractContextManager[None]:
         return nullcontext()  # nothing that Keras computes changes what variables hold
 
     @contextmanager
-    def averaged(self) -> Iterator[None]:
+    def get_ema_weights(self) -> Iterator[None]:
         names = self.program.changing
         before = {name: tf.identity(self._variables[f"weights/{name}"]) for name in names}
         for name in names:

@@ -85,12 +85,12 @@ class TorchTrainStep:
             for name, tensor in self._state.items():
                 tensor.copy_(torch.from_numpy(np.array(arrays[name])))
 
-    def lent(self) -> AbstractContextManager[None]:
+    def lend_weights(self) -> AbstractContextManager[None]:
         self._make_room()
         return nullcontext()  # nothing that Keras computes changes what variables hold
 
     @contextmanager
-    def averaged(self) -> Iterator[None]:
+    def get_ema_weights(self) -> Iterator[None]:
         self._make_room()
         weights, averages = (self._all(kind, self.program.changing) for kind in ("weights", "average"))
         before = [weight.detach().clone() for weight in weights]
@@ -196,8 +196,8 @@ class TorchTrainStep:
         skipped, does nothing."""
         rules = self.program.rules
         of_name = dict(zip(self.program.trained, gradients, strict=True))
-        for decay in {rules.decay_of(gradient) for gradient in gradients}:
-            names = [name for name, gradient in of_name.items() if rules.decay_of(gradient) == decay]
+        for decay in {rules.get_decay(gradient) for gradient in gradients}:
+            names = [name for name, gradient in of_name.items() if rules.get_decay(gradient) == decay]
             weights = self._all("weights", names)
             slots = [self._all(slot, names) for slot in SLOTS[rules.optimizer]]
             own = [of_name[name] for name in names]

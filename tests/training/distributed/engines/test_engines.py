@@ -18,25 +18,25 @@ def test_an_engine_has_all_that_is_asked_of_it(name: str) -> None:
     module = engines.ENGINES.module(name)
     assert module.__doc__ and module.HINT
     assert list(inspect.signature(module.recognise).parameters) == ["environ"]
-    assert list(inspect.signature(module.process_envs).parameters) == ["environ", "workers"]
+    assert list(inspect.signature(module.build_process_envs).parameters) == ["environ", "workers"]
     assert module.recognise({}) == "", "an engine must not take a machine for its own by nothing"
 
 
 def test_where_no_engine_runs_us_this_machine_starts_all_workers() -> None:
     assert engines.recognise_engine({}) == "local"
-    first, second = engines.process_envs({}, 2)
+    first, second = engines.build_process_envs({}, 2)
     assert (first.rank, second.rank, first.world_size) == (0, 1, 2)
     assert first.coordinator == second.coordinator and first.coordinator.startswith("127.0.0.1:")
-    assert engines.process_envs({}, 1) == [ProcessEnv()]
+    assert engines.build_process_envs({}, 1) == [ProcessEnv()]
 
 
 def test_each_start_has_a_port_of_its_own() -> None:
-    ports = {engines.process_envs({}, 2)[0].coordinator for _ in range(20)}
+    ports = {engines.build_process_envs({}, 2)[0].coordinator for _ in range(20)}
     assert len(ports) > 1
 
 
 def test_where_somebody_has_said_who_we_are_that_worker_alone_is_started() -> None:
-    assert engines.process_envs(SECOND, 2) == [ProcessEnv(1, 2, "10.0.0.7:8476")]
+    assert engines.build_process_envs(SECOND, 2) == [ProcessEnv(1, 2, "10.0.0.7:8476")]
 
 
 def test_the_number_of_workers_is_that_of_whoever_started_us() -> None:

@@ -37,10 +37,10 @@ SEVERITY = Severity.ERROR
 def examine(checked: CheckedData) -> list[Finding]:
     table = checked.table
     return [
-        checked.box_finding(
+        checked.create_box_finding(
             "box_axes_swapped",
             index,
-            f"Expected a box in an image of {checked.size_of_image(index)}. Received: {format_box(table.boxes[index])};"
+            f"Expected a box in an image of {checked.get_image_size(index)}. Received: {format_box(table.boxes[index])};"
             " with x and y swapped, all boxes of this image fit.",
         )
         for index in np.flatnonzero(checked.fits.swapped)

@@ -40,8 +40,10 @@ def examine(checked: CheckedData) -> list[Finding]:
     for index in np.flatnonzero(checked.fits.in_pixels):
         width, height = table.width[index], table.height[index]
         raw = table.boxes[index] / np.array([width, height, width, height])
-        message = f"Expected shares from 0 to 1. Received: {format_box(raw)}, which are pixels in {checked.size_of_image(index)}."
-        found.append(checked.box_finding("box_in_pixels", index, message))
+        message = (
+            f"Expected shares from 0 to 1. Received: {format_box(raw)}, which are pixels in {checked.get_image_size(index)}."
+        )
+        found.append(checked.create_box_finding("box_in_pixels", index, message))
     return found
 
 

@@ -38,7 +38,7 @@ def examine(checked: CheckedData) -> list[Finding]:
     boxes = checked.table.boxes
     wrong = checked.fits.finite & ((boxes[:, 2] < boxes[:, 0]) | (boxes[:, 3] < boxes[:, 1]))
     return [
-        checked.box_finding(
+        checked.create_box_finding(
             "box_inverted",
             index,
             f"Expected left < right and top < bottom. Received: {format_box(boxes[index])} (left, top, right, bottom).",

@@ -36,10 +36,11 @@ SEVERITY = Severity.ERROR
 def examine(checked: CheckedData) -> list[Finding]:
     table = checked.table
     return [
-        checked.box_finding(
+        checked.create_box_finding(
             "box_normalised",
             index,
-            f"Expected pixels of an image of {checked.size_of_image(index)}. Received: shares, {format_box(table.boxes[index])}.",
+            f"Expected pixels of an image of {checked.get_image_size(index)}. "
+            f"Received: shares, {format_box(table.boxes[index])}.",
         )
         for index in np.flatnonzero(checked.fits.normalised)
     ]

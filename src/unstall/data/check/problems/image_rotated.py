@@ -57,7 +57,9 @@ def examine(checked: CheckedData) -> list[Finding]:
     for row, facts in checked.images.items():
         if facts.orientation != 1 and not facts.error:
             message = f"Expected an upright image. Received: EXIF orientation {facts.orientation} ({_TURNS[facts.orientation]}). "
-            found.append(checked.image_finding("image_rotated", row, message + _SAID[is_annotated_for(checked, row, facts)]))
+            found.append(
+                checked.create_image_finding("image_rotated", row, message + _SAID[is_annotated_for(checked, row, facts)])
+            )
     return found
 
 

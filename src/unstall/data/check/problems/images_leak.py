@@ -56,7 +56,7 @@ def examine(checked: CheckedData) -> list[Finding]:
                 f"Expected an image of '{splits[second]}' that '{splits[first]}' does not hold."
                 f" Received: nearly the same as {other.name}."
             )
-            found.append(checked.image_finding("images_leak", second, message))
+            found.append(checked.create_image_finding("images_leak", second, message))
     return found
 
 

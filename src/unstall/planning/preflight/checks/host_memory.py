@@ -58,7 +58,7 @@ def estimate_need(context: Context) -> HostNeed:
     """A cache takes no more than there are images."""
     all_images = context.images * max(context.largest_image_bytes, 1)
     whole = apply_changes(context.settings, {"cache_bytes": min(context.settings.cache_bytes, all_images)})
-    settings = whole.of_one_worker()
+    settings = whole.split_for_one_worker()
     height, width = context.image_size
     batch = settings.batch_size * height * width * 3
     on_cores = context.planned.host.device if context.planned is not None else 0

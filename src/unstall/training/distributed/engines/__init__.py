@@ -6,7 +6,7 @@ Each has
 
     HINT                                      what its workers are recognised by, in words
     recognise(environ) -> str                 the variable by which it is known that this engine runs us; '': it does not
-    process_envs(environ, workers) -> list    the workers that this machine is to start, each a ProcessEnv: the engine's own
+    build_process_envs(environ, workers) -> list    the workers that this machine is to start, each a ProcessEnv: the engine's own
                                               variables, translated. Asked before every start, also after a repair
 
 `local` is what is left when no other recognises its own. Where UNSTALL_WORKER is set, no engine is asked: somebody has
@@ -54,7 +54,7 @@ class ProcessEnv:
         return "the worker" if self.is_alone else f"worker {self.rank} of {self.world_size}"
 
     def as_environment(self) -> dict[str, str]:
-        """What the worker is started with; `own_process_env` reads it again."""
+        """What the worker is started with; `read_own_process_env` reads it again."""
         if self.is_alone:
             return {}
         who = {WORKER: str(self.rank), WORKERS: str(self.world_size), COORDINATOR: self.coordinator}
@@ -103,11 +103,11 @@ def recognise_engine(environ: Mapping[str, str]) -> str:
     return next((name for name in others if ENGINES.module(name).recognise(environ)), LOCAL)
 
 
-def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
+def build_process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     """Those that this machine is to start now, of a run that has so many."""
     if is_process_env_given(environ):
         return [read_own_process_env(environ)]
-    found: list[ProcessEnv] = ENGINES.module(recognise_engine(environ)).process_envs(environ, workers)
+    found: list[ProcessEnv] = ENGINES.module(recognise_engine(environ)).build_process_envs(environ, workers)
     return found
 
 
@@ -116,14 +116,14 @@ def count_declared_workers(environ: Mapping[str, str]) -> int | None:
     if is_process_env_given(environ):
         return read_own_process_env(environ).world_size
     name = recognise_engine(environ)
-    return None if name == LOCAL else int(ENGINES.module(name).process_envs(environ, 1)[0].world_size)
+    return None if name == LOCAL else int(ENGINES.module(name).build_process_envs(environ, 1)[0].world_size)
 
 
 def find_secondary_worker(environ: Mapping[str, str]) -> int | None:
     """The number of this machine's first worker, where worker 0 is on another machine; None: it is ours to begin the run."""
     if count_declared_workers(environ) is None:
         return None
-    first = process_envs(environ, 1)[0]
+    first = build_process_envs(environ, 1)[0]
     return None if first.is_first else first.rank
 
 

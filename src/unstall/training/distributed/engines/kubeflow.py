@@ -24,7 +24,7 @@ def recognise(environ: Mapping[str, str]) -> str:
     return COUNT if is_given and environ[COUNT].strip() != "1" else ""
 
 
-def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
+def build_process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     nodes, node = _number(environ, COUNT), _number(environ, NUMBER)
     if node >= nodes:
         raise InvalidInputError(f"{NUMBER}: expected a number below {COUNT} ({nodes}), counted from 0. Received: {node}")

@@ -23,7 +23,7 @@ def recognise(environ: Mapping[str, str]) -> str:
     return ""
 
 
-def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
+def build_process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     if workers == 1:
         return [ProcessEnv()]
     coordinator = f"{HOST}:{find_free_port()}"

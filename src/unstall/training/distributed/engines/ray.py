@@ -36,7 +36,7 @@ def recognise(environ: Mapping[str, str]) -> str:
     return ""
 
 
-def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
+def build_process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     return [engines.read_own_process_env(environ)]
 
 

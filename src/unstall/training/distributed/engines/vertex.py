@@ -36,7 +36,7 @@ def recognise(environ: Mapping[str, str]) -> str:
         return variable  # what is wrong with it is said when it is needed
 
 
-def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
+def build_process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     variable = SPEC if environ.get(SPEC, "").strip() else CONFIG
     said = _parsed(variable, environ[variable])
     hosts = _hosts(variable, said)
