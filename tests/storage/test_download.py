@@ -24,7 +24,7 @@ from unstall.journal.events import ProcessEnded, VerdictReached
 from unstall.journal.run_folder import RunFolder
 from unstall.storage import run_lookup
 from unstall.storage.bucket_path import BucketPath
-from unstall.storage.download import copy_run, is_copy, lock_copy, mirror_of, take_over
+from unstall.storage.download import copy_run, find_mirror, is_copy, lock_copy, take_over
 from unstall.storage.upload_checkpoints import CheckpointUploader
 from unstall.storage.upload_files import LARGE_BYTES, FileUploader
 from unstall.storage.upload_journal import JournalUploader
@@ -66,7 +66,7 @@ def test_a_look_brings_what_is_new_and_no_weights(amazon: Place, tmp_path: Path)
     there = trained_elsewhere(amazon, tmp_path / "there", "2026-01-01-first")
     (there / "best.safetensors").write_bytes(bytes(LARGE_BYTES + 1))
     keep(amazon, there)
-    mirror = mirror_of(f"{amazon.url}/runs")
+    mirror = find_mirror(f"{amazon.url}/runs")
     (run,) = mirror.look()
     assert is_copy(run) and run.path == mirror.folder / there.name
     assert run.read_settings() == {"model": "ssd_tiny"}
@@ -87,7 +87,7 @@ def test_a_run_of_this_machine_is_left_as_it_is(amazon: Place, tmp_path: Path, m
     own = RunFolder(run_folder.get_home() / "2026-01-01-first")
     own.path.mkdir(parents=True)
     own.write_settings({"model": "changed here a moment ago"})
-    mirror_of(f"{amazon.url}/runs").look()
+    find_mirror(f"{amazon.url}/runs").look()
     assert own.read_settings() == {"model": "changed here a moment ago"}
     assert not own.journal_path("probe", 7).exists() and run_lookup.find("2026-01-01-first") == own
 
@@ -95,7 +95,7 @@ def test_a_run_of_this_machine_is_left_as_it_is(amazon: Place, tmp_path: Path, m
 def test_a_journal_that_was_written_otherwise_is_brought_whole(amazon: Place, tmp_path: Path) -> None:
     """The run was begun anew at the same place: what the disk has is not the beginning of what the bucket has now."""
     there = trained_elsewhere(amazon, tmp_path / "there", "2026-01-01-first")
-    mirror = mirror_of(f"{amazon.url}/runs")
+    mirror = find_mirror(f"{amazon.url}/runs")
     (run,) = mirror.look()
     run.journal_path("probe", 7).write_bytes(LINE.replace(b"1.0", b"9.0") * 9)
     mirror.look()
@@ -105,7 +105,7 @@ def test_a_journal_that_was_written_otherwise_is_brought_whole(amazon: Place, tm
 def test_the_copy_of_a_run_that_is_gone_goes(amazon: Place, tmp_path: Path) -> None:
     for name in ("2026-01-01-first", "2026-01-02-second"):
         trained_elsewhere(amazon, tmp_path / "there", name)
-    mirror = mirror_of(f"{amazon.url}/runs")
+    mirror = find_mirror(f"{amazon.url}/runs")
     assert len(mirror.look()) == 2
     for path in path_of(amazon, "2026-01-01-first").rglob("*"):
         path.unlink()
@@ -205,7 +205,7 @@ def test_workers_that_keep_their_runs_in_a_bucket_are_followed_there(
 
 def test_a_board_is_fed_while_somebody_looks(amazon: Place, tmp_path: Path) -> None:
     trained_elsewhere(amazon, tmp_path / "there", "2026-01-01-first")
-    mirror, ended = mirror_of(f"{amazon.url}/runs"), threading.Event()
+    mirror, ended = find_mirror(f"{amazon.url}/runs"), threading.Event()
     asked: list[float] = [time.monotonic() - 1000.0]
 
     def asked_at() -> float:

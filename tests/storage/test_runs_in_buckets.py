@@ -29,7 +29,7 @@ from unstall.storage.download import fetch_run
 from unstall.storage.upload_checkpoints import CheckpointUploader, complete, fetch_newest, list_parts
 from unstall.storage.upload_files import FileUploader
 from unstall.storage.upload_journal import SEGMENT_BYTES, JournalUploader, fetch_journals, list_segments
-from unstall.supervisor.train.setup import begin, holds_run, join_run
+from unstall.supervisor.train.setup import begin, has_run, join_run
 
 
 @pytest.fixture(autouse=True)
@@ -299,7 +299,7 @@ def test_of_two_machines_that_begin_the_same_run_one_is_told_so(
     settings = Settings(model="ssd_tiny")
     out = f"{amazon.url}/runs/same"
     assert begin(settings, None, out, {}).bucket == out
-    assert holds_run(out)
+    assert has_run(out)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another machine"))
     with pytest.raises(InvalidInputError, match=f"'{out}' holds a run already. Go on with it: unstall train --resume {out}"):
         begin(settings, None, out, {})
@@ -340,7 +340,7 @@ def test_two_machines_begin_the_same_run_each_in_its_place(google: Place) -> Non
     place = f"{google.url}/runs/first"
     own_folder = join_run(Settings(num_workers=2), place, worker=1)  # whoever comes first
     run = begin(Settings(num_workers=2), None, place, {})
-    assert holds_run(place) and own_folder.bucket == f"{run.bucket}/workers/1"
+    assert has_run(place) and own_folder.bucket == f"{run.bucket}/workers/1"
     assert fetch_run(place).read_settings()["num_workers"] == 2
 
 

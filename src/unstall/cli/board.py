@@ -49,11 +49,11 @@ def command(
     from unstall.journal import run_folder
     from unstall.report import json
     from unstall.storage import is_bucket
-    from unstall.storage.download import mirror_of
+    from unstall.storage.download import find_mirror
 
     json.refuse_unwritable(json_target)
     place = folder or run_folder.get_bucket_home()
-    mirror = mirror_of(place) if is_bucket(place) else None
+    mirror = find_mirror(place) if is_bucket(place) else None
     path = mirror.folder if mirror is not None else Path(folder) if folder else run_folder.get_home()
     run_folder.refuse_unreadable(path, "folder of the runs")
     if mirror is not None or folder is None:

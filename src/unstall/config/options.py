@@ -29,7 +29,7 @@ IMAGE_SIZE_HELP = "Size of the images that the detector sees, in pixels: one num
 
 def add_setting_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Gives a command `--config`, `--no-config` and an option for each setting. They arrive as keywords by those names, None if
-    not given. `config_used` says which file is meant."""
+    not given. `find_config` says which file is meant."""
     for name in reversed(settings.list_names()):
         function = _option(name)(function)
         if name == "detector":

@@ -139,7 +139,7 @@ def find_holders(stall: Stall, sample: StackSampled, locks: Iterable[Lock], but:
     ]
 
 
-def may_be_given_back(stall: Stall, sample: StackSampled, locks: Iterable[Lock], but: int) -> bool:
+def can_be_given_back(stall: Stall, sample: StackSampled, locks: Iterable[Lock], but: int) -> bool:
     """Whether the program gives one of these locks back where it has not taken it, and a thread goes on that may come to that."""
     names = {lock.name.rpartition(".")[2] for lock in locks}
     is_handed = any(names & set(source.handed) for source in stall.sources)

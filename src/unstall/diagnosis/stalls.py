@@ -198,28 +198,28 @@ def find_current_stall(journal: Journal) -> Stall | None:
     )
 
 
-def was_interrupted(journal: Journal, began: StallBegan) -> bool:
+def is_interrupted(journal: Journal, began: StallBegan) -> bool:
     """An interrupt has taken the program out of the stall: of a notebook, say, whose process lives on."""
     return any(_leaves(error) for error in journal.since(ErrorRaised, began.since))
 
 
-def was_asked_to_end(journal: Journal, began: StallBegan) -> bool:
+def is_asked_to_end(journal: Journal, began: StallBegan) -> bool:
     """Somebody lost patience with it: by a signal, by an interrupt, or by asking Unstall to end what is stuck."""
     asked = any(sent.asks_for_the_end for sent in journal.since(SignalSent, began.since))
     ended = journal.last(ProcessEnded)
-    return asked or was_interrupted(journal, began) or (ended is not None and ended.stopped_by_us)
+    return asked or is_interrupted(journal, began) or (ended is not None and ended.stopped_by_us)
 
 
 def is_over(journal: Journal, began: StallBegan) -> bool:
     """Nothing more will be seen of it: the program has ended, or was taken out of it."""
-    return bool(journal.since(ProcessEnded, began.at)) or was_interrupted(journal, began)
+    return bool(journal.since(ProcessEnded, began.at)) or is_interrupted(journal, began)
 
 
 def _ended_in_order(journal: Journal, began: StallBegan) -> bool:
     """The program came to its end without anybody's help, between two looks at it: it must have gone on."""
     ended = journal.last(ProcessEnded)
     in_order = ended is not None and ended.at >= began.at and ended.exit_code == 0
-    return in_order and not was_asked_to_end(journal, began)
+    return in_order and not is_asked_to_end(journal, began)
 
 
 def _asked_to_end(journal: Journal, began: StallBegan) -> float:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from unstall.base.redact.text import may_hold_secret, redact
+from unstall.base.redact.text import can_hold_secret, redact
 from unstall.journal.events import (
     Event,
     PlanMade,
@@ -130,7 +130,7 @@ class Tail:
 
 def _of_line(line: bytes) -> dict[str, Any]:
     plain = json.loads(line)
-    if may_hold_secret(line.decode("utf-8", "replace")):
+    if can_hold_secret(line.decode("utf-8", "replace")):
         plain = redact(plain)  # of a journal that was written by an older version, or by something else
     if not isinstance(plain, dict) or not isinstance(plain.get("event"), str):
         raise TypeError("no event")

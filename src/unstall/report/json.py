@@ -32,7 +32,7 @@ def write(story: dict[str, Any], target: str, is_of_program: bool = True) -> Non
         raise _refused(target, error) from None
 
 
-def may_be_written_often(target: str | None) -> bool:
+def can_be_rewritten(target: str | None) -> bool:
     """A file on the disk: the newest replaces what was written before. Standard output, a pipe or a device is written once, at
     the end; so is a bucket, whose answer may take long."""
     return target not in {None, "-"} and can_be_replaced(resolve_path(target or "-"))

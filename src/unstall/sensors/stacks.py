@@ -110,7 +110,7 @@ def _explain(native: bool, pid: int, stderr: str) -> SampleFailed:
     text = next((line for line in said if line.startswith("Error")), said[0] if said else "py-spy failed without a word")
     lowered = stderr.lower()
     if "permission" in lowered or "operation not permitted" in lowered or "eperm" in lowered:
-        return _failed(native, f"the permission to read the memory of process {pid} (ptrace)", fix_for_ptrace())
+        return _failed(native, f"the permission to read the memory of process {pid} (ptrace)", suggest_ptrace_fix())
     if "no such process" in lowered or _has_ended(pid):
         return _failed(native, f"process {pid}{GONE}", "")
     if "python" in lowered and ("version" in lowered or "interpreter" in lowered):
@@ -129,7 +129,7 @@ def _has_ended(pid: int) -> bool:
     return False
 
 
-def fix_for_ptrace() -> str:
+def suggest_ptrace_fix() -> str:
     """What gives the permission on this machine."""
     scope = "0"
     try:

@@ -62,7 +62,7 @@ class Mirror:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def mirror_of(place: str) -> Mirror:
+def find_mirror(place: str) -> Mirror:
     source = resolve_path(place.rstrip("/"))
     assert isinstance(source, BucketPath)
     return Mirror(source)
@@ -71,7 +71,7 @@ def mirror_of(place: str) -> Mirror:
 def download_runs(progress: Progress | None = None) -> None:
     """Where runs are kept in a bucket (UNSTALL_HOME), those of all machines; elsewhere nothing."""
     if get_bucket_home():
-        mirror_of(get_bucket_home()).look(progress)
+        find_mirror(get_bucket_home()).look(progress)
 
 
 def _by_run(entries: Iterable[Entry], folder: str) -> Iterator[tuple[str, list[Entry]]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from unstall.diagnosis.host_memory import Room
-from unstall.diagnosis.stalls import was_asked_to_end
+from unstall.diagnosis.stalls import is_asked_to_end
 from unstall.journal.events import TERMINATION_SIGNALS, FitBegan, PhaseEnded, SignalSent, StallBegan, StepsEnded
 from unstall.journal.pulse import Beat
 from unstall.journal.reader import Journal
@@ -208,7 +208,7 @@ def is_signal_pending() -> bool:
 
 def is_leaving(journal: Journal, stall: StallBegan, before: Beat | None, beat: Beat | None, moved_at: float) -> bool:
     """Whether it moves only because it was asked to end. `before` is its pulse when the stall was noticed."""
-    if not (is_signal_pending() or was_asked_to_end(journal, stall)):
+    if not (is_signal_pending() or is_asked_to_end(journal, stall)):
         return False
     if before is None or beat is None:
         requested_at = max(

@@ -12,7 +12,7 @@ from typing import TypeVar
 from unstall.base.errors import attempt
 from unstall.diagnosis.findings import Diagnosis, diagnose
 from unstall.diagnosis.host_memory import estimate_seconds_left, is_filling, measure_room
-from unstall.diagnosis.stalls import BUSY_CORES, count_ready_cores, was_interrupted
+from unstall.diagnosis.stalls import BUSY_CORES, count_ready_cores, is_interrupted
 from unstall.journal.events import (
     Event,
     EventsLost,
@@ -356,7 +356,7 @@ class Watch:
 
     def _look_at_exit(self, now: float, stall: StallBegan) -> Diagnosis | None:
         """Nothing more is sampled: it would be the way out. A program that was interrupted may live on, as a notebook does."""
-        is_due = was_interrupted(self.journal, stall) and self._diagnosis_interval.is_due(now, 0.0)
+        is_due = is_interrupted(self.journal, stall) and self._diagnosis_interval.is_due(now, 0.0)
         return self.examine() if is_due else None
 
     def _look_deeper(self, pid: int) -> Diagnosis | None:

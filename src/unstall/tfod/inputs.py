@@ -146,7 +146,7 @@ def _if_not_there(setting: str, path: str, found: Inputs, in_bucket: bool) -> No
         found.to_set.append(MissingSetting(setting, path, "a path of Windows"))
     elif "://" in path and not is_bucket(path):
         found.to_set.append(MissingSetting(setting, path, "expected a path, gs:// or s3://"))
-    elif ("://" not in path or in_bucket) and not exists_at(path, in_bucket):
+    elif ("://" not in path or in_bucket) and not is_existing(path, in_bucket):
         found.to_set.append(MissingSetting(setting, path, "nothing is there"))
 
 
@@ -237,7 +237,7 @@ def list_files(path: str, in_bucket: bool = False) -> list[Path]:
     return []
 
 
-def exists_at(path: str, in_bucket: bool) -> bool:
+def is_existing(path: str, in_bucket: bool) -> bool:
     try:
         return bool(list_files(path, in_bucket)) or resolve_path(path).is_dir()
     except BucketNotFoundError:

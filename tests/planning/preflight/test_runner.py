@@ -100,7 +100,7 @@ def test_a_quick_preflight_of_the_embedded_shapes_answers_each_check(tmp_path: P
 def test_checks_come_after_those_that_they_need() -> None:
     names = check_registry.check_names()
     for name in names:
-        assert {*check_registry.needs(name)} <= set(names[: names.index(name)])
+        assert {*check_registry.list_needs(name)} <= set(names[: names.index(name)])
     assert set(check_registry.list_quick_names()) < set(names)
 
 

@@ -39,12 +39,12 @@ def wrap_as_dataset(settings: PipelineSettings, open_batches: Callable[[], Batch
     tf, layout = import_tensorflow(), Layout(settings)
 
     def unpacked(images: Any, packed: Any) -> dict[str, Any]:
-        return {"images": images} | {part.name: view_as_array(tf, part, packed) for part in layout.parts}
+        return {"images": images} | {part.name: convert_to_array(tf, part, packed) for part in layout.parts}
 
     return count_ahead(create_dataset(settings, open_batches, steps).map(unpacked), settings)
 
 
-def view_as_array(tf: Any, part: Part, packed: Any) -> Any:
+def convert_to_array(tf: Any, part: Part, packed: Any) -> Any:
     own = packed[part.begin : part.end]
     dtype = tf.as_dtype(part.dtype)
     values = tf.cast(own, dtype) if dtype.size == 1 else tf.bitcast(tf.reshape(own, (-1, dtype.size)), dtype)

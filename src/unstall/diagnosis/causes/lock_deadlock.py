@@ -40,7 +40,7 @@ from unstall.diagnosis.locks import (
     find_waiters,
     is_moving,
     is_one_object,
-    may_be_given_back,
+    can_be_given_back,
 )
 from unstall.diagnosis.stalls import Stall, find_idle_stall
 from unstall.diagnosis.thread_waits import find_wait
@@ -111,7 +111,7 @@ def _twice(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
         is_one = is_one_object(stall, waiter, held)
         if others and (not is_one or (not held.is_sure and any(other.is_sure for other in others))):
             continue
-        if held.taken_by != "with" and may_be_given_back(stall, sample, [held.lock], own):
+        if held.taken_by != "with" and can_be_given_back(stall, sample, [held.lock], own):
             continue  # a lock by which one thread waits for another
         place, name = format_where(waiter.frame, folder), held.lock.name
         is_caller = held.frame is not waiter.frame
@@ -176,7 +176,7 @@ def _left_behind(journal: Journal, stall: Stall, waiting: list[Waiter], folder: 
         if (
             not waiter.wants
             or find_holders(stall, sample, waiter.wants, but=own)
-            or may_be_given_back(stall, sample, waiter.wants, own)
+            or can_be_given_back(stall, sample, waiter.wants, own)
         ):
             continue
         place = format_where(waiter.frame, folder)

@@ -235,10 +235,10 @@ def follow(folder: Path, on_blockage: OnBlockage, on_look: OnLook) -> None:
 
 def follow_bucket(place: str, on_blockage: OnBlockage, on_look: OnLook, say: Callable[[str], None]) -> None:
     """The same of runs in a bucket, where all is seen some seconds later. One that is away for a while is said, once."""
-    from unstall.storage.download import LATE_S, mirror_of
+    from unstall.storage.download import LATE_S, find_mirror
     from unstall.storage.download import LOOK_EVERY_S as EVERY_S
 
-    mirror = mirror_of(place)
+    mirror = find_mirror(place)
     follower = WorkersFollower(mirror.folder, LATE_S)
     watching = BlockageFollower(follower, on_blockage, on_look)
     is_away, is_waiting, seen_at = False, False, time.monotonic()

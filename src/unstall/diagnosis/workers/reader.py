@@ -61,9 +61,9 @@ def _readable(folder: Path) -> list[Path]:
 
 
 def _in_bucket(name: str) -> list[RunFolder]:
-    from unstall.storage.download import is_run, mirror_of
+    from unstall.storage.download import find_mirror, is_run
 
-    mirror = mirror_of(name)
+    mirror = find_mirror(name)
     return [] if is_run(mirror.source) else mirror.look()
 
 

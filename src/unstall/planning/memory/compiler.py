@@ -4,7 +4,8 @@ On the card itself it tries which algorithm of each convolution is the quickest,
 says then is what a step takes, to the kilobyte. Elsewhere it guesses those.
 
 A card is described to the compiler in figures; the two packages of JAX for CUDA hold that compiler, and need neither the card nor
-its driver. They may lie in a folder of their own (`find_folder()`): beside JAX, where there is no card, they complain at each start.
+its driver. They may lie in a folder of their own (`find_folder()`): beside JAX, where there is no card, they complain at
+each start.
 """
 
 from __future__ import annotations

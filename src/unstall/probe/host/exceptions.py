@@ -24,7 +24,7 @@ from unstall.probe.core.probe import Probe
 from unstall.probe.core.tracebacks import remove_own_frames
 from unstall.probe.core.user_code import find_user_place, is_user_code, is_user_path, list_traceback_frames
 from unstall.probe.host import devices, failing_lines, files, makers, modules
-from unstall.probe.host.values import holds_secret
+from unstall.probe.host.values import has_secret
 from unstall.probe.input import batch_stats
 from unstall.probe.input.batch_samples import AT_THE_ERROR, get_batch_facts
 
@@ -70,7 +70,7 @@ def _register_secrets(traceback: Any) -> None:
         for names in (dict(outer), dict(frame.f_locals)):
             settings = [value for value in names.values() if type(value) is dict and len(value) < MAX_NAMES]
             for each in (names, *settings):
-                register_variables({str(name): value for name, value in each.items() if holds_secret(str(name), value)})
+                register_variables({str(name): value for name, value in each.items() if has_secret(str(name), value)})
 
 
 def _is_own_class(kind: type[BaseException]) -> bool:

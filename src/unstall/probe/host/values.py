@@ -60,7 +60,7 @@ def describe_value(value: Any, until: float, depth: int = 0) -> dict[str, Any]:
 
 def describe_named(name: str, value: Any, until: float, depth: int = 0) -> dict[str, Any]:
     """The same of what stands under a name. Of a secret it is only told that it is there."""
-    if holds_secret(name, value):
+    if has_secret(name, value):
         register_variables({name: str.__str__(value)})  # it may stand in the message of the error, too
         return {"type": name_type(value), "text": MASK}
     facts = describe_value(value, until, depth)
@@ -69,7 +69,7 @@ def describe_named(name: str, value: Any, until: float, depth: int = 0) -> dict[
     return facts
 
 
-def holds_secret(name: str, value: Any) -> bool:
+def has_secret(name: str, value: Any) -> bool:
     if not issubclass(type(value), str):
         return False
     text = str.__str__(value)

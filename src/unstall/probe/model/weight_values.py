@@ -124,7 +124,7 @@ class Values:
             variable = reference()
             kept = getattr(_inner(variable), "grad", None) if variable is not None else None
             if kept is not None and hasattr(kept, "detach"):
-                found.append(rms(self._thin(kept)))
+                found.append(compute_rms(self._thin(kept)))
                 continue
             place = places.get(id(variable))
             slot = slots[place] if place is not None and place < len(slots) else None
@@ -159,13 +159,13 @@ class Values:
         numpy = sys.modules["numpy"]
 
         bad = int(array.size - numpy.isfinite(array).sum()) if array.dtype.kind == "f" else 0
-        return {"rms": None, "not_finite": bad} if bad else {"rms": rms(array)}
+        return {"rms": None, "not_finite": bad} if bad else {"rms": compute_rms(array)}
 
     def distance(self, array: Any, other: Any) -> Optional[float]:
         numpy = sys.modules["numpy"]
 
         with numpy.errstate(all="ignore"):
-            return rms(array.astype("float64") - other.astype("float64"))
+            return compute_rms(array.astype("float64") - other.astype("float64"))
 
     def still(self, array: Any, other: Any) -> dict[str, int]:
         """How many output units have weights that have not changed by one bit."""
@@ -175,7 +175,7 @@ class Values:
         return {"units": len(same), "still": int(same.sum())}
 
 
-def rms(array: Any) -> Optional[float]:
+def compute_rms(array: Any) -> Optional[float]:
     """None where it is not finite."""
     numpy = sys.modules["numpy"]
 

@@ -21,12 +21,12 @@ from unstall.diagnosis.run_summary import summarize_memory, summarize_numerics, 
 from unstall.diagnosis.speed import measure_speed
 from unstall.diagnosis.stalls import (
     find_current_stall,
+    is_asked_to_end,
+    is_interrupted,
     is_without_steps,
     measure_idle_s,
     read_idle_state,
     read_polling_state,
-    was_asked_to_end,
-    was_interrupted,
 )
 from unstall.journal.events import (
     DeviceSampled,
@@ -134,11 +134,11 @@ def find_state(journal: Journal, is_named: bool) -> str:
             event = "failed" if failed else "done" if journal.last(ProgramEnded) else "ended"
         else:
             event = "failed" if ended.exit_code else "done"
-        was_stuck = stall is not None and was_asked_to_end(journal, stall.began)
+        was_stuck = stall is not None and is_asked_to_end(journal, stall.began)
         return "interrupted" if was_stuck and event in {"done", "ended"} else event
     if any(error.fatal and error.thread in {"", "MainThread"} for error in journal.of(ErrorRaised)):
         return "failed"  # it is on its way out
-    if stall is not None and was_interrupted(journal, stall.began):
+    if stall is not None and is_interrupted(journal, stall.began):
         return "interrupted"  # its process lives on, as that of a notebook does
     if stall is not None and stall.is_stopped:
         return "stuck"

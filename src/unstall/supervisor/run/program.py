@@ -171,7 +171,7 @@ class Printer:
     def _keep_json(self, story: dict[str, Any]) -> None:
         """From the first verdict on, with each change: we may be killed before the end. A failure to write is told at the end."""
         self._has_had_verdicts = self._has_had_verdicts or bool(story["verdicts"])
-        if self._has_had_verdicts and self._options.json_target and json_report.may_be_written_often(self._options.json_target):
+        if self._has_had_verdicts and self._options.json_target and json_report.can_be_rewritten(self._options.json_target):
             with contextlib.suppress(UnstallError, OSError):
                 json_report.write(story, self._options.json_target)
 

@@ -59,7 +59,7 @@ def read_request(
 
 def _find_config(config: str | None, no_config: bool, resume: str | None, may_be_there: str | None) -> str | None:
     """The settings file. A run that goes on has its settings: a file that lies here is not taken for it."""
-    if resume is None and (may_be_there is None or not holds_run(may_be_there)):
+    if resume is None and (may_be_there is None or not has_run(may_be_there)):
         return find_config(config, no_config)
     if config is None and not no_config and is_config_here():
         click.echo(f"./{CONFIG} is not used: a run that is resumed keeps its own settings.", err=True)
@@ -71,7 +71,7 @@ def find_run(request: TrainRequest) -> TrainRequest:
     if request.is_auto:
         if request.out is None:
             raise InvalidInputError("--resume: expected the name of a run, 'last', or --out, which says where the run is.")
-        if holds_run(request.out):
+        if has_run(request.out):
             request = replace(request, resume=request.out, out=None, config=None)
         else:
             request = replace(request, resume=None)
@@ -251,7 +251,7 @@ def _made(out: str) -> RunFolder:
     return run
 
 
-def holds_run(out: str) -> bool:
+def has_run(out: str) -> bool:
     """Whether a run was begun there; in a bucket, by any machine."""
     if is_bucket(out):
         return (resolve_path(out) / RunFolder(Path()).settings_path.name).is_file()
@@ -260,7 +260,7 @@ def holds_run(out: str) -> bool:
 
 def _refuse_taken(out: str) -> None:
     folder = resolve_path(out)  # refuses what cannot be a path
-    if holds_run(out):
+    if has_run(out):
         raise InvalidInputError(f"'{out}' holds a run already. Go on with it: unstall train --resume {shlex.quote(out)}")
     if folder.exists() and (not folder.is_dir() or any(each.name != run_folder.WORKERS for each in folder.iterdir())):
         raise InvalidInputError(

@@ -51,7 +51,7 @@ class ValidationScorer:
         together what they found, and all hear the figures: while it does, the others show that they live."""
         data = self._datasets.validation
         assert data is not None
-        with instrumentation.phase("validate"):
+        with instrumentation.report_phase("validate"):
             figures: Figures = self._collectives.broadcast(partial(self._judged, at, data, self._found(data)))
         return figures
 
@@ -85,7 +85,7 @@ class ValidationScorer:
         """A few pictures of what the best weights find."""
         if self._datasets.validation is not None:
             self._line.works("drawing pictures", 0, 0)
-            with instrumentation.phase("predict"):
+            with instrumentation.report_phase("predict"):
                 self._results.load_best()
                 made = draw_pictures(self._detecting, self._datasets.validation, self._datasets.classes, self._batch_size)
             self._results.save_pictures(made)
@@ -106,4 +106,4 @@ class ValidationProgress:
             instrumentation.validation_step_ended(self._began)
             self._began = time.monotonic()
         else:
-            instrumentation.alive()
+            instrumentation.report_alive()

@@ -38,7 +38,7 @@ def record(fingerprint: dict[str, Any], model: Any, batch: Mapping[str, tuple[Se
 
 
 @contextmanager
-def phase(name: str) -> Iterator[None]:
+def report_phase(name: str) -> Iterator[None]:
     """validate, save or predict: each has its own clock."""
     _call("phase_began", name)
     try:
@@ -69,7 +69,7 @@ def epoch_ended(epoch: int, figures: dict[str, Any]) -> None:
 
 
 @contextmanager
-def waiting_for_input() -> Iterator[None]:
+def measure_input_wait() -> Iterator[None]:
     began = _call("input_began")
     try:
         yield
@@ -113,13 +113,13 @@ def training_failed(error: BaseException) -> None:
         current.shield.call("trainer", devices.report_memory, current)
 
 
-def steps_done() -> int:
+def count_steps_done() -> int:
     """Of this fit."""
     current = probe.get_current()
     return 0 if current is None else current.train.done
 
 
-def alive() -> None:
+def report_alive() -> None:
     """Something was done, if not a step."""
     current = probe.get_current()
     if current is not None and current.pulse is not None:

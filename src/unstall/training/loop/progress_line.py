@@ -19,7 +19,7 @@ LOOK_BACK_S = 20.0  # over which rates are told
 REFRESHES_EACH_S = 4
 
 
-def say(text: str) -> None:
+def print_message(text: str) -> None:
     """A line on standard error."""
     if sys.stderr is None:
         return
@@ -129,7 +129,7 @@ class TrainingLine:
 
             self._live.console.print(Text(is_printable(text)), soft_wrap=True)
         else:
-            say(text)
+            print_message(text)
 
     # --- as it is shown ---
 

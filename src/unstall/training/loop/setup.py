@@ -43,7 +43,7 @@ from unstall.training.loop.datasets import TrainValData, compute_fingerprint, lo
 from unstall.training.loop.instrumentation import emit
 from unstall.training.loop.interruption import Interruption
 from unstall.training.loop.position import Position
-from unstall.training.loop.progress_line import TrainingLine, say
+from unstall.training.loop.progress_line import TrainingLine, print_message
 from unstall.training.loop.results import Results
 from unstall.training.step.program import list_batch_shapes
 from unstall.training.step.step import Step
@@ -89,8 +89,8 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, collec
     if position is not None:
         changed = integrity.refuse_other_classes(position, learned)
         if changed and collectives.is_first:
-            say(changed)
-    detector = build_detector(settings, learned.classes, say if collectives.is_first else _nobody, needed)
+            print_message(changed)
+    detector = build_detector(settings, learned.classes, print_message if collectives.is_first else _nobody, needed)
     pipeline = create_pipeline(settings, detector, learned.train, collectives.who.rank)
     at = Position(steps_per_epoch=pipeline.steps_per_epoch)
     if position is not None:
@@ -183,9 +183,11 @@ def _say_what_begins(context: TrainingContext, saved: LoadedCheckpoint | None) -
         return
     images = f"{format_count(len(learned.train.examples), 'image')} of {format_count(len(learned.classes), 'class', 'classes')}"
     workers = f", {settings.num_workers} workers" if settings.num_workers > 1 else ""
-    say(f"{settings.model} on {context.backend}, {where}{workers}: {images}; {learned.remark}.")
+    print_message(f"{settings.model} on {context.backend}, {where}{workers}: {images}; {learned.remark}.")
     if learned.validation is not None and not any(example.count for example in learned.validation.examples):
-        say("The images to score on have no objects: no epoch can be told to be better than another, and the last one is kept.")
+        print_message(
+            "The images to score on have no objects: no epoch can be told to be better than another, and the last one is kept."
+        )
     if saved is not None:
         _say_where_it_goes_on(settings, at, saved)
 
@@ -195,16 +197,16 @@ def _say_where_it_goes_on(settings: Settings, at: Position, saved: LoadedCheckpo
     done = at.epoch + is_epoch_done
     place = f"after epoch {done}" if is_epoch_done else f"at step {at.step_in_epoch} of epoch {done + 1}"
     if done < settings.epochs:
-        say(f"Goes on {place}, from {saved.path.name}.")
+        print_message(f"Goes on {place}, from {saved.path.name}.")
     epochs = saved.position["settings"]["epochs"]
     if done >= settings.epochs:
-        say(
+        print_message(
             f"Of {format_count(settings.epochs, 'epoch')} {done} are done: there is nothing left to learn. "
             f"More: --epochs {done + 1}"
         )
     elif epochs != settings.epochs:
         now = f"{settings.epochs} now: from here on the rate follows the schedule of these"
-        say(f"It was begun for {format_count(epochs, 'epoch')} and has {now}.")
+        print_message(f"It was begun for {format_count(epochs, 'epoch')} and has {now}.")
 
 
 def list_versions(backend: str) -> dict[str, str]:

@@ -96,7 +96,7 @@ class Trainer:
     def train_batch(self, batches: Iterator[Batch]) -> None:
         began = time.monotonic()
         with (
-            instrumentation.waiting_for_input(),
+            instrumentation.measure_input_wait(),
             self.interruption.interruptible() if self.collectives.is_alone else nullcontext(),
         ):
             batch = next(batches)
@@ -156,7 +156,7 @@ class Trainer:
 
     def save(self) -> None:
         began = time.monotonic()
-        with self.phase("save"), instrumentation.phase("save"):
+        with self.phase("save"), instrumentation.report_phase("save"):
             self.loss_monitor.read_all()
             self.interval.began(self.at.step)
             self.checkpoints.save(self.step.arrays(), self.position(), self.report_saved, began)

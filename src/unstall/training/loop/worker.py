@@ -36,7 +36,7 @@ from unstall.training.distributed.rendezvous import AddressTaken, PeersLost
 from unstall.training.distributed.startup import join_workers
 from unstall.training.loop import instrumentation
 from unstall.training.loop.interruption import Interrupted, Interruption
-from unstall.training.loop.progress_line import say
+from unstall.training.loop.progress_line import print_message
 
 if TYPE_CHECKING:
     from unstall.training.loop.setup import TrainingContext
@@ -50,7 +50,7 @@ def run_worker(run: RunFolder, is_quiet: bool) -> int:
     try:
         worker = Worker(run, engines.read_own_process_env(os.environ))
     except UnstallError as error:
-        say(f"unstall: {error}")
+        print_message(f"unstall: {error}")
         return error.exit_code
     try:
         with name_missing_packages("unstall train", "data,tensorflow"):
@@ -174,7 +174,7 @@ class Worker:
 
     def say(self, text: str) -> None:
         """By which of several it is said."""
-        say(text if self.who.is_alone else f"[worker {self.who.rank}] {text}")
+        print_message(text if self.who.is_alone else f"[worker {self.who.rank}] {text}")
 
     def leave(self, exit_code: int) -> None:
         """At once: everything is kept, and whoever asked may not wait for frameworks that take themselves apart for seconds, nor

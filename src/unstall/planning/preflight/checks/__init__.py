@@ -25,7 +25,7 @@ def check_names() -> tuple[str, ...]:
     left = list(CHECKS.names())
     ordered: list[str] = []
     while left:
-        name = next((name for name in left if {*needs(name), *_after(name)} <= set(ordered)), None)
+        name = next((name for name in left if {*list_needs(name), *_after(name)} <= set(ordered)), None)
         if name is None:
             raise TypeError(f"{left}: expected NEEDS and AFTER that name other checks, and no circle of them.")
         ordered.append(name)
@@ -41,7 +41,7 @@ def is_quick(name: str) -> bool:
     return bool(CHECKS.module(name).IS_QUICK)
 
 
-def needs(name: str) -> tuple[str, ...]:
+def list_needs(name: str) -> tuple[str, ...]:
     return tuple(CHECKS.module(name).NEEDS)
 
 

@@ -6,7 +6,7 @@ Each has
 
     HINT                                      what its workers are recognised by, in words
     recognise(environ) -> str                 the variable by which it is known that this engine runs us; '': it does not
-    build_process_envs(environ, workers) -> list    the workers that this machine is to start, each a ProcessEnv: the engine's own
+    build_process_envs(environ, workers) -> list   the workers that this machine is to start, each a ProcessEnv: the engine's own
                                               variables, translated. Asked before every start, also after a repair
 
 `local` is what is left when no other recognises its own. Where UNSTALL_WORKER is set, no engine is asked: somebody has
