@@ -67,7 +67,7 @@ def test_it_has_helped_when_the_training_is_past_the_fault() -> None:
 
 def test_it_has_helped_when_the_training_is_done() -> None:
     """After a fault in the last step there is no step to get past it."""
-    done = [TrainingEnded(at=T0, step=100, ending="done")]
+    done = [TrainingEnded(at=T0, step=100, exit_name="done")]
     assert Sign(past_step=100).is_seen(Journal([TrainingBegan(at=T0, from_step=80), *done]))
     assert not Sign(past_step=100, loss_below=1.0).is_seen(Journal(done))
 

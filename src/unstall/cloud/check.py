@@ -248,7 +248,7 @@ def _fetched(path: str, access_token: str) -> bytes:
             raw: bytes = answer.read(MAX_BYTES)
             return raw
     except urllib.error.HTTPError as error:
-        cure = "; the account needs compute.regions.get and the scope cloud-platform" if error.code in {401, 403} else ""
-        raise NoAnswer(f"{base} answers HTTP {error.code}{cure}") from None
+        hint = "; the account needs compute.regions.get and the scope cloud-platform" if error.code in {401, 403} else ""
+        raise NoAnswer(f"{base} answers HTTP {error.code}{hint}") from None
     except OSError as error:
         raise NoAnswer(f"{base} does not answer: {error}") from None

@@ -288,7 +288,7 @@ def describe_not_seen(journal: Journal) -> Unknown | None:
         return None
     failed = next((each for each in journal.of(SampleFailed) if each.signal == "device"), None)
     if failed is not None:
-        return Unknown(failed.missing, failed.cure)
+        return Unknown(failed.missing, failed.fix)
     return None
 
 

@@ -164,7 +164,7 @@ def find_sampled_stall(journal: Journal, counts_children: bool = False) -> Stall
     if stall.samples or (counts_children and stall.children):
         return stall
     failed = journal.last(SampleFailed)
-    return Unknown(failed.missing if failed else "a stack sample of the stall", failed.cure if failed else "")
+    return Unknown(failed.missing if failed else "a stack sample of the stall", failed.fix if failed else "")
 
 
 def find_idle_stall(journal: Journal, counts_children: bool = False) -> Stall | Clear | Unknown:

@@ -142,7 +142,7 @@ def plan_for(
 def _is_done(journal: Journal) -> bool:
     """A fault in the last step has nothing after it but the end."""
     ended = journal.last(TrainingEnded)
-    return ended is not None and ended.ending == DONE.title
+    return ended is not None and ended.exit_name == DONE.title
 
 
 # --- how far a training is, from the events of its worker ---

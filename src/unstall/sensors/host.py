@@ -102,7 +102,7 @@ class HostSampler:
             swapped_bytes=sum(_swapped(pid) for pid in totals) if swap.used else 0,
             address_space_bytes=memories[0].address_space,
             address_space_limit_bytes=_address_space_limit(self.pid),
-            most_rss_bytes=self._memory_looks.most() if self._memory_looks is not None else [],
+            max_rss_bytes=self._memory_looks.most() if self._memory_looks is not None else [],
         )
         self._before, self._at, self._swap_before, self._tasks_before = totals, now, swapped, tasks
         self._looks = self._looks_stopped = 0

@@ -100,8 +100,8 @@ def _frame(plain: dict[str, Any]) -> Frame:
     }
 
 
-def _failed(native: bool, missing: str, cure: str) -> SampleFailed:
-    return SampleFailed(at=time.time(), signal="native_stacks" if native else "stacks", missing=missing, cure=cure)
+def _failed(native: bool, missing: str, fix: str) -> SampleFailed:
+    return SampleFailed(at=time.time(), signal="native_stacks" if native else "stacks", missing=missing, fix=fix)
 
 
 def _explain(native: bool, pid: int, stderr: str) -> SampleFailed:

@@ -293,11 +293,11 @@ def test_how_much_steps_differ_among_each_other_is_known_of_several(tmp_path: Pa
 
 def test_what_steps_hold_is_the_middle_of_their_fullest_moments(tmp_path: Path) -> None:
     """A window is as long as a step and more: shorter ones are put together. What came before the first step is none of it."""
-    began = [HostSampled(at=104.0, interval_s=2.0, rss_bytes=1, most_rss_bytes=[5, 5]), steps(0, 0, 3.0, at=104.5)]
+    began = [HostSampled(at=104.0, interval_s=2.0, rss_bytes=1, max_rss_bytes=[5, 5]), steps(0, 0, 3.0, at=104.5)]
     fullest = [[700, 720], [650, 704], [600, 746], [702, 690], [650, 704]]
-    looks = [HostSampled(at=105.5 + n, interval_s=1.0, rss_bytes=1, most_rss_bytes=most) for n, most in enumerate(fullest)]
+    looks = [HostSampled(at=105.5 + n, interval_s=1.0, rss_bytes=1, max_rss_bytes=most) for n, most in enumerate(fullest)]
     later = [steps(3 + n, 3 + n, 0.5, at=106.0 + n) for n in range(4)]
-    after = HostSampled(at=112.0, interval_s=1.0, rss_bytes=1, most_rss_bytes=[9000, 9000])
+    after = HostSampled(at=112.0, interval_s=1.0, rss_bytes=1, max_rss_bytes=[9000, 9000])
     text = load_record(run_of(tmp_path, START, *began, *looks, *later, after))["figures"]
     assert text["host_typical_bytes"] == 704
     assert text["host_uncertainty_bytes"] == (720 - 704) / 2

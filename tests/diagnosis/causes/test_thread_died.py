@@ -104,7 +104,7 @@ def test_told_where_a_lock_was_left_and_where_no_cause_was_found() -> None:
 
 
 def test_unknown_without_stacks() -> None:
-    refused = SampleFailed(at=three(WAITS)[0].at, signal="stacks", missing="the permission", cure="sudo")
+    refused = SampleFailed(at=three(WAITS)[0].at, signal="stacks", missing="the permission", fix="sudo")
     assert thread_died.examine(stuck(died(), refused)) == Unknown("the permission", "sudo")
 
 

@@ -33,7 +33,7 @@ def ranks_of(own_home: Path, tmp_path: Path, source: str) -> tuple[list[tuple[st
     )
     (run,) = own_home.iterdir()
     events = [event for event in read_stream(run) if isinstance(event, MembershipSeen)]
-    return [(event.told_by, event.worker, event.of, event.coordinator) for event in events], done.stdout
+    return [(event.source, event.worker, event.of, event.coordinator) for event in events], done.stdout
 
 
 @pytest.mark.torch

@@ -20,7 +20,7 @@ from unstall.journal.reader import Journal
 from unstall.report.story.run import build_story
 from unstall.report.terminal.story import format_summary
 
-REFUSED = SampleFailed(at=T0 + 5, signal="stacks", missing="the permission", cure="sudo")
+REFUSED = SampleFailed(at=T0 + 5, signal="stacks", missing="the permission", fix="sudo")
 
 
 def missing(events: Journal) -> list[str]:

@@ -14,7 +14,7 @@ from unstall.report.terminal import story as story_text
 
 PLAN = PlanMade(
     at=T0, remedy="shrink_micro_batch", cause="device_memory_exhausted", verb="change", change={"micro_batch_size": 4},
-    undo={"micro_batch_size": 8}, why="8 did not fit.", attempt=1, most=10, step=1234, from_step=1200, happened="Memory ran out.",
+    undo={"micro_batch_size": 8}, why="8 did not fit.", attempt=1, max_attempts=10, step=1234, from_step=1200, happened="Memory ran out.",
     evidence=["RESOURCE_EXHAUSTED"], verify="the training has got past step 1,234",
 )  # fmt: skip
 

@@ -99,7 +99,7 @@ def train(run: RunFolder, collectives: Collectives, probe: Any, fault: dict[str,
         if ends:
             return 75
     probe.fit_ended()
-    probe.emit(TrainingEnded(at=time.time(), step=STEPS, ending="done"))
+    probe.emit(TrainingEnded(at=time.time(), step=STEPS, exit_name="done"))
     return 0
 
 

@@ -89,6 +89,6 @@ def test_a_worker_whose_supervisor_is_killed_saves_and_ends(is_stopped: bool, tm
             worker.kill()
     seen.extend(tail.read())
     ended, saved = seen.last(TrainingEnded), seen.last(CheckpointCompleted)
-    assert ended is not None and saved is not None and (ended.ending, ended.step) == ("interrupted", saved.step)
+    assert ended is not None and saved is not None and (ended.exit_name, ended.step) == ("interrupted", saved.step)
     with lock_run(run):
         pass  # whoever resumes it may

@@ -64,7 +64,7 @@ def test_an_error_of_unstalls_own_is_no_fault_and_one_of_python_is() -> None:
     ],
 )
 def test_memory_of_the_device_and_of_the_host(message: str, kind: Kind) -> None:
-    met = ended(MemoryExhausted(at=T0, step=7, phase="train", micro_batch=4, message=message), exit_code=76)
+    met = ended(MemoryExhausted(at=T0, step=7, phase="train", micro_batch_size=4, message=message), exit_code=76)
     assert met is not None
     assert (met.kind, met.evidence) == (kind, (message,))
 

@@ -84,4 +84,4 @@ def test_a_worker_that_is_killed_or_stopped_is_named_and_the_run_ends_well(
         # From the checkpoint of the plan, or from the next one, which was on its way to the disk when the plan was made.
         assert began.from_step in (plan.from_step, plan.from_step + SETTINGS.checkpoint_interval_steps)
     ended = journal.last(TrainingEnded)
-    assert ended is not None and (ended.ending, ended.step) == ("done", SETTINGS.epochs * lives[0].steps_per_epoch)
+    assert ended is not None and (ended.exit_name, ended.step) == ("done", SETTINGS.epochs * lives[0].steps_per_epoch)

@@ -115,7 +115,7 @@ def test_the_watching_half_sees_its_steps_its_phases_and_its_input(done: RunFold
     (began,), (fit,), (ended,) = seen.of(TrainingBegan), seen.of(FitBegan), seen.of(TrainingEnded)
     assert (began.model, began.backend, began.examples, began.steps_per_epoch) == ("ssd_tiny", "torch", 36, 9)
     assert (fit.api, fit.backend, fit.epochs) == ("unstall", "torch", 3)
-    assert (ended.step, ended.ending) == (STEPS, "done")
+    assert (ended.step, ended.exit_name) == (STEPS, "done")
     steps = [event for event in seen.of(StepsEnded) if event.phase == "train"]
     assert steps[0].first == 0 and steps[-1].last == STEPS - 1
     assert sum(event.last - event.first + 1 for event in steps) == STEPS

@@ -34,7 +34,7 @@ def record_settings(folder: RunFolder, taken: JournalSummary) -> dict[str, Any]:
     began = taken.last(TrainingBegan)
     if known and began is not None:
         known["backend"] = began.backend or known.get("backend")
-        known["micro_batch_size"] = began.micro_batch or known.get("micro_batch_size")
+        known["micro_batch_size"] = began.micro_batch_size or known.get("micro_batch_size")
     return known
 
 

@@ -246,11 +246,11 @@ class StepStatistics:
             self.busy_and_queued = (busy + event.cpu_cores * event.interval_s, queued + event.queued_cores * event.interval_s)
 
     def _take_windows(self, event: HostSampled) -> None:
-        if not self.stepped_at or not event.most_rss_bytes:
+        if not self.stepped_at or not event.max_rss_bytes:
             return
-        seconds = event.interval_s / len(event.most_rss_bytes)
+        seconds = event.interval_s / len(event.max_rss_bytes)
         began = event.at - event.interval_s
-        self.held += [(began + place * seconds, seconds, most) for place, most in enumerate(event.most_rss_bytes)]
+        self.held += [(began + place * seconds, seconds, most) for place, most in enumerate(event.max_rss_bytes)]
         if len(self.held) > MAX_DURATIONS:
             self.held = self.held[::2]
 

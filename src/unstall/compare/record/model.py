@@ -46,11 +46,15 @@ def record_batch(taken: JournalSummary) -> dict[str, Any]:
         different, looked_at = (1, 1) if arrays else (0, 0)
     if not arrays:
         began = taken.last(TrainingBegan)
-        return {"size": began.batch_size, "micro_batch_size": began.micro_batch} if began is not None and began.batch_size else {}
+        return (
+            {"size": began.batch_size, "micro_batch_size": began.micro_batch_size}
+            if began is not None and began.batch_size
+            else {}
+        )
     began = taken.last(TrainingBegan)
     return {
         "size": _rows(arrays),
-        **({"micro_batch_size": began.micro_batch} if began is not None and began.micro_batch else {}),
+        **({"micro_batch_size": began.micro_batch_size} if began is not None and began.micro_batch_size else {}),
         "arrays": arrays,
         "bytes": sum(array["bytes"] or 0 for array in arrays),
         "input_bytes": sum(array["bytes"] or 0 for array in arrays if array["role"] == "x"),

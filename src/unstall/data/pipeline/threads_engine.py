@@ -133,7 +133,7 @@ class Batches:
             wait_s=self._wait_s,
             read_bytes=tally.read_bytes,
             ready_batches=sum(1 for pending in list(self._pending) if not pending.left),
-            most_ready_batches=self._max_ahead,
+            max_ready_batches=self._max_ahead,
             held_bytes=len(self._pending) * compute_batch_bytes(self._settings),
             cache_bytes=self._cache.bytes,
             cache_hits=tally.cache_hits,

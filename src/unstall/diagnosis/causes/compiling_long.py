@@ -69,7 +69,7 @@ def examine(journal: Journal) -> Verdict:
     samples = [sample for sample in journal.of(StackSampled) if sample.main]
     if not samples:
         failed = journal.last(SampleFailed)
-        return Unknown(failed.missing if failed else "stack samples of the first step", failed.cure if failed else "")
+        return Unknown(failed.missing if failed else "stack samples of the first step", failed.fix if failed else "")
     streak = _longest(journal, samples)
     if streak is None:
         return Clear("no sample shows it compiling for long")

@@ -36,7 +36,7 @@ def examine(journal: Journal) -> Verdict:
     samples = journal.of(DeviceSampled)
     if not samples:
         failed = next((each for each in journal.of(SampleFailed) if each.signal == "device"), None)
-        return Unknown(failed.missing, failed.cure) if failed else Clear("there is no card in the machine")
+        return Unknown(failed.missing, failed.fix) if failed else Clear("there is no card in the machine")
     steps = [group for group in journal.of(StepsEnded) if group.phase == "train"]
     if sum(group.seconds for group in steps) < MIN_TRAINING_S:
         return Clear("too little training to matter")

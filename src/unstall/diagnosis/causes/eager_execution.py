@@ -85,7 +85,7 @@ _WHY = {
 
 def _found(journal: Journal, profiles: list[LoopSeen], share: float, step_s: float) -> Found:
     seen = profiles[-1].facts
-    reason, cure = _WHY[seen["why"]]
+    reason, action = _WHY[seen["why"]]
     place = shorten_path(journal, seen["where"])
     at = f" ({place})" if place else ""
     events = tuple(profiles)
@@ -99,7 +99,7 @@ def _found(journal: Journal, profiles: list[LoopSeen], share: float, step_s: flo
             Evidence(profiled, share, MIN_SHARE, events),
             Evidence(size, seen["operations"], _min_operations(profiles[-1]), events),
         ),
-        actions=(cure,),
+        actions=(action,),
         where=place,
         effect=Effect.SLOWS,
     )

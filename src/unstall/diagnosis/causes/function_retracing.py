@@ -88,7 +88,7 @@ def _found(journal: Journal, share: float, traces: list[FunctionTraced]) -> Foun
         ),
     ]
     fit = journal.last(FitBegan)
-    reason, cure = _reason(last, name, called, is_jax=fit is not None and fit.backend == "jax")
+    reason, actions = _reason(last, name, called, is_jax=fit is not None and fit.backend == "jax")
     if reason:
         evidence.append(Evidence(reason, last.why, None, (last,)))
     at = f" ({place})" if place else ""
@@ -97,7 +97,7 @@ def _found(journal: Journal, share: float, traces: list[FunctionTraced]) -> Foun
         certainty=Certainty.CERTAIN,
         summary=f"{name}{at} is traced again and again: {last.count:,} times in {last.calls:,} calls.{because}",
         evidence=tuple(evidence),
-        actions=cure,
+        actions=actions,
         where=place,
         effect=Effect.SLOWS,
     )

@@ -189,8 +189,8 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, frames: list[Fram
 
 
 def list_actions(still: StuckThread) -> tuple[str, ...]:
-    cure = _ACTIONS.get(find_wait(still.thread, still.call) or "")
-    return (cure,) if cure else ()
+    action = _ACTIONS.get(find_wait(still.thread, still.call) or "")
+    return (action,) if action else ()
 
 
 def describe_wait(still: StuckThread) -> str:

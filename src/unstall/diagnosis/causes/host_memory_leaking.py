@@ -172,13 +172,13 @@ def _from_holder(
     each = f" of about {format_size(holder['bytes_each'])} each" if holder.get("bytes_each") else ""
     claim = f"{name}, a {holder['kind']}, has grown by {holder['grown']:,} entries to {holder['length']:,}: {what}{each}"
     if _GRAPH in what:
-        cure = f"keep the number instead of the tensor{at}: float(loss), or loss.detach()"
+        action = f"keep the number instead of the tensor{at}: float(loss), or loss.detach()"
     elif holder["kind"] in ("dict", "defaultdict", "OrderedDict", "CacheLength"):
-        cure = f"give {name} a limit{at}, or drop it: entries whose keys do not come again are of no use"
+        action = f"give {name} a limit{at}, or drop it: entries whose keys do not come again are of no use"
     else:
-        cure = f"empty {name} at the end of each epoch, or keep numbers in it instead of what lies in it now{at}"
+        action = f"empty {name} at the end of each epoch, or keep numbers in it instead of what lies in it now{at}"
     evidence = [Evidence(claim, holder["grown"], None, (count,))]
-    return f"{name}{at} has grown by {holder['grown']:,} entries: {what}.", place, evidence, (cure,), not holder.get("sheds")
+    return f"{name}{at} has grown by {holder['grown']:,} entries: {what}.", place, evidence, (action,), not holder.get("sheds")
 
 
 # --- a cache of tf.data without an end ---
@@ -212,13 +212,13 @@ def _from_cache(
     if elements == -1:
         source = f"cache(){at} keeps the elements of a data set that has no end: it is never complete."
         claim = "the data set that cache() keeps has no end"
-        cure = f"put cache() before repeat(), or before what else makes the data set endless{at}"
+        action = f"put cache() before repeat(), or before what else makes the data set endless{at}"
     else:
         total = format_size(elements * (each or 0))
         source = f"cache(){at} keeps {elements:,} elements of {format_size(each or 0)}: {total}, more than was free."
         claim = f"cache() keeps {elements:,} elements"
-        cure = f"cache to a file, cache(filename){at}, or cache what is smaller: before the decoding"
-    return source, place, [Evidence(claim, elements, None, (stage,))], (cure,), True
+        action = f"cache to a file, cache(filename){at}, or cache what is smaller: before the decoding"
+    return source, place, [Evidence(claim, elements, None, (stage,))], (action,), True
 
 
 # --- functions made anew ---

@@ -34,13 +34,13 @@ from unstall.diagnosis.locks import (
     FOR_ANOTHER_THREAD,
     HeldLock,
     Waiter,
+    can_be_given_back,
     find_cycle,
     find_double_lock,
     find_holders,
     find_waiters,
     is_moving,
     is_one_object,
-    can_be_given_back,
 )
 from unstall.diagnosis.stalls import Stall, find_idle_stall
 from unstall.diagnosis.thread_waits import find_wait

@@ -92,7 +92,7 @@ def _verdict_of(journal: Journal, faltered: WorkerFaltered) -> Verdict:
         certainty,
         faltered.why,
         tuple(Evidence(claim, None, None, (faltered,)) for claim in claims or [faltered.why]),
-        tuple(faltered.do),
+        tuple(faltered.actions),
         effect=Effect.SLOWS,
         details={"workers": [faltered.worker]},
     )

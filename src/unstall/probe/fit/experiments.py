@@ -149,7 +149,7 @@ def replay_batch(subject: Subject) -> dict[str, Any]:
 def overfit_batch(subject: Subject) -> dict[str, Any]:
     """One batch learned by heart: does the loss fall at all?"""
     losses = subject.train(subject.batches[:1], steps=2 * STEPS)
-    return {"first_loss": losses[0], "last_loss": losses[-1], "least_loss": min(losses), "steps": len(losses)}
+    return {"first_loss": losses[0], "last_loss": losses[-1], "min_loss": min(losses), "steps": len(losses)}
 
 
 def try_zero_input(subject: Subject) -> dict[str, Any]:

@@ -160,7 +160,7 @@ def list_missing_rows(journal: Journal, reason: str | None) -> list[dict[str, st
     """What is missing for an answer, and how to give it, in the form of the story's other such rows."""
     if reason is not None and reason == _not_readable(journal):
         last = _refusals(journal)[-1]
-        return [_row(last.missing, last.cure)]
+        return [_row(last.missing, last.fix)]
     refused = find_journal_refusal(journal)
     if reason is not None and refused is not None:
         return [_row(refused.missing, refused.fix)]

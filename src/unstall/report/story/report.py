@@ -90,7 +90,7 @@ def describe_training(run: RunFolder, exit_code: int, preflight: dict[str, Any])
         "run": run.name,
         "folder": str(run.path),
         "exit_code": exit_code,
-        "ending": titles.get(exit_code, "failed"),
+        "exit_name": titles.get(exit_code, "failed"),
         "score": _stored(run),
         "files": _files(run),
         "settings": update_names(run.read_settings()),

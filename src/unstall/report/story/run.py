@@ -239,7 +239,7 @@ def _unknown(journal: Journal, diagnosis: Diagnosis, first: list[dict[str, str]]
         rows.append({"missing": f"in one process {failed.missing}", "fix": failed.fix, "causes": "probe"})
     failures = [event for event in journal.of(SampleFailed) if not event.missing.endswith(GONE) and event.missing not in result]
     failures = [event for event in failures if not _seen_later(journal, event)]
-    not_sampled = {(event.missing, event.cure): event for event in failures}
+    not_sampled = {(event.missing, event.fix): event for event in failures}
     rows += [{"missing": missing, "fix": fix, "causes": event.signal} for (missing, fix), event in not_sampled.items()]
     rows += [
         {"missing": f"{name} could not be examined: {crashed.error}", "fix": "", "causes": name}
@@ -309,7 +309,7 @@ def list_repairs(journal: Journal) -> list[dict[str, Any]]:
             "happened": plan.happened,
             "evidence": plan.evidence,
             "attempt": plan.attempt,
-            "max_attempts": plan.most,
+            "max_attempts": plan.max_attempts,
             "step": plan.step,
             "from_step": plan.from_step,
             "verify": plan.verify,

@@ -104,7 +104,7 @@ def _not_python(failed: SampleFailed, pid: int) -> SampleFailed:
     if name is None:
         return failed
     missing = f"process {pid} runs {name}, which is not Python, and it has no child process that runs Python"
-    return replace(failed, missing=missing, cure="attach to the Python process itself: `pgrep -af python` lists them")
+    return replace(failed, missing=missing, fix="attach to the Python process itself: `pgrep -af python` lists them")
 
 
 def _last_sample(looks: list[Event]) -> StackSampled | None:

@@ -137,7 +137,7 @@ def _out_of_memory(worker_state: WorkerState, step: int) -> Fault:
     if exhausted is None:
         return worker_state.has(Kind.DEVICE_MEMORY, step, f"Memory ran out{worker_state.beside} in step {step:,}.")
     step = max(step, exhausted.step)
-    at_once = f", with {exhausted.micro_batch} images at once in {exhausted.precision}" if exhausted.micro_batch else ""
+    at_once = f", with {exhausted.micro_batch_size} images at once in {exhausted.precision}" if exhausted.micro_batch_size else ""
     lines = tuple(line for line in (find_innermost("", exhausted.message).message,) if line)
     if _OF_THE_HOST.search(exhausted.message):
         return worker_state.has(

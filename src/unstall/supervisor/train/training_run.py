@@ -173,8 +173,9 @@ class TrainingRun:
         from_step = fault.newest_checkpoint if plan.from_step is None else plan.from_step
         made = PlanMade(
             at=time.time(), remedy=plan.remedy, cause=fault.kind.value, verb=plan.verb.value, change=dict(plan.change),
-            undo=dict(plan.undo), why=plan.why, attempt=self._repairs() + 1, most=self.settings.max_restarts, step=fault.step,
-            from_step=from_step, happened=fault.happened, evidence=list(fault.evidence), verify=plan.verify.words,
+            undo=dict(plan.undo), why=plan.why, attempt=self._repairs() + 1, max_attempts=self.settings.max_restarts,
+            step=fault.step, from_step=from_step, happened=fault.happened, evidence=list(fault.evidence),
+            verify=plan.verify.words,
         )  # fmt: skip
         self.plans.append(made)
         self.pending.append(PendingPlan(made, plan.verify))
@@ -248,7 +249,7 @@ class TrainingRun:
         why = f"An earlier run of this model on this machine ran out of memory with more than {fits} images at once."
         made = PlanMade(
             at=time.time(), remedy="shrink_micro_batch", cause=Kind.DEVICE_MEMORY.value, verb=Verb.CHANGE.value,
-            change={"micro_batch_size": smaller}, undo=undo, most=self.settings.max_restarts, why=why,
+            change={"micro_batch_size": smaller}, undo=undo, max_attempts=self.settings.max_restarts, why=why,
             happened="A size that fits is remembered from an earlier run.",
         )  # fmt: skip
         self._writer.write(made)

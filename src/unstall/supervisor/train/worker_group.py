@@ -256,8 +256,8 @@ class WorkerGroup:
         found = slow.found
         claims = [each.claim for each in found.evidence]
         self._report(
-            slow.monitor, worker_slow.SLOWS, found.details["seconds"], why=found.summary, evidence=claims, do=list(found.actions),
-            certainty=found.certainty.word,
+            slow.monitor, worker_slow.SLOWS, found.details["seconds"], why=found.summary, evidence=claims,
+            actions=list(found.actions), certainty=found.certainty.word,
         )  # fmt: skip
         self.lead.print_at_once()
 

@@ -92,7 +92,7 @@ class WorkerMonitor:
         """It has trained to its end; how the process itself ended after that matters no more."""
         event = self.watch.journal.last(TrainingEnded)
         ended = self.launched.ended
-        return (event is not None and event.ending == DONE.title) or (ended is not None and ended.exit_code == DONE)
+        return (event is not None and event.exit_name == DONE.title) or (ended is not None and ended.exit_code == DONE)
 
     def finish(self) -> None:
         assert self.launched.ended is not None

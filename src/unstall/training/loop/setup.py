@@ -169,7 +169,7 @@ def _say_what_begins(context: TrainingContext, saved: LoadedCheckpoint | None) -
             device=where,
             precision=settings.precision,
             batch_size=settings.batch_size,
-            micro_batch=settings.at_once,
+            micro_batch_size=settings.at_once,
             steps_per_epoch=at.steps_per_epoch,
             epochs=settings.epochs,
             examples=len(learned.train.examples),

@@ -118,7 +118,9 @@ class Worker:
             else:
                 raise
         step = 0 if self.context is None else self.context.at.step
-        instrumentation.emit(TrainingEnded(at=time.time(), step=step, ending=exit_code.title, seconds=time.monotonic() - began))
+        instrumentation.emit(
+            TrainingEnded(at=time.time(), step=step, exit_name=exit_code.title, seconds=time.monotonic() - began)
+        )
         return exit_code
 
     def _train(self, settings: Settings) -> ExitCode:
@@ -153,7 +155,7 @@ class Worker:
                 at=time.time(),
                 step=step,
                 phase=phase,
-                micro_batch=settings.at_once,
+                micro_batch_size=settings.at_once,
                 precision=settings.precision,
                 message=message,
             )

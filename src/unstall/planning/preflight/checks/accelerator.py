@@ -41,7 +41,7 @@ MAX_PARAMETERS_ON_CPU = 5_000_000  # a step of more than these takes seconds to 
 def look(context: Context) -> CheckResult:
     sampler = DeviceSampler()
     if sampler.failure is not None:
-        return CheckUnknown(f"cards cannot be looked at: {sampler.failure.missing}", sampler.failure.cure)
+        return CheckUnknown(f"cards cannot be looked at: {sampler.failure.missing}", sampler.failure.fix)
     cards = [event for event in sampler.sample({os.getpid()}) if hasattr(event, "total_bytes")]
     return judge([vars(card) for card in cards], context)
 
