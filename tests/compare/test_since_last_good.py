@@ -61,6 +61,12 @@ def test_a_failure_without_a_cause_is_told_with_what_was_changed_by_hand() -> No
     )
     (line,) = explain_in_lines(compare_records(before, after), before, after, story)
     assert "fetch" in line
+    error = {
+        "cause": "program_error",
+        "where": "train.py:90",
+        "effect": "stops",
+    }  # said of every error that no other cause explains
+    assert explain_in_lines(compare_records(before, after), before, after, {**story, "verdicts": [error]}) == [line]
     same = record(run=failed)
     assert explain_in_lines(compare_records(before, same), before, same, story) == []
     assert explain_in_lines(compare_records(before, after), before, after, {**story, "state": "killed"}) == []

@@ -120,5 +120,7 @@ def test_of_a_process_that_is_stopped_the_stacks_tell_of_no_wait() -> None:
     story = build_story(stopped, diagnose(stopped))
     assert story["state"] == "stuck" and story["outcome"] == "unknown"
     assert "its process is stopped" in explain_no_verdict(story)
+    by_our_look = journal(*events, *(host(at) for at in range(101, 111)), host(111, stopped_share=1.0), now=112)
+    assert [finding.cause for finding in diagnose(by_our_look).findings] == ["generator_blocked"]
     went_on = journal(*events, host(101, stopped_share=1.0), *(host(at) for at in range(102, 112)), now=112)
     assert [finding.cause for finding in diagnose(went_on).findings] == ["generator_blocked"]

@@ -13,6 +13,7 @@ from unstall.compare.differences import source_diff
 from unstall.compare.differences.arguments import pair_sources
 from unstall.compare.differences.source_diff import Change
 from unstall.compare.record import facts
+from unstall.diagnosis.findings import is_fallback
 from unstall.journal import run_folder
 from unstall.journal.run_folder import RunFolder
 
@@ -194,7 +195,8 @@ def _where_it_changed(before: dict[str, Any], after: dict[str, Any], story: dict
 
 def _what_was_changed(comparison: Comparison, story: dict[str, Any]) -> list[str]:
     """Of a program that failed by an error of its own: what its user did otherwise this time."""
-    if story["verdicts"] or story["state"] != "failed":
+    is_explained = any(not is_fallback(verdict["cause"]) for verdict in story["verdicts"])
+    if is_explained or story["state"] != "failed":
         return []
     by_user = [each for each in comparison.differences if each.name in BY_USER or each.section in FILES or each.lines]
     done = [each.description for each in by_user]

@@ -28,7 +28,7 @@ def list_models() -> dict[str, Any]:
 
 @cache
 def _shapes() -> dict[str, Any]:
-    """Of every tensor of every variant. `detectors.weights.shapes`, which writes the file, would load NumPy."""
+    """Of every tensor of every variant. `detectors.weights.compatibility`, which writes the file, would load NumPy."""
     stored: dict[str, Any] = json.loads(SHAPES.read_text(encoding="utf-8"))
     return stored
 

@@ -14,7 +14,7 @@ from unstall.journal.stack_frames import is_native, is_user_file, select_python_
 
 _TAKING = frozenset({"acquire", "__enter__", "_acquireLock", "_acquire_lock"})
 _LOCK_FILES = ("threading.py", "multiprocessing/synchronize.py", "logging/__init__.py", "<frozen importlib._bootstrap>")
-FOR_ANOTHER_THREAD = (
+_FOR_A_THREAD = (
     "a queue",
     "room in a queue",
     "a future",
@@ -22,7 +22,7 @@ FOR_ANOTHER_THREAD = (
     "an event that another thread must set",
     "another thread",
     "a pool of worker processes",
-)  # what only another thread of the program ends
+)  # of the program, which alone ends such a wait
 _NATIVE_WAITS = ("PyThread_acquire_lock", "rlock_acquire", "semlock", "SemLock")
 
 
@@ -158,9 +158,14 @@ def is_moving(stall: Stall, sample: StackSampled, but: Set[int]) -> bool:
     return False
 
 
+def is_for_a_thread(words: str | None) -> bool:
+    """Whether such a wait is ended by another thread of the program alone."""
+    return words in _FOR_A_THREAD
+
+
 def _waits_for_a_thread(still: StuckThread) -> bool:
     words = find_wait(still.thread, still.call)
-    return words in (*FOR_ANOTHER_THREAD, "a lock") or (words is None and still.call == "futex")
+    return is_for_a_thread(words) or words == "a lock" or (words is None and still.call == "futex")
 
 
 def _is_timer(thread: ThreadStack) -> bool:

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from unstall.diagnosis.verdict import Unknown
-from unstall.journal.events import EventsLost, FitBegan, LoopSeen, ProbeFailed, ProgramStarted, RunStarted, StepsEnded
+from unstall.journal.events import (
+    EventsLost,
+    FitBegan,
+    LoopSeen,
+    ProbeFailed,
+    ProgramEnded,
+    ProgramStarted,
+    RunStarted,
+    StepsEnded,
+)
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import find_program_folder, format_place
 
@@ -42,6 +51,12 @@ def find_journal_refusal(journal: Journal) -> Unknown | None:
         return None
     missing = f"events could not be written to the run folder ({lost.why}); only what can be seen from outside was watched"
     return Unknown(missing, "make room where the runs are kept, or set UNSTALL_HOME to another folder")
+
+
+def has_lost_steps(journal: Journal) -> bool:
+    """Whether steps were seen, and then events could no longer be written: the program may have made more of them."""
+    lost, steps = journal.last(EventsLost), journal.last(StepsEnded)
+    return lost is not None and steps is not None and lost.at > steps.at and journal.last(ProgramEnded) is None
 
 
 def read_facts(journal: Journal, kind: str, since: float = 0.0) -> list[LoopSeen]:

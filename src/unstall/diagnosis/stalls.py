@@ -108,8 +108,10 @@ class Stall:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether its process was stopped, by a signal or a debugger, at the last looks: its stacks tell of no wait then."""
-        return bool(self._measured) and self._measured[-1].stopped_share >= STOPPED_SHARE
+        """Whether its process is stopped, by a signal or a debugger: its stacks tell of no wait then. By several samples, as a
+        look at native stacks stops it for a moment, too."""
+        latest = self._measured[-LOOKED_AT:]
+        return bool(latest) and all(host.stopped_share >= STOPPED_SHARE for host in latest)
 
     @property
     def _measured(self) -> list[HostSampled]:

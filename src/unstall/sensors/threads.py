@@ -67,7 +67,7 @@ def _thread(pid: int, task: int, now_ms: float | None, calls: dict[int, str]) ->
     except OSError:
         return None
     last_ms, cpu_ms, runs = _scheduling(folder)
-    asleep = max(0.0, (now_ms - last_ms) / 1000) if now_ms is not None and last_ms is not None else None
+    asleep = asleep_s(now_ms, last_ms)
     call, arguments = _system_call(folder, calls)
     on = _target(pid, arguments[0]) if call in _ON_DESCRIPTOR and arguments else _path(pid, call, arguments)
     return {
@@ -81,6 +81,13 @@ def _thread(pid: int, task: int, now_ms: float | None, calls: dict[int, str]) ->
         "on": on,
         "timed": _is_timed(call, arguments),
     }
+
+
+def asleep_s(now_ms: float | None, last_ms: float | None) -> float | None:
+    """Since a thread last ran. The kernel forgets when that was as it moves a thread that was woken to another core."""
+    if now_ms is None or last_ms is None:
+        return None
+    return max(0.0, (now_ms - last_ms) / 1000) if last_ms > 0 else 0.0
 
 
 def _scheduling(folder: Path) -> tuple[float | None, float | None, int | None]:

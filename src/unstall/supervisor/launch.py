@@ -2,7 +2,7 @@
 
 A stream is inherited, or goes through a relay that is a process of its own (`output/`): if Unstall is killed, the program goes on
 and prints as before. Signals sent to Unstall are passed on; those of the terminal, and those that are sent to the whole process
-group, reach the program directly, since both are in the same group (`group_witness.py`).
+group, reach the program directly, since both are in the same group (`signals.py`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,16 @@ import psutil
 from unstall.base.errors import InvalidInputError
 from unstall.journal.events import TERMINATION_SIGNALS, ProcessEnded, SignalSent
 from unstall.journal.run_folder import RunFolder
-from unstall.supervisor.group_witness import WAITS_S, GroupWitness
 from unstall.supervisor.output.streams import Streams, is_wanted, open_streams
-from unstall.supervisor.signals import hold_back, is_of_terminal, list_inherited_ignored, spawn, wait_for_signal
+from unstall.supervisor.signals import (
+    WAITS_S,
+    GroupWitness,
+    hold_back,
+    is_of_terminal,
+    list_inherited_ignored,
+    spawn,
+    wait_for_signal,
+)
 
 START = Path(__file__).parents[1] / "probe" / "start"
 PASSED_ON = (

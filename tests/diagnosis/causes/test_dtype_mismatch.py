@@ -43,7 +43,12 @@ def test_found_in_a_traced_function_by_its_arguments() -> None:
         (
             "ValueError",
             "Tensor conversion requested dtype float32 for Tensor with dtype float64: <tf.Tensor>",
-            "float64 and float32",
+            "A tensor is float64, and float32 is needed",
+        ),
+        (
+            "TypeError",
+            "Input 'input' of 'StringUpper' Op has type int32 that does not match expected type of string.",
+            "An operation was given int32, and takes string",
         ),
         ("ValueError", "Failed to convert a NumPy array to a Tensor (Unsupported object type list).", "Python objects"),
         ("ValueError", "Invalid dtype: object", "Python objects"),
@@ -56,7 +61,7 @@ def test_found_in_a_traced_function_by_its_arguments() -> None:
         (
             "numpy._core._exceptions._UFuncOutputCastingError",
             "Cannot cast ufunc 'add' output from dtype('float64') to dtype('uint8') with casting rule 'same_kind'",
-            "float64 and uint8",
+            "The result is float64, and is to be stored as uint8",
         ),
     ],
 )
@@ -64,6 +69,13 @@ def test_found_in_other_words(kind: str, message: str, said: str) -> None:
     verdict = dtype_mismatch.examine(failed(kind, message, line(18, "f(x)")))
     assert isinstance(verdict, Found)
     assert said in verdict.summary
+
+
+def test_no_cast_is_advised_to_or_from_texts() -> None:
+    message = "Input 'input' of 'StringUpper' Op has type int32 that does not match expected type of string."
+    verdict = dtype_mismatch.examine(failed("TypeError", message, line(18, "f(x)")))
+    assert isinstance(verdict, Found)
+    assert "tf.strings.as_string" in verdict.actions[0] and not any("tf.cast" in action for action in verdict.actions)
 
 
 def test_clear_of_other_errors() -> None:

@@ -116,6 +116,35 @@ def test_a_single_example_lacks_the_side_of_the_batch() -> None:
 
 
 @pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (
+            'Input 0 of layer "stem" is incompatible with the layer: expected min_ndim=4, found ndim=3. Full shape received: '
+            "(None, 28, 28)",
+            "was given (None, 28, 28). A side is missing.",
+        ),
+        (
+            'Input 0 of layer "stem" is incompatible with the layer: expected min_ndim=2, found ndim=1. Full shape received: (32,)',
+            "was given (32,). A side is missing: that of the batch, or another one.",
+        ),
+        (
+            'Invalid input shape for input Tensor("x:0"). Expected shape (None, 5, 8), but input has incompatible shape (None, 8)',
+            "was given (None, 8). A side is missing.",
+        ),
+    ],
+)
+def test_it_is_not_said_to_be_that_of_the_batch_where_it_may_be_another(message: str, said: str) -> None:
+    stages = [
+        {"name": "PaddedBatchV2", "stage": "", "where": f"{FOLDER}/train.py:30", "first": 30, "source": ["d.padded_batch(4)"]}
+    ]
+    seen = {"pipelines": [{"role": "", "stages": stages}]}
+    verdict = examined(message, line(43, "<module>", "model.fit(x)"), kind="ValueError", **seen)
+    assert isinstance(verdict, Found)
+    assert verdict.summary.endswith(said)
+    assert not verdict.actions[0].startswith("batch the data set")
+
+
+@pytest.mark.parametrize(
     ("message", "given"),
     [
         (MULTIPLIED, None),  # in a line of the program's own, and no layer

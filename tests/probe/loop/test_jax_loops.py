@@ -7,7 +7,7 @@ import pytest
 
 from tests.probe.watched_programs import facts, line, watch
 from tests.programs import run_bare, run_watched, write
-from unstall.journal.events import FitBegan, FunctionTraced, SignalsSeen, StepsEnded
+from unstall.journal.events import FitBegan, FrameworkLoaded, FunctionTraced, SignalsSeen, StepsEnded
 from unstall.journal.reader import Journal
 
 JAX = """
@@ -194,16 +194,22 @@ def test_each_trace_of_a_step_is_told_with_what_changed(tmp_path: Path, own_home
             loss, gradients = jax.value_and_grad(loss_of)(weights, rows, targets)
             return weights, loss * rate
 
+        import time
+
+        step.lower(weights, x[:1], y[:1], rate=0.1)
+        time.sleep(3)
         for number in range(1, 31):
             step(weights, x[:number], y[:number], rate=0.1)
         """,
         tmp_path,
         own_home,
     )
-    told = [event for event in journal.of(FunctionTraced) if event.function == "step"]
-    assert [event.count for event in told[:3]] == [1, 2, 3]
-    assert told[2].where == line(tmp_path, "DEFINED") and told[2].why == "shape of rows"
-    assert told[2].calls == 3
+    traced = [event for event in journal.of(FunctionTraced) if event.function == "step"]
+    assert [event.count for event in traced[:3]] == [1, 2, 3]
+    spent_s = journal.of(FitBegan)[0].at - journal.of(FrameworkLoaded)[0].at
+    assert 0 < traced[0].seconds <= spent_s - 3, "the time between tracing and the call is not spent on either"
+    assert traced[2].where == line(tmp_path, "DEFINED") and traced[2].why == "shape of rows"
+    assert traced[2].calls == 3
     assert steps(journal) == 30
 
 

@@ -9,6 +9,7 @@ from unstall.journal.events import (
     EpochEnded,
     ErrorRaised,
     Event,
+    EventsLost,
     LoopSeen,
     ProcessEnded,
     ProgramEnded,
@@ -18,7 +19,7 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.report.story.run import build_story
-from unstall.report.terminal.story import format_summary
+from unstall.report.terminal.story import format_headline, format_summary
 
 REFUSED = SampleFailed(at=T0 + 5, signal="stacks", missing="the permission", fix="sudo")
 
@@ -126,3 +127,18 @@ def test_a_verdict_that_still_holds_is_not_told_twice() -> None:
     said = [VerdictReached(at=T0 + 9, cause=each.cause) for each in first.findings]
     ended = journal(*events, *said, ProcessEnded(at=T0 + 20, pid=1, exit_code=1))
     assert said and build_story(ended, diagnose(ended))["earlier"] == []
+
+
+def test_a_training_whose_later_steps_could_not_be_written_is_not_called_healthy() -> None:
+    """The disk was full from step 8 on: the program may have made many more, and its loss may have become anything."""
+    lost = EventsLost(at=T0 + 9, count=3, why="No space left on device")
+    ended = ProcessEnded(at=T0 + 10, exit_code=0)
+    events = journal(started(), steps(0, 7, at=3), host(4), lost, ended, now=10)
+    story = build_story(events, diagnose(events))
+    assert story["outcome"] == "unknown"
+    assert "8 steps or more" in format_headline(story)
+    assert any("No space left on device" in row["missing"] for row in story["unknown"])
+    for more in (steps(8, 9, at=9.5), ProgramEnded(at=T0 + 9.8)):
+        whole = journal(started(), steps(0, 7, at=3), host(4), lost, more, ended, now=10)
+        assert build_story(whole, diagnose(whole))["outcome"] == "clear"
+        assert "or more" not in format_headline(build_story(whole, diagnose(whole)))

@@ -31,11 +31,27 @@ from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Clear, Verdict
 from unstall.journal.reader import Journal
 
-_DIFFERENT = (
-    re.compile(r"was expected to be an? (?P<asked>\w+) tensor but is an? (?P<given>\w+) tensor"),
-    re.compile(r"has type (?P<given>\w+) that does not match (?:type|expected type of) (?P<asked>\w+)"),
-    re.compile(r"Tensor conversion requested dtype (?P<asked>\w+) for Tensor with dtype (?P<given>\w+)"),
-    re.compile(r"Cannot cast ufunc '?\w+'? output from dtype\('(?P<given>\w+)'\) to dtype\('(?P<asked>\w+)'\)"),
+_DIFFERENT = (  # with what is said of the two
+    (
+        re.compile(r"was expected to be an? (?P<asked>\w+) tensor but is an? (?P<given>\w+) tensor"),
+        "An operation was given {given} where {asked} is needed",
+    ),
+    (
+        re.compile(r"has type (?P<given>\w+) that does not match type (?P<asked>\w+)"),
+        "An operation was given {given} and {asked}",
+    ),
+    (
+        re.compile(r"has type (?P<given>\w+) that does not match expected type of (?P<asked>\w+)"),
+        "An operation was given {given}, and takes {asked}",
+    ),
+    (
+        re.compile(r"Tensor conversion requested dtype (?P<asked>\w+) for Tensor with dtype (?P<given>\w+)"),
+        "A tensor is {given}, and {asked} is needed",
+    ),
+    (
+        re.compile(r"Cannot cast ufunc '?\w+'? output from dtype\('(?P<given>\w+)'\) to dtype\('(?P<asked>\w+)'\)"),
+        "The result is {given}, and is to be stored as {asked}",
+    ),
 )
 _REFUSED = (
     re.compile(r"Value for attr '\w+' of (?P<given>\w+) is not in the list of allowed values: (?P<asked>[\w, ]+)"),
@@ -53,10 +69,10 @@ def examine(journal: Journal) -> Verdict:
     if failure is None:
         return find_unseen_end(journal) or Clear("no error ended the program")
     message = failure.error.message
-    for pattern in _DIFFERENT:
+    for pattern, words in _DIFFERENT:
         match = pattern.search(message)
         if match is not None:
-            return _of_different(failure, _name(match["given"]), _name(match["asked"]))
+            return _of_different(failure, _name(match["given"]), _name(match["asked"]), words)
     for pattern in _REFUSED:
         match = pattern.search(message)
         if match is not None:
@@ -68,16 +84,13 @@ def _name(dtype: str) -> str:
     return _NAMES.get(dtype, dtype)
 
 
-def _of_different(failure: Failure, given: str, asked: str) -> Verdict:
+def _of_different(failure: Failure, given: str, asked: str, words: str) -> Verdict:
     if given == asked:
         return Clear("the dtypes of the error are the same")
     values = [value for value in _values(failure) if value.dtype in (given, asked)]
     shown = values if {value.dtype for value in values} == {given, asked} else []
     named = ", ".join(f"`{value.name}` is {value.dtype}" for value in shown)
-    said = (
-        f"An operation was given {given} and {asked}, and the types are not converted by "
-        f"themselves.{f' {named}.' if named else ''}"
-    )
+    said = f"{words.format(given=given, asked=asked)}: types are not converted by themselves.{f' {named}.' if named else ''}"
     half = "float16" in (given, asked) or "bfloat16" in (given, asked)
     actions = []
     if half and {given, asked} <= set(_FLOATS):
@@ -88,7 +101,11 @@ def _of_different(failure: Failure, given: str, asked: str) -> Verdict:
         actions.append(
             "make both of one type: give the array its dtype where it is made, as NumPy makes float64 if nothing else is said"
         )
-    actions.append(f"{'or ' if actions else ''}cast one of the two in this line: tf.cast(x, tf.{asked})")
+    if "string" in (given, asked):  # which no cast makes
+        turn = "tf.strings.as_string(x)" if asked == "string" else f"tf.strings.to_number(x, tf.{asked})"
+        actions.append(f"turn the one into the other: {turn}; or leave out an operation that is meant for {asked}")
+    else:
+        actions.append(f"{'or ' if actions else ''}cast one of the two in this line: tf.cast(x, tf.{asked})")
     return create_found(failure, said, tuple(actions), _makers(failure, shown))
 
 

@@ -71,7 +71,8 @@ class _Mismatch:
     name: str
     expected: str  # what the layer takes, in words
     came: Shape | None
-    lacks_batch: bool = False
+    lacks_side: bool = False  # it has one side less than the layer takes
+    lacks_batch: bool = False  # and that is the first, of the batch
     option: str = ""  # with which the layer was made for the side that differs, and what came there
     size: int | None = None
 
@@ -99,12 +100,18 @@ def _of_keras(failure: Failure) -> _Mismatch | None:
     if rank is not None:
         bound = {"min_": "at least ", "max_": "at most "}.get(rank["min"] or "", "")
         lacks = int(rank["found"]) == int(rank["wanted"]) - 1 and rank["min"] != "max_"
-        return _Mismatch(layer, name, f"{bound}{rank['wanted']} sides", came, lacks)
+        return _Mismatch(layer, name, f"{bound}{rank['wanted']} sides", came, lacks, lacks and _is_one_image(came))
     if len(shapes) < 2:
         return _Mismatch(layer, name, match["expected"].rstrip("."), came)
     wanted = shapes[-2]
-    lacks = came is not None and len(came) == len(wanted) - 1 and _agree(wanted[1:], came)
-    return _Mismatch(layer, name, f"inputs of shape {format_shape(wanted)}", came, lacks)
+    lacks = came is not None and len(came) == len(wanted) - 1
+    is_one = came is not None and None not in came and _agree(wanted[1:], came)
+    return _Mismatch(layer, name, f"inputs of shape {format_shape(wanted)}", came, lacks, is_one)
+
+
+def _is_one_image(shape: Shape | None) -> bool:
+    """By its three sides, of which the last are channels: many gray images of that number would be an odd case."""
+    return shape is not None and len(shape) == 3 and None not in shape and shape[-1] in (1, 3, 4)
 
 
 def _agree(wanted: Shape, came: Shape) -> bool:
@@ -131,7 +138,8 @@ def _of_torch(failure: Failure) -> _Mismatch | None:
     if not isinstance(wanted, int) or (size == wanted and not lacks):
         return None
     noun = {"in_features": "features", "input_size": "features"}.get(option, "channels")
-    return _Mismatch(layer, layer.name, f"{wanted} {noun} at side {side} of its input", shape, lacks, option, size)
+    expected = f"{wanted} {noun} at side {side} of its input"
+    return _Mismatch(layer, layer.name, expected, shape, lacks, lacks, option, size)
 
 
 def _found(failure: Failure, found: _Mismatch) -> Found:
@@ -143,11 +151,13 @@ def _found(failure: Failure, found: _Mismatch) -> Found:
     source = _source(failure, found)
     said = f"{name[0].upper()}{name[1:]} expects {found.expected}{came}{f', {source}' if source else ''}."
     has_batches = any(_BATCHES.search(str(stage.facts["name"])) for stage in failure.stages)
-    unbatched = found.lacks_batch and bool(failure.stages) and not has_batches
+    unbatched = found.lacks_side and bool(failure.stages) and not has_batches
     if unbatched:
         said += " The data set is not batched."
     elif found.lacks_batch:
         said += " The first side, that of the batch, is missing."
+    elif found.lacks_side:
+        said += f" A side is missing{'' if _has_open_batch(found) else ': that of the batch, or another one'}."
     changes = _changes(failure, found)
     claims = [f"{line.place_in_words}: {line.code}" for line in (raised,) if line is not None and line.code]
     if found.layer is not None and found.layer.where:
@@ -170,6 +180,11 @@ def _batch(failure: Failure, found: _Mismatch) -> Value | None:
     """What the program itself has at hand outside the model, and of that shape."""
     outside = [line for line in failure.own_lines if line.function not in ("forward", "call", "__call__")]
     return next((value for line in outside for value in line.values if value.is_array and value.shape == found.came), None)
+
+
+def _has_open_batch(found: _Mismatch) -> bool:
+    """Whether it has a first side of no fixed size, as only batches have."""
+    return bool(found.came) and found.came is not None and found.came[0] is None
 
 
 def _source(failure: Failure, found: _Mismatch) -> str:
@@ -195,6 +210,9 @@ def _actions(found: _Mismatch, unbatched: bool, is_changed: bool) -> tuple[str, 
         return ("batch the data set before it is given to the model: dataset = dataset.batch(batch_size)",)
     if found.lacks_batch:
         return ("give the model a batch: of a single example, example[None] has that side",)
+    if found.lacks_side:
+        other = "add the side that is missing, as that of the channels of gray images: x[..., None]"
+        return (other,) if _has_open_batch(found) else (f"{other}; or, of a single example, that of the batch: x[None]",)
     if is_changed:
         return ("or correct the layers before it, or the size of the images, so that this number comes out",)
     return (

@@ -31,7 +31,6 @@ from __future__ import annotations
 from unstall.diagnosis.causes.generator_blocked import find_input_frames
 from unstall.diagnosis.dead_threads import find_dead_threads
 from unstall.diagnosis.locks import (
-    FOR_ANOTHER_THREAD,
     HeldLock,
     Waiter,
     can_be_given_back,
@@ -39,6 +38,7 @@ from unstall.diagnosis.locks import (
     find_double_lock,
     find_holders,
     find_waiters,
+    is_for_a_thread,
     is_moving,
     is_one_object,
 )
@@ -148,7 +148,7 @@ def _held_by_a_waiting_thread(stall: Stall, waiting: list[Waiter], folder: str) 
             other = next((still for still in stall.still() if still.thread["id"] == held_lock.thread["id"]), None)
             words = find_wait(other.thread, other.call) if other else None
             both = {waiter.still.thread["id"], held_lock.thread["id"]}
-            if words in FOR_ANOTHER_THREAD and not is_moving(stall, waiter.still.samples[-1], both):
+            if is_for_a_thread(words) and not is_moving(stall, waiter.still.samples[-1], both):
                 return _held_up(stall, waiter, held_lock, str(words), folder)
     return None
 
@@ -209,7 +209,7 @@ def _training_waits(stall: Stall, waiting: list[Waiter]) -> bool:
         for still in stall.still()
         if still.is_main and (still.thread["name"] == "MainThread" or find_input_frames(still.thread))
     ]
-    return any(find_wait(still.thread, still.call) in FOR_ANOTHER_THREAD for still in mains)
+    return any(is_for_a_thread(find_wait(still.thread, still.call)) for still in mains)
 
 
 def _distance_from_training(waiter: Waiter) -> int:

@@ -36,6 +36,18 @@ def report(probe: Probe, event: Optional[RankInfo]) -> None:
     probe.emit(event.to_event(probe.pid))
 
 
+def is_beside_others(probe: Probe) -> bool:
+    """Whether this is one of several workers that one program has started, and not the first of them, which tells the run.
+
+    A worker with a watcher of its own has a run of its own.
+    """
+    reported = probe.extras.get(_REPORTED) or read_rank(os.environ)
+    if reported is None or not reported.worker:
+        return False
+    own = probe.run.journal_path("probe", probe.pid).name
+    return any(path.name != own for path in probe.run.path.glob("events-probe-*.jsonl"))
+
+
 def install_jax(module: ModuleType, probe: Probe) -> None:
     """jax._src.distributed"""
     wrap(module.State, "initialize", _joining_jax(probe))

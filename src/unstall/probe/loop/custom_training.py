@@ -22,7 +22,7 @@ from unstall.probe.core.step_counter import as_number
 from unstall.probe.core.user_code import find_user_place
 from unstall.probe.input import tf_pipeline
 from unstall.probe.loop import replicas
-from unstall.probe.loop.losses import find_loss, find_scalar, is_ready
+from unstall.probe.loop.losses import find_loss, is_ready
 from unstall.probe.loop.traces import TracedFunction, get_traces
 
 READ_LOSS_EVERY_S = 0.1
@@ -89,7 +89,7 @@ class OwnLoop:
     def __init__(self, probe: Probe) -> None:
         self.probe = probe
         self.is_open = False
-        self.is_told = False  # a call is going on whose end tells of a step: what is seen within it is none of its own
+        self.is_in_step = False  # a call whose end is a step goes on: what is seen within it is none of its own
         self.calls = _Calls()
         self.losses = Losses()
         self.trainers: set[Any] = set()  # records of the functions in whose trace gradients were computed
@@ -368,35 +368,6 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
         return __next__
 
     wrap(getattr(module, "OwnedIterator", None), "__next__", make)
-
-
-def install_jax_trainer(module: ModuleType, probe: Probe) -> None:
-    """keras.src.backend.jax.trainer: `train_on_batch` in a loop. On the other backends the optimizer or the tape tells."""
-    loop, call = get_loop(probe), probe.shield.call
-
-    def trained(model: Any, began: float, result: Any) -> None:
-        path = find_scalar(result)
-        value = result
-        for key in path or ():
-            value = value[key]
-        loop.trained("train_on_batch", began, lambda: None if path is None else value, "jax")
-        loop.asked_for(list(model.trainable_variables))
-
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def train_on_batch(model: Any, *args: Any, **kwargs: Any) -> Any:
-            began = time.monotonic()
-            loop.is_told = True
-            try:
-                result = original(model, *args, **kwargs)
-            finally:
-                loop.is_told = False
-            if probe.active and loop.is_mine():
-                call("train_on_batch", trained, model, began, result)
-            return result
-
-        return train_on_batch
-
-    wrap(module.JAXTrainer, "train_on_batch", make)
 
 
 def _token(iterator: Any) -> Any:

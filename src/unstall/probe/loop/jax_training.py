@@ -23,9 +23,10 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import is_own_file, is_user_code
 from unstall.probe.coverage import COMPILATIONS, LOSS, STEPS, get_coverage
+from unstall.probe.host import rank
 from unstall.probe.loop.custom_training import get_loop
 from unstall.probe.loop.jax_losses import LossOutput
-from unstall.probe.loop.losses import get_loss_watch, is_float_scalar
+from unstall.probe.loop.losses import find_scalar, get_loss_watch, is_float_scalar
 from unstall.probe.loop.traces import TracedFunction, describe_types, get_python_function, get_traces
 
 MAX_FRAMES = 400  # above a gradient, in which the jitted function around it is looked for
@@ -48,6 +49,7 @@ class _Traced(threading.local):
     def __init__(self) -> None:
         self.codes: set[CodeType] = set()  # of all functions that were running then
         self.began = 0.0
+        self.compiled_s = 0.0  # what JAX had spent on compiling by then
 
 
 class JaxLoop:
@@ -59,20 +61,25 @@ class JaxLoop:
         self._trainers: dict[int, tuple[Any, Optional[_Trainer]]] = {}  # by the function that was jitted, weakly held
         self._beat_due = 0.0
         self._sees_losses = False
+        self._is_beside_others: Optional[bool] = None  # whether another process tells of the steps
         self.sees_calls = False  # the place where a compiled call ends is as it is expected to be
         self.put_post_hook: Callable[[], None] = lambda: None
 
     def is_mine(self) -> bool:
-        return self._probe.active and self._loop.is_mine() and not self._loop.is_told
+        return self._probe.active and self._loop.is_mine() and not self._loop.is_in_step
 
     # --- what JAX tells ---
 
     def gradient_computed(self, loss: Any, is_traced: bool) -> None:
         """The loss, of which a gradient is computed next; only its tracer within a trace."""
+        if self._is_beside_others is None:
+            self._is_beside_others = rank.is_beside_others(self._probe)
+        if self._is_beside_others:
+            return
         self.put_post_hook()
         if is_traced:
             if not self._traced.codes:
-                self._traced.began = time.monotonic()
+                self._traced.began, self._traced.compiled_s = time.monotonic(), self._traces.compiled_s
             self._traced.codes |= _running()
             return
         self._traced.codes.clear()
@@ -84,7 +91,8 @@ class JaxLoop:
         """Of a jitted function that had been compiled before."""
         known = self._trainers.get(id(function))
         if known is not None and known[1] is not None:
-            self._called(known[1], time.monotonic(), args, kwargs, result)
+            known[1].record.calls += 1
+            self._step(known[1].record, time.monotonic(), known[1].loss.of(args, kwargs, result))
         elif self._loop.is_open:
             now = time.monotonic()
             if now >= self._beat_due:
@@ -93,25 +101,22 @@ class JaxLoop:
 
     def slow_call_ended(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
         """Of a jitted function that was traced or compiled for it."""
-        traced = self._traced
-        began, is_trace = time.monotonic(), bool(traced.codes and traced.codes & _codes(function))
+        traced, now = self._traced, time.monotonic()
+        is_trace = bool(traced.codes and traced.codes & _codes(function))
         trainer = self._trainer(function, is_trace)
         if trainer is None:
             return
+        trainer.record.calls += 1
+        seconds = 0.0
         if is_trace:
-            began = traced.began
             traced.codes.clear()
-            trainer.record.calls += 1
+            # It may have been traced long before it is called. JAX says what it spent, some of it twice, but nothing of the call.
+            seconds = min(now - traced.began, self._traces.compiled_s - traced.compiled_s or now - traced.began)
             self._traces.own.add(trainer.record.name)
             get_coverage(self._probe).hook_installed("jax", (COMPILATIONS,))
-            self._traces.traced(
-                trainer.record,
-                time.monotonic() - began,
-                self._trainers[id(function)][0],
-                describe_types(_argument_names(function), args, kwargs),
-            )
-            trainer.record.calls -= 1
-        self._called(trainer, began, args, kwargs, result)
+            types = describe_types(_argument_names(function), args, kwargs)
+            self._traces.traced(trainer.record, seconds, self._trainers[id(function)][0], types)
+        self._step(trainer.record, now - seconds, trainer.loss.of(args, kwargs, result))
 
     # --- steps ---
 
@@ -127,10 +132,6 @@ class JaxLoop:
         except TypeError:  # of a class whose objects cannot be held weakly: the program's own must not be held otherwise
             return None
         return trainer
-
-    def _called(self, trainer: _Trainer, began: float, args: Any, kwargs: Any, result: Any) -> None:
-        trainer.record.calls += 1
-        self._step(trainer.record, began, trainer.loss.of(args, kwargs, result))
 
     def _step(self, clock: Any, began: float, loss: Any) -> None:
         if loss is not None and not self._sees_losses:
@@ -224,7 +225,7 @@ class _PostHook:
         self._module = module
         self._probe = probe
         self._loop = loop
-        self._state = getattr(module, "_post_hook_state", None)  # from JAX 0.7 on
+        self._state = getattr(module, "_post_hook_state", None)  # of newer JAX; an older one has it in another place
         self._older = getattr(module, "jax_jit", None)
         self._is_wanted = False
 
@@ -308,3 +309,32 @@ def install_calls(module: ModuleType, probe: Probe) -> None:
     tracer = getattr(getattr(module, "core", None), "Tracer", None)
     if tracer is not None:
         wrap(module, "_get_fastpath_data", make)
+
+
+def install_jax_trainer(module: ModuleType, probe: Probe) -> None:
+    """keras.src.backend.jax.trainer: `train_on_batch` in a loop. On the other backends the optimizer or the tape tells."""
+    loop, call = get_loop(probe), probe.shield.call
+
+    def trained(model: Any, began: float, result: Any) -> None:
+        path = find_scalar(result)
+        value = result
+        for key in path or ():
+            value = value[key]
+        loop.trained("train_on_batch", began, lambda: None if path is None else value, "jax")
+        loop.asked_for(list(model.trainable_variables))
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def train_on_batch(model: Any, *args: Any, **kwargs: Any) -> Any:
+            began = time.monotonic()
+            loop.is_in_step = True
+            try:
+                result = original(model, *args, **kwargs)
+            finally:
+                loop.is_in_step = False
+            if probe.active and loop.is_mine():
+                call("train_on_batch", trained, model, began, result)
+            return result
+
+        return train_on_batch
+
+    wrap(module.JAXTrainer, "train_on_batch", make)

@@ -149,9 +149,10 @@ class LossWatch:
             self._look(newest)
 
     def fit_ended(self) -> None:
-        """The losses that nobody has read yet."""
-        if not self._broken and self._kept:
-            self._look(newest=len(self._kept) - 1)
+        """The losses that nobody has read yet, and that can be read without waiting."""
+        newest = next((index for index in reversed(range(len(self._kept))) if is_ready(self._kept[index][1])), None)
+        if not self._broken and newest is not None:
+            self._look(newest)
 
     def _look(self, newest: int) -> None:
         step, loss = self._kept[newest]

@@ -87,6 +87,7 @@ class Traces:
     def __init__(self, probe: Probe) -> None:
         self.functions: dict[Any, TracedFunction] = {}
         self.own: set[str] = set()  # functions of a JAX loop of which the loop itself tells
+        self.compiled_s = 0.0  # that JAX has spent on tracing and compiling
         self._probe = probe
         self._lock = threading.Lock()
 
@@ -238,7 +239,10 @@ def install_jax(module: ModuleType, probe: Probe) -> bool:
         traces.traced(record, seconds + open_s.pop(name, 0.0), None, {})
 
     def listen(event: str, duration: float, **details: Any) -> None:
-        if probe.active and probe.phase == "train" and (event == _JAX_COMPILED or event in _JAX_TIMES):
+        if event != _JAX_COMPILED and event not in _JAX_TIMES:
+            return
+        traces.compiled_s += duration
+        if probe.active and probe.phase == "train":
             probe.shield.call("jax compilations", note, event, duration, str(details.get("fun_name", "")))
 
     register = getattr(module, "register_event_duration_secs_listener", None)

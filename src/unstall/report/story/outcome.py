@@ -10,7 +10,7 @@ from typing import Any
 
 from unstall.base.errors import CANNOT_TELL, VERDICT_FOUND, InvalidInputError
 from unstall.diagnosis.printed_output import find_not_finite, is_loss_hooked, is_training_printed, read_printed_losses
-from unstall.diagnosis.probe_facts import find_journal_refusal, find_probe_failure
+from unstall.diagnosis.probe_facts import find_journal_refusal, find_probe_failure, has_lost_steps
 from unstall.journal.events import (
     DeviceSampled,
     FitBegan,
@@ -143,6 +143,8 @@ def _not_seen_inside(journal: Journal) -> str | None:
     """Of a program that was started by `unstall run`; the probe starts with the first framework that is imported."""
     refused = find_journal_refusal(journal) is not None
     has_started = journal.last(FitBegan) is not None and journal.last(ProcessEnded) is None
+    if has_lost_steps(journal):
+        return "what the program told could not be written any more"
     if journal.last(StepsEnded) is not None or (has_started and not refused):
         return None
     if (bad := find_not_finite(journal)) is not None:

@@ -16,9 +16,8 @@ from unstall.diagnosis.errors.fatal_error import find_fatal_error, find_own_exit
 from unstall.diagnosis.findings import Diagnosis, Finding
 from unstall.diagnosis.pipelines import shorten_stage
 from unstall.diagnosis.printed_output import is_training_printed
-from unstall.diagnosis.probe_facts import find_probe_failure
-from unstall.diagnosis.run_summary import summarize_memory, summarize_numerics, summarize_printed, summarize_time
-from unstall.diagnosis.speed import measure_speed
+from unstall.diagnosis.probe_facts import find_probe_failure, has_lost_steps
+from unstall.diagnosis.run_summary import measure_speed, summarize_memory, summarize_numerics, summarize_printed, summarize_time
 from unstall.diagnosis.stalls import (
     find_current_stall,
     is_asked_to_end,
@@ -273,6 +272,7 @@ def _progress(journal: Journal) -> dict[str, Any]:
         done = max(done or 0, stall.began.step - 1)
     return {
         "step": done,
+        "has_more_steps": has_lost_steps(journal),  # perhaps: what the program told could not be written any more
         "from_step": went_on.from_step if went_on else 0,  # of a training that goes on; steps are counted from there
         "epoch": last.epoch if last else None,
         "epochs": fit.epochs if fit else None,

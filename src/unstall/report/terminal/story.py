@@ -203,7 +203,8 @@ def _why_unknown(story: dict[str, Any]) -> str:
 def _describe_end(ended: dict[str, Any], progress: dict[str, Any], is_interrupted: bool) -> str:
     took = f" after {format_duration(progress['seconds'])}" if progress["seconds"] else ""
     since = f" since step {progress['from_step']:,}" if progress.get("from_step") else ""
-    steps = f", {format_count(progress['step'] + 1, 'step')}{since}" if progress["step"] is not None else ""
+    more = " or more" if progress.get("has_more_steps") else ""
+    steps = f", {format_count(progress['step'] + 1, 'step')}{more}{since}" if progress["step"] is not None else ""
     if ended["signal"] is not None:
         by = " by Unstall, as asked," if ended["stopped_by_unstall"] else ""
         if is_interrupted and ended["signal"] == signals.SIGINT:

@@ -50,7 +50,7 @@ def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]
     began = time.monotonic()
     events: list[Event] = [_introduction(pid)]
     host, device = HostSampler(pid), DeviceSampler()
-    host.sample()
+    first = host.sample()
     target = _python_of(pid, host)
     others = [other for other in list_python_processes(host.tree()) if other != target][:CHILDREN]
     native: list[Event] = []
@@ -79,7 +79,7 @@ def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]
         kernel += inspect.look_at_threads(target, others)
     kernel = [*earlier, *kernel]
     events += [*kernel, *inspect.look_around(target, others, [*looks, *events])]
-    sampled = host.sample()
+    sampled = _without_our_stop(first, host.sample())
     if looker is not None:
         looker.join(max(0.0, native_within_s - (time.monotonic() - began)))
     events += looks
@@ -96,6 +96,12 @@ def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]
     journal = Journal([*_history(pid), *events], now=time.time())
     diagnosis = diagnose(journal)
     return {**build_story(journal, diagnosis), "threads": thread_rows(journal), "stacks": stack_rows(journal)}
+
+
+def _without_our_stop(first: HostSampled | None, later: HostSampled | None) -> HostSampled | None:
+    """A process that was not stopped at first is so by our own look at its native stacks."""
+    was_stopped = first is not None and first.stopped_share >= STOPPED_SHARE
+    return later if later is None or was_stopped else replace(later, stopped_share=0.0)
 
 
 def _not_python(failed: SampleFailed, pid: int) -> SampleFailed:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.diagnosis.builders import T0, host, journal, steps
-from unstall.diagnosis.speed import measure_speed
+from unstall.diagnosis.run_summary import measure_speed
 from unstall.journal.events import DeviceSampled, DevicesListed, EpochEnded, Event, FitBegan, SampleFailed
 
 
