@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import written
-from unstall.config.settings import Settings, as_plain, changed
+from unstall.config.settings import Settings, apply_changes, as_plain
 
 VARIANT = "retinanet_resnet50_fpn"
 IMAGE_PX = (384, 512)  # 0.8 of the stored ones, so both resize alike, and without a border
@@ -121,7 +121,7 @@ def unstall_jax(folder: Path, seeds: list[int], recipe: Settings, say: Callable[
             output = step(batch)
         loss = output.read().loss
         train_s = time.monotonic() - began
-        with step.averaged():
+        with step.get_ema_weights():
             found = detected(detecting, test, recipe.batch_size)
         say({"seed": seed, "compile_s": compile_s, "train_s": train_s, "loss": loss, **scored(test, found, classes)})
 
@@ -195,7 +195,7 @@ def torchvision_way(folder: Path, seeds: list[int], recipe: Settings, say: Calla
 def torch_step(torch: Any, train: Part, classes: int, recipe: Settings) -> tuple[Any, Callable[..., Any]]:
     import torchvision
 
-    from unstall.training.step.optimizer import rate_at
+    from unstall.training.step.optimizer import compute_rate
 
     height, width = IMAGE_PX
     model = getattr(torchvision.models.detection, VARIANT)(
@@ -220,7 +220,7 @@ def torch_step(torch: Any, train: Part, classes: int, recipe: Settings) -> tuple
 
     def step(number: int, rows: np.ndarray, flipped: np.ndarray) -> Any:
         for group in optimizer.param_groups:
-            group["lr"] = rate_at(number, recipe, steps)
+            group["lr"] = compute_rate(number, recipe, steps)
         batch = [example(row, turn) for row, turn in zip(rows.tolist(), flipped.tolist(), strict=True)]
         optimizer.zero_grad()
         with torch.autocast("cuda", torch.bfloat16):
@@ -324,7 +324,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/bccd.json"))
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    recipe = changed(RECIPE, {"epochs": arguments.epochs})
+    recipe = apply_changes(RECIPE, {"epochs": arguments.epochs})
     if arguments.one:
         way, seeds = arguments.one
         WAYS[way](

@@ -31,10 +31,10 @@ from benchmarks.compare_truth import GroundTruth, measured_truth
 from benchmarks.compare_unseen import PROGRAMS as OTHERS
 from benchmarks.compare_unseen import UNSEEN, UNSEEN_IDENTICAL
 from unstall.compare.attribution.explanation import format_range
-from unstall.compare.attribution.memory import planner
+from unstall.compare.attribution.memory import create_planner
 from unstall.compare.attribution.noise import HOST_NOISE_BYTES
 from unstall.compare.comparison import NOTHING, compare_as_plain
-from unstall.compare.record.store import record_of
+from unstall.compare.record.store import load_record
 from unstall.journal.run_folder import RunFolder
 
 RESULTS = Path(__file__).parent / "results" / "compare.json"
@@ -66,7 +66,7 @@ class Runs:
     def _watched_peak(self, variant: Variant, repeat: int) -> float | None:
         """Compiled by one thread: what several leave in the process differs by more than what is to be measured."""
         folder = self.of(replace(variant, variables=(*variant.variables, ONE_COMPILER)), repeat)
-        return record_of(folder)["figures"].get("host_peak_bytes") if folder is not None else None
+        return load_record(folder)["figures"].get("host_peak_bytes") if folder is not None else None
 
     def _peak(self, variant: Variant, repeat: int) -> float | None:
         """As the kernel counts it."""
@@ -138,8 +138,8 @@ def _command(variant: Variant, place: Path) -> list[str]:
 
 
 def compared(before: RunFolder, after: RunFolder) -> dict[str, Any]:
-    older, newer = record_of(before), record_of(after)
-    return compare_as_plain(older, newer, planner(older, newer))
+    older, newer = load_record(before), load_record(after)
+    return compare_as_plain(older, newer, create_planner(older, newer))
 
 
 def of_pair(pair: Pair, runs: Runs) -> dict[str, Any] | None:

@@ -92,15 +92,15 @@ def measured(model: str, backend: str, data: Path, folder: Path) -> dict[str, An
 
 
 def waits(run: Path, batch: int) -> dict[str, Any]:
-    from unstall.diagnosis.run_summary import input_seconds
+    from unstall.diagnosis.run_summary import measure_input_seconds
     from unstall.journal.events import StepsEnded
-    from unstall.journal.reader import stream_folder
+    from unstall.journal.reader import read_stream
 
     groups = [
-        each for each in stream_folder(run) if isinstance(each, StepsEnded) and each.phase == "train" and each.first >= FIRST_STEP
+        each for each in read_stream(run) if isinstance(each, StepsEnded) and each.phase == "train" and each.first >= FIRST_STEP
     ]
     seconds, steps = sum(group.seconds for group in groups), sum(group.last - group.first + 1 for group in groups)
-    waited = input_seconds(groups)
+    waited = measure_input_seconds(groups)
     return {
         "steps": steps, "step_s": seconds / steps, "images_per_s": batch * steps / seconds,
         "wait_share": None if waited is None else waited / seconds,

@@ -77,7 +77,7 @@ def learn(variant: str) -> dict[str, Any]:
         step = Step(detector, settings, settings.epochs * batches.steps_per_epoch)
         trained = _train(step, batches, settings)
         began = time.monotonic()
-        with step.averaged():
+        with step.get_ema_weights():
             found = _found(detector, pipeline(held_out, settings.batch_size, detector, for_training=False))
         scored = _scores(held_out, found)
     plain = {"variant": variant, "backend": keras.backend.backend(), "settings": as_plain(settings)}
@@ -210,10 +210,10 @@ def main() -> None:
         (variant,) = arguments.variant
         print(json.dumps(learn(variant)))
         return
-    from unstall.config.detectors import variants
+    from unstall.config.detectors import list_variants
 
     rows: list[dict[str, Any]] = []
-    for variant in arguments.variant or [name for name in variants() if name.endswith("_tiny")]:
+    for variant in arguments.variant or [name for name in list_variants() if name.endswith("_tiny")]:
         for backend in arguments.backend or BACKENDS:
             print(f"{variant} on {backend}", file=sys.stderr, flush=True)
             rows.append(in_a_process(variant, backend))

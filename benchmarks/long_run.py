@@ -42,7 +42,7 @@ from benchmarks import written
 from benchmarks.recovery import ENVIRONMENT
 from benchmarks.recovery_runs import Supervised
 from benchmarks.resume import new_run
-from unstall.config.settings import Settings, changed
+from unstall.config.settings import Settings, apply_changes
 from unstall.journal.reader import JOURNAL_FILES
 from unstall.supervisor.timeouts import STEADY_AFTER_S
 
@@ -63,7 +63,7 @@ def settings(backend: str, batch_size: int) -> Settings:
         learning_rate=1e-4,
         warmup_steps=10, checkpoint_interval_s=30.0, eval_interval=5, max_boxes_per_image=10,
     )  # fmt: skip
-    return changed(tiny, {"backend": backend, "batch_size": batch_size})
+    return apply_changes(tiny, {"backend": backend, "batch_size": batch_size})
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def predict(results: Results, device_name: str, tasks: list[Case | Search], jobs
     from unstall.planning.memory import client
     from unstall.planning.memory.client import PlannerClient, PlannerError
 
-    results.plain["predicted_with"] = client.versions()
+    results.plain["predicted_with"] = client.list_versions()
     waiting = [task for task in tasks if task.name not in results["predicted"]]
 
     def serve(_: int) -> None:
@@ -85,27 +85,27 @@ def question_of(case: Case, device_name: str, given_bytes: int | None = None) ->
     from unstall.config.settings import from_plain
     from unstall.planning.memory.compiler import GIVEN
     from unstall.planning.memory.devices import find_device
-    from unstall.planning.memory.messages import question
+    from unstall.planning.memory.messages import create_question
 
     device = find_device(device_name)
     way: Any = "compiled" if device.card else "compiled for the CPU"
     card = {**device.card, GIVEN: given_bytes} if device.card and given_bytes else dict(device.card)
-    return question(from_plain(case.settings()), CLASSES, "training", "jax", way, card)
+    return create_question(from_plain(case.settings()), CLASSES, "training", "jax", way, card)
 
 
 def found_largest(search: Search, device_name: str, client: Any) -> dict[str, Any]:
-    from unstall.planning.memory.max_batch_size import largest
-    from unstall.planning.memory.memory_plan import limit_of
+    from unstall.planning.memory.max_batch_size import find_max_batch_size
+    from unstall.planning.memory.memory_plan import compute_limit
     from unstall.planning.memory.planner import ERRORS
 
     looked: dict[int, int] = {}
-    limit = limit_of(int(search.gib * 2**30), ERRORS["compiled", True])
+    limit = compute_limit(int(search.gib * 2**30), ERRORS["compiled", True])
 
     def need(images: int) -> int:
         looked[images] = client(question_of(search.case(images), device_name, limit)).room
         return looked[images]
 
-    return {"images": largest(need, limit, 1024, search.first, device_name != "cpu"), "looked": looked}
+    return {"images": find_max_batch_size(need, limit, 1024, search.first, device_name != "cpu"), "looked": looked}
 
 
 # --- measuring ---

@@ -117,13 +117,13 @@ def measured_on_torch(case: Case) -> dict[str, Any]:
     the plan's over empty images, the other's over noise with boxes."""
     from unstall.config.settings import from_plain
     from unstall.planning.memory.client import PlannerClient, PlannerError
-    from unstall.planning.memory.devices import here
-    from unstall.planning.memory.planner import step_need
+    from unstall.planning.memory.devices import find_device_here
+    from unstall.planning.memory.planner import find_step_need
 
     settings = from_plain({**case.settings(), "backend": "torch"})
     with PlannerClient() as client:
         try:
-            predicted = step_need(settings, client, here("torch"), CLASSES).need
+            predicted = find_step_need(settings, client, find_device_here("torch"), CLASSES).need
         except PlannerError as error:
             return {"error": str(error)}
     result = inner(case, {"KERAS_BACKEND": "torch"})
@@ -164,17 +164,17 @@ def main() -> None:
     import numpy as np
 
     from unstall.config.settings import from_plain
-    from unstall.planning.memory.measurement import card_peak_bytes, forget_trials, peak_bytes
-    from unstall.planning.memory.server import detector_of
-    from unstall.training.step.program import batch_shapes
+    from unstall.planning.memory.measurement import forget_trials, read_gpu_peak_bytes, read_peak_bytes
+    from unstall.planning.memory.server import build_detector_of
+    from unstall.training.step.program import list_batch_shapes
     from unstall.training.step.step import Step
 
     case = Case(**json.loads(sys.argv[1]))
     settings = from_plain(case.settings())
     began = time.monotonic()
-    detector = detector_of(settings, {**settings.detector, "classes": CLASSES})
+    detector = build_detector_of(settings, {**settings.detector, "classes": CLASSES})
     step = Step(detector, settings, STEPS)
-    shapes = batch_shapes((case.px, case.px), case.batch_size, settings.max_boxes_per_image)
+    shapes = list_batch_shapes((case.px, case.px), case.batch_size, settings.max_boxes_per_image)
     random = np.random.default_rng(0)
     batch = {name: np.zeros(shape, kind) for name, (shape, kind) in shapes.items()}
     batch["images"] = random.integers(0, 256, batch["images"].shape, np.uint8)
@@ -183,9 +183,9 @@ def main() -> None:
     losses = [step(batch).read().loss for _ in range(STEPS)]
     if forget_trials():  # as the probes of a plan do
         losses.append(step(batch).read().loss)
-    peak = card_peak_bytes()
+    peak = read_gpu_peak_bytes()
     plain: dict[str, Any] = {
-        "need": peak if peak is not None else peak_bytes(),
+        "need": peak if peak is not None else read_peak_bytes(),
         "losses": losses,
         "seconds": round(time.monotonic() - began, 1),
     }
@@ -214,7 +214,7 @@ def _of_jax(step: Any, batch: dict[str, Any]) -> dict[str, Any]:
         return {}
     import jax
 
-    said = step.train_step.lowered(batch).compile().memory_analysis()
+    said = step.train_step.lower(batch).compile().memory_analysis()
     planned = said.argument_size_in_bytes + said.output_size_in_bytes - said.alias_size_in_bytes + said.temp_size_in_bytes
     stats = jax.local_devices()[0].memory_stats() or {}
     share = float(os.environ.get("XLA_CLIENT_MEM_FRACTION", "0.75"))

@@ -93,13 +93,13 @@ def inner(question: str) -> None:
     from unstall.config.settings import from_plain
     from unstall.planning.memory.estimate import estimate_step
     from unstall.planning.memory.measurement import measure_step
-    from unstall.planning.memory.server import detector_of
+    from unstall.planning.memory.server import build_detector_of
 
     plain, phase = json.loads(question)
     if phase == "evaluation":  # of as many images at once as are trained
         plain["batch_size"] = plain["micro_batch_size"]
     settings = from_plain(plain)
-    detector = detector_of(settings, {**settings.detector, "classes": CLASSES})
+    detector = build_detector_of(settings, {**settings.detector, "classes": CLASSES})
     guess = estimate_step(detector, settings, phase, os.environ["KERAS_BACKEND"])
     taken = measure_step(detector, settings, phase)
     print(json.dumps({"estimated": guess.need, "measured": taken.need, "layers": sum(each.bytes for each in guess.layers)}))

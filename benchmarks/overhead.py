@@ -46,7 +46,7 @@ def measure(backend: str, pairs: int) -> list[dict[str, Any]]:
     _compute_in_one_thread(backend)
 
     unstall.Guard(quiet=True)
-    current = probe.current()
+    current = probe.get_current()
     assert current is not None
     time.sleep(1.0)
     watcher = _watcher_pid(str(current.run.path))

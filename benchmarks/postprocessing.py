@@ -59,7 +59,7 @@ def measure() -> dict[str, Any]:
     }
     crowded = {name: [keras.ops.convert_to_tensor(level) for level in levels] for name, levels in crowded.items()}
     forward = compiled(lambda pixels: detector(pixels, training=False))
-    finish = compiled(lambda raw: tuple(detector.detections_of(raw)))
+    finish = compiled(lambda raw: tuple(detector.select_detections(raw)))
     found = finish(crowded)
     forward(image)
     forward_s, finish_s = [], []

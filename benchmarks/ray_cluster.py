@@ -149,7 +149,7 @@ def _seen(run: Path, nodes: int) -> dict[str, Any]:
     went_on = {worker: [each.from_step for each in journal.of(TrainingBegan)] for worker, journal in journals.items()}
     faltered = [each for journal in journals.values() for each in journal.of(WorkerFaltered)]
     repaired = [f"{made.cause}: {made.happened}" for journal in journals.values() for made in journal.of(PlanMade)]
-    ended = {worker: (end.ending, end.step) for worker, journal in journals.items() if (end := journal.last(TrainingEnded))}
+    ended = {worker: (end.exit_name, end.step) for worker, journal in journals.items() if (end := journal.last(TrainingEnded))}
     return {
         "went_on_from": went_on,
         "ended": ended,

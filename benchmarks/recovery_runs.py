@@ -20,7 +20,7 @@ import psutil
 from benchmarks.recovery_faults import KINDS, Target
 from benchmarks.recovery_means import MemoryGroup
 from benchmarks.recovery_results import result
-from unstall.config.settings import Settings, as_plain, changed, from_plain
+from unstall.config.settings import Settings, apply_changes, as_plain, from_plain
 from unstall.journal.events import Event, PlanMade, ProcessEnded, RunStarted, StepsEnded, TrainingBegan
 from unstall.journal.pulse import Beat, read_pulse
 from unstall.journal.reader import FolderTail, Journal
@@ -138,7 +138,7 @@ def disturbed(backend: str, epochs: int, data: Path, kinds: list[str], seed: int
     with _folder() as folder:
         own = shutil.copytree(data, folder / "data")
         with_them = {name: value for kind in kinds for name, value in KINDS[kind].run_with.items()}
-        run = _run(folder, changed(settings(backend, own, epochs), with_them))
+        run = _run(folder, apply_changes(settings(backend, own, epochs), with_them))
         with _small_disk(run, any(KINDS[kind].needs_root for kind in kinds)), ExitStack() as until_end:
             supervised = Supervised(run, _group(until_end) if any(KINDS[kind].needs_group for kind in kinds) else None)
             faults = []
@@ -165,7 +165,7 @@ def disturbed(backend: str, epochs: int, data: Path, kinds: list[str], seed: int
 def wrong_from_the_start(backend: str, epochs: int, data: Path, kind: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """One run whose settings bring the fault about, as often as it takes until they are mended."""
     with _folder() as folder:
-        run = _run(folder, changed(settings(backend, data, epochs), KINDS[kind].settings))
+        run = _run(folder, apply_changes(settings(backend, data, epochs), KINDS[kind].settings))
         supervised = Supervised(run)
         code = _end(supervised)
         supervised.read()

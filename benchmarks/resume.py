@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import written
-from unstall.config.settings import Settings, as_plain, changed
+from unstall.config.settings import Settings, apply_changes, as_plain
 from unstall.journal.events import TrainingBegan
 from unstall.journal.pulse import read_pulse
 from unstall.journal.reader import Tail
@@ -137,7 +137,7 @@ def history(run: RunFolder) -> list[dict[str, str]]:
 
 
 def measure(backend: str, place: str, kills: int, seed: int, folder: Path) -> dict[str, Any]:
-    settings = changed(TINY, {"backend": backend, "deterministic": place == "card"})
+    settings = apply_changes(TINY, {"backend": backend, "deterministic": place == "card"})
     steps = settings.epochs * int(settings.synthetic_images * (1 - settings.val_split)) // settings.batch_size
     undisturbed, disturbed = (new_run(folder / f"{backend}-{kind}", settings) for kind in ("undisturbed", "disturbed"))
     whole = live(undisturbed, place=place)

@@ -91,7 +91,7 @@ class Worker:
         self.watcher = JournalWriter(run / f"events-watcher-{2000 + self.number}.jsonl")
         now, pid = time.time(), 1000 + self.number
         host = f"node-{self.number}"
-        event = MembershipSeen(at=now, pid=pid, told_by="RANK", worker=self.number, of=self.of, coordinator=COORDINATOR)
+        event = MembershipSeen(at=now, pid=pid, source="RANK", worker=self.number, of=self.of, coordinator=COORDINATOR)
         self.watcher.write(RunStarted(at=now, mode="run", command=["python", "train.py"], folder="/home/user", pid=pid))
         self.watcher.write(MachineSeen(at=now, hostname=host, boot_id=host, addresses=[f"10.0.{self.number}"]))
         self.watcher.write(event)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import written
-from unstall.config.settings import Settings, as_plain, changed
+from unstall.config.settings import Settings, apply_changes, as_plain
 
 BACKENDS = ("tensorflow", "jax", "torch")
 NEEDED = 0.97
@@ -49,7 +49,7 @@ def bare(settings: Settings, folder: Path) -> float:
     from unstall.training.loop.datasets import load_datasets
     from unstall.training.step.step import Step
 
-    learned = load_datasets(settings, setup.image_px_of(settings), folder)
+    learned = load_datasets(settings, setup.get_image_size(settings), folder)
     detector = setup.build_detector(settings, learned.classes, print)
     pipeline = setup.create_pipeline(settings, detector, learned.train)
     step = Step(detector, settings, settings.epochs * pipeline.steps_per_epoch)
@@ -71,13 +71,13 @@ def bare(settings: Settings, folder: Path) -> float:
 def supervised(settings: Settings, folder: Path) -> float:
     """The same of `unstall train`, as its journal tells."""
     from unstall.journal.events import StepsEnded
-    from unstall.journal.reader import stream_folder
+    from unstall.journal.reader import read_stream
 
     run = folder / "run"
     options = [word for name in OPTIONS for word in (f"--{name.replace('_', '-')}", str(getattr(settings, name)))]
     command = [sys.executable, "-m", "unstall", "train", "--out", str(run), "--no-tensorboard", "--force", *options]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    groups = [each for each in stream_folder(run) if isinstance(each, StepsEnded) and each.phase == "train"]
+    groups = [each for each in read_stream(run) if isinstance(each, StepsEnded) and each.phase == "train"]
     first = next(each for each in groups if each.last + 1 >= FIRST_STEP)
     return (groups[-1].last - first.last) * settings.batch_size / (groups[-1].at - first.at)
 
@@ -95,7 +95,7 @@ def in_a_process(way: str, settings: Settings) -> float:
 def measured(backend: str, pairs: int, steps: int) -> dict[str, Any]:
     shapes = 400
     epochs = max(1, round(steps / (int(shapes * (1 - TINY.val_split)) // TINY.batch_size)))
-    settings = changed(TINY, {"backend": backend, "synthetic_images": shapes, "epochs": epochs, "warmup_steps": 20})
+    settings = apply_changes(TINY, {"backend": backend, "synthetic_images": shapes, "epochs": epochs, "warmup_steps": 20})
     rates: dict[str, list[float]] = {"bare": [], "supervised": []}
     for number in range(pairs):
         for way in sorted(rates, reverse=number % 2 == 1):

@@ -82,7 +82,7 @@ def detector_of(variant: str, px: int, recipe: str) -> Any:
 
 def unstall_jax(variant: str, size: int, px: int, recipe: str) -> Prepared:
     from unstall.training.step.program import LossModel
-    from unstall.training.step.train_step_jax import in_order_of_weights
+    from unstall.training.step.train_step_jax import sort_by_weights
 
     model = LossModel(detector_of(variant, px, recipe))
 
@@ -90,7 +90,7 @@ def unstall_jax(variant: str, size: int, px: int, recipe: str) -> Prepared:
         losses, other = model.stateless_call(trained, other, batch, training=True)
         return sum(losses.values()), other
 
-    return jax_trained(model, loss_of, batch_of(size, px), rate_of(variant, recipe), in_order_of_weights)
+    return jax_trained(model, loss_of, batch_of(size, px), rate_of(variant, recipe), sort_by_weights)
 
 
 def jax_trained(model: Any, loss_of: Any, batch: Any, rate: float, ordered: Any = lambda gradients: gradients) -> Prepared:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from unstall.journal.writer import finite
+from unstall.journal.writer import replace_not_finite
 
 
 def command(earlier: Mapping[str, Any] | None = None) -> str:
@@ -26,7 +26,9 @@ def write(target: Path | str, summary: Mapping[str, Any], earlier: Mapping[str, 
     target = Path(target)
     aside = target.with_suffix(".new")
     plain = {"command": command(earlier), **{key: value for key, value in summary.items() if key != "command"}}
-    aside.write_text(json.dumps(finite(plain), indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    aside.write_text(
+        json.dumps(replace_not_finite(plain), indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+    )
     aside.replace(target)
 
 

@@ -24,15 +24,15 @@ import versions_page
 from unstall import cli, remedies
 from unstall.base import errors
 from unstall.config import toml_file
-from unstall.config.detectors import families
+from unstall.config.detectors import list_families
 from unstall.data import formats
 from unstall.data.check import problems as problem_pages
 from unstall.data.check.problems import PROBLEMS
-from unstall.data.check.runner import severity_of
+from unstall.data.check.runner import get_severity
 from unstall.detectors import catalog
 from unstall.diagnosis.causes import CAUSES
 from unstall.diagnosis.findings import find_consequences
-from unstall.diagnosis.pages import page, summaries
+from unstall.diagnosis.pages import build_page, list_summaries
 from unstall.journal import events
 from unstall.planning.preflight import checks as preflight_checks
 from unstall.tfod import conversion as tfod
@@ -50,7 +50,7 @@ def pages() -> dict[Path, str]:
         Path("commands/README.md"): commands_page(),
         Path("detectors/README.md"): detectors_page(),
         Path("events.md"): events_page(),
-        Path("from-tfod-fields.md"): _from("src/unstall/tfod") + tfod.page(),
+        Path("from-tfod-fields.md"): _from("src/unstall/tfod") + tfod.build_page(),
         Path("formats/README.md"): formats_page(),
         Path("preflight/README.md"): preflight_page(),
         Path("problems/README.md"): problems_page(),
@@ -59,27 +59,29 @@ def pages() -> dict[Path, str]:
         Path("versions.md"): _from("benchmarks/results/versions.json") + versions_page.page(),
     }
     result |= {
-        Path(f"problems/{name}.md"): _from(f"src/unstall/data/check/problems/{name}.py") + problem_pages.page(name)
+        Path(f"problems/{name}.md"): _from(f"src/unstall/data/check/problems/{name}.py") + problem_pages.build_page(name)
         for name in PROBLEMS.names()
     }
     result |= {
-        Path(f"preflight/{name}.md"): _from(f"src/unstall/planning/preflight/checks/{name}.py") + preflight_checks.page(name)
+        Path(f"preflight/{name}.md"): _from(f"src/unstall/planning/preflight/checks/{name}.py")
+        + preflight_checks.build_page(name)
         for name in preflight_checks.check_names()
     }
     result |= {
-        Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + page(name) for name in CAUSES.names()
+        Path(f"causes/{name}.md"): _from(f"src/unstall/diagnosis/causes/{name}.py") + build_page(name) for name in CAUSES.names()
     }
     result |= {
-        Path(f"remedies/{name}.md"): _from(f"src/unstall/remedies/{name}.py") + remedies.page(name)
+        Path(f"remedies/{name}.md"): _from(f"src/unstall/remedies/{name}.py") + remedies.build_page(name)
         for name in remedies.REMEDIES.names()
     }
-    result |= {command_path(typed): command_page(typed) for typed in cli.all_commands()}
+    result |= {command_path(typed): command_page(typed) for typed in cli.list_all_commands()}
     result |= {
-        Path(f"formats/{name}.md"): _from(f"src/unstall/data/formats/{name}.py") + formats.page(name)
+        Path(f"formats/{name}.md"): _from(f"src/unstall/data/formats/{name}.py") + formats.build_page(name)
         for name in formats.FORMATS.names()
     }
     result |= {
-        Path(f"detectors/{name}.md"): _from(f"src/unstall/config/detectors/{name}.py") + catalog.page(name) for name in families()
+        Path(f"detectors/{name}.md"): _from(f"src/unstall/config/detectors/{name}.py") + catalog.build_page(name)
+        for name in list_families()
     }
     return {path: text.rstrip() + "\n" for path, text in result.items()}
 
@@ -104,7 +106,7 @@ def _in_cell(text: str) -> str:
 def causes_page() -> str:
     said = f"Unstall can name {len(CAUSES.names())} causes. `unstall explain CAUSE` prints the same page in a terminal."
     rows = []
-    for name, summary in summaries().items():
+    for name, summary in list_summaries().items():
         follows = ", ".join(f"[{other}]({other}.md)" if other in CAUSES.names() else other for other in find_consequences(name))
         rows.append(f"[{name}]({name}.md) | {_in_cell(summary)} | {follows}")
     return _index("src/unstall/diagnosis/causes", "The causes", said, "cause | what it is | explains", rows)
@@ -121,7 +123,7 @@ def remedies_page() -> str:
         "reported; what is to be *asked* for is said with the command. `unstall explain REMEDY` prints the page in a terminal."
     )
     rows = []
-    for name, summary in remedies.summaries().items():
+    for name, summary in remedies.list_summaries().items():
         module = remedies.REMEDIES.module(name)
         treats = ", ".join(f"{kind.value} ({turn})" for kind, turn in module.TREATS.items())
         rows.append(f"[{name}]({name}.md) | {treats} | {module.SAFETY.value} | {_in_cell(summary)}")
@@ -133,7 +135,7 @@ def problems_page() -> str:
         f"`unstall data check` can find {len(PROBLEMS.names())} defects of a data set. An *error* stops a run, gives a NaN or\n"
         "is left out in silence; a *warning* is learned wrong; an *info* is rightly there in many data sets."
     )
-    rows = _linked(problem_pages.summaries(), lambda name, summary: f"{severity_of(name).value} | {summary}")
+    rows = _linked(problem_pages.list_summaries(), lambda name, summary: f"{get_severity(name).value} | {summary}")
     return _index("src/unstall/data/check/problems", "The problems of data", said, "problem | severity | what it is", rows)
 
 
@@ -144,7 +146,9 @@ def preflight_page() -> str:
         "is *unknown*, and\nnever counted as *ok*."
     )
     quick = {True: "yes", False: "no"}
-    rows = _linked(preflight_checks.summaries(), lambda name, summary: f"{summary} | {quick[preflight_checks.is_quick(name)]}")
+    rows = _linked(
+        preflight_checks.list_summaries(), lambda name, summary: f"{summary} | {quick[preflight_checks.is_quick(name)]}"
+    )
     return _index(
         "src/unstall/planning/preflight/checks", "The checks before a training", said, "check | what it says | quick", rows
     )
@@ -152,16 +156,16 @@ def preflight_page() -> str:
 
 def formats_page() -> str:
     said = "Each is recognised by itself, read and written. `unstall data formats FORMAT` prints the same page in a terminal."
-    rows = _linked(formats.summaries(), lambda name, summary: summary)
+    rows = _linked(formats.list_summaries(), lambda name, summary: summary)
     return _index("src/unstall/data/formats", "The formats", said, "format | what it is", rows)
 
 
 def detectors_page() -> str:
     said = "The same code on TensorFlow, JAX and PyTorch. `unstall.detectors.create_model(VARIANT, …)` makes one."
-    about = catalog.summaries()
+    about = catalog.list_summaries()
     rows = [
         f"[{family}]({family}.md) | {_in_cell(about[family])} | {', '.join(f'`{name}`' for name in names)}"
-        for family, names in families().items()
+        for family, names in list_families().items()
     ]
     return _index("src/unstall/config/detectors", "The detectors", said, "family | what it is | variants", rows)
 
@@ -178,7 +182,7 @@ def settings_page() -> str:
         "options: later ones win, and `unstall train --show-settings` says where each came from. A file that has a setting under",
         "the name of an earlier version loads, with a note that says the new one; so does a run folder.",
     ]
-    for heading, names in toml_file.groups().items():
+    for heading, names in toml_file.list_groups().items():
         lines += [
             "",
             f"## {heading[0].upper()}{heading[1:]}",
@@ -187,9 +191,9 @@ def settings_page() -> str:
             "| --- | --- | --- | --- |",
         ]
         for name in names:
-            usual = toml_file.default(name)
+            usual = toml_file.get_default(name)
             shown = "" if usual is None or usual == {} else f"`{toml_file.as_toml(usual)}`"
-            lines.append(f"| `{name}` | {_in_cell(toml_file.meaning(name))} | {toml_file.allowed(name)} | {shown} |")
+            lines.append(f"| `{name}` | {_in_cell(toml_file.get_meaning(name))} | {toml_file.describe_allowed(name)} | {shown} |")
     return "\n".join(lines)
 
 
@@ -210,16 +214,17 @@ def command_path(typed: str) -> Path:
 
 
 def command_page(typed: str) -> str:
-    source = cli.source_file(typed).relative_to(cli.FOLDER)
+    source = cli.find_source_file(typed).relative_to(cli.FOLDER)
     said = help_text(*typed.split())
-    links = [f"* [unstall {typed} {name}]({command_path(f'{typed} {name}').name})" for name in cli.inner_names(typed)]
+    links = [f"* [unstall {typed} {name}]({command_path(f'{typed} {name}').name})" for name in cli.list_inner_names(typed)]
     below = "\n".join(["", *links, ""]) if links else ""
-    return _from(f"src/unstall/cli/{source}") + f"# unstall {typed}\n\n{cli.first_line(typed)}\n\n```\n{said}\n```\n{below}"
+    return _from(f"src/unstall/cli/{source}") + f"# unstall {typed}\n\n{cli.read_first_line(typed)}\n\n```\n{said}\n```\n{below}"
 
 
 def commands_page() -> str:
     rows = [
-        f"| [unstall {typed}]({command_path(typed).name}) | {_in_cell(cli.first_line(typed))} |" for typed in cli.all_commands()
+        f"| [unstall {typed}]({command_path(typed).name}) | {_in_cell(cli.read_first_line(typed))} |"
+        for typed in cli.list_all_commands()
     ]
     exits = inspect.cleandoc(errors.__doc__ or "")
     return "\n".join(

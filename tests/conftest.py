@@ -47,7 +47,7 @@ def one_thread(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 def no_probe_stays() -> Iterator[None]:
     """One that a test leaves on would write into the journals of others."""
     yield
-    left, is_on = probe.current(), probe.current() is not None
+    left, is_on = probe.get_current(), probe.get_current() is not None
     probe.set_current(None)
     assert not is_on, f"a probe is still on, of {left.run.path if left else ''}: expected probe.set_current(None) at the end"
 

@@ -15,16 +15,16 @@ import pytest
 
 from tests import specimens_index
 from unstall import cli, remedies
-from unstall.config.detectors import FAMILIES, families, family_settings
+from unstall.config.detectors import FAMILIES, list_families, list_family_settings
 from unstall.data import formats
 from unstall.data.check import problems as problem_pages
 from unstall.data.check.context import Severity
 from unstall.data.check.problems import PROBLEMS
 from unstall.data.formats import FORMATS
-from unstall.data.synthetic.defects import defect_names
+from unstall.data.synthetic.defects import list_defect_names
 from unstall.diagnosis.causes import CAUSES
-from unstall.diagnosis.findings import find_consequences, worker_cause_names
-from unstall.diagnosis.pages import HEADINGS, sections, summaries
+from unstall.diagnosis.findings import find_consequences, list_worker_causes
+from unstall.diagnosis.pages import HEADINGS, list_summaries, read_sections
 from unstall.diagnosis.verdict import Safety
 from unstall.journal import events
 from unstall.remedies import REMEDIES
@@ -32,9 +32,9 @@ from unstall.remedies.plan import Kind
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "unstall"
-COMMANDS = cli.all_commands()
-GROUPS = [name for name in COMMANDS if cli.inner_names(name)]
-DETECTORS = tuple(families())
+COMMANDS = cli.list_all_commands()
+GROUPS = [name for name in COMMANDS if cli.list_inner_names(name)]
+DETECTORS = tuple(list_families())
 EVENTS = sorted(set(events.KINDS) - {"Event"})
 DEFINING = {Path(inspect.getfile(kind)) for kind in events.KINDS.values()} | {SOURCE / "journal" / "events.py"}
 VERBS = """
@@ -80,12 +80,12 @@ def test_a_cause_is_named_by_the_fault(name: str) -> None:
 def test_a_cause_has_its_headings_and_its_summary(name: str) -> None:
     where = f"src/unstall/diagnosis/causes/{name}.py"
     docstring = inspect.cleandoc(CAUSES.module(name).__doc__ or "")
-    summary = summaries()[name]
+    summary = list_summaries()[name]
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
     lines = docstring.splitlines()
     underlined = [line for line, under in pairwise(lines) if re.fullmatch("-+", under)]
     assert underlined == list(HEADINGS), f"{where}: expected the headings {HEADINGS}, underlined. Received: {underlined}"
-    empty = [heading for heading in HEADINGS if not sections(name).get(heading)]
+    empty = [heading for heading in HEADINGS if not read_sections(name).get(heading)]
     assert not empty, f"{where}: nothing stands under {empty}."
 
 
@@ -96,7 +96,7 @@ def test_a_cause_examines_a_journal(name: str) -> None:
     assert list(inspect.signature(examine).parameters) == ["journal"], f"{name}: examine takes one argument, the journal."
 
 
-@pytest.mark.parametrize("name", worker_cause_names())
+@pytest.mark.parametrize("name", list_worker_causes())
 def test_a_cause_that_shows_among_workers_examines_a_run_group(name: str) -> None:
     examine = CAUSES.module(name).examine_workers
     assert list(inspect.signature(examine).parameters) == ["run_group"], (
@@ -170,7 +170,7 @@ def test_a_problem_has_its_headings_its_severity_and_its_summary(name: str) -> N
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
     underlined = [line for line, under in pairwise(docstring.splitlines()) if re.fullmatch("-+", under)]
     assert underlined == list(problem_pages.HEADINGS), f"{where}: expected {problem_pages.HEADINGS}. Received: {underlined}"
-    empty = [heading for heading, text in problem_pages.sections(name).items() if not text]
+    empty = [heading for heading, text in problem_pages.read_sections(name).items() if not text]
     assert not empty, f"{where}: nothing stands under {empty}."
     assert isinstance(module.SEVERITY, Severity), f"{where}: add `SEVERITY = Severity.…`."
 
@@ -201,7 +201,9 @@ def test_a_problem_has_its_page_its_test_and_its_specimen(name: str) -> None:
     assert path.exists(), f"Add {path.relative_to(ROOT)}: what is found, and what nearly is and must not be."
     text = path.read_text(encoding="utf-8")
     assert len(re.findall(r"^def test_", text, re.MULTILINE)) >= 2, f"{path.relative_to(ROOT)} needs a test of silence too."
-    assert name in defect_names(), f"{name}: make it injectable, in data/synthetic/defects.py or data/synthetic/file_defects.py."
+    assert name in list_defect_names(), (
+        f"{name}: make it injectable, in data/synthetic/defects.py or data/synthetic/file_defects.py."
+    )
 
 
 # --- remedies ---
@@ -215,7 +217,7 @@ def test_a_remedy_has_its_headings_its_summary_and_its_page(name: str) -> None:
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
     underlined = [line for line, under in pairwise(docstring.splitlines()) if re.fullmatch("-+", under)]
     assert underlined == list(remedies.HEADINGS), f"{where}: expected {remedies.HEADINGS}, underlined. Received: {underlined}"
-    empty = [heading for heading in remedies.HEADINGS if not remedies.sections(name).get(heading)]
+    empty = [heading for heading in remedies.HEADINGS if not remedies.read_sections(name).get(heading)]
     assert not empty, f"{where}: nothing stands under {empty}."
     why = stale_pages().get(Path(f"remedies/{name}.md"))
     assert why is None, f"docs/remedies/{name}.md {why}. Write it by: make docs"
@@ -242,7 +244,7 @@ def test_a_remedy_plans_for_what_was_found_and_has_its_test(name: str) -> None:
 
 def test_every_fault_has_a_remedy_and_no_two_have_the_same_turn() -> None:
     for kind in Kind:
-        turns = [module.TREATS[kind] for module in remedies.remedies_for(kind)]
+        turns = [module.TREATS[kind] for module in remedies.find_remedies(kind)]
         assert turns == list(range(1, len(turns) + 1)) and turns, f"{kind}: expected the turns 1, 2, … Received: {turns}"
 
 
@@ -282,8 +284,8 @@ def test_no_two_specimens_have_one_name() -> None:
 
 @pytest.mark.parametrize("typed", COMMANDS)
 def test_a_command_has_help_a_page_and_a_test(typed: str) -> None:
-    source = cli.source_file(typed).relative_to(ROOT)
-    assert cli.first_line(typed), f"{source}: the docstring is the help; add one."
+    source = cli.find_source_file(typed).relative_to(ROOT)
+    assert cli.read_first_line(typed), f"{source}: the docstring is the help; add one."
     page = generator().command_path(typed)
     why = stale_pages().get(page)
     assert why is None, f"docs/{page} {why}. Write it by: make docs"
@@ -296,7 +298,7 @@ def test_a_command_has_help_a_page_and_a_test(typed: str) -> None:
 @pytest.mark.parametrize("typed", sorted(set(COMMANDS) - set(GROUPS)))
 def test_a_command_can_speak_json(typed: str) -> None:
     options = [option for parameter in cli.load(typed).params for option in parameter.opts]
-    source = cli.source_file(typed).relative_to(ROOT)
+    source = cli.find_source_file(typed).relative_to(ROOT)
     assert "--json" in options, f"{source}: what is printed for a person can be had as JSON; add --json PATH."
 
 
@@ -337,7 +339,7 @@ def test_a_detector_has_its_summary_its_settings_and_its_page(name: str) -> None
     summary = FAMILIES.summary(name)
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
     assert "Paper:" in FAMILIES.page(name), f"{where}: name the paper in the docstring, after 'Paper:'."
-    known = {setting.name for setting in family_settings(name)}
+    known = {setting.name for setting in list_family_settings(name)}
     wanted = {
         "num_classes",
         "image_size",
@@ -356,7 +358,7 @@ def test_a_detector_has_its_summary_its_settings_and_its_page(name: str) -> None
 
 @pytest.mark.parametrize("name", DETECTORS)
 def test_a_detector_has_a_tiny_variant_and_a_test_that_it_conforms(name: str) -> None:
-    tiny = [variant for variant in families()[name] if variant.endswith("_tiny")]
+    tiny = [variant for variant in list_families()[name] if variant.endswith("_tiny")]
     assert len(tiny) == 1, f"src/unstall/config/detectors/{name}.py: add one variant '…_tiny' that learns on two cores."
     path = ROOT / "tests" / "detectors" / f"test_{name}.py"
     assert path.exists(), f"Add {path.relative_to(ROOT)}: see tests/detectors/conformance.py."

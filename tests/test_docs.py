@@ -37,14 +37,14 @@ def test_every_link_leads_somewhere(name: str) -> None:
 def test_every_command_that_is_shown_exists(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     shown = re.findall(r"(?:`|\$ |sudo )unstall ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?", text)
-    typed = {f"{first} {second}".strip() if cli.inner_names(first) else first for first, second in shown}
-    wrong = sorted(typed - set(cli.all_commands()))
-    assert not wrong, f"{name} shows `unstall {wrong}`. Commands: {', '.join(cli.all_commands())}."
+    typed = {f"{first} {second}".strip() if cli.list_inner_names(first) else first for first, second in shown}
+    wrong = sorted(typed - set(cli.list_all_commands()))
+    assert not wrong, f"{name} shows `unstall {wrong}`. Commands: {', '.join(cli.list_all_commands())}."
 
 
 @pytest.mark.parametrize("name", names(HANDWRITTEN))
 def test_every_option_of_ours_that_is_shown_exists(name: str) -> None:
-    known = {option for typed in cli.all_commands() for parameter in cli.load(typed).params for option in parameter.opts}
+    known = {option for typed in cli.list_all_commands() for parameter in cli.load(typed).params for option in parameter.opts}
     text = (ROOT / name).read_text(encoding="utf-8")
     calls = [call.partition(" -- ")[0] for call in re.findall(r"unstall [a-z][a-z-]* [^`\n#]*", text)]
     shown = {option for call in calls for option in re.findall(r"--[a-z-]+", call)}

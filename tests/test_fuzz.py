@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from unstall.data import formats
 from unstall.data.io import label_map
-from unstall.data.io.images import header_of_bytes
+from unstall.data.io.images import parse_header
 from unstall.detectors.weights.reader import read as read_weights
-from unstall.tfod.config import of_text
-from unstall.tfod.conversion import of_config
+from unstall.tfod.config import parse_text
+from unstall.tfod.conversion import convert_config
 from unstall.tfod.inputs import PathOverrides
 
 
@@ -43,9 +43,9 @@ def test_the_seeds_of_the_other_parsers_are_read() -> None:
     for seed in importlib.import_module("fuzz.drivers.labelmap").SEEDS:
         assert label_map.parse(seed.decode())
     for seed in importlib.import_module("fuzz.drivers.tfod").SEEDS:
-        assert of_config(of_text(seed.decode(), "pipeline.config"), PathOverrides()).count()["unknown"] == 0
+        assert convert_config(parse_text(seed.decode(), "pipeline.config"), PathOverrides()).count()["unknown"] == 0
     for seed in importlib.import_module("fuzz.drivers.headers").SEEDS:
-        read = header_of_bytes(seed)
+        read = parse_header(seed)
         assert (read.width, read.height) == (64, 48), read
 
 

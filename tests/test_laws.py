@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import unstall
-from unstall.cli import all_commands, module_name
+from unstall.cli import list_all_commands, name_module
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "unstall"
@@ -33,7 +33,7 @@ STARTS_ALONE = [
     "unstall.report.terminal.story",
     "unstall.board.launcher",
     "unstall.board.launcher",
-    *(module_name(typed) for typed in all_commands()),
+    *(name_module(typed) for typed in list_all_commands()),
 ]
 MAX_LINES = 400
 MAX_FUNCTION_LINES = 60

@@ -14,7 +14,7 @@ import pytest
 
 from unstall.base.errors import VERDICT_FOUND
 from unstall.board.catalogue import Catalogue
-from unstall.compare.record.store import record_of
+from unstall.compare.record.store import load_record
 from unstall.data.check import defects
 from unstall.journal import legacy_names
 from unstall.journal.events import EpochEnded, PlanMade
@@ -177,7 +177,7 @@ def test_a_record_that_was_kept_is_made_anew(home: Path) -> None:
     journal_bytes = sum(path.stat().st_size for path in run.path.glob("events-*.jsonl"))
     run.record_path.write_text(json.dumps({**kept, "journal_bytes": journal_bytes}))
     assert "score_s" in kept["record"]["figures"]["last_epoch"]
-    assert record_of(run)["figures"]["last_epoch"]["eval_s"] == 0.808
+    assert load_record(run)["figures"]["last_epoch"]["eval_s"] == 0.808
 
 
 def test_the_metrics_of_a_program_keep_their_names(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_defects_that_were_kept_with_a_run_are_shown(tmp_path: Path) -> None:
         {"name": "box_twice", "severity": "harms", "count": 1, "summary": "S.", "harm": "H.", "do": "D."},
     ]
     (folder / "defects.json").write_text(json.dumps({"data": "d", "images": 3, "images_looked_at": 3, "problems": old}))
-    result = defects.of_run(RunFolder(tmp_path))
+    result = defects.read_run_defects(RunFolder(tmp_path))
     assert result is not None
     assert [(row["name"], row["severity"], row["impact"], row["action"]) for row in result["problems"]] == [
         ("box_inverted", "error", "H.", "D."),

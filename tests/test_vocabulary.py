@@ -106,19 +106,48 @@ CLASSES = frozenset(
 # Words of others, and whole names in which the word is an ordinary one.
 ALLOWED = {
     "clocks_apart": "a cause: causes are named by the fault, in plain English",
-    "told_by": "a field of events, which stands in journals",
     "most_common": "of collections.Counter",
     "MembershipSeen": "an event: journals that were written keep its name",
-    "ending": "a field of the event TrainingEnded, which stands in journals",
-    "cure": "a field of the event SampleFailed, which stands in journals",
-    "least_loss": "a fact of the event ExperimentEnded, which stands in journals",
-    "most_ready_batches": "a field of the event InputMeasured, which stands in journals",
-    "most_rss_bytes": "a field of the event HostSampled, which stands in journals",
 }
 # In the names of tests, which are sentences, ordinary words are ordinary. These are not.
 METAPHORS = frozenset({"bedside", "company", "crew", "crews", "household", "lessons", "lifeline", "sighting", "teller", "ward"})
 # Modules whose keys are the names of earlier versions and of other trainers.
 OLD_NAMES = frozenset({"aliases", "legacy_names"})
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# What the name of a public function of a module begins with: a verb in the imperative. A new one is added here once it was read.
+VERBS = _words("""
+    add agree allocate announce answer apply approximate ask assign attach attempt attribute begin build check choose
+    classify clean clip collect combine compare compile complete compute confirm convert convolve copy correct count create
+    crop decode define describe detect diagnose die divide download draw dump embed emit encode end estimate evaluate examine
+    exec expand explain export extend fetch find fit fix flatten follow forget format gather get group hide hold import
+    inspect install interpolate join judge keep kill leave list load locate lock look main make map match measure meet mine
+    move name note number open overfit pack pad pair parse place plan plot predict prefetch preflight prepare print propose
+    prune put quote rank rate read recall recognise reconstruct record redact reduce refresh refuse register rematerialize
+    remember remove rename render replace replay report reserve resize resolve round run sample save score select send serve
+    set share shorten show shrink smooth sort space spawn split spoil start stop strip suggest summarize supervise suppress
+    sync tag take thin tidy trace train translate treat try turn unregister unwrap update upload upsample verify wait walk
+    watch wrap write
+""")
+# Beside these: predicates, conversions (`as_plain`, `from_plain`), and a copy with something in it (`with_end_mark`).
+PREDICATES = frozenset({"is", "are", "has", "can"})
+CONVERSIONS = frozenset({"as", "to", "from", "with"})
+# What the papers, Keras and torchvision call an operation, an optimizer, a loss or an initializer is its name here, too.
+TERMS = _words("""
+    adamw area batch_norm batch_norm_frozen binary_cross_entropy channels_last channels_second cross_entropy extent focal
+    giou_loss glorot_uniform group_norm he_normal iou max_pool normal precision roi_align sgd top_k uniform variance_scaling
+""")
+# Of a module of `cli`: click's word for what adds an option to a command. `command` is what every one of them is.
+OPTION_DECORATORS = ("_option", "_options")
+# The trainer's side of the events of a training, which have the names of the probe's methods: `step_ended`.
+PAST_TENSE = "training/loop/instrumentation.py"
+# Modules that end in -ing: nouns of the field. A cause, and a problem of data, is named by the fault, in plain English.
+NOUNS_IN_ING = frozenset({"training", "formatting", "matching", "planning"})
+_REGISTRIES = ("diagnosis/causes", "data/check/problems")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _KEY = re.compile(r"[A-Za-z_]+")
 _OTHERS = ("specimens", "journals", "old_runs", "results")
@@ -188,13 +217,71 @@ def test_names_are_words_of_the_field(tree: str) -> None:
     assert not wrong, 'See "Names" in CONTRIBUTING.md:\n' + "\n".join(wrong)
 
 
-@pytest.mark.parametrize("typed", cli.all_commands())
+@pytest.mark.parametrize("typed", cli.list_all_commands())
 def test_options_are_words_of_the_field(typed: str) -> None:
     options = [
         option.lstrip("-") for parameter in cli.load(typed).params for option in (*parameter.opts, *parameter.secondary_opts)
     ]
     wrong = [f"--{option}: {why}" for option in options if (why := instead_of(option.replace("-", "_"))) is not None]
-    assert not wrong, f"{cli.source_file(typed).relative_to(ROOT)}: {wrong}"
+    assert not wrong, f"{cli.find_source_file(typed).relative_to(ROOT)}: {wrong}"
+
+
+def is_imperative(name: str, module: str) -> bool:
+    """Whether a public function of a module may be called so."""
+    first = name.split("_", maxsplit=1)[0]
+    if module.startswith("cli/") and (name == "command" or name.endswith(OPTION_DECORATORS)):
+        return True
+    if module == PAST_TENSE and name.endswith(("_began", "_ended", "_paused", "_saved", "_failed")):
+        return True
+    return name in TERMS or first in VERBS | PREDICATES | CONVERSIONS
+
+
+def public_functions() -> Iterator[tuple[str, int, str]]:
+    source = ROOT / "src" / "unstall"
+    for path in sorted(source.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
+                yield path.relative_to(source).as_posix(), node.lineno, node.name
+
+
+def test_public_functions_are_verb_phrases() -> None:
+    functions = list(public_functions())
+    assert len(functions) > 1000
+    wrong = [f"src/unstall/{module}:{line}: {name}" for module, line, name in functions if not is_imperative(name, module)]
+    assert not wrong, "A function is a verb phrase in the imperative (CONTRIBUTING.md, Names):\n" + "\n".join(wrong)
+
+
+def test_every_verb_is_used() -> None:
+    """A verb that no function begins with any more, and a term that none has, is taken out."""
+    names = {name for _, _, name in public_functions()}
+    assert not VERBS - {name.split("_")[0] for name in names} and not TERMS - names
+
+
+def test_modules_are_nouns() -> None:
+    source = ROOT / "src" / "unstall"
+    modules = [path.relative_to(source).with_suffix("").as_posix() for path in source.rglob("*.py")]
+    wrong = [
+        module
+        for module in modules
+        if module.endswith(("ing", "ed")) and not module.startswith(_REGISTRIES)
+        if re.split(r"[_/]", module)[-1] not in NOUNS_IN_ING | {"speed"}
+    ]
+    assert len(modules) > 500 and not wrong, "A module is a noun that says what is in it (CONTRIBUTING.md, Names): " + ", ".join(
+        wrong
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "is_good"),
+    [
+        ("load_checkpoint", "a.py", True), ("is_first", "a.py", True), ("as_plain", "a.py", True), ("roi_align", "a.py", True),
+        ("checkpoint", "a.py", False), ("of_run", "a.py", False), ("what_is_left", "a.py", False), ("kept", "a.py", False),
+        ("command", "cli/run.py", True), ("command", "a.py", False), ("json_option", "cli/__init__.py", True),
+        ("step_ended", PAST_TENSE, True), ("step_ended", "a.py", False),
+    ],
+)  # fmt: skip
+def test_what_an_imperative_is(name: str, module: str, is_good: bool) -> None:
+    assert is_imperative(name, module) == is_good
 
 
 def test_what_is_allowed_is_there() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unstall.data.io.images import header_of_bytes
+from unstall.data.io.images import parse_header
 
 SEEDS = (
     b"\xff\xd8\xff\xe0\x00\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0\xff\xc0\x00\x11\x08\x00\x30\x00\x40\x03\x01\x22\0\x02\x11\x01\x03\x11\x01",
@@ -23,6 +23,6 @@ TOKENS = (
 
 
 def one(data: bytes, folder: Path) -> None:
-    read = header_of_bytes(data)
+    read = parse_header(data)
     assert read.width >= 0 and read.height >= 0
     assert read.kind or not read.width

@@ -7,7 +7,7 @@ from pathlib import Path
 from fuzz.reading import said
 from fuzz.tokens import PROTOTEXT
 from unstall.data.io import label_map
-from unstall.data.io.reader import Notes, Unparsable, as_text
+from unstall.data.io.reader import FindingCollector, Unparsable, as_text
 
 SEEDS = (
     b"item {\n  id: 1\n  name: 'cat'\n}\nitem: {\n name: \"dog\", id: 2; display_name: 'x'\n}\n",
@@ -21,7 +21,7 @@ TOKENS = (
 
 
 def one(data: bytes, folder: Path) -> None:
-    notes = Notes()
+    notes = FindingCollector()
     try:
         items = label_map.parse(as_text(data))
     except Unparsable as error:

@@ -27,11 +27,11 @@ def one(data: bytes, folder: Path) -> None:
     for name in ("a.json", "a.toml"):
         (folder / name).write_bytes(data)
         try:
-            assert machines.table(str(folder / name)).machines
+            assert machines.load_table(str(folder / name)).machines
         except InvalidInputError as error:
             said(str(error))
     try:
-        (found,) = engines.process_envs({"CLUSTER_SPEC": data.decode("utf-8", "replace") or " "}, 1)
+        (found,) = engines.build_process_envs({"CLUSTER_SPEC": data.decode("utf-8", "replace") or " "}, 1)
         assert 0 <= found.rank < found.world_size
     except InvalidInputError as error:
         said(str(error))

@@ -9,8 +9,8 @@ from fuzz.reading import said
 from fuzz.tokens import PROTOTEXT
 from unstall.base.errors import InvalidInputError
 from unstall.data.io.reader import as_text
-from unstall.tfod.config import of_text
-from unstall.tfod.conversion import of_config, report_text, settings_text
+from unstall.tfod.config import parse_text
+from unstall.tfod.conversion import convert_config, format_report, format_settings
 from unstall.tfod.inputs import PathOverrides
 
 READERS = (
@@ -79,13 +79,13 @@ TOKENS = (
 
 def one(data: bytes, folder: Path) -> None:
     try:
-        root = of_text(as_text(data), "pipeline.config")
-        found = of_config(root, PathOverrides())
+        root = parse_text(as_text(data), "pipeline.config")
+        found = convert_config(root, PathOverrides())
     except InvalidInputError as error:
         said(str(error))
         return
     assert all(row.to or row.why for row in found.rows)
-    stored = tomllib.loads(settings_text(found, folder / "unstall.toml"))
+    stored = tomllib.loads(format_settings(found, folder / "unstall.toml"))
     assert stored["model"] == found.model
     assert {name: value for name, value in stored.items() if value != found.settings[name]} == {}
-    said(report_text(found)[:1])
+    said(format_report(found)[:1])

@@ -7,7 +7,7 @@ import errno
 import numpy as np
 import pytest
 
-from unstall.backends.allocators import is_out_of_memory, kinds
+from unstall.backends.allocators import is_out_of_memory, list_error_types
 from unstall.base.errors import InvalidInputError
 
 
@@ -62,4 +62,4 @@ def test_others_are_none(error: Exception) -> None:
 
 
 def test_each_kind_is_among_those_that_are_looked_at() -> None:
-    assert all(issubclass(kind, kinds()) for kind in (MemoryError, OutOfMemoryError, RuntimeError, OSError))
+    assert all(issubclass(kind, list_error_types()) for kind in (MemoryError, OutOfMemoryError, RuntimeError, OSError))

@@ -11,7 +11,7 @@ import pytest
 
 from tests.board.run_folders import Written, finished, stuck, training
 from unstall.board.catalogue import Catalogue
-from unstall.board.status import is_live, late_s
+from unstall.board.status import compute_late_s, is_live
 from unstall.journal.run_folder import RunFolder
 from unstall.storage.download import MARK
 
@@ -113,7 +113,7 @@ def test_a_process_that_began_after_the_run_is_another_one_with_the_same_number(
 def test_a_copy_of_a_run_in_a_bucket_is_seen_later_and_has_no_process_here(tmp_path: Path) -> None:
     now = time.time()
     run = RunFolder(tmp_path)
-    assert late_s(run) == 0
+    assert compute_late_s(run) == 0
     (tmp_path / MARK).touch()
-    assert is_live([], now - 20, now + 500, os.getpid(), now, late_s(run))
-    assert not is_live([], now - 40, now + 500, os.getpid(), now, late_s(run))
+    assert is_live([], now - 20, now + 500, os.getpid(), now, compute_late_s(run))
+    assert not is_live([], now - 40, now + 500, os.getpid(), now, compute_late_s(run))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from unstall.base.errors import InvalidInputError, RunNotFoundError
-from unstall.board.filters import STATES, RunFilter, is_good, is_script, last_good, moment
+from unstall.board.filters import STATES, RunFilter, find_last_good, is_good, is_script, parse_moment
 from unstall.cli.runs import STATES as OFFERED
 
 NOW = time.time()
@@ -64,29 +64,29 @@ def test_the_last_good_run_of_a_script_is_the_newest_one() -> None:
         row("bad", "failed", age_s=300),
         row("other", command="python other.py"),
     ]
-    assert last_good(rows, "train.py", {}, lambda _: True)["run"] == "good"
-    assert last_good(rows, "train.py", {}, lambda row: row["run"] != "good")["run"] == "old"
+    assert find_last_good(rows, "train.py", {}, lambda _: True)["run"] == "good"
+    assert find_last_good(rows, "train.py", {}, lambda row: row["run"] != "good")["run"] == "old"
 
 
 def test_where_none_went_well_it_is_said_which_ones_there_are() -> None:
     with pytest.raises(RunNotFoundError, match=r"No run of 'train.py' has gone well: 1 of them, the last 'bad' failed"):
-        last_good([row("bad", "failed")], "train.py", {}, lambda _: True)
+        find_last_good([row("bad", "failed")], "train.py", {}, lambda _: True)
     with pytest.raises(RunNotFoundError, match=r"There is no run of 'none.py'"):
-        last_good([row()], "none.py", {}, lambda _: True)
+        find_last_good([row()], "none.py", {}, lambda _: True)
     with pytest.raises(RunNotFoundError, match=r"its training steps were seen, and its loss was finite"):
-        last_good([row()], "train.py", {}, lambda _: False)
+        find_last_good([row()], "train.py", {}, lambda _: False)
 
 
 @pytest.mark.parametrize(("given", "ago"), [("30m", 1800), ("2h", 7200), ("1.5d", 129_600), ("2w", 1_209_600)])
 def test_an_age_is_a_moment_ago(given: str, ago: float) -> None:
-    assert moment(given, "--since") == pytest.approx(time.time() - ago, abs=5)
+    assert parse_moment(given, "--since") == pytest.approx(time.time() - ago, abs=5)
 
 
 def test_a_day_begins_at_midnight() -> None:
-    assert time.strftime("%Y-%m-%d %H:%M", time.localtime(moment("2026-02-28", "--since"))) == "2026-02-28 00:00"
+    assert time.strftime("%Y-%m-%d %H:%M", time.localtime(parse_moment("2026-02-28", "--since"))) == "2026-02-28 00:00"
 
 
 @pytest.mark.parametrize("given", ["", "yesterday", "3", "-2d", "2026-02-30", "2026-13-01", "1y", "nan d", "9" * 400 + "d"])
 def test_what_is_no_age_is_refused(given: str) -> None:
     with pytest.raises(InvalidInputError, match="--older-than: expected an age like 30m"):
-        moment(given, "--older-than")
+        parse_moment(given, "--older-than")

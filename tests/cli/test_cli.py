@@ -19,7 +19,7 @@ import pytest
 
 from tests.programs import UNSTALL, write
 from unstall.base.errors import CANNOT_TELL
-from unstall.cli import all_commands, commands, inner_names, load
+from unstall.cli import list_all_commands, list_group_commands, list_inner_names, load
 from unstall.diagnosis.causes import CAUSES
 
 STARTED_IN = Path.cwd()
@@ -65,15 +65,15 @@ def test_help_lists_every_command_with_a_line_of_its_own() -> None:
     assert done.returncode == 0
     shown = done.stdout.partition("Commands:")[2].splitlines()
     listed = [line.split()[0] for line in shown if re.match(r"  \w", line)]
-    assert listed == list(commands().names())
+    assert listed == list(list_group_commands().names())
 
 
-@pytest.mark.parametrize("typed", all_commands())
+@pytest.mark.parametrize("typed", list_all_commands())
 def test_every_command_explains_itself(typed: str) -> None:
     done = call(*typed.split(), "--help")
     assert done.returncode == 0
     assert f"Usage: unstall {typed}" in done.stdout.replace("python -m unstall", "unstall")
-    assert "--json" in done.stdout or inner_names(typed)
+    assert "--json" in done.stdout or list_inner_names(typed)
 
 
 def test_a_wrong_command_names_the_nearest() -> None:
@@ -295,7 +295,7 @@ def test_closed_streams_of_ours_do_not_cost_the_exit_code(closed: str, tmp_path:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("name", all_commands())
+@pytest.mark.parametrize("name", list_all_commands())
 def test_a_command_takes_what_its_options_are_called(name: str) -> None:
     command = load(name)
     if isinstance(command, click.Group):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.test_cli import as_json, call
 from tests.data.dataset_files import coco_box, coco_image, coco_text, picture, put
-from unstall.cli import commands
+from unstall.cli import list_group_commands
 from unstall.data.formats import FORMATS
 
 
@@ -18,7 +18,7 @@ def test_the_group_lists_its_commands() -> None:
     done = call("data", "--help", COLUMNS="120")
     assert done.returncode == 0
     listed = [line.split()[0] for line in done.stdout.partition("Commands:")[2].splitlines() if line[:3].strip()]
-    assert listed == list(commands("data").names())
+    assert listed == list(list_group_commands("data").names())
 
 
 def test_a_wrong_command_of_the_group_names_the_nearest() -> None:

@@ -14,14 +14,14 @@ from PIL import Image
 from tests.cli.test_cli import as_json, call
 from tests.detectors.weights.checkpoints import checkpoint, mapping, tensor, zipped
 from tests.training.tiny import NAMES, VARIANT, tiny_weights
-from unstall.cli import commands
+from unstall.cli import list_group_commands
 from unstall.detectors.weights import compatibility
 
 
 @pytest.fixture
 def tiny_pth(tmp_path: Path) -> Path:
     random = np.random.default_rng(0)
-    known = compatibility.known_variants()[VARIANT].shapes
+    known = compatibility.list_known_variants()[VARIANT].shapes
     arrays = {key: random.normal(0, 0.1, shape).astype(np.float32) for key, shape in known.items()}
     return checkpoint(tmp_path / "tiny.pth", {**arrays, "epoch_mean": np.ones(2, np.float32)}, nested="model")
 
@@ -40,7 +40,7 @@ def test_the_group_lists_its_commands() -> None:
     listed = call("weights", "--help").stdout.partition("Commands:")[2]
     assert (
         [line.split()[0] for line in listed.splitlines() if line[:3].strip()]
-        == list(commands("weights").names())
+        == list(list_group_commands("weights").names())
         == ["import", "show"]
     )
 
@@ -69,7 +69,7 @@ def test_import_as_json_has_all_of_it(tiny_pth: Path, tmp_path: Path) -> None:
     assert sum(group["count"] for group in result["new"]) == 2
     assert {"why": "no such tensor here", "count": 1, "names": ["epoch_mean"]} in result["left_out"]
     taken = len(result["taken"])
-    assert taken + 2 == len(compatibility.known_variants()[VARIANT].shapes)
+    assert taken + 2 == len(compatibility.list_known_variants()[VARIANT].shapes)
     names.write_text("one\n")
     done = call("weights", "import", str(tiny_pth), "--out", out, "--class-names", str(names))
     assert done.returncode == 2 and "expected 6 names, a line for each class. Received: 1" in done.stderr

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.test_cli import as_json, call
 from unstall.config import settings
-from unstall.config.detectors import variants
+from unstall.config.detectors import list_variants
 from unstall.config.settings import Settings, as_plain
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
@@ -28,7 +28,7 @@ def photographs(tmp_path: Path) -> str:
 
 def test_the_models_are_listed_with_their_recipes() -> None:
     result = as_json("train", "--list-models")
-    assert [row["model"] for row in result["models"]] == list(variants())
+    assert [row["model"] for row in result["models"]] == list(list_variants())
     assert all(row["parameters"] > 100_000 and row["epochs"] > 0 for row in result["models"])
     printed = call("train", "--list-models", COLUMNS="80").stdout
     assert "retinanet_resnet50_fpn_v2" in printed and "…" not in printed, "nothing is cut off on a narrow terminal"
@@ -39,7 +39,7 @@ def test_settings_are_shown_with_where_each_came_from(tmp_path: Path) -> None:
     result = as_json("train", "--show-settings", "--config", str(tmp_path / "run.toml"), "--seed", "3")
     assert (result["settings"]["epochs"], result["sources"]["epochs"]) == (7, f"{tmp_path}/run.toml:1")
     assert (result["settings"]["seed"], result["sources"]["seed"]) == (3, "--seed")
-    assert set(result["settings"]) == set(settings.names()) == set(result["sources"])
+    assert set(result["settings"]) == set(settings.list_names()) == set(result["sources"])
     shown = call("train", "--show-settings", "--seed", "3", COLUMNS="160").stdout
     assert "--seed" in shown and "recipe of ssd_tiny" in shown
 
@@ -106,7 +106,7 @@ def test_init_writes_a_file_that_train_takes(photographs: str, tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     assert f"Next: unstall train --config {file}" in done.stdout
     text = file.read_text()
-    assert all(name in text for name in settings.names())
+    assert all(name in text for name in settings.list_names())
     result = as_json("train", "--config", str(file), "--show-settings")
     assert result["settings"]["data"] == photographs and result["settings"]["max_boxes_per_image"] == 10
     assert tomllib.loads(text)["model"] == result["settings"]["model"]

@@ -37,7 +37,7 @@ def test_a_training_ends_with_a_score_and_its_files(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     plain = json.loads(done.stdout)
-    assert (plain["exit_code"], plain["ending"], plain["folder"]) == (0, "done", str(run))
+    assert (plain["exit_code"], plain["exit_name"], plain["folder"]) == (0, "done", str(run))
     assert plain["preflight"]["status"] in {"ok", "warning"} and 0 <= plain["score"]["figures"]["AP50"] <= 1
     assert {"best_weights", "last_weights", "history", "predictions", "checkpoints"} <= set(plain["files"])
     assert "preflight: " in done.stderr and "nothing wrong in what could be seen" in done.stderr

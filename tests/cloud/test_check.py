@@ -74,7 +74,7 @@ def test_a_server_that_does_not_answer_is_asked_once(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_by_which_quota_a_machine_is_counted(machine_type: str, is_spot: bool, metric: str | None) -> None:
-    assert check.quota_metric(machine_type, is_spot) == metric
+    assert check.name_quota_metric(machine_type, is_spot) == metric
 
 
 def test_what_is_no_bucket_is_refused() -> None:

@@ -24,7 +24,7 @@ def written(folder: Path, **changes: Any) -> str:
 
 
 def test_ours_says_its_date_and_source_and_what_it_does_not_know() -> None:
-    table = machines.table()
+    table = machines.load_table()
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", table.taken_on) and "Compute Engine" in table.source
     smallest, unpriced = table.named("g2-standard-4"), table.named("a3-ultragpu-8g")
     assert smallest is not None and (smallest.card, smallest.cards, smallest.vcpus) == ("l4", 1, 4)
@@ -35,19 +35,19 @@ def test_ours_says_its_date_and_source_and_what_it_does_not_know() -> None:
 
 def test_cards_are_called_as_vertex_calls_them() -> None:
     types = pytest.importorskip("google.cloud.aiplatform_v1.types", reason="needs pip install 'unstall[cloud]'")
-    named = {each.accelerator for each in machines.table().machines if each.accelerator}
+    named = {each.accelerator for each in machines.load_table().machines if each.accelerator}
     assert named <= set(types.AcceleratorType.__members__) and len(named) > 5
 
 
 def test_a_table_of_ones_own_in_json_and_in_toml(tmp_path: Path) -> None:
-    table = machines.table(written(tmp_path))
+    table = machines.load_table(written(tmp_path))
     assert (table.currency, table.machines[0].price(False), table.machines[0].price(True)) == ("EUR", 0.7, None)
     path = tmp_path / "prices.toml"
     head = "\n".join(f'{name} = "{value}"' for name, value in HEAD.items())
     path.write_text(
         f"{head}\n[machines.e2-standard-4]\nvcpus = 4\nmemory_gib = 16\ncards = 0\nper_hour = 0.1\n", encoding="utf-8"
     )
-    (machine,) = machines.table(str(path)).machines
+    (machine,) = machines.load_table(str(path)).machines
     assert (machine.card, machine.per_hour, machine.per_hour_spot) == (None, 0.1, None)
 
 
@@ -71,16 +71,16 @@ def test_a_table_of_ones_own_in_json_and_in_toml(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_named_by_machine_and_field(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidInputError, match=re.escape(said)):
-        machines.table(written(tmp_path, **changes))
+        machines.load_table(written(tmp_path, **changes))
 
 
 @pytest.mark.parametrize(("name", "text"), [("a.json", "{"), ("a.toml", "= 1"), ("a.json", "[]"), ("a.json", "\udcff")])
 def test_what_is_no_table_is_refused(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InvalidInputError, match="expected"):
-        machines.table(str(tmp_path / name))
+        machines.load_table(str(tmp_path / name))
 
 
 def test_a_table_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=r"Cannot read the table of machines .*: No such file"):
-        machines.table(str(tmp_path / "absent.json"))
+        machines.load_table(str(tmp_path / "absent.json"))

@@ -17,7 +17,7 @@ from unstall.planning import memory
 from unstall.planning.memory import client, compiler
 from unstall.planning.memory.devices import Device
 
-TABLE = machines.table()
+TABLE = machines.load_table()
 WANTED = TrainingRequest(SETTINGS, parameters=34_000_000, images=1000, largest_pixels=640 * 480, input=Input())
 
 
@@ -111,9 +111,11 @@ def test_cores_that_decode_too_little_for_the_card_do_not_fit(known: Known) -> N
 
 def test_without_the_rate_of_the_steps_nothing_is_claimed_of_feeding_or_cost(known: Known) -> None:
     best = chosen_for(replace(WANTED, input=Input(core_images_per_s=50.0)))
-    assert best.is_fed is None and machine_plan.cost(WANTED, best) is None
+    assert best.is_fed is None and machine_plan.compute_cost(WANTED, best) is None
     timed = replace(WANTED, images_per_s=10.0)
-    assert machine_plan.cost(timed, best) == pytest.approx({"hours": 1000 * 12 / 36000, "money": 1000 * 12 / 36000 * 0.706832})
+    assert machine_plan.compute_cost(timed, best) == pytest.approx(
+        {"hours": 1000 * 12 / 36000, "money": 1000 * 12 / 36000 * 0.706832}
+    )
 
 
 def test_shapes_are_not_read() -> None:

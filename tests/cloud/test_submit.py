@@ -22,12 +22,12 @@ from unstall.base.errors import AccessDeniedError, InvalidInputError
 from unstall.cloud import job, kubeflow, machines, vertex
 from unstall.cloud.job import Job
 from unstall.config import options
-from unstall.config.options import explicit_settings, setting_options
+from unstall.config.options import add_setting_options, collect_explicit_settings
 
 NEEDS = "needs pip install 'unstall[cloud]'"
 WHERE = ["--project", "project-1", "--region", "us-central1", "--image", "registry/unstall:1", "--out", "gs://bucket/runs/first"]
 WHAT = ["--data", "gs://bucket/coco", "--model", "ssd300_vgg16"]
-L4 = machines.table().named("g2-standard-8")
+L4 = machines.load_table().named("g2-standard-8")
 
 
 def a_job(**changes: Any) -> Job:
@@ -60,9 +60,9 @@ def read_again(words: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     @click.command()
-    @setting_options
+    @add_setting_options
     def command(config: str | None, **settings: Any) -> None:
-        found.update(explicit_settings(settings))
+        found.update(collect_explicit_settings(settings))
 
     command.main(words, standalone_mode=False)
     return found
@@ -81,7 +81,7 @@ def read_again(words: list[str]) -> dict[str, Any]:
     )
 )  # fmt: skip
 def test_settings_are_read_again_as_they_were(values: dict[str, Any]) -> None:
-    assert read_again(options.arguments(values)) == values
+    assert read_again(options.format_arguments(values)) == values
 
 
 @pytest.mark.parametrize("name", ["data", "weights", "label_map", "val_data"])
@@ -108,15 +108,15 @@ def test_an_option_wins_over_the_file_and_the_file_over_the_surroundings(tmp_pat
     for name in ("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_REGION"):
         monkeypatch.setenv(name, "of-the-surroundings")
     options = {"project": "of-the-option", "image": "i", "machine": "m", "out": "o"}
-    found = job.values("vertex", options, {"project": "of-the-file", "region": "of-the-file"})
+    found = job.resolve_values("vertex", options, {"project": "of-the-file", "region": "of-the-file"})
     assert (found["project"], found["region"]) == ("of-the-option", "of-the-file")
-    assert job.values("vertex", options, {})["region"] == "of-the-surroundings"
+    assert job.resolve_values("vertex", options, {})["region"] == "of-the-surroundings"
 
 
 def test_on_a_machine_of_googles_project_and_region_are_its_own(here: Google, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in job.VARIABLES["project"] + job.VARIABLES["region"]:
         monkeypatch.delenv(name, raising=False)
-    found = job.values("vertex", {"image": "i", "machine": "m", "out": "o"}, {})
+    found = job.resolve_values("vertex", {"image": "i", "machine": "m", "out": "o"}, {})
     assert (found["project"], found["region"]) == ("project-1", "us-central1")
 
 
@@ -142,11 +142,11 @@ def test_mistakes_are_refused_before_anything_is_loaded_or_sent(options: list[st
 
 
 def test_workers_that_machines_cannot_share_evenly_are_refused() -> None:
-    assert job.machines_for(16, 8) == 2 and job.machines_for(3, 0) == 3
+    assert job.list_machines_for(16, 8) == 2 and job.list_machines_for(3, 0) == 3
     with pytest.raises(
         InvalidInputError, match=r"workers: 9 cannot be shared evenly by machines of 8 cards. Expected one of 1, 2, .* 10"
     ):
-        job.machines_for(9, 8)
+        job.list_machines_for(9, 8)
 
 
 def test_the_table_of_the_cloud_is_no_setting_of_a_training(tmp_path: Path) -> None:
@@ -165,7 +165,9 @@ def test_a_custom_job_is_what_the_library_reads_back() -> None:
     types = pytest.importorskip("google.cloud.aiplatform_v1.types", reason=NEEDS)
     from google.protobuf import json_format
 
-    made = vertex.custom_job(a_job(workers=4, machines=4, is_spot=True, hours=2.5, service_account="me@project-1", disk_gb=200))
+    made = vertex.build_custom_job(
+        a_job(workers=4, machines=4, is_spot=True, hours=2.5, service_account="me@project-1", disk_gb=200)
+    )
     plain = vertex.as_plain(made)
     read = types.CustomJob.pb(types.CustomJob())
     json_format.ParseDict(json.loads(json.dumps(plain)), read)  # refuses a name that it does not know
@@ -182,7 +184,7 @@ def test_a_custom_job_is_what_the_library_reads_back() -> None:
 
 def test_one_machine_without_a_card_has_no_second_pool_and_no_accelerator() -> None:
     pytest.importorskip("google.cloud.aiplatform_v1", reason=NEEDS)
-    plain = vertex.as_plain(vertex.custom_job(a_job(machine=machines.table().named("e2-standard-4"))))
+    plain = vertex.as_plain(vertex.build_custom_job(a_job(machine=machines.load_table().named("e2-standard-4"))))
     (only,) = plain["jobSpec"]["workerPoolSpecs"]
     assert only["machineSpec"] == {"machineType": "e2-standard-4"}
     assert plain["jobSpec"]["scheduling"] == {"strategy": "STANDARD"}
@@ -190,7 +192,9 @@ def test_one_machine_without_a_card_has_no_second_pool_and_no_accelerator() -> N
 
 def test_machines_of_several_cards_are_told_how_many_workers_they_have() -> None:
     pytest.importorskip("google.cloud.aiplatform_v1", reason=NEEDS)
-    plain = vertex.as_plain(vertex.custom_job(a_job(machine=machines.table().named("a2-highgpu-8g"), workers=16, machines=2)))
+    plain = vertex.as_plain(
+        vertex.build_custom_job(a_job(machine=machines.load_table().named("a2-highgpu-8g"), workers=16, machines=2))
+    )
     container = plain["jobSpec"]["workerPoolSpecs"][1]["containerSpec"]
     assert container["env"] == [{"name": "UNSTALL_WORKERS_EACH", "value": "8"}]
 
@@ -198,7 +202,7 @@ def test_machines_of_several_cards_are_told_how_many_workers_they_have() -> None
 def test_an_accelerator_that_vertex_does_not_have_is_refused() -> None:
     pytest.importorskip("google.cloud.aiplatform_v1", reason=NEEDS)
     with pytest.raises(InvalidInputError, match=r"--accelerator: expected one of .*NVIDIA_L4.* Received: 'NVIDIA_L5'"):
-        vertex.custom_job(a_job(machine=job.machine_of("z9", machines.table(), "NVIDIA_L5", 1)))
+        vertex.build_custom_job(a_job(machine=job.choose_machine("z9", machines.load_table(), "NVIDIA_L5", 1)))
 
 
 def test_the_job_reaches_the_service_by_googles_own_client(here: Google, tmp_path: Path) -> None:
@@ -239,14 +243,14 @@ def test_what_the_service_refuses_is_told_as_what_it_is(here: Google, status: in
     pytest.importorskip("google.cloud.aiplatform_v1", reason=NEEDS)
     here.refuses = status
     with pytest.raises(error, match=said):
-        vertex.send_job(a_job(), vertex.custom_job(a_job()), f"http://{here.address}")
+        vertex.send_job(a_job(), vertex.build_custom_job(a_job()), f"http://{here.address}")
     assert len(here.asked) == 1  # a job is not sent twice
 
 
 def test_a_service_that_is_not_there_is_named(here: Google) -> None:
     pytest.importorskip("google.cloud.aiplatform_v1", reason=NEEDS)
     with pytest.raises(vertex.NotSent, match=re.escape("http://127.0.0.1:9")):
-        vertex.send_job(a_job(), vertex.custom_job(a_job()), "http://127.0.0.1:9")
+        vertex.send_job(a_job(), vertex.build_custom_job(a_job()), "http://127.0.0.1:9")
 
 
 def test_without_the_client_library_its_command_is_said(tmp_path: Path) -> None:
@@ -304,5 +308,5 @@ def test_a_pod_may_have_its_run_in_another_bucket() -> None:
 
 
 def test_a_known_machine_may_be_asked_for_with_another_card() -> None:
-    found = job.machine_of("g2-standard-8", machines.table(), "NVIDIA_TESLA_T4", None)
+    found = job.choose_machine("g2-standard-8", machines.load_table(), "NVIDIA_TESLA_T4", None)
     assert (found.cards, found.accelerator) == (1, "NVIDIA_TESLA_T4")

@@ -1,4 +1,4 @@
-"""Records of runs as `record_of` gives them, small and whole: a test changes what it is about."""
+"""Records of runs as `load_record` gives them, small and whole: a test changes what it is about."""
 
 from __future__ import annotations
 

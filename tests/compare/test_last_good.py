@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unstall.compare.last_good import last_good, last_good_like
+from unstall.compare.last_good import find_last_good, find_last_good_like
 from unstall.journal.events import EpochEnded, Event, FitBegan, StepsEnded
 from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import encode
@@ -50,23 +50,23 @@ def test_the_newest_that_ended_well_is_taken(home: Path) -> None:
     a_run(home, "3", 3.0, state="failed")
     a_run(home, "4", 4.0, effect="spoils")
     bad = a_run(home, "5", 5.0, state="failed")
-    assert last_good_like(bad) == good
-    assert last_good("train.py") == good
-    assert last_good("/home/u/train.py") == good
+    assert find_last_good_like(bad) == good
+    assert find_last_good("train.py") == good
+    assert find_last_good("/home/u/train.py") == good
 
 
 def test_a_run_that_printed_its_loss_as_nan_is_not_good(home: Path) -> None:
     run = a_run(home, "1", 1.0)
     story = json.loads(run.story_path.read_text())
     run.story_path.write_text(json.dumps({**story, "printed": {"is_finite_now": False}}))
-    assert last_good("train.py") is None
+    assert find_last_good("train.py") is None
     run.story_path.write_text(json.dumps({**story, "printed": {"is_finite_now": True}}))
-    assert last_good("train.py") == run
+    assert find_last_good("train.py") == run
 
 
 def test_a_run_that_was_only_slow_is_good(home: Path) -> None:
     slow = a_run(home, "1", 1.0, effect="slows")
-    assert last_good("train.py") == slow
+    assert find_last_good("train.py") == slow
 
 
 NOT_A_NUMBER = StepsEnded(at=2.0, first=10, last=19, seconds=1.0, loss_is_finite=False)
@@ -83,31 +83,31 @@ def test_a_run_whose_loss_was_no_number_or_that_was_not_seen_inside_is_never_goo
     """Though its story says that nothing was wrong."""
     good = a_run(home, "1", 1.0)
     a_run(home, "2", 2.0, seen=seen)
-    assert last_good("train.py") == good
-    assert last_good_like(a_run(home, "3", 3.0, state="failed")) == good
+    assert find_last_good("train.py") == good
+    assert find_last_good_like(a_run(home, "3", 3.0, state="failed")) == good
 
 
 def test_a_run_of_which_steps_but_no_losses_were_seen_is_good(home: Path) -> None:
     good = a_run(home, "1", 1.0, seen=(StepsEnded(at=1.0, last=9, seconds=1.0),))
-    assert last_good("train.py") == good
+    assert find_last_good("train.py") == good
 
 
 def test_other_scripts_and_later_runs_do_not_count(home: Path) -> None:
     a_run(home, "1", 1.0, script="other.py")
     bad = a_run(home, "2", 2.0, state="failed")
     a_run(home, "3", 3.0)
-    assert last_good_like(bad) is None
+    assert find_last_good_like(bad) is None
 
 
 def test_trainings_are_alike_by_their_data_and_best_by_their_model(home: Path) -> None:
     same = a_run(home, "1", 1.0, settings='{"data": "shapes", "model": "ssd_tiny"}')
     other = a_run(home, "2", 2.0, settings='{"data": "shapes", "model": "retinanet_tiny"}')
-    assert last_good_like(a_run(home, "3", 3.0, "failed", settings='{"data": "shapes", "model": "ssd_tiny"}')) == same
-    assert last_good_like(a_run(home, "4", 4.0, "failed", settings='{"data": "shapes", "model": "faster_tiny"}')) == other
-    assert last_good_like(a_run(home, "5", 5.0, "failed", settings='{"data": "coco", "model": "ssd_tiny"}')) is None
+    assert find_last_good_like(a_run(home, "3", 3.0, "failed", settings='{"data": "shapes", "model": "ssd_tiny"}')) == same
+    assert find_last_good_like(a_run(home, "4", 4.0, "failed", settings='{"data": "shapes", "model": "faster_tiny"}')) == other
+    assert find_last_good_like(a_run(home, "5", 5.0, "failed", settings='{"data": "coco", "model": "ssd_tiny"}')) is None
 
 
 def test_a_run_that_lies_elsewhere_finds_its_neighbours(home: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     elsewhere = tmp_path_factory.mktemp("mine")
     good = a_run(elsewhere, "z", 1.0)
-    assert last_good_like(a_run(elsewhere, "a", 2.0, state="failed")) == good
+    assert find_last_good_like(a_run(elsewhere, "a", 2.0, state="failed")) == good

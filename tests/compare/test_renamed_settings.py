@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from unstall.compare.differences.finder import differences
+from unstall.compare.differences.finder import find_differences
 from unstall.compare.record import facts, store
-from unstall.compare.record.store import record_of
-from unstall.config.aliases import current_names
-from unstall.config.settings import names
+from unstall.compare.record.store import load_record
+from unstall.config.aliases import update_names
+from unstall.config.settings import list_names
 from unstall.journal.reader import JOURNAL_FILES
 from unstall.journal.run_folder import RunFolder
 
@@ -25,7 +25,7 @@ def copied(folder: Path, has_record: bool = False, **changes: Any) -> RunFolder:
     shutil.copytree(OLD_RUN, folder)
     run = RunFolder(folder)
     if changes:
-        run.write_settings({**current_names(run.read_settings()), **changes})
+        run.write_settings({**update_names(run.read_settings()), **changes})
     if has_record:
         plain = json.loads(run.record_path.read_text(encoding="utf-8"))
         plain["journal_bytes"] = sum(path.stat().st_size for path in folder.glob(JOURNAL_FILES))
@@ -38,17 +38,17 @@ def copied(folder: Path, has_record: bool = False, **changes: Any) -> RunFolder:
 
 @pytest.mark.parametrize("has_record", [False, True])
 def test_settings_that_are_only_called_otherwise_do_not_differ(tmp_path: Path, has_record: bool) -> None:
-    before = record_of(copied(tmp_path / "old", has_record=has_record))
-    after = record_of(copied(tmp_path / "new", seed=0))
-    assert set(facts.settings(before)) == set(names()) == set(facts.settings(after))
-    assert differences(before, after) == []
+    before = load_record(copied(tmp_path / "old", has_record=has_record))
+    after = load_record(copied(tmp_path / "new", seed=0))
+    assert set(facts.read_settings(before)) == set(list_names()) == set(facts.read_settings(after))
+    assert find_differences(before, after) == []
 
 
 @pytest.mark.parametrize("has_record", [False, True])
 def test_a_setting_that_differs_is_told_once_by_its_name_of_today(tmp_path: Path, has_record: bool) -> None:
-    before = record_of(copied(tmp_path / "old", has_record=has_record))
-    after = record_of(copied(tmp_path / "new", warmup_steps=50, augmentations=["mosaic"], lr_schedule="constant"))
-    found = [(each.name, each.detail) for each in differences(before, after)]
+    before = load_record(copied(tmp_path / "old", has_record=has_record))
+    after = load_record(copied(tmp_path / "new", warmup_steps=50, augmentations=["mosaic"], lr_schedule="constant"))
+    found = [(each.name, each.detail) for each in find_differences(before, after)]
     assert sorted(found) == [
         ("augmentation", "augmentations"),
         ("learning_rate", "lr_schedule"),

@@ -13,9 +13,9 @@ from typing import Any
 from tests.compare.records import SCRIPT, changed, record, source
 from tests.programs import UNSTALL, write
 from unstall.compare.comparison import compare_records
-from unstall.compare.differences.finder import differences
+from unstall.compare.differences.finder import find_differences
 from unstall.compare.last_good import explain_in_lines
-from unstall.compare.record.store import record_of
+from unstall.compare.record.store import load_record
 from unstall.journal.run_folder import RunFolder
 
 OUT_OF_MEMORY = {"outcome": "failed", "cause": "host_memory_exhausted"}
@@ -124,10 +124,10 @@ def test_configurations_and_other_files_that_the_command_line_names_are_compared
     failed = run(program, "csv", str(labels), "--fast", "--config_path", str(new))
     assert failed.returncode == 1
     good, bad = sorted(own_home.iterdir())
-    result = record_of(RunFolder(bad))
+    result = load_record(RunFolder(bad))
     assert f"since     the last good run, {good.name}:" in failed.stderr
     assert "learning_rate_base: 0.08 → 1000 (" in failed.stderr and "pipeline.config:5)" in failed.stderr
-    found = [each.description for each in differences(record_of(RunFolder(good)), result)]
+    found = [each.description for each in find_differences(load_record(RunFolder(good)), result)]
     assert any("labels.csv changed: 4 → 8 bytes" in each or "bytes of the data 4 → 8" in each for each in found), found
     assert not [each for each in found if "csv → " in each or "--fast" in each or "argument" in each]
     assert "hunter2x" not in json.dumps(result)

@@ -22,20 +22,20 @@ from unstall.config.aliases import (
     OLD_DETECTOR_NAMES,
     OLD_NAMES,
     OLD_OPTIONS,
-    current_names,
-    note_of_run,
-    option_hint,
+    describe_renamed_in_run,
+    suggest_option,
+    update_names,
 )
 from unstall.config.command import Command
-from unstall.config.detectors import FAMILIES, family_settings
-from unstall.config.options import config_used
+from unstall.config.detectors import FAMILIES, list_family_settings
+from unstall.config.options import find_config
 from unstall.config.settings import Settings, as_plain, from_stored
 from unstall.config.sources import resolve
 from unstall.data.augment.names import NAMED
 
 OLD_RUN = Path(__file__).parents[1] / "old_runs" / "trained"
 OLD_SETTINGS: dict[str, Any] = json.loads((OLD_RUN / "settings.json").read_text(encoding="utf-8"))
-LEAVES = [typed for typed in cli.all_commands() if not isinstance(cli.load(typed), click.Group)]
+LEAVES = [typed for typed in cli.list_all_commands() if not isinstance(cli.load(typed), click.Group)]
 HELP_OPTIONS = ["-h", "--help"]  # as under `unstall`: a command keeps those that it was first called with
 OTHERS = {"batch_size": 8, "epochs": 24}  # so that every value of an old setting is one that may be set
 
@@ -49,7 +49,7 @@ def options_of(typed: str) -> set[str]:
 
 @pytest.mark.parametrize("old", OLD_NAMES)
 def test_no_old_name_is_left_as_a_setting_or_as_one_of_its_options(old: str) -> None:
-    assert old not in settings.names() and OLD_NAMES[old] in settings.names()
+    assert old not in settings.list_names() and OLD_NAMES[old] in settings.list_names()
     with_settings = [typed for typed in LEAVES if "config" in options_of(typed)]
     assert len(with_settings) >= 6
     assert not [typed for typed in with_settings if old in options_of(typed)]
@@ -63,11 +63,11 @@ def test_no_old_option_is_left_where_the_new_one_is(old: str) -> None:
 
 def test_no_old_augmentation_or_command_is_left() -> None:
     assert not set(OLD_AUGMENTATIONS) & set(NAMED) and set(OLD_AUGMENTATIONS.values()) <= set(NAMED)
-    assert not set(OLD_COMMANDS) & set(cli.all_commands()) and set(OLD_COMMANDS.values()) <= set(cli.all_commands())
+    assert not set(OLD_COMMANDS) & set(cli.list_all_commands()) and set(OLD_COMMANDS.values()) <= set(cli.list_all_commands())
 
 
 def test_every_setting_of_the_old_run_has_its_name_of_today() -> None:
-    assert set(OLD_NAMES) < set(OLD_SETTINGS) and set(current_names(OLD_SETTINGS)) == set(settings.names())
+    assert set(OLD_NAMES) < set(OLD_SETTINGS) and set(update_names(OLD_SETTINGS)) == set(settings.list_names())
 
 
 # --- files ---
@@ -89,8 +89,8 @@ def test_an_old_name_in_a_file_loads_under_the_new_one_with_a_note(
     )
     path = written(tmp_path, **OTHERS, **{old: value})
     values, places = toml_file.read(path)
-    assert values[new] == settings.checked(new, aliases.current_value(new, value)) and places[new] == f"{path}:4"
-    assert config_used(path, no_config=False) == path
+    assert values[new] == settings.check_value(new, aliases.update_value(new, value)) and places[new] == f"{path}:4"
+    assert find_config(path, no_config=False) == path
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith(f"{path}:4: '{old}' is now '{new}'.")
     assert getattr(resolve({}, path).settings, new) is not None
@@ -99,12 +99,12 @@ def test_an_old_name_in_a_file_loads_under_the_new_one_with_a_note(
 def test_an_old_augmentation_in_a_file_loads_with_a_note(tmp_path: Path) -> None:
     path = written(tmp_path, augmentations=["mosaic", *OLD_AUGMENTATIONS])
     assert resolve({}, path).settings.augmentations == ("mosaic", *OLD_AUGMENTATIONS.values())
-    assert toml_file.notes(path) == [f"{path}:2: '{old}' is now '{new}'." for old, new in OLD_AUGMENTATIONS.items()]
+    assert toml_file.list_notes(path) == [f"{path}:2: '{old}' is now '{new}'." for old, new in OLD_AUGMENTATIONS.items()]
 
 
 def test_a_file_with_names_of_today_has_no_note(tmp_path: Path) -> None:
     plain = {name: value for name, value in as_plain(Settings()).items() if value is not None and name != "detector"}
-    assert toml_file.notes(written(tmp_path, **plain)) == []
+    assert toml_file.list_notes(written(tmp_path, **plain)) == []
 
 
 def test_a_setting_under_both_of_its_names_is_refused(tmp_path: Path) -> None:
@@ -132,13 +132,41 @@ def test_what_is_wrong_with_the_value_of_an_old_name_is_said_with_the_new_one(tm
         ("SOLVER.BASE_LR = 0.01", 1, "learning_rate"),
         ("IMS_PER_BATCH = 16", 1, "batch_size"),
         ("[SOLVER]\nIMS_PER_BATCH = 16", 1, "batch_size"),
+        ("[MODEL.ROI_HEADS]\nSCORE_THRESH_TEST = 0.3", 1, "detector.score_threshold"),
+        ("image_size = 640", 1, "detector.image_size"),
+        ("close_mosaic = 10", 1, "augmentations"),
     ],
 )
 def test_the_words_of_other_trainers_in_a_file_are_told_by_ours(text: str, line: int, meant: str, tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
     path.write_text(text + "\n")
-    with pytest.raises(InvalidInputError, match=rf"run.toml:{line}: There is no setting '[\w.]+'\. Use '{meant}'\."):
+    with pytest.raises(InvalidInputError, match=rf"run.toml:{line}: There is no setting '[\w.]+'\. Use '{meant}'[. ]"):
         toml_file.read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("warmup_epochs = 3", "Use 'warmup_steps' (the warm-up is counted in steps)."),
+        ("project = 'runs'", "It is an option of the command: --out."),
+        ("resume = true", "It is an option of the command: --resume."),
+        ("device = 0", "The backend takes the first device that it sees."),
+        ("nc = 80", "The classes are those of the data."),
+        ("[MODEL.ROI_HEADS]\nNUM_CLASSES = 80", "The classes are those of the data."),
+        ("pipeline_config_path = 'x'", "`unstall import tfod pipeline.config OUT` makes settings of it."),
+    ],
+)
+def test_what_no_setting_stands_for_is_answered_with_what_to_do(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text(text + "\n")
+    with pytest.raises(InvalidInputError) as caught:
+        toml_file.read(path)
+    assert said in str(caught.value) and "Settings:" not in str(caught.value)
+
+
+def test_a_name_of_which_nobody_can_tell_is_refused_with_all_settings(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"There is no setting 'sideways'\. Settings: data, format"):
+        toml_file.read(written(tmp_path, sideways=1))
 
 
 # --- run folders ---
@@ -149,21 +177,21 @@ def test_the_settings_of_an_old_run_load() -> None:
     assert (found.learning_rate, found.warmup_steps, found.synthetic_images) == (0.003, 100, 24)
     assert (found.num_workers, found.num_input_workers, found.augmentations) == (1, 0, ("horizontal_flip",))
     for old, new in OLD_NAMES.items():
-        value = aliases.current_value(new, OLD_SETTINGS[old])
+        value = aliases.update_value(new, OLD_SETTINGS[old])
         assert as_plain(found)[new] == value
     assert as_plain(from_stored(as_plain(found))) == as_plain(found)
 
 
 def test_one_note_says_all_new_names_of_an_old_run() -> None:
-    note = note_of_run(OLD_SETTINGS, "runs/a/settings.json")
+    note = describe_renamed_in_run(OLD_SETTINGS, "runs/a/settings.json")
     assert note.startswith("runs/a/settings.json: settings have new names: ") and "\n" not in note
     assert all(f"'{old}' is now '{new}'" in note for old, new in OLD_NAMES.items())
-    assert note_of_run(as_plain(Settings()), "runs/a/settings.json") == ""
+    assert describe_renamed_in_run(as_plain(Settings()), "runs/a/settings.json") == ""
 
 
 def test_a_run_that_was_begun_when_workers_were_threads_has_them_as_input_workers() -> None:
-    assert current_names({"workers": 3, "rate": 0.1}) == {"num_input_workers": 3, "learning_rate": 0.1}
-    assert current_names({"workers": 3, "input_threads": 2}) == {"num_workers": 3, "num_input_workers": 2}
+    assert update_names({"workers": 3, "rate": 0.1}) == {"num_input_workers": 3, "learning_rate": 0.1}
+    assert update_names({"workers": 3, "input_threads": 2}) == {"num_workers": 3, "num_input_workers": 2}
 
 
 # --- options ---
@@ -226,6 +254,20 @@ def test_an_old_option_says_which_to_use(old: str) -> None:
         ("predict", "--conf", "use --score-threshold"),
         ("evaluate", "--label-map-path", "use --label-map"),
         ("export", "--format", "use --to"),
+        ("train", "--learning_rate", "use --learning-rate"),
+        ("train", "--close_mosaic", "use --augmentations"),
+        ("train", "--val_check_interval", "use --eval-interval"),
+        ("train", "--score_threshold", "use --detector score_threshold=…"),
+        ("train", "--eval-only", "`unstall evaluate --weights FILE --data PATH` does so"),
+        ("predict", "--MODEL.ROI_HEADS.SCORE_THRESH_TEST", "use --score-threshold"),
+        ("predict", "--model", "use --weights"),
+        ("lr-find", "--num_training", "use --num-steps"),
+        ("lr-find", "--min_lr", "use --min-lr"),
+        # settings of a training, where there are none
+        ("predict", "--half", "it is a setting of `unstall train`: --precision"),
+        ("evaluate", "--workers", "it is a setting of `unstall train`: --num-workers"),
+        ("export", "--SOLVER.BASE_LR", "it is a setting of `unstall train`: --learning-rate"),
+        ("data check", "--imgsz", "it is a setting of `unstall train`: --image-size"),
     ],
 )
 def test_an_option_that_is_not_there_says_which_to_use(command: str, old: str, use: str) -> None:
@@ -235,7 +277,8 @@ def test_an_option_that_is_not_there_says_which_to_use(command: str, old: str, u
 
 @pytest.mark.parametrize("word", DEVICES)
 def test_whoever_looks_for_the_device_is_told_how_it_is_chosen(word: str) -> None:
-    assert "CUDA_VISIBLE_DEVICES" in refused("train", f"--{word}", "0")
+    for command in ("train", "predict", "evaluate", "export"):
+        assert "CUDA_VISIBLE_DEVICES" in refused(command, f"--{word}", "0")
     assert "device" in options_of("plan"), "there the device is one of a table"
 
 
@@ -286,6 +329,10 @@ def test_a_value_of_an_option_and_a_file_are_no_argument_of_another_trainer(tmp_
         ("data check", "--data", "write `unstall data check PATH`"),
         ("data convert", "--output", "write `unstall data convert DST`"),
         ("predict", "--imgsz", "the weights file holds it, as the detector was trained"),
+        ("predict", "--img", "the weights file holds it, as the detector was trained"),
+        ("evaluate", "--conf", "the weights file holds it, as the detector was trained"),
+        ("export", "--pipeline_config_path", "the weights file holds it, as the detector was trained"),
+        ("export", "--output_directory", "write `unstall export OUT`"),
         ("train", "--pipeline_config_path", "`unstall import tfod pipeline.config OUT` makes settings of it"),
     ],
 )
@@ -295,7 +342,7 @@ def test_an_option_that_is_none_here_says_what_to_do_instead(command: str, optio
 
 @pytest.mark.parametrize("theirs", COMMANDS_ELSEWHERE)
 def test_a_command_of_another_trainer_says_which_to_use(theirs: str) -> None:
-    assert COMMANDS_ELSEWHERE[theirs] in cli.all_commands() and theirs not in cli.all_commands()
+    assert COMMANDS_ELSEWHERE[theirs] in cli.list_all_commands() and theirs not in cli.list_all_commands()
 
 
 def test_other_words_are_refused_as_click_does() -> None:
@@ -323,8 +370,8 @@ def test_every_command_knows_other_names_of_its_options() -> None:
 
 
 def test_every_name_that_is_pointed_to_is_there() -> None:
-    families = [{each.name for each in family_settings(family)} for family in ("ssd", "retinanet", "faster_rcnn")]
-    known = set(settings.names()).union(*(options_of(typed) for typed in LEAVES))
+    families = [{each.name for each in list_family_settings(family)} for family in ("ssd", "retinanet", "faster_rcnn")]
+    known = set(settings.list_names()).union(*(options_of(typed) for typed in LEAVES))
     for name in (*CALLED_ELSEWHERE, *OLD_NAMES.values(), *(each for names in OLD_OPTIONS.values() for each in names)):
         table, _, inner = name.partition(".")
         assert table in known and (not inner or all(inner in each for each in families)), name
@@ -332,19 +379,19 @@ def test_every_name_that_is_pointed_to_is_there() -> None:
 
 def test_no_name_of_another_trainer_is_a_setting_of_ours() -> None:
     theirs = {word for names in CALLED_ELSEWHERE.values() for word in names}
-    assert theirs & set(settings.names()) == {"format"}, "which `unstall export` calls --to"
+    assert theirs & set(settings.list_names()) == {"format"}, "which `unstall export` calls --to"
     assert all(word == word.lower() for word in theirs)
 
 
 def test_a_word_of_which_nobody_can_tell_has_no_hint() -> None:
-    assert option_hint("--sideways", ["config", "epochs"]) == "" == option_hint("--lr0", ["epochs"])
+    assert suggest_option("--sideways", ["config", "epochs"]) == "" == suggest_option("--lr0", ["epochs"])
 
 
 # --- settings of detectors ---
 
 
 def test_every_old_setting_of_a_detector_leads_to_one_that_there_is() -> None:
-    current = {each.name for family in FAMILIES.names() for each in family_settings(family)}
+    current = {each.name for family in FAMILIES.names() for each in list_family_settings(family)}
     assert set(OLD_DETECTOR_NAMES.values()) <= current
     assert not set(OLD_DETECTOR_NAMES) & current
 
@@ -353,7 +400,7 @@ def test_old_settings_of_a_detector_load_from_a_file_with_a_note_for_each(tmp_pa
     path = tmp_path / "unstall.toml"
     path.write_text('model = "ssd_tiny"\n[detector]\nimage_px = [64, 96]\nwidth = 4\n')
     assert resolve({}, str(path)).settings.detector == {"image_size": [64, 96], "stem_channels": 4}
-    assert toml_file.notes(path) == [
+    assert toml_file.list_notes(path) == [
         f"{path}:3: 'image_px' is now 'image_size'.",
         f"{path}:4: 'width' is now 'stem_channels'.",
     ]
@@ -362,7 +409,7 @@ def test_old_settings_of_a_detector_load_from_a_file_with_a_note_for_each(tmp_pa
 def test_old_settings_of_a_detector_load_from_a_run_folder() -> None:
     assert OLD_SETTINGS["detector"] == {"image_px": [128, 128]}
     assert from_stored(OLD_SETTINGS).detector == {"image_size": [128, 128]}
-    assert "'image_px' is now 'image_size'" in note_of_run(OLD_SETTINGS, "here")
+    assert "'image_px' is now 'image_size'" in describe_renamed_in_run(OLD_SETTINGS, "here")
 
 
 def test_an_old_setting_of_a_detector_is_refused_as_an_option_with_the_one_to_use() -> None:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from unstall.base.errors import InvalidInputError
 from unstall.config import settings, toml_file
-from unstall.config.options import GroupedCommand, explicit_settings, setting_options
+from unstall.config.options import GroupedCommand, add_setting_options, collect_explicit_settings
 
 
 def typed(*arguments: str) -> dict[str, Any]:
@@ -18,9 +18,9 @@ def typed(*arguments: str) -> dict[str, Any]:
     got: dict[str, Any] = {}
 
     @click.command(cls=GroupedCommand)
-    @setting_options
+    @add_setting_options
     def command(**keywords: Any) -> None:
-        got.update(explicit_settings(keywords))
+        got.update(collect_explicit_settings(keywords))
 
     command.main(list(arguments), standalone_mode=False)
     return got
@@ -84,13 +84,13 @@ def test_what_other_trainers_call_a_setting_is_told_by_its_name_here(typed_name:
 
 def test_help_has_every_setting_with_its_meaning_under_its_heading() -> None:
     @click.command(cls=GroupedCommand)
-    @setting_options
+    @add_setting_options
     def command(**keywords: Any) -> None:
         raise AssertionError
 
     said = " ".join(CliRunner().invoke(command, ["--help"], terminal_width=200).output.split())
-    for heading, names in toml_file.groups().items():
+    for heading, names in toml_file.list_groups().items():
         assert f"Settings: {heading}:" in said
         for name in names:
-            assert f"--{name.replace('_', '-')}" in said and toml_file.meaning(name).split(";")[0] in said
-    assert len(settings.names()) > 40
+            assert f"--{name.replace('_', '-')}" in said and toml_file.get_meaning(name).split(";")[0] in said
+    assert len(settings.list_names()) > 40

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unstall.base.errors import InvalidInputError
-from unstall.config.settings import Settings, as_json, as_plain, changed, from_plain, names
+from unstall.config.settings import Settings, apply_changes, as_json, as_plain, from_plain, list_names
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def test_json_holds_them_whole() -> None:
     assert settings.micro_batches == 4
 
 
-@given(st.sampled_from([name for name in names() if name != "micro_batch_size"]), st.integers(1, 50))
+@given(st.sampled_from([name for name in list_names() if name != "micro_batch_size"]), st.integers(1, 50))
 def test_a_change_that_is_taken_back_leaves_the_same(name: str, value: int) -> None:
     before = Settings()
     try:
-        after = changed(before, {name: value})
+        after = apply_changes(before, {name: value})
     except InvalidInputError:
         return
-    assert changed(after, {name: as_plain(before)[name]}) == before
+    assert apply_changes(after, {name: as_plain(before)[name]}) == before
 
 
 # --- several workers ---
@@ -77,7 +77,7 @@ def test_a_micro_batch_is_of_one_worker() -> None:
 
 def test_what_one_worker_needs_and_the_same_training_by_one() -> None:
     settings = Settings(batch_size=16, num_workers=2, micro_batch_size=4)
-    assert settings.of_one_worker() == Settings(batch_size=8, micro_batch_size=4)
+    assert settings.split_for_one_worker() == Settings(batch_size=8, micro_batch_size=4)
     assert settings.alone() == Settings(batch_size=16, micro_batch_size=4)
-    assert Settings(batch_size=16, num_workers=2).of_one_worker() == Settings(batch_size=8)
+    assert Settings(batch_size=16, num_workers=2).split_for_one_worker() == Settings(batch_size=8)
     assert Settings(batch_size=16, num_workers=2).alone() == Settings(batch_size=16, micro_batch_size=8)

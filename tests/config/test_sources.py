@@ -9,7 +9,7 @@ import pytest
 from unstall.base.errors import InvalidInputError
 from unstall.config import detectors, toml_file
 from unstall.config.settings import Settings
-from unstall.config.sources import CHANGEABLE, going_on, recipe_of, resolve
+from unstall.config.sources import CHANGEABLE, get_recipe, resolve, resolve_resumed
 from unstall.data.augment.names import NAMED
 
 
@@ -19,16 +19,16 @@ def test_later_sources_win_and_each_value_says_where_it_came_from(tmp_path: Path
     found = resolve({"epochs": 4, "detector": {"stem_channels": 16}}, str(file))
     assert (found.settings.epochs, found.settings.seed) == (4, 5)
     assert found.settings.detector == {"image_size": [64, 64], "stem_channels": 16}
-    assert found.settings.optimizer == recipe_of("ssd_tiny")["optimizer"] != Settings.optimizer
+    assert found.settings.optimizer == get_recipe("ssd_tiny")["optimizer"] != Settings.optimizer
     sources = found.as_plain()["sources"]
     assert (sources["epochs"], sources["seed"], sources["momentum"]) == ("--epochs", f"{file}:3", "default")
     assert sources["optimizer"] == "recipe of ssd_tiny"
 
 
-@pytest.mark.parametrize("model", detectors.variants())
+@pytest.mark.parametrize("model", detectors.list_variants())
 def test_every_recipe_becomes_settings_of_its_model(model: str) -> None:
     found = resolve({"model": model})
-    assert (found.settings.model, found.settings.learning_rate) == (model, detectors.recipe_of(model).learning_rate)
+    assert (found.settings.model, found.settings.learning_rate) == (model, detectors.get_recipe(model).learning_rate)
     assert found.sources["epochs"] == f"recipe of {model}"
 
 
@@ -117,10 +117,10 @@ def test_a_path_is_meant_from_where_it_is_written(tmp_path: Path, monkeypatch: p
 
 def test_a_run_that_goes_on_may_be_extended_but_not_become_another() -> None:
     before = Settings(model="retinanet_tiny", epochs=3)
-    assert going_on(before, {"epochs": 9, "model": "retinanet_tiny"}) == Settings(model="retinanet_tiny", epochs=9)
+    assert resolve_resumed(before, {"epochs": 9, "model": "retinanet_tiny"}) == Settings(model="retinanet_tiny", epochs=9)
     for other in ({"model": "ssd_tiny"}, {"seed": 4}, {"batch_size": 8}, {"optimizer": "adamw"}, {"data": "/elsewhere"}):
         with pytest.raises(InvalidInputError, match="a run that goes on keeps its"):
-            going_on(before, other)
+            resolve_resumed(before, other)
 
 
 def test_what_may_be_changed_are_settings() -> None:
@@ -128,7 +128,7 @@ def test_what_may_be_changed_are_settings() -> None:
 
 
 def test_the_help_of_augment_names_every_one_there_is() -> None:
-    assert f": {', '.join(NAMED)}." in toml_file.meaning("augmentations")
+    assert f": {', '.join(NAMED)}." in toml_file.get_meaning("augmentations")
 
 
 @pytest.mark.parametrize(("place", "named"), [("gs://$NOT_SET_HERE/set", "NOT_SET_HERE"), ("gs:///set", "names no bucket")])
@@ -144,6 +144,6 @@ def test_a_place_in_a_bucket_stays_as_it_is_written() -> None:
 def test_several_workers_run_on_jax_where_nobody_said_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KERAS_BACKEND", raising=False)
     assert resolve({"num_workers": 2}).settings.backend == "jax" and resolve({}).settings.backend == "auto"
-    assert going_on(Settings(), {"num_workers": 2}).backend == "jax"
+    assert resolve_resumed(Settings(), {"num_workers": 2}).backend == "jax"
     with pytest.raises(InvalidInputError, match="backend: expected jax for 2 workers"):
         resolve({"num_workers": 2, "backend": "torch"})

@@ -87,19 +87,19 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
     ("written", "count"), [("12", 12), ("2GiB", 2 * 2**30), ("1.5 MiB", 3 * 2**19), ("3kb", 3000), ("7 B", 7), (5, 5)]
 )
 def test_bytes_may_be_written_with_their_unit(written: object, count: int) -> None:
-    assert toml_file.in_bytes("cache_bytes", written) == count
-    assert toml_file.in_bytes("model", written) == written
+    assert toml_file.parse_bytes("cache_bytes", written) == count
+    assert toml_file.parse_bytes("model", written) == written
 
 
 def test_every_setting_is_in_a_written_file_with_its_meaning_and_its_range() -> None:
-    text = toml_file.written({}, {}, "")
-    for name in settings.names():
-        assert (toml_file.meaning(name) in text and f"# {name} =" in text) or f"# [{name}]" in text
+    text = toml_file.format_setting({}, {}, "")
+    for name in settings.list_names():
+        assert (toml_file.get_meaning(name) in text and f"# {name} =" in text) or f"# [{name}]" in text
     assert "(1 to 65,536)" in text and "(sgd, adamw)" in text
 
 
 def test_groups_hold_every_setting_once() -> None:
-    assert [name for names in toml_file.groups().values() for name in names] == list(settings.names())
+    assert [name for names in toml_file.list_groups().values() for name in names] == list(settings.list_names())
 
 
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
@@ -123,11 +123,11 @@ words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
     )
 )
 def test_what_is_written_is_what_is_read(chosen: dict[str, object], tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = file_of(tmp_path_factory.mktemp("files"), toml_file.written(chosen, {"epochs": "for a reason"}, "Settings"))
+    path = file_of(tmp_path_factory.mktemp("files"), toml_file.format_setting(chosen, {"epochs": "for a reason"}, "Settings"))
     values, _ = toml_file.read(path)
-    assert values == {name: settings.checked(name, value) for name, value in chosen.items()}
+    assert values == {name: settings.check_value(name, value) for name, value in chosen.items()}
 
 
 def test_reasons_of_strangers_stay_comments() -> None:
-    text = toml_file.written({"epochs": 3}, {"epochs": "a\nseed = 9\x00\x7f \u2028b"}, "head\x00", None)
+    text = toml_file.format_setting({"epochs": 3}, {"epochs": "a\nseed = 9\x00\x7f \u2028b"}, "head\x00", None)
     assert tomllib.loads(text) == {"epochs": 3}

@@ -13,7 +13,7 @@ from PIL import Image
 
 from unstall.data.example import DataSet, Example, ImageSource, Origin
 from unstall.data.io import tf_example, tfrecord_file
-from unstall.data.io.columns import example
+from unstall.data.io.columns import create_example
 
 
 def picture(width: int = 64, height: int = 48, kind: str = "JPEG") -> bytes:
@@ -87,7 +87,7 @@ def small_set(root: Path, splits: Sequence[str] = ("train", "val"), boxes_each: 
         boxes = [(1.5 + box, 2.0, 11.25 + box, 22.0) for box in range(boxes_each)]
         flags = [box % 2 == 0 for box in range(boxes_each)]
         made.append(
-            example(
+            create_example(
                 name=f"{number}.jpg",
                 image=ImageSource(image),
                 size=(64 + number, 48),

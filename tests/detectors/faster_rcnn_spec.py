@@ -17,7 +17,7 @@ from tests.detectors.layers.random_boxes import plain_iou
 from unstall.config.detectors.faster_rcnn import VARIANTS, FasterRCNNSettings
 from unstall.detectors.detector import Targets, divide_terms
 from unstall.detectors.faster_rcnn import FasterRCNN, RegionTargets
-from unstall.detectors.layers.conv_norm import leaf_layers
+from unstall.detectors.layers.conv_norm import list_leaf_layers
 from unstall.detectors.layers.rng import Sample, draw_of
 from unstall.detectors.layers.rpn import Proposals
 
@@ -51,7 +51,7 @@ TWO_IMAGES = ([(8, 8, 40, 36, 0), (50, 20, 90, 60, 2)], [(20, 30, 44, 62, 1)])
 def losses_of(detector: FasterRCNN, seed: int = 0) -> Any:
     """Compiled; norms stay as they are."""
     pictures = images(2, detector.settings)
-    run = compiled(lambda *wanted: detector.training_losses(pictures, Targets(*wanted), seed, training=False))
+    run = compiled(lambda *wanted: detector.compute_losses(pictures, Targets(*wanted), seed, training=False))
     return lambda wanted: run(*wanted)
 
 
@@ -65,7 +65,7 @@ def numbers(values: dict[str, Any]) -> dict[str, float]:
 def learned_numbers(detector: FasterRCNN) -> int:
     """As torchvision counts: statistics are none, and norms that are frozen have none."""
     total = 0
-    for layer in leaf_layers(detector):
+    for layer in list_leaf_layers(detector):
         is_norm = isinstance(layer, keras.layers.BatchNormalization)
         if is_norm and detector.settings.freeze_batch_norm:
             continue
@@ -92,7 +92,7 @@ def test_layers_have_the_published_keys() -> None:
         (made(), ["rpn.head.conv.0.0", "roi_heads.box_head.fc6", "roi_heads.box_head.fc7"]),
         (second, ["rpn.head.conv.1.0", "roi_heads.box_head.3.1", "roi_heads.box_head.5"]),
     ):
-        keys = {layer.name: layer for layer in leaf_layers(detector)}
+        keys = {layer.name: layer for layer in list_leaf_layers(detector)}
         both = ["rpn.head.cls_logits", "rpn.head.bbox_pred", "roi_heads.box_predictor.cls_score", "backbone.fpn.layer_blocks.3.0"]
         assert not {*expected, *both} - set(keys), sorted(keys)
         first = keys["roi_heads.box_head.5" if detector is second else "roi_heads.box_head.fc6"]
@@ -105,7 +105,7 @@ def test_levels_fit_their_anchors_whatever_the_size() -> None:
         levels = compiled(lambda pixels, own=detector: own.levels(own.prepared(pixels), training=False))(
             images(1, detector.settings)
         )
-        assert [tuple(level.shape[1:3]) for level in levels] == detector.level_shapes(), px
+        assert [tuple(level.shape[1:3]) for level in levels] == detector.list_level_shapes(), px
         last, pooled = (ops.convert_to_numpy(level) for level in levels[-2:])
         assert (pooled == last[:, ::2, ::2]).all()
         raw = compiled(detector.proposer)(levels)
@@ -147,7 +147,7 @@ def test_the_first_stage_learns_from_the_anchors_that_were_drawn() -> None:
     chosen = np.array([[True, False, False, False]] * 2)
     used = np.array([[True, True, True, False], [True, True, False, False]])
     drawn = Sample(*(ops.convert_to_tensor(each) for each in (place, chosen, used)))
-    found = numbers(divide_terms(detector.anchor_terms(raw, wanted, matches, drawn)))
+    found = numbers(divide_terms(detector.compute_anchor_terms(raw, wanted, matches, drawn)))
     logits, codes = (np.concatenate(raw[key], axis=1) for key in ("objects", "anchor_codes"))
     boxes = ops.convert_to_numpy(wanted.boxes)
     cross = distance = 0.0
@@ -171,7 +171,7 @@ def test_the_second_stage_learns_the_box_of_the_regions_own_class() -> None:
     logits, codes = (random.normal(size=(2, 5, count)).astype("float32") for count in (4, 16))
     regions = RegionTargets(*(ops.convert_to_tensor(each) for each in (boxes, label, wanted, used)))
     outputs = {"classes": ops.convert_to_tensor(logits), "boxes": ops.convert_to_tensor(codes)}
-    found = numbers(divide_terms(detector.region_terms(outputs, regions)))
+    found = numbers(divide_terms(detector.compute_region_terms(outputs, regions)))
     cross = distance = 0.0
     for image, number in zip(*np.nonzero(used), strict=True):
         own, values = label[image, number], logits[image, number]
@@ -257,7 +257,7 @@ def test_detections_are_those_of_the_plain_way() -> None:
         detector = made(pre_nms_top_k=pre_nms_top_k, max_detections=most)
         raw = raw_outputs(detector, 60, seed=most)
         sizes = np.array([[64, 96], [50, 80]], "float32")
-        detections = compiled(lambda *given, own=detector: tuple(own.detections_of(*given)))
+        detections = compiled(lambda *given, own=detector: tuple(own.select_detections(*given)))
         boxes, scores, classes = (ops.convert_to_numpy(each) for each in detections(raw, sizes))
         for image in range(2):
             expected = found_plainly(raw, image, tuple(sizes[image]), most)
@@ -271,7 +271,7 @@ def test_detect_gives_what_the_raw_outputs_say() -> None:
     detector = made(score_threshold=0.0, max_detections=30)
     pictures = images(2)
     detect = compiled(lambda pixels: tuple(detector.detect(pixels)))
-    in_parts = compiled(lambda pixels: tuple(detector.detections_of(detector(pixels, training=False))))
+    in_parts = compiled(lambda pixels: tuple(detector.select_detections(detector(pixels, training=False))))
     whole, parts = ([ops.convert_to_numpy(each) for each in way(pictures)] for way in (detect, in_parts))
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-4)

@@ -11,10 +11,10 @@ import pytest
 
 from tests.detectors.golden import CLASSES, GOLDENS, Golden, drawn, images, kept, regions, targets
 from tests.detectors.layers.random_boxes import array, plain_iou
-from unstall.config.detectors import family_of
+from unstall.config.detectors import find_family
 from unstall.detectors import create_model
 from unstall.detectors.detector import Detector, Targets
-from unstall.detectors.weights.layout import slots
+from unstall.detectors.weights.layout import list_slots
 
 LOSSES = {
     "retinanet": {"classification": "class", "bbox_regression": "box"},
@@ -41,7 +41,7 @@ def made(variant: str) -> tuple[Detector, dict[str, np.ndarray]]:
     detector = create_model(variant, image_size=golden.px, num_classes=CLASSES, **golden.changes)
     with np.load(golden.path) as file:
         wanted = {name: file[name] for name in file.files}
-    for key, slot in slots(detector).items():
+    for key, slot in list_slots(detector).items():
         layer, _, kind = key.rpartition(".")
         values = drawn(key, slot.shape) * np.float32(wanted.get(f"factor {layer}", 1.0))
         values = wanted.get(f"{kind} {layer}", values)
@@ -59,7 +59,7 @@ def test_raw_outputs_are_torchvisions(golden: Golden) -> None:
 
 
 def raw_outputs(detector: Any, golden: Golden) -> dict[str, np.ndarray]:
-    if family_of(golden.variant) != "faster_rcnn":
+    if find_family(golden.variant) != "faster_rcnn":
         raw = detector(images(golden), training=False)
         return {name: np.concatenate([array(level) for level in raw[name]], axis=1) for name in ("classes", "boxes")} | {
             "anchors": detector.anchors
@@ -68,7 +68,7 @@ def raw_outputs(detector: Any, golden: Golden) -> dict[str, np.ndarray]:
     raw = {name: np.concatenate([array(level) for level in parts], axis=1) for name, parts in detector.proposer(levels).items()}
     own = keras.ops.convert_to_tensor(regions(golden))
     used = keras.ops.ones(own.shape[:2], "bool")
-    second = detector.second_stage(levels, own, used, training=False)
+    second = detector.run_box_head(levels, own, used, training=False)
     return {**raw, **{name: array(second[name]) for name in ("classes", "boxes")}}
 
 
@@ -77,10 +77,10 @@ def test_losses_are_torchvisions(golden: Golden) -> None:
     detector, wanted = made(golden.variant)
     given = {name: keras.ops.convert_to_tensor(values) for name, values in targets(golden).items()}
     before = {variable.path: array(variable.value) for variable in detector.variables}
-    found = detector.training_losses(images(golden), Targets(given["boxes"], given["classes"], given["mask"]))
+    found = detector.compute_losses(images(golden), Targets(given["boxes"], given["classes"], given["mask"]))
     for variable in detector.variables:
         variable.assign(before[variable.path])  # statistics move in training
-    for theirs, ours in LOSSES[family_of(golden.variant)].items():
+    for theirs, ours in LOSSES[find_family(golden.variant)].items():
         assert float(found[ours]) == pytest.approx(float(wanted[f"loss {theirs}"]), rel=CLOSE), ours
 
 

@@ -130,9 +130,9 @@ def _frozen(name: str, changes: dict[str, Any], images: dict[str, np.ndarray]) -
 
 
 def _learning_layers(detector: Detector) -> list[Any]:
-    from unstall.detectors.layers.conv_norm import leaf_layers
+    from unstall.detectors.layers.conv_norm import list_leaf_layers
 
-    return [layer for layer in leaf_layers(detector) if layer.trainable]
+    return [layer for layer in list_leaf_layers(detector) if layer.trainable]
 
 
 def _fitted(name: str, changes: dict[str, Any]) -> dict[str, Any]:
@@ -140,13 +140,13 @@ def _fitted(name: str, changes: dict[str, Any]) -> dict[str, Any]:
     detector = create_model(name, **changes)
     settings = detector.settings
     traces, at_first = [0], [0]
-    terms_of = detector.loss_terms
+    terms_of = detector.compute_loss_terms
 
     def counted(*args: Any, **more: Any) -> Any:
         traces[0] += 1
         return terms_of(*args, **more)
 
-    detector.loss_terms = counted
+    detector.compute_loss_terms = counted
     batches = [batch(settings.image_size, settings.num_classes, (3, 2))] * STEPS
     batches += [batch(settings.image_size, settings.num_classes, counts) for counts in ((0, 0), (1, 0), (6, 6))]
     step = Step(detector, RULES, len(batches))

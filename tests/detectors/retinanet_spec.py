@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from tests.detectors.gradients import Differentiating, slopes_of
 from tests.detectors.layers.random_boxes import SEEDS, array, plain_iou, some_examples
 from tests.detectors.seeded import BOXES, batch, set_weights
-from unstall.backends.devices import as_on_a_card
-from unstall.config.detectors.retinanet import three_sizes
+from unstall.backends.devices import trace_for_gpu
+from unstall.config.detectors.retinanet import compute_three_sizes
 from unstall.detectors import create_model
 from unstall.detectors.detector import Detector, Targets, divide_terms
 from unstall.detectors.layers.boxes import Tensor
@@ -48,7 +48,7 @@ def test_it_has_as_many_anchors_as_outputs() -> None:
     raw = tiny()(batch(PX, 6)["images"])
     assert [each.shape[1] for each in raw["classes"]] == [len(each) for each in tiny().anchors_of_level]
     assert sum(each.shape[1] for each in raw["boxes"]) == len(tiny().anchors)
-    assert [three_sizes(px) for px in (32, 64, 128)] == [(32, 40, 50), (64, 80, 101), (128, 161, 203)]
+    assert [compute_three_sizes(px) for px in (32, 64, 128)] == [(32, 40, 50), (64, 80, 101), (128, 161, 203)]
 
 
 def test_it_begins_with_the_prior() -> None:
@@ -93,7 +93,7 @@ def test_its_losses_are_those_of_the_paper_image_by_image(box_loss: str) -> None
         own = [box_distance(codes[image, row], anchors[row], boxes[label[row]], box_loss) for row in objects]
         box_losses.append(sum(own) / max(1, len(objects)))
     targets = Targets(given_batch["boxes"], given_batch["classes"], given_batch["mask"])
-    found = divide_terms(detector.terms_of(raw, targets))
+    found = divide_terms(detector.compute_terms(raw, targets))
     assert np.isclose(float(found["class"]), np.mean(class_losses), rtol=1e-4)
     assert np.isclose(float(found["box"]), np.mean(box_losses), rtol=1e-4)
 
@@ -120,11 +120,11 @@ def test_losses_that_are_computed_again_on_a_card_are_the_same_and_so_are_their_
     targets = Targets(given["boxes"], given["classes"], given["mask"])
 
     def total(classes: list[Tensor]) -> Tensor:
-        terms = tiny().terms_of({**raw, "classes": classes}, targets)
+        terms = tiny().compute_terms({**raw, "classes": classes}, targets)
         return sum(term.total / term.count for term in terms.values())
 
     plain, slopes = slopes_of(total, raw["classes"])
-    with as_on_a_card():
+    with trace_for_gpu():
         again, same = slopes_of(total, raw["classes"])
     assert again == pytest.approx(plain, rel=1e-6)
     for one, other in zip(same, slopes, strict=True):
@@ -139,7 +139,7 @@ def test_what_stands_in_places_without_a_box_does_not_matter() -> None:
     dirty["boxes"][1, 0] = np.nan
     dirty["classes"][~clean["mask"]] = 10**6
     losses = [
-        tiny().training_losses(each["images"], Targets(each["boxes"], each["classes"], each["mask"]), training=False)
+        tiny().compute_losses(each["images"], Targets(each["boxes"], each["classes"], each["mask"]), training=False)
         for each in (clean, dirty)
     ]
     for name in ("class", "box"):
@@ -192,7 +192,7 @@ def test_it_finds_what_its_outputs_say() -> None:
     row = int(np.argmin(np.abs(detector.anchors_of_level[0] - (20, 20, 36, 36)).sum(axis=1)))
     logits[0][0, row, 1 + 2] = 3.0
     logits[0][0, row, 0] = 9.0  # the output that stands for background is no class
-    found = detector.detections_of({"classes": logits, "boxes": codes})
+    found = detector.select_detections({"classes": logits, "boxes": codes})
     assert array(found.classes)[0, :2].tolist() == [2, -1]
     assert np.isclose(array(found.scores)[0, 0], 1 / (1 + np.exp(-3.0)))
     anchor = detector.anchors_of_level[0][row]

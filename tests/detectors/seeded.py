@@ -12,11 +12,11 @@ BOXES = 6  # places for boxes in an image
 
 def variables_of(model: Any) -> dict[str, Any]:
     """By the name of the layer and their own."""
-    from unstall.detectors.layers.conv_norm import leaf_layers
+    from unstall.detectors.layers.conv_norm import list_leaf_layers
 
     return {
         f"{layer.name}/{variable.name}": variable
-        for layer in leaf_layers(model)
+        for layer in list_leaf_layers(model)
         for variable in (*layer._trainable_variables, *layer._non_trainable_variables)
     }
 

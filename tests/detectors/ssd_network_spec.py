@@ -19,7 +19,7 @@ from tests.detectors.layers.random_boxes import array
 from tests.detectors.seeded import batch, set_weights
 from unstall.base.errors import InvalidInputError
 from unstall.detectors import create_model
-from unstall.detectors.layers.conv_norm import leaf_layers
+from unstall.detectors.layers.conv_norm import list_leaf_layers
 from unstall.detectors.layers.mobilenet_v3 import MobileNetV3
 from unstall.detectors.layers.resnet import Norms
 from unstall.training.step.program import LossModel
@@ -31,7 +31,7 @@ CLOSE = 1e-4  # of the largest value
 def by_key(model: Any) -> dict[str, torch.Tensor]:
     """Our variables, by torchvision's keys and in its order of axes."""
     found = {}
-    for layer in leaf_layers(model):
+    for layer in list_leaf_layers(model):
         for variable in (*layer._trainable_variables, *layer._non_trainable_variables):
             value = array(variable)
             if variable.name == "kernel" and isinstance(layer, keras.layers.DepthwiseConv2D):
@@ -163,7 +163,9 @@ def test_stages_are_frozen_from_the_first_on() -> None:
         detector = create_model(variant, num_classes=2, trainable_backbone_layers=stages, **changes)
         learned = {id(variable) for variable in detector.trainable_variables}
         return {
-            each.name for each in leaf_layers(detector.backbone) if any(id(variable) in learned for variable in each.variables)
+            each.name
+            for each in list_leaf_layers(detector.backbone)
+            if any(id(variable) in learned for variable in each.variables)
         }
 
     thin = {"stem_channels": 4, "image_size": (300, 300)}

@@ -51,7 +51,7 @@ def test_losses_are_those_of_the_reference() -> None:
         settings = detector.settings
         logits, codes, targets = drawn(len(detector.anchors), settings.num_classes)
         raw = {"classes": in_levels(detector, logits), "boxes": in_levels(detector, codes)}
-        losses_of = compiled(lambda raw, wanted, own=detector: divide_terms(own.terms_of(raw, wanted)))
+        losses_of = compiled(lambda raw, wanted, own=detector: divide_terms(own.compute_terms(raw, wanted)))
         ours = {name: float(array(loss)) for name, loss in losses_of(raw, Targets(**targets)).items()}
         theirs = reference.losses(
             logits, codes, detector.anchors.astype(np.float64), targets, settings.fg_iou_threshold, settings.neg_pos_ratio
@@ -66,7 +66,7 @@ def test_a_batch_without_a_box_has_no_loss() -> None:
     logits, codes, targets = drawn(len(detector.anchors), detector.settings.num_classes)
     targets["mask"][:] = False
     raw = {"classes": in_levels(detector, logits), "boxes": in_levels(detector, codes)}
-    assert {name: float(array(loss)) for name, loss in divide_terms(detector.terms_of(raw, Targets(**targets))).items()} == {
+    assert {name: float(array(loss)) for name, loss in divide_terms(detector.compute_terms(raw, Targets(**targets))).items()} == {
         "class": 0,
         "box": 0,
     }
@@ -118,7 +118,9 @@ def test_detections_are_those_of_the_reference() -> None:
     logits, codes, _ = drawn(len(detector.anchors), detector.settings.num_classes)
     raw = {"classes": in_levels(detector, logits), "boxes": in_levels(detector, codes)}
     sizes = np.array([PX, (50, 96), (64, 70)], np.int32)
-    boxes, scores, classes = (array(each) for each in compiled(lambda *given: tuple(detector.detections_of(*given)))(raw, sizes))
+    boxes, scores, classes = (
+        array(each) for each in compiled(lambda *given: tuple(detector.select_detections(*given)))(raw, sizes)
+    )
     for image, (height, width) in enumerate(sizes):
         shares = reference.softmax(logits[image].astype(np.float64))[:, 1:]
         shares = np.where(shares > 0.05, shares, 0)
@@ -147,7 +149,7 @@ def test_a_box_of_an_object_is_found_again() -> None:
     codes = np.where(box_of[:, None] < 0, 0, reference.encoded(boxes[box_of], anchors)).astype(np.float32)[None]
     raw = {"classes": in_levels(detector, logits), "boxes": in_levels(detector, codes)}
     found, scores, found_classes = (
-        array(each)[0] for each in compiled(lambda *given: tuple(detector.detections_of(*given)))(raw)
+        array(each)[0] for each in compiled(lambda *given: tuple(detector.select_detections(*given)))(raw)
     )
     own = {number: [box for box, each in zip(boxes, classes, strict=True) if each == number] for number in set(classes.tolist())}
     for number, wanted in own.items():

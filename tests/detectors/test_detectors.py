@@ -10,34 +10,34 @@ from pathlib import Path
 import pytest
 
 from unstall.base.errors import InvalidInputError
-from unstall.config.detectors import families, family_of, variants
+from unstall.config.detectors import find_family, list_families, list_variants
 from unstall.detectors import catalog
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_variants_are_known_without_keras() -> None:
-    code = "import sys\nfrom unstall.config.detectors import variants\nassert 'retinanet_tiny' in variants()\nassert 'keras' not in sys.modules"
+    code = "import sys\nfrom unstall.config.detectors import list_variants\nassert 'retinanet_tiny' in list_variants()\nassert 'keras' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
 
 
 def test_a_variant_belongs_to_one_family() -> None:
-    assert family_of("retinanet_resnet50_fpn_v2") == "retinanet"
-    assert len(set(variants())) == len(variants())
-    assert all(name in variants() for names in families().values() for name in names)
+    assert find_family("retinanet_resnet50_fpn_v2") == "retinanet"
+    assert len(set(list_variants())) == len(list_variants())
+    assert all(name in list_variants() for names in list_families().values() for name in names)
 
 
 def test_a_wrong_name_is_refused_with_the_nearest_right_one() -> None:
     with pytest.raises(
         InvalidInputError, match=r"no detector 'retinanet_resnet50'.*Did you mean 'retinanet_resnet50_fpn'"
     ) as refused:
-        family_of("retinanet_resnet50")
+        find_family("retinanet_resnet50")
     assert "retinanet_tiny" in str(refused.value)
 
 
 def test_a_page_has_every_setting_with_its_value_and_its_meaning() -> None:
-    page = catalog.page("retinanet")
+    page = catalog.build_page("retinanet")
     assert "| `focal_gamma` | `float` | `2.0` |" in page
     assert "| `image_size` | `tuple[int, int]` | `(800, 800)` | height, width |" in page
     assert "* `retinanet_resnet50_fpn`: the settings below." in page
@@ -63,28 +63,28 @@ WRONG = {
 }
 PROGRAM = """
 import json, sys
-from unstall.config.detectors import settings_of
+from unstall.config.detectors import create_settings
 from unstall.base.errors import InvalidInputError
 
 for name, values in {wrong!r}.items():
     for value in values:
         try:
-            settings_of("retinanet_resnet50_fpn_v2", **{{name: value}})
+            create_settings("retinanet_resnet50_fpn_v2", **{{name: value}})
         except InvalidInputError as refused:
             assert str(refused).startswith(name + ": expected ") and "Received: " in str(refused), refused
         else:
             raise AssertionError(f"{{name}}={{value!r}} was taken")
 try:
-    settings_of("retinanet_tiny", focal_gama=1.0)
+    create_settings("retinanet_tiny", focal_gama=1.0)
 except InvalidInputError as refused:
     assert "no setting 'focal_gama'. Did you mean 'focal_gamma'?" in str(refused), refused
 else:
     raise AssertionError("a wrong setting was taken")
-taken = settings_of("retinanet_tiny", image_size=[64, 96], aspect_ratios=[1.0])
+taken = create_settings("retinanet_tiny", image_size=[64, 96], aspect_ratios=[1.0])
 assert taken.image_size == (64, 96) and taken.aspect_ratios == (1.0,) and taken.num_classes == 6
-taken = settings_of("retinanet_tiny", anchor_sizes=[8, 16, 32, 64, 128])  # one for each level
+taken = create_settings("retinanet_tiny", anchor_sizes=[8, 16, 32, 64, 128])  # one for each level
 assert taken.anchor_sizes == ((8,), (16,), (32,), (64,), (128,))
-assert settings_of("ssd_tiny", aspect_ratios=[2.0, 3, [1.5, 2.0]]).aspect_ratios == ((2.0,), (3,), (1.5, 2.0))
+assert create_settings("ssd_tiny", aspect_ratios=[2.0, 3, [1.5, 2.0]]).aspect_ratios == ((2.0,), (3,), (1.5, 2.0))
 """
 
 

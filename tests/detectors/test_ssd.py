@@ -9,7 +9,7 @@ import pytest
 
 from tests.detectors.conformance import BACKENDS, CHECKS, Measured, Subject
 from tests.detectors.golden import GOLDENS, kept
-from unstall.data.anchors import default_boxes
+from unstall.data.anchors import create_default_boxes
 
 # Boxes of all levels must be objects, or the heads of some level would have nothing to learn from. And it is thin: of a million values
 # before a ReLU one is so near to 0 that two backends round it to different sides, and then their gradients differ.
@@ -23,7 +23,7 @@ def test_it_conforms(check: Callable[[Measured], None], backend: str, request: p
 
 
 def test_default_boxes_stand_a_step_apart_and_are_wider_on_a_wide_image() -> None:
-    boxes = default_boxes((40, 80), [(5, 10), (2, 3)], [0.1, 0.2, 0.4], [[2.0], []], [8, None])
+    boxes = create_default_boxes((40, 80), [(5, 10), (2, 3)], [0.1, 0.2, 0.4], [[2.0], []], [8, None])
     centres = (boxes[:, :2] + boxes[:, 2:]) / 2
     sides = boxes[:, 2:] - boxes[:, :2]
     assert len(boxes) == 5 * 10 * 4 + 2 * 3 * 2
@@ -46,6 +46,6 @@ def test_default_boxes_are_torchvisions_to_the_last_digit(
     variant: str, px: int, sides: tuple, scales: tuple, ratios: tuple, steps: tuple | None
 ) -> None:
     """A small box that lies in two of them overlaps both alike: another last digit, and another one learns it."""
-    boxes = default_boxes((px, px), [(side, side) for side in sides], scales, ratios, steps)
+    boxes = create_default_boxes((px, px), [(side, side) for side in sides], scales, ratios, steps)
     with np.load(GOLDENS[variant].path) as file:
         assert np.array_equal(kept(boxes)[:-1], file["raw anchors"][:-1])

@@ -128,4 +128,4 @@ def test_a_loss_that_stands_elsewhere_or_falls_a_little_is_not_judged() -> None:
 
 def test_the_losses_are_those_of_the_stream_that_told_last() -> None:
     events = journal(loss(0.5, 1, 1, stream="stderr"), loss(0.4, 2, 2), loss(0.3, 3, 3))
-    assert [event.value for event in printed_output.printed_losses(events)] == [0.4, 0.3]
+    assert [event.value for event in printed_output.read_printed_losses(events)] == [0.4, 0.3]

@@ -11,12 +11,12 @@ from tests.versions.recorded_stacks import FOLDER as STACKS
 from tests.versions.recorded_stacks import PROGRAM
 from tests.versions.recorded_stacks import load as recorded
 from tests.versions.stacks import BY_NAME
-from unstall.diagnosis.causes.callback_blocked import callback_frames
-from unstall.diagnosis.causes.generator_blocked import input_frames
+from unstall.diagnosis.causes.callback_blocked import find_callback_frames
+from unstall.diagnosis.causes.generator_blocked import find_input_frames
 from unstall.diagnosis.causes.thread_pool_exhausted import is_nested_call
 from unstall.diagnosis.frame_roles import Role, has_role
 from unstall.journal.events import ThreadStack
-from unstall.journal.stack_frames import is_user_file, user_frames
+from unstall.journal.stack_frames import is_user_file, select_user_frames
 
 RECORDED = sorted(STACKS.glob("*.json"))
 each_stack = pytest.mark.parametrize("path", RECORDED, ids=[path.stem for path in RECORDED])
@@ -47,7 +47,7 @@ def test_the_frames_of_the_framework_are_not_the_users(path: Path) -> None:
 @each_stack
 @pytest.mark.parametrize("program", ["generator_blocked_fit", "generator_blocked_loop", "generator_blocked_loader"])
 def test_what_calls_the_input(program: str, path: Path) -> None:
-    called = [frames for thread in threads_of(path, program) if (frames := input_frames(thread))]
+    called = [frames for thread in threads_of(path, program) if (frames := find_input_frames(thread))]
     assert [frames[0]["line"] for frames in called] == list(lines_of(path.stem, program))
 
 
@@ -55,14 +55,14 @@ def test_what_calls_the_input(program: str, path: Path) -> None:
 def test_what_calls_callbacks(path: Path) -> None:
     if BY_NAME[path.stem].framework != "tensorflow":
         pytest.skip("no callbacks")
-    called = [frames for thread in threads_of(path, "lock_deadlock") if (frames := callback_frames(thread))]
+    called = [frames for thread in threads_of(path, "lock_deadlock") if (frames := find_callback_frames(thread))]
     assert [frames[0]["line"] for frames in called] == list(lines_of(path.stem, "lock_deadlock"))
 
 
 @each_stack
 def test_what_runs_a_function_inside_a_graph(path: Path) -> None:
     nested = [thread for thread in threads_of(path, "thread_pool_exhausted") if is_nested_call(thread)]
-    lines = {user_frames(thread)[0]["line"] for thread in nested}
+    lines = {select_user_frames(thread)[0]["line"] for thread in nested}
     assert lines and lines <= set(lines_of(path.stem, "thread_pool_exhausted"))
 
 
@@ -70,4 +70,4 @@ def test_what_runs_a_function_inside_a_graph(path: Path) -> None:
 def test_what_executes_a_graph(path: Path) -> None:
     (main,) = [thread for thread in threads_of(path, "reader_blocked") if thread["name"] == "MainThread"]
     assert has_role(main["frames"][0], Role.EXECUTES)
-    assert [frame["line"] for frame in user_frames(main)] == list(lines_of(path.stem, "reader_blocked"))
+    assert [frame["line"] for frame in select_user_frames(main)] == list(lines_of(path.stem, "reader_blocked"))

@@ -6,7 +6,7 @@ import signal
 
 from tests.diagnosis.builders import T0, host, journal, lib, main, py, stacks, stalled, started, steps
 from unstall.diagnosis.findings import diagnose
-from unstall.diagnosis.stalls import current_stall, is_without_steps
+from unstall.diagnosis.stalls import find_current_stall, is_without_steps
 from unstall.journal.events import (
     ErrorRaised,
     Event,
@@ -19,7 +19,7 @@ from unstall.journal.events import (
     VerdictReached,
 )
 from unstall.report.story.run import build_story
-from unstall.report.terminal.story import no_verdict
+from unstall.report.terminal.story import explain_no_verdict
 
 SAID = VerdictReached(at=T0 + 111.5, cause="generator_blocked", certainty="certain")
 INTERRUPT = SignalSent(at=T0 + 115, signal=signal.SIGINT, from_terminal=True)
@@ -66,7 +66,7 @@ def test_a_stall_that_ended_by_itself_is_none_however_the_program_ends_later() -
 
 def test_a_program_that_comes_to_its_end_by_itself_has_gone_on() -> None:
     done = ProcessEnded(at=T0 + 116, exit_code=0)
-    assert current_stall(journal(*hang(done))) is None
+    assert find_current_stall(journal(*hang(done))) is None
     assert causes_of(done) == []
     assert causes_of(INTERRUPT, done) == ["generator_blocked"]  # it caught the interrupt, and ended in order
 
@@ -76,14 +76,14 @@ def test_only_a_signal_that_asks_for_the_end_ends_a_stall() -> None:
     resized = SignalSent(at=T0 + 110.5, signal=signal.SIGWINCH, from_terminal=True)
     ended = ProcessEnded(at=T0 + 130, signal=signal.SIGKILL)
     for sent, seconds, samples in ((resized, 30, 3), (SignalSent(at=T0 + 110.5, signal=signal.SIGTERM), 10.5, 2)):
-        stall = current_stall(journal(*hang(sent, ended), now=130))
+        stall = find_current_stall(journal(*hang(sent, ended), now=130))
         assert stall is not None
         assert (stall.seconds, len(stall.samples)) == (seconds, samples)
 
 
 def test_a_program_that_stands_on_in_spite_of_the_signal_is_stuck_for_as_long_as_it_is() -> None:
     early = SignalSent(at=T0 + 108.5, signal=signal.SIGTERM)  # before it was looked at
-    stall = current_stall(journal(*hang(early), now=150))
+    stall = find_current_stall(journal(*hang(early), now=150))
     assert stall is not None
     assert (stall.seconds, len(stall.samples)) == (50, 3)
 
@@ -107,8 +107,8 @@ def test_a_stall_goes_on_though_a_request_to_end_was_swallowed() -> None:
         [SignalSent(at=T0 + 700, signal=signal.SIGTERM), ProcessEnded(at=T0 + 700.5, signal=signal.SIGTERM)],
         [ProcessEnded(at=T0 + 700, signal=signal.SIGKILL)],
     ):
-        stood = current_stall(journal(*hang(swallowed, blocked(121), *end)))
-        left = current_stall(journal(*hang(swallowed, cleans_up(121), *end)))
+        stood = find_current_stall(journal(*hang(swallowed, blocked(121), *end)))
+        left = find_current_stall(journal(*hang(swallowed, cleans_up(121), *end)))
         assert stood is not None and stood.seconds == 600
         assert left is not None and left.seconds == 15  # it heeded the first, and took its time: that is no stall
 
@@ -119,7 +119,7 @@ def test_of_a_process_that_is_stopped_the_stacks_tell_of_no_wait() -> None:
     assert not diagnose(stopped).findings
     story = build_story(stopped, diagnose(stopped))
     assert story["state"] == "stuck" and story["outcome"] == "unknown"
-    assert "its process is stopped" in no_verdict(story)
+    assert "its process is stopped" in explain_no_verdict(story)
     by_our_look = journal(*events, *(host(at) for at in range(101, 111)), host(111, stopped_share=1.0), now=112)
     assert [finding.cause for finding in diagnose(by_our_look).findings] == ["generator_blocked"]
     went_on = journal(*events, host(101, stopped_share=1.0), *(host(at) for at in range(102, 112)), now=112)

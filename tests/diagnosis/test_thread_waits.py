@@ -7,7 +7,7 @@ import math
 import pytest
 
 from tests.diagnosis.builders import kernel, lib, native, py, sleeper, thread
-from unstall.diagnosis.thread_waits import LONG_S, asleep_in, standing_s, stands, waits_for, worked_ms
+from unstall.diagnosis.thread_waits import LONG_S, find_sleep_call, find_wait, is_standing, measure_standing_s, measure_worked_ms
 from unstall.journal.events import Frame
 
 STDLIB = "/usr/lib/python3.11"
@@ -30,24 +30,24 @@ USER = py("loader.py", "fetch", 57)
     ],
 )
 def test_from_the_innermost_frames(frames: list[Frame], words: str | None) -> None:
-    assert waits_for(thread(*frames, USER)) == words
+    assert find_wait(thread(*frames, USER)) == words
 
 
 def test_from_the_system_call_where_the_stack_says_nothing() -> None:
-    assert waits_for(thread(USER), call="flock") == "a lock on a file"
-    assert waits_for(thread(USER), call="futex") is None
+    assert find_wait(thread(USER), call="flock") == "a lock on a file"
+    assert find_wait(thread(USER), call="futex") is None
 
 
 def test_what_python_says_is_narrower_than_the_system_call() -> None:
     assert (
-        waits_for(thread(py(f"{STDLIB}/multiprocessing/queues.py", "Queue.get"), USER), call="read")
+        find_wait(thread(py(f"{STDLIB}/multiprocessing/queues.py", "Queue.get"), USER), call="read")
         == "a queue between processes"
     )
 
 
 def test_what_called_the_user_is_not_what_he_waits_in() -> None:
     called_by_pool = thread(USER, py(f"{STDLIB}/concurrent/futures/thread.py", "run"), lib("keras/src/x.py", "fit"))
-    assert waits_for(called_by_pool) is None
+    assert find_wait(called_by_pool) is None
 
 
 # standing: how long a thread has done nothing, from what the kernel says of it.
@@ -55,14 +55,14 @@ def test_what_called_the_user_is_not_what_he_waits_in() -> None:
 
 def test_a_thread_that_sleeps_has_stood_since_it_last_ran() -> None:
     looks = [kernel(sleeper(asleep_s=30.0), at=100), kernel(sleeper(asleep_s=31.5), at=101.5)]
-    stood = standing_s(looks, pid=1, thread=1)
+    stood = measure_standing_s(looks, pid=1, thread=1)
     assert stood == pytest.approx(31.5)
-    assert stands(stood)
+    assert is_standing(stood)
 
 
 def test_a_wait_that_has_only_begun_is_none() -> None:
     looks = [kernel(sleeper(asleep_s=1.0), at=100), kernel(sleeper(asleep_s=2.5), at=101.5)]
-    assert not stands(standing_s(looks, pid=1, thread=1))
+    assert not is_standing(measure_standing_s(looks, pid=1, thread=1))
 
 
 def test_a_thread_that_works_between_the_looks_has_not_stood() -> None:
@@ -70,8 +70,8 @@ def test_a_thread_that_works_between_the_looks_has_not_stood() -> None:
         kernel(sleeper(asleep_s=0.1, runs=10, cpu_ms=50.0), at=100),
         kernel(sleeper(asleep_s=0.2, runs=30, cpu_ms=90.0), at=108),
     ]
-    assert standing_s(looks, pid=1, thread=1) == pytest.approx(0.2, abs=1e-3)
-    assert worked_ms(looks, pid=1, thread=1) == 40.0
+    assert measure_standing_s(looks, pid=1, thread=1) == pytest.approx(0.2, abs=1e-3)
+    assert measure_worked_ms(looks, pid=1, thread=1) == 40.0
 
 
 def test_a_thread_that_was_woken_for_a_moment_stands_all_the_same() -> None:
@@ -80,14 +80,14 @@ def test_a_thread_that_was_woken_for_a_moment_stands_all_the_same() -> None:
         kernel(sleeper(asleep_s=4.0, runs=10, cpu_ms=50.0), at=100),
         kernel(sleeper(asleep_s=0.3, runs=11, cpu_ms=50.2), at=102),
     ]
-    assert standing_s(looks, pid=1, thread=1) == pytest.approx(6.0)
+    assert measure_standing_s(looks, pid=1, thread=1) == pytest.approx(6.0)
 
 
 def test_a_thread_that_looks_and_sleeps_in_turns_stands() -> None:
     looks = [
         kernel(sleeper(asleep_s=0.2, runs=10 + 2 * number, cpu_ms=50 + 0.2 * number), at=100 + number) for number in range(4)
     ]
-    assert standing_s(looks, pid=1, thread=1) == math.inf
+    assert measure_standing_s(looks, pid=1, thread=1) == math.inf
 
 
 def test_one_that_was_woken_only_once_does_not_poll() -> None:
@@ -97,15 +97,15 @@ def test_one_that_was_woken_only_once_does_not_poll() -> None:
         kernel(sleeper(asleep_s=1.6, runs=10, cpu_ms=50.0), at=100.6),
         kernel(sleeper(asleep_s=0.5, runs=13, cpu_ms=50.1), at=102),
     ]
-    assert standing_s(looks, pid=1, thread=1) == pytest.approx(3.0)
+    assert measure_standing_s(looks, pid=1, thread=1) == pytest.approx(3.0)
 
 
 def test_what_the_kernel_does_not_tell_is_not_held_against_a_thread() -> None:
-    assert standing_s([], pid=1, thread=1) is None
-    assert standing_s([kernel(sleeper(asleep_s=None), at=1)], pid=1, thread=1) is None
-    assert standing_s([kernel(sleeper(asleep_s=9.0), at=1)], pid=2, thread=1) is None
-    assert stands(None)
-    assert stands(LONG_S)
+    assert measure_standing_s([], pid=1, thread=1) is None
+    assert measure_standing_s([kernel(sleeper(asleep_s=None), at=1)], pid=1, thread=1) is None
+    assert measure_standing_s([kernel(sleeper(asleep_s=9.0), at=1)], pid=2, thread=1) is None
+    assert is_standing(None)
+    assert is_standing(LONG_S)
 
 
 def test_the_first_call_counts_since_a_native_look_interrupts_it() -> None:
@@ -114,5 +114,5 @@ def test_the_first_call_counts_since_a_native_look_interrupts_it() -> None:
         kernel(sleeper(call="recvfrom", on="a connection to 10.0.0.7:443"), at=2),
         kernel(sleeper(call="system call 219"), at=3),
     ]
-    assert asleep_in(looks, pid=1, thread=1) == ("recvfrom", "a connection to 10.0.0.7:443", "python")
-    assert asleep_in([], pid=1, thread=1) == (None, None, "")
+    assert find_sleep_call(looks, pid=1, thread=1) == ("recvfrom", "a connection to 10.0.0.7:443", "python")
+    assert find_sleep_call([], pid=1, thread=1) == (None, None, "")

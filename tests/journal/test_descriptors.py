@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.programs import run_bare, run_watched, write
-from unstall.journal.descriptors import identity, out_of_the_way, standard_numbers_taken
+from unstall.journal.descriptors import move_descriptor_up, read_identity, reserve_standard_numbers
 from unstall.journal.events import WarningShown
 from unstall.journal.writer import JournalWriter
 
@@ -53,14 +53,14 @@ def test_the_journal_goes_on_after_the_program_has_closed_it(tmp_path: Path) -> 
 def test_where_the_limit_allows_no_high_number_a_lower_one_is_taken(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     file = os.open(tmp_path / "file", os.O_CREAT | os.O_WRONLY)
-    before = identity(file)
+    before = read_identity(file)
     resource.setrlimit(resource.RLIMIT_NOFILE, (400, hard))
     try:
-        moved = out_of_the_way(file)
+        moved = move_descriptor_up(file)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert 64 <= moved < 400
-    assert identity(moved) == before and identity(file) is None
+    assert read_identity(moved) == before and read_identity(file) is None
     os.close(moved)
 
 
@@ -68,11 +68,11 @@ def test_standard_numbers_stay_closed_while_they_are_taken() -> None:
     kept = os.dup(0)
     os.close(0)
     try:
-        with standard_numbers_taken():
+        with reserve_standard_numbers():
             file = os.open(os.devnull, os.O_RDONLY)
             assert file > 2
             os.close(file)
-        assert identity(0) is None
+        assert read_identity(0) is None
     finally:
         os.dup2(kept, 0)
         os.close(kept)

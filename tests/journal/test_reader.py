@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unstall.journal.events import HostSampled, StackSampled, StepsEnded, WarningShown, from_plain, to_plain
-from unstall.journal.reader import PIECE_BYTES, FolderTail, Journal, Tail, read_folder, stream_folder
+from unstall.journal.reader import PIECE_BYTES, FolderTail, Journal, Tail, read_folder, read_stream
 from unstall.journal.writer import encode
 
 
@@ -63,7 +63,7 @@ def test_a_large_folder_is_streamed_in_order_of_time_piece_by_piece(tmp_path: Pa
     inside = [WarningShown(at=float(at), message=long) for at in range(0, 20, 2)]
     (tmp_path / "events-probe-1.jsonl").write_bytes(b"".join(map(encode, inside)) + b'{"event": "torn')
     (tmp_path / "events-watcher-2.jsonl").write_bytes(b"".join(encode(HostSampled(at=float(at))) for at in range(1, 20, 2)))
-    streamed = list(stream_folder(tmp_path))
+    streamed = list(read_stream(tmp_path))
     assert [event.at for event in streamed] == [float(at) for at in range(20)]
     assert [event for event in streamed if isinstance(event, WarningShown)] == inside
 

@@ -51,7 +51,7 @@ def test_a_run_that_is_kept_in_a_bucket_lies_on_the_disk_and_says_where(tmp_path
     assert run.path.parent == tmp_path / "unstall" / "buckets" / "gs" / "photos" / "watched"
     assert run.bucket == f"gs://photos/watched/{run.name}"
     assert run_lookup.find("last").path == run.path
-    assert run_folder.folder_for("s3://photos/../../etc") == tmp_path / "unstall" / "buckets" / "s3" / "photos" / "etc"
+    assert run_folder.name_folder("s3://photos/../../etc") == tmp_path / "unstall" / "buckets" / "s3" / "photos" / "etc"
 
 
 @pytest.mark.parametrize("place", ["gs://", "gs:///runs", "ftp://host/runs"])
@@ -61,7 +61,7 @@ def test_a_home_that_can_be_none_is_refused_and_a_program_has_its_run_all_the_sa
     """`gs://$BUCKET/runs` of a variable that is not set; inside a program nothing may be raised for it."""
     monkeypatch.setenv("UNSTALL_HOME", place)
     with pytest.raises(InvalidInputError, match=f"UNSTALL_HOME: expected a folder, .* Received: '{place}'"):
-        run_folder.home()
+        run_folder.get_home()
     made = run_folder.create("train").path
     assert made.is_relative_to(tempfile.gettempdir())
     made.rmdir()

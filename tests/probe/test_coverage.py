@@ -17,7 +17,7 @@ from unstall.journal.events import SignalsSeen
 from unstall.journal.reader import read_folder
 from unstall.probe import hooks
 from unstall.probe.coverage import EXPECTED
-from unstall.report.terminal.story import not_seen
+from unstall.report.terminal.story import format_not_seen
 
 FIT = """
 import os
@@ -85,7 +85,7 @@ def test_of_a_version_that_has_no_place_for_a_hook_it_is_said_what_is_not_seen(t
 def test_the_summary_says_it_in_a_line() -> None:
     row = {"framework": "TensorFlow", "version": "2.4.1", "signals": ["function traces", "checkpoint times"]}
     story = {"state": "done", "verdicts": [], "unknown": [], "not_seen": [row]}
-    assert not_seen(story) == ["TensorFlow 2.4.1: function traces, checkpoint times"]
+    assert format_not_seen(story) == ["TensorFlow 2.4.1: function traces, checkpoint times"]
 
 
 # Every module that a hook waits for, with nothing in it, or with things of the right name and another shape.

@@ -9,8 +9,8 @@ from tests.remedies.builders import T0, began, fault, host, made, measured, step
 from unstall.config.settings import GIB, MIB, Settings
 from unstall.journal.events import CheckpointCompleted, LossDiverged, StepsEnded, TrainingBegan, TrainingEnded, UpdateSkipped
 from unstall.journal.reader import Journal
-from unstall.remedies import remedies_for
-from unstall.remedies.plan import Fault, Kind, Sign, step_reached, wait_share
+from unstall.remedies import find_remedies
+from unstall.remedies.plan import Fault, Kind, Sign, find_step_reached, measure_wait_share
 
 EVENTS = (
     began("cpu"), steps(0.5), measured(read_s=30, decode_s=30), host(cpu_cores=1), LossDiverged(at=T0, since_step=60, loss=9.0),
@@ -37,11 +37,11 @@ def some_settings(draw: st.DrawFn) -> Settings:
 @given(kind=st.sampled_from(Kind), settings=some_settings())
 def test_applying_and_undoing_gives_identical_settings(kind: Kind, settings: Settings) -> None:
     found = replace(fault(kind, *EVENTS), settings=settings)
-    plans = [planned for module in remedies_for(kind) if (planned := module.plan(found)) is not None]
+    plans = [planned for module in find_remedies(kind) if (planned := module.plan(found)) is not None]
     for planned in plans:
         applied = planned.applied_to(settings)
         assert applied != settings or not planned.change
-        assert planned.undone_in(applied) == settings
+        assert planned.undo_in(applied) == settings
 
 
 # --- signs ---
@@ -49,9 +49,9 @@ def test_applying_and_undoing_gives_identical_settings(kind: Kind, settings: Set
 
 def test_a_run_goes_on_counting_where_it_was_resumed() -> None:
     ten = StepsEnded(at=T0, first=0, last=9)
-    assert step_reached(Journal([TrainingBegan(at=T0, from_step=80), ten])) == 90
-    assert step_reached(Journal([TrainingBegan(at=T0, from_step=80), CheckpointCompleted(at=T0, step=95), ten])) == 95
-    assert step_reached(Journal()) == 0
+    assert find_step_reached(Journal([TrainingBegan(at=T0, from_step=80), ten])) == 90
+    assert find_step_reached(Journal([TrainingBegan(at=T0, from_step=80), CheckpointCompleted(at=T0, step=95), ten])) == 95
+    assert find_step_reached(Journal()) == 0
 
 
 def after(loss: float | None, wait_s: float = 1.0) -> Journal:
@@ -67,7 +67,7 @@ def test_it_has_helped_when_the_training_is_past_the_fault() -> None:
 
 def test_it_has_helped_when_the_training_is_done() -> None:
     """After a fault in the last step there is no step to get past it."""
-    done = [TrainingEnded(at=T0, step=100, ending="done")]
+    done = [TrainingEnded(at=T0, step=100, exit_name="done")]
     assert Sign(past_step=100).is_seen(Journal([TrainingBegan(at=T0, from_step=80), *done]))
     assert not Sign(past_step=100, loss_below=1.0).is_seen(Journal(done))
 
@@ -85,7 +85,7 @@ def test_faster_input_has_helped_when_steps_wait_less() -> None:
 
 
 def test_no_share_of_the_time_is_more_than_all_of_it() -> None:
-    assert wait_share([StepsEnded(at=T0, first=0, last=0, seconds=0.1, wait_s=3.0)]) == 1.0
+    assert measure_wait_share([StepsEnded(at=T0, first=0, last=0, seconds=0.1, wait_s=3.0)]) == 1.0
 
 
 # --- places ---
@@ -96,11 +96,11 @@ def of(*steps_: int) -> Fault:
 
 
 def test_a_place_is_the_same_until_the_run_has_got_further() -> None:
-    assert of().times_at_this_place() == 0
-    assert of(100, 100).times_at_this_place() == 2
-    assert of(100, 110).times_at_this_place() == 2  # it did not even get as far again
-    assert of(100, 99).times_at_this_place() == 0
-    assert of(99, 100).times_at_this_place() == 1
+    assert of().count_attempts_at_place() == 0
+    assert of(100, 100).count_attempts_at_place() == 2
+    assert of(100, 110).count_attempts_at_place() == 2  # it did not even get as far again
+    assert of(100, 99).count_attempts_at_place() == 0
+    assert of(99, 100).count_attempts_at_place() == 1
 
 
 def test_a_worker_that_dies_before_it_has_begun_is_at_no_place_that_the_run_got_past() -> None:
@@ -108,6 +108,6 @@ def test_a_worker_that_dies_before_it_has_begun_is_at_no_place_that_the_run_got_
         made("resume_from_checkpoint", Kind.DIED, step=step, attempt=attempt) for attempt, step in ((1, 50), (2, 80), (3, 0))
     )
     at_the_start = fault(Kind.DIED, step=0, plans=plans)
-    assert at_the_start.times_at_this_place() == 3
-    assert replace(at_the_start, helped=frozenset({1, 2})).times_at_this_place() == 1
-    assert replace(at_the_start, helped=frozenset({1, 2, 3})).times_at_this_place() == 0
+    assert at_the_start.count_attempts_at_place() == 3
+    assert replace(at_the_start, helped=frozenset({1, 2})).count_attempts_at_place() == 1
+    assert replace(at_the_start, helped=frozenset({1, 2, 3})).count_attempts_at_place() == 0

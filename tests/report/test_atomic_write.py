@@ -48,10 +48,10 @@ def test_a_file_in_a_folder_that_allows_no_others_is_written_in_place(tmp_path: 
 def test_a_pipe_is_written_in_place_and_not_again_and_again(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert not json_report.may_be_written_often(str(pipe))
-    assert not json_report.may_be_written_often("-")
-    assert not json_report.may_be_written_often("gs://bucket/story.json")
-    assert json_report.may_be_written_often(str(tmp_path / "story.json"))
+    assert not json_report.can_be_rewritten(str(pipe))
+    assert not json_report.can_be_rewritten("-")
+    assert not json_report.can_be_rewritten("gs://bucket/story.json")
+    assert json_report.can_be_rewritten(str(tmp_path / "story.json"))
     read: list[str] = []
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
     reader.start()

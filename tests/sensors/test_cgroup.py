@@ -35,13 +35,13 @@ def made(folder: Path, line: str, files: dict[str, str]) -> tuple[Path, Path]:
 )
 def test_the_tightest_quota_holds(line: str, files: dict[str, str], cores: float | None, tmp_path: Path) -> None:
     root, proc = made(tmp_path, line, files)
-    assert cgroup.cores(7, root, proc) == cores
+    assert cgroup.read_cores(7, root, proc) == cores
 
 
 def test_a_process_that_is_gone_has_none(tmp_path: Path) -> None:
-    assert cgroup.cores(8, tmp_path, tmp_path) is None
+    assert cgroup.read_cores(8, tmp_path, tmp_path) is None
 
 
 def test_this_process_has_one_or_none() -> None:
-    found = cgroup.cores(os.getpid())
+    found = cgroup.read_cores(os.getpid())
     assert found is None or found > 0

@@ -46,10 +46,10 @@ def test_two_looks_at_one_machine_tell_the_same() -> None:
 
 
 def test_addresses_are_those_that_others_reach() -> None:
-    assert not [address for address in cluster.addresses() if address.startswith(("127.", "::1", "fe80"))]
+    assert not [address for address in cluster.list_addresses() if address.startswith(("127.", "::1", "fe80"))]
 
 
 def test_membership_is_told_only_of_several() -> None:
-    event = cluster.rank_seen(7, {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "h", "MASTER_PORT": "1"})
+    event = cluster.create_rank_event(7, {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "h", "MASTER_PORT": "1"})
     assert event is not None and (event.pid, event.worker, event.of, event.coordinator) == (7, 1, 2, "h:1")
-    assert cluster.rank_seen(7, {"RANK": "0", "WORLD_SIZE": "1"}) is None
+    assert cluster.create_rank_event(7, {"RANK": "0", "WORLD_SIZE": "1"}) is None

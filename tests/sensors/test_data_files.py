@@ -157,7 +157,7 @@ def test_data_is_found_by_the_paths_that_a_program_names(folder: Path) -> None:
     text = f'IMAGES = "../data"\nLABELS = "{folder.parent}/boxes.json"\nplt.savefig("runs")\nx = "train"\ny = "/"\nz = "history.json"'
     found = data_paths.find_named_paths([text], ["python", "train.py"], [str(program)])
     assert set(found) == {str(folder), str(folder.parent / "boxes.json")}
-    assert data_paths.labels_among(found) == [str(folder.parent / "boxes.json")]
+    assert data_paths.find_labels(found) == [str(folder.parent / "boxes.json")]
 
 
 def test_data_named_on_the_command_line_is_found(folder: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from unstall.sensors import environment
-from unstall.sensors.environment import script_of
+from unstall.sensors.environment import find_script
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_the_script_is_the_file_that_the_command_runs(command: list[str], script
     for name in ("train.py", "pack/main.py", "pack/__main__.py", "run.sh"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("#!/bin/sh\n")
-    assert script_of(command, str(tmp_path)) == (str((tmp_path / script).resolve()) if script else "")
+    assert find_script(command, str(tmp_path)) == (str((tmp_path / script).resolve()) if script else "")
 
 
 def test_what_unstall_itself_has_put_into_the_environment_is_not_told() -> None:
@@ -41,7 +41,7 @@ def test_what_unstall_itself_has_put_into_the_environment_is_not_told() -> None:
 
 
 def test_the_machine_is_told_as_the_process_may_use_it(tmp_path: Path) -> None:
-    result = environment.machine(os.getpid(), str(tmp_path))
+    result = environment.describe_machine(os.getpid(), str(tmp_path))
     assert 0 < result["cores"] <= len(os.sched_getaffinity(0))
     assert result["memory_bytes"] > 2**28 and result["kernel"] and result["hostname"]
     assert result["limits"].get("open_files") == resource.getrlimit(resource.RLIMIT_NOFILE)[0]

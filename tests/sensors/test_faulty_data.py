@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from unstall.data.io.tfrecord_file import masked_crc
+from unstall.data.io.tfrecord_file import compute_masked_crc
 from unstall.journal.events import DataChecked, ErrorRaised
 from unstall.sensors import faulty_data
 
@@ -64,7 +64,7 @@ def test_a_pipe_among_them_does_not_block(images: Path) -> None:
 
 def record(data: bytes) -> bytes:
     head = struct.pack("<Q", len(data))
-    return head + struct.pack("<I", masked_crc(head)) + data + struct.pack("<I", masked_crc(data))
+    return head + struct.pack("<I", compute_masked_crc(head)) + data + struct.pack("<I", compute_masked_crc(data))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from unstall.sensors import host
-from unstall.sensors.host import WINDOWS, HostSampler, MemoryLooks, resident_bytes
+from unstall.sensors.host import WINDOWS, HostSampler, MemoryLooks, read_resident_bytes
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_the_fullest_moments_are_seen_and_each_part_of_the_time_has_its_own() ->
         looks = MemoryLooks(program.pid, lambda: [])
         assert program.stdout is not None
         program.stdout.readline()
-        most, base = looks.most(), resident_bytes(program.pid)
+        most, base = looks.most(), read_resident_bytes(program.pid)
         assert 0 < len(most) <= WINDOWS
         assert max(most) > base + 60 * MIB
         assert looks.most() == [] or max(looks.most(), default=0) < base + 60 * MIB, "what was told is not told again"
@@ -80,7 +80,7 @@ def test_it_ends_with_the_process() -> None:
     while looks.is_looking and time.monotonic() < until:
         time.sleep(0.02)
     assert not looks.is_looking
-    assert resident_bytes(program.pid) == 0
+    assert read_resident_bytes(program.pid) == 0
 
 
 MS = 1_000_000

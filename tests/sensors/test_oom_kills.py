@@ -117,7 +117,7 @@ def test_version_2_of_control_groups(tmp_path: Path, monkeypatch: pytest.MonkeyP
     )
     group = cgroup.Group(folder, 2)
     assert cgroup.read(group) == (450, 1_000_000_000, 2)  # the limit is that of the group around it
-    assert cgroup.peak(group) == 900
+    assert cgroup.read_peak(group) == 900
 
 
 def test_what_is_free_is_what_the_tightest_group_around_leaves_and_cached_files_are(
@@ -128,9 +128,9 @@ def test_what_is_free_is_what_the_tightest_group_around_leaves_and_cached_files_
     files(tmp_path / "pod", memory__max="2000\n", memory__current="1900\n", memory__stat=of_others)
     own = "anon 100\ninactive_file 20\nactive_file 300\n"
     folder = files(tmp_path / "pod" / "job", memory__max="5000\n", memory__current="500\n", memory__stat=own)
-    assert cgroup.free(cgroup.Group(folder, 2)) == 2000 - (1900 - 250)
+    assert cgroup.read_free_bytes(cgroup.Group(folder, 2)) == 2000 - (1900 - 250)
     assert cgroup.read(cgroup.Group(folder, 2))[0] == 180
-    assert cgroup.free(cgroup.Group(files(tmp_path / "free", memory__max="max\n", memory__current="5\n"), 2)) is None
+    assert cgroup.read_free_bytes(cgroup.Group(files(tmp_path / "free", memory__max="max\n", memory__current="5\n"), 2)) is None
 
 
 def test_what_is_free_in_version_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +140,7 @@ def test_what_is_free_in_version_1(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     folder = files(
         tmp_path / "memory" / "pod" / "job", memory__limit_in_bytes="9223372036854771712\n", memory__usage_in_bytes="10\n"
     )
-    assert cgroup.free(cgroup.Group(folder, 1)) == 3000 - (2900 - 800)
+    assert cgroup.read_free_bytes(cgroup.Group(folder, 1)) == 3000 - (2900 - 800)
 
 
 def test_no_limit_is_none(tmp_path: Path) -> None:

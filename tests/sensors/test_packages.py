@@ -33,17 +33,17 @@ def site(tmp_path: Path) -> Path:
 
 def test_a_package_is_found_by_its_name_or_by_the_files_that_it_brought(site: Path) -> None:
     imported = dict.fromkeys(["numpy", "cv2", "google.protobuf", "six", "yaml"], str(site))
-    assert packages.versions(imported) == {
+    assert packages.read_versions(imported) == {
         "PyYAML": "6.1", "numpy": "2.1.0", "opencv-python-headless": "4.9.0.80", "protobuf": "5.0", "six": "1.16",
     }  # fmt: skip
 
 
 def test_what_was_not_imported_is_not_told(site: Path) -> None:
-    assert packages.versions({"numpy": str(site)}) == {"numpy": "2.1.0"}
+    assert packages.read_versions({"numpy": str(site)}) == {"numpy": "2.1.0"}
 
 
 def test_a_folder_that_is_not_there_tells_nothing(tmp_path: Path) -> None:
-    assert packages.versions({"numpy": str(tmp_path / "gone")}) == {}
+    assert packages.read_versions({"numpy": str(tmp_path / "gone")}) == {}
 
 
 # libraries: the frameworks that a process has loaded are seen in its memory map.

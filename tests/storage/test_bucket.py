@@ -12,7 +12,7 @@ from tests.storage.conftest import Place
 from tests.storage.proxy import EXPIRED_AMAZON, EXPIRED_GOOGLE
 from unstall.base.errors import BucketError, BucketNotFoundError
 from unstall.cloud import check
-from unstall.storage.bucket import ahead
+from unstall.storage.bucket import read_ahead
 from unstall.storage.bucket_path import PREFETCH_PART_BYTES, BucketPath
 from unstall.storage.retry import NameTaken
 from unstall.storage.upload_files import is_wanted
@@ -141,7 +141,7 @@ def test_access_that_is_denied_is_said_at_once_with_the_bucket(place: Place) -> 
 
 def test_many_are_worked_on_at_once_and_come_in_order() -> None:
     held: list[int] = []
-    results = ahead(lambda each: held.append(each) or each * 2, range(100), at_once=8)  # type: ignore[func-returns-value]
+    results = read_ahead(lambda each: held.append(each) or each * 2, range(100), at_once=8)  # type: ignore[func-returns-value]
     assert next(results) == 0
     assert len(held) <= 10
     assert list(results) == [2 * each for each in range(1, 100)]

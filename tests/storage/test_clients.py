@@ -31,7 +31,7 @@ def test_a_missing_package_is_named_with_what_installs_it() -> None:
 def test_the_clients_of_buckets_load_no_framework(scheme: str) -> None:
     """They run in the supervisor's process, too."""
     emulators.skip_unless_installed(scheme)
-    code = f"import sys; from unstall.storage.clients import client; client({scheme!r}); print(sorted({{'numpy', 'keras', 'torch'}} & set(sys.modules)))"
+    code = f"import sys; from unstall.storage.clients import create_client; create_client({scheme!r}); print(sorted({{'numpy', 'keras', 'torch'}} & set(sys.modules)))"
     variables = {**os.environ, "STORAGE_EMULATOR_HOST": "http://127.0.0.1:1"}
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True, env=variables)
     assert done.stdout.strip() == "[]"

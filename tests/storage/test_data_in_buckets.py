@@ -27,8 +27,8 @@ from unstall.detectors.weights.formats import safetensors_files
 from unstall.planning.preflight.checks import bucket_speed, paths
 from unstall.planning.preflight.results import CheckError
 from unstall.storage import resolve_path
-from unstall.storage.transfer import put_folder, whole_at
-from unstall.training.loop.datasets import fingerprint_of
+from unstall.storage.transfer import open_target, put_folder
+from unstall.training.loop.datasets import compute_fingerprint
 
 COUNT = 12
 
@@ -153,7 +153,7 @@ def test_weights_are_read_from_a_bucket_and_fetched_once(google: Place, tmp_path
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     description = Description("ssd_tiny", class_names=("cat",))
     arrays = {"layer.weight": np.arange(6, dtype=np.float32).reshape(2, 3)}
-    with whole_at(resolve_path(f"{google.url}/best.safetensors")) as local:
+    with open_target(resolve_path(f"{google.url}/best.safetensors")) as local:
         safetensors_files.write(local, arrays, description.as_metadata())
     checkpoint, said = read_description(f"{google.url}/best.safetensors")
     assert said.class_names == ("cat",)
@@ -167,9 +167,9 @@ def test_a_training_does_not_ask_for_each_image_before_it_begins(amazon: Place, 
     """Its fingerprint has the bytes of all images: by a listing, as each request takes as long as the way there."""
     data, here = formats.read(in_bucket(amazon, on_disk["coco"])), formats.read(on_disk["coco"])
     amazon.proxy.seen.clear()
-    found = fingerprint_of(data)
+    found = compute_fingerprint(data)
     assert len(amazon.proxy.seen) == 1
-    assert found["bytes"] == fingerprint_of(here)["bytes"] > 0
+    assert found["bytes"] == compute_fingerprint(here)["bytes"] > 0
     assert found["storage"] == {"kind": "s3", "device": amazon.name, "is_remote": True, "is_rotational": None}
 
 

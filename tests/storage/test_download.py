@@ -14,7 +14,7 @@ from tests.diagnosis.workers.run_folders import LOADS, REDUCES, write, written_w
 from tests.storage.conftest import Place
 from tests.storage.test_runs_in_buckets import checkpoint
 from unstall.base.errors import RunNotFoundError
-from unstall.board.launcher import feed
+from unstall.board.launcher import serve_forever
 from unstall.diagnosis.workers.blocker import Blockage
 from unstall.diagnosis.workers.follower import follow_bucket
 from unstall.diagnosis.workers.members import RunGroup
@@ -24,7 +24,7 @@ from unstall.journal.events import ProcessEnded, VerdictReached
 from unstall.journal.run_folder import RunFolder
 from unstall.storage import run_lookup
 from unstall.storage.bucket_path import BucketPath
-from unstall.storage.download import alone_with_copy, copy_run, is_copy, mirror_of, take_over
+from unstall.storage.download import copy_run, find_mirror, is_copy, lock_copy, take_over
 from unstall.storage.upload_checkpoints import CheckpointUploader
 from unstall.storage.upload_files import LARGE_BYTES, FileUploader
 from unstall.storage.upload_journal import JournalUploader
@@ -66,7 +66,7 @@ def test_a_look_brings_what_is_new_and_no_weights(amazon: Place, tmp_path: Path)
     there = trained_elsewhere(amazon, tmp_path / "there", "2026-01-01-first")
     (there / "best.safetensors").write_bytes(bytes(LARGE_BYTES + 1))
     keep(amazon, there)
-    mirror = mirror_of(f"{amazon.url}/runs")
+    mirror = find_mirror(f"{amazon.url}/runs")
     (run,) = mirror.look()
     assert is_copy(run) and run.path == mirror.folder / there.name
     assert run.read_settings() == {"model": "ssd_tiny"}
@@ -84,10 +84,10 @@ def test_a_look_brings_what_is_new_and_no_weights(amazon: Place, tmp_path: Path)
 def test_a_run_of_this_machine_is_left_as_it_is(amazon: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trained_elsewhere(amazon, tmp_path / "there", "2026-01-01-first")
     monkeypatch.setenv("UNSTALL_HOME", f"{amazon.url}/runs")
-    own = RunFolder(run_folder.home() / "2026-01-01-first")
+    own = RunFolder(run_folder.get_home() / "2026-01-01-first")
     own.path.mkdir(parents=True)
     own.write_settings({"model": "changed here a moment ago"})
-    mirror_of(f"{amazon.url}/runs").look()
+    find_mirror(f"{amazon.url}/runs").look()
     assert own.read_settings() == {"model": "changed here a moment ago"}
     assert not own.journal_path("probe", 7).exists() and run_lookup.find("2026-01-01-first") == own
 
@@ -95,7 +95,7 @@ def test_a_run_of_this_machine_is_left_as_it_is(amazon: Place, tmp_path: Path, m
 def test_a_journal_that_was_written_otherwise_is_brought_whole(amazon: Place, tmp_path: Path) -> None:
     """The run was begun anew at the same place: what the disk has is not the beginning of what the bucket has now."""
     there = trained_elsewhere(amazon, tmp_path / "there", "2026-01-01-first")
-    mirror = mirror_of(f"{amazon.url}/runs")
+    mirror = find_mirror(f"{amazon.url}/runs")
     (run,) = mirror.look()
     run.journal_path("probe", 7).write_bytes(LINE.replace(b"1.0", b"9.0") * 9)
     mirror.look()
@@ -105,7 +105,7 @@ def test_a_journal_that_was_written_otherwise_is_brought_whole(amazon: Place, tm
 def test_the_copy_of_a_run_that_is_gone_goes(amazon: Place, tmp_path: Path) -> None:
     for name in ("2026-01-01-first", "2026-01-02-second"):
         trained_elsewhere(amazon, tmp_path / "there", name)
-    mirror = mirror_of(f"{amazon.url}/runs")
+    mirror = find_mirror(f"{amazon.url}/runs")
     assert len(mirror.look()) == 2
     for path in path_of(amazon, "2026-01-01-first").rglob("*"):
         path.unlink()
@@ -132,7 +132,7 @@ def test_a_bucket_that_is_away_hides_no_run_of_the_disk(google: Place, monkeypat
     google.proxy.fault(kind="status", status=503)
     done = call("runs")
     assert done.returncode == 6 and "HTTP 503" in done.stderr and done.stdout == ""  # not: there is no run
-    (run_folder.home() / "2026-01-01-own").mkdir(parents=True)
+    (run_folder.get_home() / "2026-01-01-own").mkdir(parents=True)
     done = call("runs")
     assert done.returncode == 0 and "2026-01-01-own" in done.stdout
     assert "HTTP 503" in done.stderr and "Only the runs on this disk are listed." in done.stderr
@@ -156,9 +156,9 @@ def test_a_run_that_was_taken_over_is_no_copy_for_whoever_was_about_to_bring_it(
     trained_elsewhere(amazon, tmp_path / "there", "2026-01-01-first")
     source = path_of(amazon, "2026-01-01-first")
     run = copy_run(source)
-    with alone_with_copy(run) as is_ours:
+    with lock_copy(run) as is_ours:
         assert is_ours
-        with alone_with_copy(run, waits_s=0) as is_theirs:
+        with lock_copy(run, waits_s=0) as is_theirs:
             assert not is_theirs
         take_over(run)
     run.write_settings({"model": "changed here"})
@@ -205,18 +205,18 @@ def test_workers_that_keep_their_runs_in_a_bucket_are_followed_there(
 
 def test_a_board_is_fed_while_somebody_looks(amazon: Place, tmp_path: Path) -> None:
     trained_elsewhere(amazon, tmp_path / "there", "2026-01-01-first")
-    mirror, ended = mirror_of(f"{amazon.url}/runs"), threading.Event()
+    mirror, ended = find_mirror(f"{amazon.url}/runs"), threading.Event()
     asked: list[float] = [time.monotonic() - 1000.0]
 
     def asked_at() -> float:
         ended.set()
         return asked[0]
 
-    feed(mirror, asked_at, ended, pytest.fail)
+    serve_forever(mirror, asked_at, ended, pytest.fail)
     assert not mirror.folder.exists()
     ended.clear()
     asked[0] = time.monotonic()
-    feed(mirror, asked_at, ended, pytest.fail)
+    serve_forever(mirror, asked_at, ended, pytest.fail)
     assert [path.name for path in mirror.folder.iterdir()] == ["2026-01-01-first"]
 
 

@@ -26,10 +26,10 @@ from unstall.journal.run_folder import RunFolder
 from unstall.storage import run_lookup
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.download import fetch_run
-from unstall.storage.upload_checkpoints import CheckpointUploader, complete, fetch_newest, parts_of
+from unstall.storage.upload_checkpoints import CheckpointUploader, complete, fetch_newest, list_parts
 from unstall.storage.upload_files import FileUploader
-from unstall.storage.upload_journal import SEGMENT_BYTES, JournalUploader, fetch_journals, segments
-from unstall.supervisor.train.setup import begin, holds_run, join_run
+from unstall.storage.upload_journal import SEGMENT_BYTES, JournalUploader, fetch_journals, list_segments
+from unstall.supervisor.train.setup import begin, has_run, join_run
 
 
 @pytest.fixture(autouse=True)
@@ -149,7 +149,7 @@ def test_a_damaged_one_is_said_and_the_one_before_it_taken(amazon: Place, tmp_pa
     first, second = checkpoint(tmp_path / "here", 10), checkpoint(tmp_path / "here", 20)
     target = target_of(amazon)
     CheckpointUploader(tmp_path / "here", target, nothing).keep()
-    part = next(iter(parts_of(tmp_path / "here" / "checkpoints" / second)))
+    part = next(iter(list_parts(tmp_path / "here" / "checkpoints" / second)))
     path = target / "checkpoints" / second / part.name
     path.write_bytes(bytes(reversed(path.read_bytes())))
     said: list[str] = []
@@ -177,7 +177,7 @@ def test_a_journal_is_kept_in_whole_lines_and_comes_back(amazon: Place, tmp_path
     with journal.open("ab") as file:
         file.write(line + b'{"half')
     kept.keep()
-    assert len(segments(target_of(amazon) / "journal" / journal.name)) == 2
+    assert len(list_segments(target_of(amazon) / "journal" / journal.name)) == 2
     fetch_journals(target_of(amazon), there)
     assert (there / journal.name).read_bytes() == journal.read_bytes().removesuffix(b'{"half')
     on_another_machine = JournalUploader(there, target_of(amazon))
@@ -185,7 +185,8 @@ def test_a_journal_is_kept_in_whole_lines_and_comes_back(amazon: Place, tmp_path
         file.write(line)
     on_another_machine.keep()
     assert (
-        sum(size for _, size in segments(target_of(amazon) / "journal" / journal.name)) == (there / journal.name).stat().st_size
+        sum(size for _, size in list_segments(target_of(amazon) / "journal" / journal.name))
+        == (there / journal.name).stat().st_size
     )
 
 
@@ -257,7 +258,7 @@ def test_an_outage_costs_the_copy_and_never_the_run(amazon: Place, tmp_path: Pat
         assert "cannot be kept" in line  # the other part of the run
     process.stdin.close()
     assert process.wait(240) == 0
-    assert [size for _, size in segments(target_of(amazon) / "journal" / "events-probe-7.jsonl")] == [24]
+    assert [size for _, size in list_segments(target_of(amazon) / "journal" / "events-probe-7.jsonl")] == [24]
 
 
 def test_a_training_whose_copy_is_not_whole_does_not_end_as_if_it_were(
@@ -279,7 +280,7 @@ def test_a_training_whose_copy_is_not_whole_does_not_end_as_if_it_were(
 
 
 def test_a_run_goes_on_on_another_machine(amazon: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = run_folder.RunFolder(run_folder.folder_for(f"{amazon.url}/runs/first"))
+    here = run_folder.RunFolder(run_folder.name_folder(f"{amazon.url}/runs/first"))
     here.path.mkdir(parents=True)
     here.write_settings({"model": "ssd_tiny"})
     name = checkpoint(here.path, 30)
@@ -298,7 +299,7 @@ def test_of_two_machines_that_begin_the_same_run_one_is_told_so(
     settings = Settings(model="ssd_tiny")
     out = f"{amazon.url}/runs/same"
     assert begin(settings, None, out, {}).bucket == out
-    assert holds_run(out)
+    assert has_run(out)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another machine"))
     with pytest.raises(InvalidInputError, match=f"'{out}' holds a run already. Go on with it: unstall train --resume {out}"):
         begin(settings, None, out, {})
@@ -339,7 +340,7 @@ def test_two_machines_begin_the_same_run_each_in_its_place(google: Place) -> Non
     place = f"{google.url}/runs/first"
     own_folder = join_run(Settings(num_workers=2), place, worker=1)  # whoever comes first
     run = begin(Settings(num_workers=2), None, place, {})
-    assert holds_run(place) and own_folder.bucket == f"{run.bucket}/workers/1"
+    assert has_run(place) and own_folder.bucket == f"{run.bucket}/workers/1"
     assert fetch_run(place).read_settings()["num_workers"] == 2
 
 

@@ -9,7 +9,7 @@ import pytest
 from unstall.base.errors import InvalidInputError
 from unstall.storage import is_bucket, resolve_path
 from unstall.storage.bucket_path import BucketPath
-from unstall.storage.urls import spell_out
+from unstall.storage.urls import expand_variables
 
 
 def test_a_path_on_a_disk_stays_a_path_on_a_disk(tmp_path: Path) -> None:
@@ -75,8 +75,8 @@ def test_what_works_on_a_disk_alone_says_so() -> None:
 
 def test_a_place_in_a_bucket_has_one_name_however_it_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUCKET", "photos")
-    assert spell_out("gs://$BUCKET/runs/") == "gs://photos/runs"
-    assert spell_out("$BUCKET/runs") == "$BUCKET/runs" and spell_out(None) is None
+    assert expand_variables("gs://$BUCKET/runs/") == "gs://photos/runs"
+    assert expand_variables("$BUCKET/runs") == "$BUCKET/runs" and expand_variables(None) is None
     monkeypatch.delenv("BUCKET")
     with pytest.raises(InvalidInputError, match="BUCKET, which is not set"):
-        spell_out("gs://$BUCKET/runs")
+        expand_variables("gs://$BUCKET/runs")

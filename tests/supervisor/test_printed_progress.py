@@ -144,27 +144,27 @@ def series(step: int | None, of: int | None, *intervals: float) -> Series:
 
 
 def test_the_next_line_is_awaited_in_the_middle_of_an_epoch() -> None:
-    limit = timeouts.printed_limit(series(20, 100, 1, 1, 1, 1, 3))
+    limit = timeouts.compute_printed_limit(series(20, 100, 1, 1, 1, 1, 3))
     assert limit is not None
     assert (limit.usual_s, limit.idle_s) == (1, 20)
-    slow = timeouts.printed_limit(series(20, 100, 30, 30, 30, 30, 500))
+    slow = timeouts.compute_printed_limit(series(20, 100, 30, 30, 30, 30, 500))
     assert slow is not None
     assert slow.idle_s == 1500
 
 
 def test_at_the_end_of_an_epoch_no_line_is_awaited() -> None:
     """It may evaluate or save, or be done."""
-    assert timeouts.printed_limit(series(100, 100, 1, 1, 1, 1, 1)) is None
+    assert timeouts.compute_printed_limit(series(100, 100, 1, 1, 1, 1, 1)) is None
 
 
 def test_lines_that_do_not_say_how_many_there_are_are_awaited_where_they_come_regularly() -> None:
-    regular = timeouts.printed_limit(series(20, None, *[1.0] * 10))
+    regular = timeouts.compute_printed_limit(series(20, None, *[1.0] * 10))
     assert regular is not None
     assert regular.idle_s == 60
-    assert timeouts.printed_limit(series(20, None, *[1.0] * 9, 9.0)) is None
-    assert timeouts.printed_limit(series(20, None, *[1.0] * 5)) is None
+    assert timeouts.compute_printed_limit(series(20, None, *[1.0] * 9, 9.0)) is None
+    assert timeouts.compute_printed_limit(series(20, None, *[1.0] * 5)) is None
 
 
 def test_a_few_lines_say_nothing_of_the_next() -> None:
-    assert timeouts.printed_limit(series(2, 100, 1)) is None
-    assert timeouts.printed_limit(None) is None
+    assert timeouts.compute_printed_limit(series(2, 100, 1)) is None
+    assert timeouts.compute_printed_limit(None) is None

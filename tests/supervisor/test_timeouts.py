@@ -16,10 +16,10 @@ from unstall.supervisor.timeouts import (
     LEAVES_WITHIN_S,
     STEADY_AFTER_S,
     SamplingInterval,
-    history,
     is_leaving,
     is_signal_pending,
     is_steady,
+    read_history,
 )
 
 STALL = stalled(since=100, at=108, step=200)
@@ -128,6 +128,6 @@ def test_a_run_is_not_calm_where_something_may_come(silent_s: float, memory: Roo
 def test_what_a_step_usually_takes_is_told_of_the_steps_and_not_of_the_groups() -> None:
     """The first groups have a step each, quick where its batch was ready before the training began."""
     first = [steps(number, number, at=1 + number, each_s=0.0002) for number in range(1, 9)]
-    assert history(journal(*first, steps(9, 206, at=10, each_s=0.005)), "train") == (0.005, 0.005)
-    assert history(journal(steps(1, 10, at=1, each_s=0.25), steps(11, 20, at=2, each_s=0.75)), "train")[0] == 0.5
-    assert history(journal(*first), "train")[0] == 0.0002
+    assert read_history(journal(*first, steps(9, 206, at=10, each_s=0.005)), "train") == (0.005, 0.005)
+    assert read_history(journal(steps(1, 10, at=1, each_s=0.25), steps(11, 20, at=2, each_s=0.75)), "train")[0] == 0.5
+    assert read_history(journal(*first), "train")[0] == 0.0002

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from unstall.tfod.config import Node, of_text
-from unstall.tfod.conversion import ConvertedConfig, of_config
+from unstall.tfod.config import Node, parse_text
+from unstall.tfod.conversion import ConvertedConfig, convert_config
 from unstall.tfod.inputs import PathOverrides
 from unstall.tfod.ledger import Row
 
@@ -100,11 +100,11 @@ def written(model: str = SSD, train: str = "", optimizer: str = COSINE, readers:
 
 
 def parsed(text: str) -> Node:
-    return of_text(text, "pipeline.config")
+    return parse_text(text, "pipeline.config")
 
 
 def converted(text: str, given: PathOverrides | None = None) -> ConvertedConfig:
-    return of_config(parsed(text), given or PathOverrides())
+    return convert_config(parsed(text), given or PathOverrides())
 
 
 def row_of(found: ConvertedConfig, field: str) -> Row:

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.tfod.configs import FASTER_RCNN, RETINANET, SSD, converted, row_of, written
-from unstall.config.detectors import variants
+from unstall.config.detectors import list_variants
 from unstall.config.settings import as_plain, from_plain
 from unstall.config.sources import resolve
 from unstall.data.augment.names import NAMED
 from unstall.tfod import augmentations, unsupported_fields
-from unstall.tfod.config import leaves, of_text
-from unstall.tfod.conversion import report_text, settings_text, write
+from unstall.tfod.config import list_leaves, parse_text
+from unstall.tfod.conversion import format_report, format_settings, write
 from unstall.tfod.models import PUBLISHED
 
 STEPS = "\n".join(f"data_augmentation_options {{ {name} {{ }} }}" for name in augmentations.STEPS)
@@ -25,7 +25,7 @@ STEPS = "\n".join(f"data_augmentation_options {{ {name} {{ }} }}" for name in au
 def test_every_field_is_told_of_once_with_its_line(model: str) -> None:
     text = written(model, more="graph_rewriter { quantization { delay: 5 } }\nunheard_of { of: 1 }")
     found = converted(text)
-    expected = sorted((field.line, place) for place, field in leaves(of_text(text, "x")))
+    expected = sorted((field.line, place) for place, field in list_leaves(parse_text(text, "x")))
     assert sorted((row.line, row.field) for row in found.rows) == expected
     assert all(row.why or row.to for row in found.rows)
     assert [row.field for row in found.rows if row.became == "unknown"] == ["unheard_of.of"]
@@ -85,23 +85,23 @@ def test_norms_that_need_weights_are_said_to() -> None:
 
 
 def test_every_detector_that_is_chosen_has_published_weights_and_a_recipe() -> None:
-    assert set(PUBLISHED) <= set(variants())
+    assert set(PUBLISHED) <= set(list_variants())
 
 
 def test_texts_of_strangers_break_neither_the_settings_nor_the_report() -> None:
     odd = r"'ssd_x\n[detector]\n# \x7f | `y` <b>\"\\'"
     found = converted(written(SSD.replace("'ssd_mobilenet_v2'", odd), readers=f"train_input_reader {{ label_map_path: {odd} }}"))
-    stored = tomllib.loads(settings_text(found, Path("unstall.toml")))
+    stored = tomllib.loads(format_settings(found, Path("unstall.toml")))
     assert stored["model"] == found.model and stored["label_map"] == found.settings["label_map"]
-    rows = [line for line in report_text(found).splitlines() if line.startswith("| ")]
+    rows = [line for line in format_report(found).splitlines() if line.startswith("| ")]
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {4, 7}, "each row has the cells of its table"
 
 
 def test_patterns_are_all_of_paths_that_a_config_can_have() -> None:
     tops = ("model.", "train_config.", "eval_config.", "graph_rewriter.", "train_input_reader.", "eval_input_reader.", "*")
     assert [pattern for pattern, _ in unsupported_fields.PATTERNS if not pattern.startswith(tops)] == []
-    assert unsupported_fields.outcome_of("train_config.sync_replicas", "m").became == "left out"
-    assert "of m" in unsupported_fields.outcome_of("model.ssd.box_predictor.x.y", "m").why
+    assert unsupported_fields.find_outcome("train_config.sync_replicas", "m").became == "left out"
+    assert "of m" in unsupported_fields.find_outcome("model.ssd.box_predictor.x.y", "m").why
 
 
 MORE_TRAINING = "gradient_clipping_by_norm: 5.0 max_number_of_boxes: 9 use_bfloat16: true"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.tfod.configs import FASTER_RCNN, RETINANET, SSD, converted, row_of, written
-from unstall.tfod.anchors import on_levels, select_wide_ratios
+from unstall.tfod.anchors import assign_to_levels, select_wide_ratios
 from unstall.tfod.config import Node
-from unstall.tfod.detectors import image_size
+from unstall.tfod.detectors import convert_image_size
 from unstall.tfod.ledger import Ledger
 from unstall.tfod.models import ModelChoice
 
@@ -121,7 +121,7 @@ def test_faster_rcnn() -> None:
     ],
 )
 def test_sizes_of_one_map_go_to_the_levels_that_are_made_for_them(sizes: list[float], levels: list[list[float]]) -> None:
-    assert on_levels(sizes) == levels
+    assert assign_to_levels(sizes) == levels
 
 
 @pytest.mark.parametrize(("lying", "size"), [(None, [1024, 1024]), (0.5, [1024, 1024]), (0.9, [608, 1024]), (0.0, [1024, 608])])
@@ -129,4 +129,4 @@ def test_one_size_for_images_that_keep_their_shape(lying: float | None, size: li
     from tests.tfod.configs import parsed
 
     model: Node = parsed("image_resizer { keep_aspect_ratio_resizer { min_dimension: 600 max_dimension: 1024 } }")
-    assert image_size(model, ModelChoice("faster_rcnn", "fasterrcnn_resnet50_fpn", ""), lying, Ledger()) == size
+    assert convert_image_size(model, ModelChoice("faster_rcnn", "fasterrcnn_resnet50_fpn", ""), lying, Ledger()) == size

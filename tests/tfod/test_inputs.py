@@ -12,7 +12,7 @@ from unstall.data.io import tfrecord_file
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 from unstall.tfod.conversion import convert, write
-from unstall.tfod.inputs import PathOverrides, as_pattern, is_placeholder, one_pattern
+from unstall.tfod.inputs import PathOverrides, as_pattern, is_placeholder, join_patterns
 
 
 @pytest.fixture(scope="module")
@@ -121,9 +121,9 @@ def test_records_of_several_folders_become_a_folder_of_links(tmp_path: Path, sha
 def test_a_pattern_that_holds_more_than_was_asked_for_is_none(tmp_path: Path, shapes: Path) -> None:
     shard(tmp_path, ["a1.record", "a2.record", "a3.record"], shapes / "data.record")
     asked = [str(tmp_path / "a1.record"), str(tmp_path / "a2.record")]
-    assert one_pattern(asked) is None
+    assert join_patterns(asked) is None
     (tmp_path / "a3.record").unlink()
-    assert one_pattern(asked) == str(tmp_path / "a?.record")
+    assert join_patterns(asked) == str(tmp_path / "a?.record")
 
 
 def test_paths_said_beside_the_config_go_before_its_own(shapes: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from unstall.base.errors import InvalidInputError
 from unstall.config.sources import resolve
-from unstall.tfod.config import leaves, read
+from unstall.tfod.config import list_leaves, read
 from unstall.tfod.conversion import ConvertedConfig, convert, write
 from unstall.tfod.inputs import PathOverrides
 
@@ -22,9 +22,9 @@ pytestmark = pytest.mark.skipif(not (PLACE / "configs").is_dir(), reason="UNSTAL
 CONFIGS = sorted((PLACE / "configs").glob("*.config"))
 BUILD = """
 import json, sys
-from unstall.config.detectors import settings_of
+from unstall.config.detectors import create_settings
 for model, changes in json.load(sys.stdin):
-    settings_of(model, **changes)
+    create_settings(model, **changes)
 """
 
 
@@ -43,7 +43,7 @@ def all_converted() -> dict[str, ConvertedConfig | str]:
 
 def test_all_are_read() -> None:
     assert len(CONFIGS) == 70
-    assert all(sum(1 for _ in leaves(read(path))) > 30 for path in CONFIGS)
+    assert all(sum(1 for _ in list_leaves(read(path))) > 30 for path in CONFIGS)
 
 
 def test_those_with_a_counterpart_are_converted_and_others_refused_by_name(

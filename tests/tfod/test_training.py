@@ -18,7 +18,7 @@ from unstall.tfod.inputs import PathOverrides
 PROGRAM = """
 import sys
 from pathlib import Path
-from unstall.config.detectors import settings_of
+from unstall.config.detectors import create_settings
 from unstall.config.sources import resolve
 from unstall.training.loop import setup
 from unstall.training.loop.datasets import load_datasets
@@ -27,7 +27,7 @@ from unstall.training.step.step import Step
 ssd, *others = sys.argv[1:]
 for file in others:
     settings = resolve({}, file).settings
-    settings_of(settings.model, **settings.detector)
+    create_settings(settings.model, **settings.detector)
 settings = resolve({"detector": {"image_size": [64, 64]}}, ssd).settings
 learned = load_datasets(settings, (64, 64), Path("."))
 detector = setup.build_detector(settings, learned.classes, print)

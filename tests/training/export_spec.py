@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.training.tiny import tiny_weights
-from unstall.backends import is_installed, running_backend
+from unstall.backends import find_running_backend, is_installed
 from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights.store import build_from
@@ -63,7 +63,7 @@ def test_it_gives_the_same_boxes(target: str, detector: Detector, tmp_path: Path
     name, run = RUN[target]
     out = tmp_path / name
     try:
-        refuse_impossible(target, str(running_backend()), str(out))
+        refuse_impossible(target, str(find_running_backend()), str(out))
     except UnstallError as refused:
         pytest.skip(str(refused))
     if target == "onnx" and not is_installed("onnxruntime"):
@@ -72,7 +72,7 @@ def test_it_gives_the_same_boxes(target: str, detector: Detector, tmp_path: Path
         plain = export(detector, target, out)
     except UnstallError as refused:
         # What there is of JAX and TensorFlow may be too far apart: then it is said, and nothing is left behind.
-        assert running_backend() == "jax" and "their versions are too far apart" in str(refused) and not out.exists()
+        assert find_running_backend() == "jax" and "their versions are too far apart" in str(refused) and not out.exists()
         pytest.skip(str(refused))
     expected = {key: keras.ops.convert_to_numpy(value) for key, value in InferenceModel(detector)(IMAGES).items()}
     assert (expected["classes"] >= 0).sum() > 10
@@ -101,7 +101,7 @@ def test_what_is_there_is_not_overwritten_by_a_folder(detector: Detector, tmp_pa
 def test_what_the_runtime_cannot_run_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.tflite"
     path.write_bytes(b"no model")
-    if not is_installed("ai_edge_litert") and running_backend() != "tensorflow":
+    if not is_installed("ai_edge_litert") and find_running_backend() != "tensorflow":
         pytest.skip("there is no interpreter of LiteRT here")
     with pytest.raises(UnstallError, match="LiteRT cannot run what was written"):
         refuse_unloadable("litert", "tensorflow", str(path), (1,))

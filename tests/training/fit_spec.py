@@ -17,7 +17,7 @@ from unstall.data.synthetic.files import as_data_set, create_draft, write_shapes
 from unstall.data.synthetic.shapes import Shapes
 from unstall.detectors import create_model
 from unstall.detectors.detector import Detector
-from unstall.training.fit import fit, step_settings
+from unstall.training.fit import fit, resolve_step_settings
 from unstall.training.step.step import Step
 
 PX = 64
@@ -81,7 +81,7 @@ def test_a_validation_changes_neither_weights_nor_statistics(pipeline: Pipeline)
 def test_its_steps_are_those_of_unstall_train(pipeline: Pipeline) -> None:
     fitted, stepped = tiny(), tiny()
     fit(fitted, pipeline, verbose=0, **RULES)
-    step = Step(stepped, step_settings(stepped, pipeline, 1, RULES), pipeline.steps_per_epoch)
+    step = Step(stepped, resolve_step_settings(stepped, pipeline, 1, RULES), pipeline.steps_per_epoch)
     with pipeline.batches() as batches:
         for batch in batches:
             step(batch.inputs())

@@ -12,7 +12,7 @@ from unstall.config.sources import resolve
 from unstall.planning.preflight.checks import learning_rate
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckUnknown
-from unstall.training.lr_finder import Trial, range_test, spaced_rates
+from unstall.training.lr_finder import Trial, run_range_test, space_rates
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -55,7 +55,7 @@ def test_the_rate_is_the_one_that_is_asked_for(trial: Trial) -> None:
 
 
 def test_a_range_test_stops_where_the_loss_diverges(trial: Trial) -> None:
-    result = range_test(trial, spaced_rates(1e-2, 1e4, 20))
+    result = run_range_test(trial, space_rates(1e-2, 1e4, 20))
     assert len(result["learning_rates"]) == len(result["losses"]) == len(result["smoothed"]) < 20
     assert not math.isfinite(result["losses"][-1]) or result["losses"][-1] > result["losses"][0]
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unstall.training.lr_finder import has_diverged, smooth, spaced_rates, suggest
+from unstall.training.lr_finder import has_diverged, smooth, space_rates, suggest
 
-RATES = spaced_rates(1e-6, 10.0, 100)
+RATES = space_rates(1e-6, 10.0, 100)
 
 
 def learning(best: float, diverges: float) -> list[float]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from unstall.training.tensorboard import Board, EventFile
+from unstall.training.tensorboard import EventFile, SummaryWriter
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_numbers_are_read_back_and_what_is_not_finite_is_left_out(tmp_path: Path, read: Any) -> None:
-    board = Board(tmp_path, 0, print)
+    board = SummaryWriter(tmp_path, 0, print)
     for step in (0, 7, 300, 2**40):
         board.scalars(step, {"learning/loss": 0.5 * step, "learning/gradient_norm": float("inf"), "score/AP_small": None})
     board.scalars(1, {"score/größe": -1e-30, "too large for it": 1e300})
@@ -48,7 +48,7 @@ def test_numbers_are_read_back_and_what_is_not_finite_is_left_out(tmp_path: Path
 
 def test_pictures_are_read_back_pixel_by_pixel(tmp_path: Path, read: Any) -> None:
     picture = Image.effect_noise((31, 17), 90).convert("RGB")
-    board = Board(tmp_path, 0, print)
+    board = SummaryWriter(tmp_path, 0, print)
     board.picture(7, "shapes_000001.jpg", picture)
     board.close()
     (image,) = read(tmp_path).Images("shapes_000001.jpg")
@@ -57,7 +57,7 @@ def test_pictures_are_read_back_pixel_by_pixel(tmp_path: Path, read: Any) -> Non
 
 
 def test_settings_are_read_back_as_a_table(tmp_path: Path, read: Any) -> None:
-    board = Board(tmp_path, 0, print)
+    board = SummaryWriter(tmp_path, 0, print)
     board.table(0, "settings", {"model": "ssd_tiny", "augment": "flip|zoom"})
     board.close()
     (tensor,) = read(tmp_path).Tensors("settings")
@@ -67,11 +67,11 @@ def test_settings_are_read_back_as_a_table(tmp_path: Path, read: Any) -> None:
 
 
 def test_what_was_written_beyond_the_checkpoint_is_taken_back(tmp_path: Path, read: Any) -> None:
-    first = Board(tmp_path, 0, print)
+    first = SummaryWriter(tmp_path, 0, print)
     for step in (10, 20, 30):
         first.scalars(step, {"loss": float(step)})
     first.close()
-    second = Board(tmp_path, 20, print)
+    second = SummaryWriter(tmp_path, 20, print)
     second.scalars(30, {"loss": 3.0})
     second.close()
     assert [(event.step, event.value) for event in read(tmp_path).Scalars("loss")] == [(10, 10.0), (20, 20.0), (30, 3.0)]
@@ -87,7 +87,7 @@ def test_two_files_of_one_second_have_two_names(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_said_once_and_nothing_else_happens(folder: str, tmp_path: Path) -> None:
     (tmp_path / "in the way").write_text("")
     said: list[str] = []
-    board = Board(tmp_path / folder, 0, said.append)
+    board = SummaryWriter(tmp_path / folder, 0, said.append)
     board.scalars(1, {"loss": 1.0})
     board.picture(1, "a", Image.new("RGB", (8, 8)))
     board.close()
@@ -96,7 +96,7 @@ def test_a_folder_that_cannot_be_written_is_said_once_and_nothing_else_happens(f
 
 def test_a_full_disk_is_said_once_and_nothing_else_happens(tmp_path: Path) -> None:
     said: list[str] = []
-    board = Board(tmp_path, 0, said.append)
+    board = SummaryWriter(tmp_path, 0, said.append)
     assert board._file is not None
     os.dup2(os.open("/dev/full", os.O_WRONLY), board._file._file.fileno())
     for step in range(3):

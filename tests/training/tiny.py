@@ -18,7 +18,7 @@ IMAGE_PX = (96, 96)
 def tiny_weights(path: Path, variant: str = VARIANT, **changes: object) -> Path:
     random = np.random.default_rng(0)
     arrays = {}
-    for key, shape in compatibility.known_variants()[variant].shapes.items():
+    for key, shape in compatibility.list_known_variants()[variant].shapes.items():
         last = key.rpartition(".")[2]
         if len(shape) > 1:
             arrays[key] = random.normal(0, np.sqrt(2 / np.prod(shape[1:])), shape).astype(np.float32)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.interpreters import interpreter
-from unstall.base.directories import cache_dir
+from unstall.base.directories import get_cache_dir
 from unstall.base.file_lock import FileLock
 
 SETUP_TIMEOUT_S = 1800
@@ -100,7 +100,7 @@ class NotInstalled(Exception):
 
 
 def cache() -> Path:
-    return cache_dir() / "stacks"
+    return get_cache_dir() / "stacks"
 
 
 def ensure(stack: Stack) -> Path:

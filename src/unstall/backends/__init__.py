@@ -16,7 +16,7 @@ CAN_SHARE = "jax"  # Keras has a distribution over processes for it alone
 BACKENDS = ("tensorflow", "jax", "torch")  # the first that is there is taken where nobody says which
 
 
-def distributions(backend: str) -> tuple[str, ...]:
+def list_distributions(backend: str) -> tuple[str, ...]:
     """Under which names it may be installed."""
     return {"tensorflow": ("tensorflow", "tensorflow-cpu"), "jax": ("jax", "jaxlib")}.get(backend, (backend,))
 
@@ -27,23 +27,23 @@ def choose(name: str | None = None, takes_card: bool = False) -> str:
     `takes_card`: for a training, which may have the card to itself. Whatever else computes leaves others their room on it.
     """
     _refuse_unknown(name)
-    running = running_backend()
+    running = find_running_backend()
     if running is not None:
         if name not in {None, running}:
             raise InvalidInputError(f"Keras runs on {running} already in this process; {name} needs a process of its own.")
         return running
-    chosen = preferred_backend(name)
+    chosen = find_preferred_backend(name)
     os.environ["KERAS_BACKEND"] = chosen
     # TensorFlow's remarks on the machine are no message of ours; it calls some of them errors. What really fails is raised.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     if takes_card:
-        allocators.take_card(chosen)
+        allocators.reserve_gpu(chosen)
     else:
-        allocators.share_card(chosen)
+        allocators.share_gpu(chosen)
     return chosen
 
 
-def preferred_backend(name: str | None = None) -> str:
+def find_preferred_backend(name: str | None = None) -> str:
     """The backend that `choose` would take in a fresh process. Nothing is changed."""
     _refuse_unknown(name)
     chosen = name or os.environ.get("KERAS_BACKEND") or next((each for each in BACKENDS if is_installed(each)), "")
@@ -66,7 +66,7 @@ def _refuse_unknown(name: str | None) -> None:
         raise InvalidInputError(f"There is no backend '{name}'. Expected one of: {', '.join(BACKENDS)}.")
 
 
-def running_backend() -> str | None:
+def find_running_backend() -> str | None:
     """None where Keras is not imported yet."""
     keras = sys.modules.get("keras")
     return str(keras.backend.backend()) if keras is not None else None
@@ -76,7 +76,7 @@ def is_installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
-def backend_for(backend: str, workers: int, environ: Mapping[str, str] = os.environ) -> str:
+def choose_backend_for(backend: str, workers: int, environ: Mapping[str, str] = os.environ) -> str:
     """What the setting `backend` means for so many workers. One that cannot share a step is refused. Nothing is loaded."""
     if workers == 1:
         return backend

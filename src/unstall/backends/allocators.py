@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
 
-from unstall.backends.packages import version_of
+from unstall.backends.packages import find_version
 from unstall.base.errors import InvalidInputError, UnstallError
 
 JAX_SHARE = 0.92  # of the whole card, that we let JAX take; of itself it takes 0.75, and leaves the rest to nobody
@@ -24,12 +24,14 @@ ON_DEMAND = {  # by which each takes memory as it needs it; PyTorch always does
 CUDA_PLUGINS = ("jax_cuda13_plugin", "jax_cuda12_plugin")
 
 
-def usable_bytes(backend: str, memory_bytes: int, free_bytes: int, environ: Mapping[str, str] = os.environ) -> tuple[int, str]:
+def compute_usable_bytes(
+    backend: str, memory_bytes: int, free_bytes: int, environ: Mapping[str, str] = os.environ
+) -> tuple[int, str]:
     """Of a card with so much memory, of which so much is free; and why it is so much."""
     if backend == "jax":
         if environ.get("XLA_PYTHON_CLIENT_ALLOCATOR") == "platform":
             return free_bytes, "JAX allocates on demand"
-        share = jax_share(environ)
+        share = read_jax_fraction(environ)
         why = f"JAX may take {share:.0%} of the card; {JAX_SHARE_NAMES[0]} changes it"
         return min(free_bytes, int(memory_bytes * share)), why
     if backend == "tensorflow":
@@ -37,21 +39,21 @@ def usable_bytes(backend: str, memory_bytes: int, free_bytes: int, environ: Mapp
     return free_bytes, "PyTorch takes what is free"
 
 
-def take_card(backend: str, environ: MutableMapping[str, str] = os.environ) -> None:
+def reserve_gpu(backend: str, environ: MutableMapping[str, str] = os.environ) -> None:
     """Before the backend starts, for a training. What the user has said of it holds."""
     if backend == "jax" and not any(environ.get(name) for name in JAX_SHARE_NAMES):
         environ[JAX_SHARE_NAMES[0]] = str(JAX_SHARE)
 
 
-def share_card(backend: str, environ: MutableMapping[str, str] = os.environ) -> None:
+def share_gpu(backend: str, environ: MutableMapping[str, str] = os.environ) -> None:
     """Before the backend starts, for what only looks: nothing is taken ahead, since a training may be on the same card."""
-    take_card(backend, environ)  # how much there may be in the end
+    reserve_gpu(backend, environ)  # how much there may be in the end
     for name, value in ON_DEMAND.get(backend, ()):
         if not environ.get(name):
             environ[name] = value
 
 
-def jax_share(environ: Mapping[str, str] = os.environ) -> float:
+def read_jax_fraction(environ: Mapping[str, str] = os.environ) -> float:
     for name in JAX_SHARE_NAMES:
         if said := environ.get(name):
             try:
@@ -64,7 +66,7 @@ def jax_share(environ: Mapping[str, str] = os.environ) -> float:
     return JAX_SHARE
 
 
-def visible_card(backend: str, environ: Mapping[str, str] = os.environ) -> int | None:
+def find_visible_gpu(backend: str, environ: Mapping[str, str] = os.environ) -> int | None:
     """The number of the first card that the environment lets this backend see; None where it hides them all."""
     if backend == "jax" and environ.get("JAX_PLATFORMS", "").startswith("cpu"):
         return None
@@ -75,13 +77,13 @@ def visible_card(backend: str, environ: Mapping[str, str] = os.environ) -> int |
     return None if first in {"", "-1"} else int(first) if first.isdecimal() else 0  # one may also be called by its UUID
 
 
-def knows_cards(backend: str) -> bool:
+def can_list_gpus(backend: str) -> bool:
     """Whether the installed build computes on an NVIDIA card. The packages for CPUs are told by their names."""
     if backend == "jax":
         return any(importlib.util.find_spec(name) is not None for name in CUDA_PLUGINS)
     if backend == "torch":
-        return not version_of("torch").endswith("+cpu")
-    return not version_of("tensorflow-cpu")
+        return not find_version("torch").endswith("+cpu")
+    return not find_version("tensorflow-cpu")
 
 
 # Whether an error says that memory is used up: each backend, and each library below it, has its own way to say so.
@@ -96,7 +98,7 @@ WORDS = (
 LONGEST_CHAIN = 8
 
 
-def kinds() -> tuple[type[BaseException], ...]:
+def list_error_types() -> tuple[type[BaseException], ...]:
     """What an error may be that says so; of libraries, those that are loaded."""
     tensorflow, opencv = (sys.modules.get(name) for name in ("tensorflow", "cv2"))
     found = (tensorflow and tensorflow.errors.OpError, opencv and opencv.error)

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 
-from unstall.backends import running_backend
+from unstall.backends import find_running_backend
 
 _card_elsewhere: ContextVar[bool] = ContextVar("compiled for a card that is not here", default=False)
 
 
-def device() -> str:
+def choose_device() -> str:
     """As its maker calls it; `cpu` for the processor."""
-    backend = running_backend()
+    backend = find_running_backend()
     if backend == "jax":
         import jax
 
@@ -31,9 +31,9 @@ def device() -> str:
     return str(details.get("device_name", "gpu")) if graphics else "cpu"
 
 
-def memory_in_use_bytes() -> int | None:
+def read_memory_in_use_bytes() -> int | None:
     """Of the device; None where the program computes in the memory of the host, or the backend does not say."""
-    backend = running_backend()
+    backend = find_running_backend()
     if backend == "jax":
         import jax
 
@@ -51,7 +51,7 @@ def memory_in_use_bytes() -> int | None:
 
 
 @contextmanager
-def as_on_a_card() -> Iterator[None]:
+def trace_for_gpu() -> Iterator[None]:
     """What is traced inside is what would run on a card, though none is here."""
     token = _card_elsewhere.set(True)
     try:
@@ -68,12 +68,12 @@ def is_on_processor() -> bool:
 @cache
 def _sees_no_card() -> bool:
     """Its devices do not change once it has started."""
-    return device() == "cpu"
+    return choose_device() == "cpu"
 
 
 def is_compiled() -> bool:
     """Whether XLA makes one program of a step, as Keras chooses by itself: on JAX, and on TensorFlow where there is a card."""
-    return running_backend() == "jax" or (running_backend() == "tensorflow" and not is_on_processor())
+    return find_running_backend() == "jax" or (find_running_backend() == "tensorflow" and not is_on_processor())
 
 
 def is_compiled_for_card() -> bool:

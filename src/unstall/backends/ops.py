@@ -12,7 +12,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from unstall.backends import running_backend
+from unstall.backends import find_running_backend
 from unstall.backends.torch_nn import is_torch_tensor
 
 Tensor = Any
@@ -98,7 +98,7 @@ def gather_weighted_rows(tables: Tensor, place: Tensor, weight: Tensor) -> Tenso
 def add_optimization_barrier(x: Tensor) -> Tensor:
     """The same, of which nothing is known: what is computed of it is computed by itself, and not shared with what is computed of
     `x` elsewhere. XLA shares by keeping, and keeps what would sooner be computed twice. (TensorFlow has no word for it.)"""
-    if running_backend() != "jax":
+    if find_running_backend() != "jax":
         return x
     import jax
 

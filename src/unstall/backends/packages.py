@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 
-def version_of(package: str) -> str:
+def find_version(package: str) -> str:
     """Empty where it is not installed under this name."""
     try:
         return importlib.metadata.version(package)
@@ -19,7 +19,7 @@ def version_of(package: str) -> str:
 # Whether an installed backend was built to use NVIDIA cards: by what its installation says, without loading it.
 
 
-def how_to_use_cards(backend: str) -> str:
+def explain_gpu_install(backend: str) -> str:
     """The command that would make it use them; empty where it does already, or where that cannot be told."""
     return {"jax": _jax, "torch": _torch, "tensorflow": _tensorflow}.get(backend, str)()
 

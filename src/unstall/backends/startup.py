@@ -17,7 +17,7 @@ _REMARKS = re.compile(rb"^(WARNING: All log messages before absl|I0000 |I \d|To 
 def start(name: str | None = None, takes_card: bool = False) -> str:
     """As `backends.choose`, and Keras is imported. What else is printed meanwhile, errors above all, is printed still."""
     chosen = backends.choose(name, takes_card)
-    if backends.running_backend() is not None or sys.stderr is None:
+    if backends.find_running_backend() is not None or sys.stderr is None:
         return chosen
     sys.stderr.flush()
     kept = os.dup(2)

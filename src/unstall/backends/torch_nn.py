@@ -83,7 +83,7 @@ def batch_norm(x: Tensor, gamma: Tensor, beta: Tensor, epsilon: float) -> tuple[
     return channels_last(y), mean.detach(), (inverse.detach() ** -2 - epsilon).clamp_min(0.0)
 
 
-def frozen_batch_norm(x: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: Tensor, epsilon: float) -> Tensor | None:
+def batch_norm_frozen(x: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: Tensor, epsilon: float) -> Tensor | None:
     """By statistics that are given. None: write it out."""
     if not is_torch_tensor(x):
         return None

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from unstall.base.formatting import without_codes
+from unstall.base.formatting import strip_codes
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -26,7 +26,7 @@ def print_what_the_stream_has() -> None:
             stream.reconfigure(errors="replace")
 
 
-def console(name: str = "stdout") -> Console:
+def create_console(name: str = "stdout") -> Console:
     """On `stdout` or `stderr`; on nothing, if the stream was closed before we began."""
 
     stream: IO[str] | None = getattr(sys, name)
@@ -50,7 +50,7 @@ def print_clean(out: Console, shown: RenderableType) -> None:
     out.file.flush()
 
 
-def grid() -> Table:
+def create_grid() -> Table:
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
@@ -65,7 +65,7 @@ def print_line(out: Console, line: Text) -> None:
         out.print(line, soft_wrap=True)
 
 
-def printable(text: str) -> str:
+def is_printable(text: str) -> str:
     """Names of files come from strangers: none may move the cursor or colour the terminal."""
     return "".join(character if character.isprintable() else "�" for character in text)
 
@@ -79,4 +79,4 @@ class CleanConsole(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """All that is printed comes through here, cell by cell, before tables are filled up: they stay straight."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(without_codes(segment.text), segment.style)
+            yield segment if segment.control else Segment(strip_codes(segment.text), segment.style)

@@ -8,12 +8,12 @@ from pathlib import Path
 NAME = "unstall"
 
 
-def cache_dir() -> Path:
+def get_cache_dir() -> Path:
     """For what can be made or fetched again."""
     return _base("XDG_CACHE_HOME", ".cache") / NAME
 
 
-def state_dir() -> Path:
+def get_state_dir() -> Path:
     """For what is kept: the runs."""
     return _base("XDG_STATE_HOME", ".local/state") / NAME
 

@@ -21,12 +21,12 @@ def format_count(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
-def rate(value: float) -> str:
+def format_rate(value: float) -> str:
     """'1,200', '37', '0.4': a small one is never nothing."""
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def data_set_holds(images: int, boxes: int, classes: int) -> str:
+def describe_data_set(images: int, boxes: int, classes: int) -> str:
     """'364 images, 4,888 boxes, 3 classes'."""
     return ", ".join(
         (format_count(images, "image"), format_count(boxes, "box", "boxes"), format_count(classes, "class", "classes"))
@@ -39,18 +39,18 @@ def data_set_holds(images: int, boxes: int, classes: int) -> str:
 SHOWN, MAX_LETTERS = 8, 30
 
 
-def short(name: str) -> str:
+def shorten(name: str) -> str:
     plain = "".join(each if each.isprintable() else "·" for each in name)
     return plain if len(plain) <= MAX_LETTERS else f"{plain[:MAX_LETTERS]}…"
 
 
-def some(classes: Sequence[str]) -> str:
+def format_some(classes: Sequence[str]) -> str:
     """'cat, dog', 'a, b, c, d, e, f, g, h and 72 more', 'none'."""
     more = f" and {len(classes) - SHOWN:,} more" if len(classes) > SHOWN else ""
-    return ", ".join(map(short, classes[:SHOWN])) + more if classes else "none"
+    return ", ".join(map(shorten, classes[:SHOWN])) + more if classes else "none"
 
 
-def without_codes(words: str) -> str:
+def strip_codes(words: str) -> str:
     """Without the codes by which programs colour a terminal: elsewhere they are rubbish."""
     return _CODES.sub("", words)
 
@@ -58,13 +58,13 @@ def without_codes(words: str) -> str:
 def clean_text(plain: Any) -> Any:
     """Plain data with all its texts so: before they are laid out, as half a code is none that could be known."""
     if isinstance(plain, str):
-        return redact_text(without_codes(plain))
+        return redact_text(strip_codes(plain))
     if isinstance(plain, dict):
         return {key: clean_text(value) for key, value in plain.items()}
     return [clean_text(value) for value in plain] if isinstance(plain, list) else plain
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """'40 s', '1 min 30 s', '3 h 20 min'."""
     if round(seconds) < 60:
         return f"{seconds:.0f} s"
@@ -75,7 +75,7 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min"
 
 
-def size(count: float) -> str:
+def format_size(count: float) -> str:
     """'900 B', '12 KiB', '1.31 GiB', '230 MiB', '2 TiB'."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if abs(count) < 1000 or unit == "TiB":
@@ -84,7 +84,7 @@ def size(count: float) -> str:
     return f"{count:,.0f} {unit}" if unit == "B" or abs(count) >= 100 else f"{count:.3g} {unit}"
 
 
-def approximate_duration(seconds: float) -> str:
+def format_approximate_duration(seconds: float) -> str:
     """40 s, 12 min, 3.5 h, 2 days."""
     if seconds < 100:
         return f"{seconds:.0f} s"

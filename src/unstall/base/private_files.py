@@ -20,14 +20,14 @@ def make_private_folder(path: Path) -> None:
     path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
 
 
-def private_opener(path: str, flags: int) -> int:
+def open_private(path: str, flags: int) -> int:
     """For `open(path, "w", opener=private_opener)`."""
     return os.open(path, flags | os.O_CLOEXEC, FILE_MODE)
 
 
 def write_private(path: Path, content: str | bytes) -> None:
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-    with open(path, "wb", opener=private_opener) as file:
+    with open(path, "wb", opener=open_private) as file:
         file.write(data)
 
 
@@ -35,7 +35,7 @@ def write_whole(path: Path, text: str) -> None:
     """Aside, synced and renamed: whoever reads, even after a power cut, finds all of it or what was there before."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        with open(aside, "w", encoding="utf-8", opener=private_opener) as file:
+        with open(aside, "w", encoding="utf-8", opener=open_private) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

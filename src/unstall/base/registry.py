@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.suggestions import did_you_mean
+from unstall.base.suggestions import suggest_closest
 
 
 class Registry:
@@ -57,7 +57,7 @@ class Registry:
         if name not in self.names():
             listing = self._listing.format(count=len(self.names())) or f"{self.kind.capitalize()}s: {', '.join(self.names())}."
             raise InvalidInputError(
-                f"There is no {self.kind} '{f'{within} {name}'.strip()}'.{did_you_mean(name, self.names())} {listing}"
+                f"There is no {self.kind} '{f'{within} {name}'.strip()}'.{suggest_closest(name, self.names())} {listing}"
             )
 
     def module(self, name: str) -> ModuleType:

@@ -20,7 +20,7 @@ from unstall.board.status import FRESH_S
 from unstall.diagnosis.workers.blocker import Blockage, find_blockage
 from unstall.diagnosis.workers.snapshot import WorkerSnapshot
 from unstall.journal.reader import JOURNAL_FILES
-from unstall.journal.run_folder import RunFolder, why_unreadable
+from unstall.journal.run_folder import RunFolder, explain_unreadable
 
 LOOK_EVERY_S = 0.8
 MAX_RUNS = 5000
@@ -51,7 +51,7 @@ class Catalogue:
             if is_urgent or time.monotonic() - self._looked_at >= LOOK_EVERY_S:
                 self._look()
                 self._looked_at = time.monotonic()
-            return in_order([entry.row for entry in self._entries.values()])
+            return sort_entries([entry.row for entry in self._entries.values()])
 
     def changed_since(self, number: int) -> tuple[list[Row], list[str]]:
         """Rows that became other after that number, and the names of runs that are gone since."""
@@ -124,7 +124,7 @@ class Catalogue:
 
 def is_run(run: RunFolder) -> bool:
     """Or may be one, as nobody can look into it: it is shown as such, rather than left out without a word."""
-    if why_unreadable(run.path) is not None:
+    if explain_unreadable(run.path) is not None:
         return True
     return any(run.path.glob(JOURNAL_FILES)) or run.settings_path.is_file()
 
@@ -137,18 +137,18 @@ def is_about_to_begin(run: RunFolder) -> bool:
         return False
 
 
-def urgency(row: Row) -> tuple[int, Any]:
+def rank_urgency(row: Row) -> tuple[int, Any]:
     """What stands still first; then what goes on, and last what is over, each the newest first."""
     rank = 0 if row["tone"] == "alarm" else 1 if row["is_live"] and row["tone"] != "good" else 2 if row["is_live"] else 3
     return rank, -(row["began_at"] or row["changed_at"])
 
 
-def in_order(rows: list[Row]) -> list[Row]:
+def sort_entries(rows: list[Row]) -> list[Row]:
     """The most urgent first. Workers of a training stand together, where the most urgent of them would, who holds them first."""
     groups: dict[str, tuple[int, Any]] = {}
     for row in rows:
         group = _group(row)
-        groups[group] = min(groups.get(group, urgency(row)), urgency(row))
+        groups[group] = min(groups.get(group, rank_urgency(row)), rank_urgency(row))
 
     def place(row: Row) -> tuple[Any, ...]:
         workers = row["distributed"] or {}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from unstall.base.errors import InvalidInputError, RunNotFoundError
-from unstall.board.rows import TONES, Row, script_of
+from unstall.board.rows import TONES, Row, find_script
 
 STATES = tuple(TONES)
 UNITS_S = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
@@ -51,7 +51,7 @@ def is_script(row: Row, script: str, path: str = "") -> bool:
         return True
     if path and script.startswith(STEPS):
         return False
-    own = script_of(row)
+    own = find_script(row)
     return script in {own, PurePath(own).name, PurePath(own).stem, row["model"]} or own.endswith(f"/{script.removeprefix('./')}")
 
 
@@ -75,7 +75,7 @@ def is_good(row: Row) -> bool:
     return row["state"] == "done" and (row["verdict"] is None or row["verdict"]["effect"] == "slows")
 
 
-def last_good(rows: Iterable[Row], script: str, paths: Mapping[str, str], has_trained: Callable[[Row], bool]) -> Row:
+def find_last_good(rows: Iterable[Row], script: str, paths: Mapping[str, str], has_trained: Callable[[Row], bool]) -> Row:
     """`paths`: of the scripts, by the names of the runs. `has_trained` reads more of a run, and is asked of the newest first."""
     of_it = [row for row in rows if is_script(row, script, paths.get(row["run"], ""))]
     of_it.sort(key=lambda row: float(row["began_at"] or row["changed_at"]))
@@ -92,7 +92,7 @@ def last_good(rows: Iterable[Row], script: str, paths: Mapping[str, str], has_tr
     )
 
 
-def moment(given: str, option: str) -> float:
+def parse_moment(given: str, option: str) -> float:
     """Seconds since 1970 of '2h', '3d', '1w' ago, or of a day, '2026-11-15'."""
     text = given.strip()
     if found := _AGE.fullmatch(text):

@@ -19,7 +19,7 @@ from unstall.journal.events import ErrorRaised, ProcessEnded, RunStarted, StallB
 from unstall.journal.reader import FolderTail, Journal
 from unstall.journal.run_folder import RunFolder
 from unstall.report.html.page import OnBoard, render_run
-from unstall.report.story.report import AT_ONCE, build_full_story, extend_journal, some_at_once
+from unstall.report.story.report import AT_ONCE, build_full_story, extend_journal, read_in_chunks
 from unstall.report.timeline import Timeline
 
 LOOK_EVERY_S = 0.8
@@ -66,7 +66,7 @@ class FollowedRun:
     def _read(self) -> bool:
         """What is new. Whether something has changed for good."""
         has_turned = False
-        for events in some_at_once(self._tail.stream(), AT_ONCE):
+        for events in read_in_chunks(self._tail.stream(), AT_ONCE):
             self._journal = extend_journal(self._journal, events)
             self._timeline.extend(events)
             self._count += len(events)

@@ -46,7 +46,7 @@ def serve(folder: Path, wanted: BoardOptions, on_ready: Callable[[Board, bool], 
     `mirror`: of runs in a bucket, which it brings to the folder."""
     if not folder.is_dir():
         raise InvalidInputError(f"'{folder}' is no folder. Expected one that holds runs; without it, the runs of `unstall runs`.")
-    with process.alone_with(folder) as is_alone:
+    with process.lock_board(folder) as is_alone:
         if not is_alone:
             return _use_running_board(folder, wanted, on_ready)
         access = AccessControl(choose_token(wanted.host, wanted.token))
@@ -117,7 +117,7 @@ def _answer(server: Server, idle_hours: float | None, mirror: Mirror | None) -> 
     ).start()  # while the browser opens
     if mirror is not None:
         fed = (mirror, lambda: server.board_state.asked_at, ended, _say)
-        threading.Thread(target=feed, args=fed, name="unstall-bucket", daemon=True).start()
+        threading.Thread(target=serve_forever, args=fed, name="unstall-bucket", daemon=True).start()
     while not ended.wait(LOOKS_EVERY_S) and server.board_state.folder.is_dir():
         if idle_hours is not None and time.monotonic() - server.board_state.asked_at > idle_hours * 3600:
             break
@@ -151,7 +151,7 @@ def open_browser(address: str) -> None:
 LOOKED_AT_S = 60.0  # after the last request nobody looks any more: a bucket counts what it is asked
 
 
-def feed(mirror: Mirror, asked_at: Callable[[], float], ended: threading.Event, say: Callable[[str], None]) -> None:
+def serve_forever(mirror: Mirror, asked_at: Callable[[], float], ended: threading.Event, say: Callable[[str], None]) -> None:
     """Until it has ended. `asked_at`: when a page was last asked for, by the monotonic clock. An outage is said, once."""
     is_away = False
     while not ended.is_set():

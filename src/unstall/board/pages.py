@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from unstall.board.catalogue import Catalogue
-from unstall.board.rows import TONES, Row, script_of
+from unstall.board.rows import TONES, Row, find_script
 from unstall.report.html import assets, page
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class ListPage:
         number = self._number(version)
         changed, gone = self._catalogue.changed_since(number)
         around = self._around(rows)
-        macros = page.macros("board/row.html")
+        macros = page.load_macros("board/row.html")
         return {
             "version": around["version"],
             "build": around["build"],
@@ -57,7 +57,7 @@ class ListPage:
 
     def _around(self, rows: list[Row]) -> dict[str, Any]:
         stuck = [
-            {"run": row["run"], "address": address_of(row["run"]), "distributed": row["distributed"]}
+            {"run": row["run"], "address": build_address(row["run"]), "distributed": row["distributed"]}
             for row in rows
             if row["tone"] == "alarm"
             and not (row["distributed"] or {}).get("blocked_by")  # who is held is told with who holds it
@@ -67,8 +67,8 @@ class ListPage:
             "stuck": stuck,
             "counts": {state: counts[state] for state in TONES if counts[state]},
             "title": _title(len(stuck), sum(row["is_live"] for row in rows)),
-            "icon": assets.icon(bool(stuck)),
-            "assets": assets.of_list(),
+            "icon": assets.load_icon(bool(stuck)),
+            "assets": assets.load_list_assets(),
             "version": f"{self._catalogue.era}.{self._catalogue.number}",
             "build": build(),
         }
@@ -78,19 +78,19 @@ class ListPage:
         if known is not None and known[0] is row:
             return known[1]
         changed = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row["changed_at"]))
-        shown = {**row, "icon": ICONS[row["state"]], "address": address_of(row["run"]), "script": script_of(row)}
-        made: Markup = page.macros("board/row.html").run_row({**shown, "changed_iso": changed})
+        shown = {**row, "icon": ICONS[row["state"]], "address": build_address(row["run"]), "script": find_script(row)}
+        made: Markup = page.load_macros("board/row.html").run_row({**shown, "changed_iso": changed})
         self._markup[row["run"]] = (row, made)
         return made
 
 
-def address_of(name: str) -> str:
+def build_address(name: str) -> str:
     return f"run/{quote(name, safe='', errors='surrogateescape')}"
 
 
 def build() -> str:
     """Of the list's own script: a page of another version loads itself anew."""
-    return hashlib.sha256(assets.of_list().script.encode("utf-8")).hexdigest()[:12]
+    return hashlib.sha256(assets.load_list_assets().script.encode("utf-8")).hexdigest()[:12]
 
 
 def _title(stuck: int, live: int) -> str:

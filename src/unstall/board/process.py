@@ -44,15 +44,15 @@ class Board:
 
     def address(self, run: str | None = None) -> str:
         """To be opened in a browser."""
-        from unstall.board.pages import address_of
+        from unstall.board.pages import build_address
 
         name = os.uname().nodename if self.host in EVERYWHERE else self.host
         name = f"[{name}]" if ":" in name else name
         token = f"?token={self.token}" if self.token else ""
-        return f"http://{name}:{self.port}/{address_of(run) if run else ''}{token}"
+        return f"http://{name}:{self.port}/{build_address(run) if run else ''}{token}"
 
 
-def plain(board: Board, is_new: bool) -> dict[str, Any]:
+def as_plain(board: Board, is_new: bool) -> dict[str, Any]:
     return {"address": board.address(), "folder": board.folder, "process": board.pid, "is_new": is_new}
 
 
@@ -61,7 +61,7 @@ def plain(board: Board, is_new: bool) -> dict[str, Any]:
 
 def _file(folder: Path) -> Path:
     digest = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:12]
-    return run_folder.home() / f".board-{digest}.json"
+    return run_folder.get_home() / f".board-{digest}.json"
 
 
 def register(board: Board) -> None:
@@ -112,7 +112,7 @@ def _answers(board: Board) -> bool:
 
 
 @contextlib.contextmanager
-def alone_with(folder: Path) -> Iterator[bool]:
+def lock_board(folder: Path) -> Iterator[bool]:
     """Whether this process is the only board of the folder; True also where that cannot be known."""
     path = _file(folder).with_suffix(".lock")
     try:

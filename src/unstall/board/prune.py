@@ -13,7 +13,7 @@ from typing import Any
 from unstall.base.file_lock import FileLock
 from unstall.board.rows import Row, read_row
 from unstall.journal.lock import FILE as LOCK
-from unstall.journal.run_folder import RunFolder, why_unreadable
+from unstall.journal.run_folder import RunFolder, explain_unreadable
 
 PREFIX = ".pruned-"
 
@@ -32,11 +32,11 @@ def select_runs_to_prune(runs: list[tuple[RunFolder, Row]], keep: int | None, ch
     kept = set(range(len(runs) - keep, len(runs))) if keep else set()
     found = []
     for number, (run, row) in enumerate(runs):
-        if number in kept or row["is_live"] or run.path.is_symlink() or why_unreadable(run.path) is not None:
+        if number in kept or row["is_live"] or run.path.is_symlink() or explain_unreadable(run.path) is not None:
             continue
         paths = tuple(path for path in _paths(run, checkpoints_only) if path.exists() and not path.is_symlink())
         if paths:
-            found.append(RunToPrune(run, row, paths, sum(map(size_of, paths))))
+            found.append(RunToPrune(run, row, paths, sum(map(measure_size, paths))))
     return found
 
 
@@ -44,7 +44,7 @@ def _paths(run: RunFolder, checkpoints_only: bool) -> list[Path]:
     return [run.checkpoints_path, run.compiled_path, run.bad_batches_path] if checkpoints_only else [run.path]
 
 
-def size_of(path: Path) -> int:
+def measure_size(path: Path) -> int:
     """Of all files in it; links are not followed."""
     total = 0
     for folder, _, names in os.walk(path):

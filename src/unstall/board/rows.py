@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unstall.board.status import ENDED_STATES, FRESH_S, RunStatus, is_live, late_s
+from unstall.board.status import ENDED_STATES, FRESH_S, RunStatus, compute_late_s, is_live
 from unstall.diagnosis.workers.snapshot import WorkerSnapshot, describe_worker
 from unstall.journal.reader import JOURNAL_FILES, Tail, UnreadLines
-from unstall.journal.run_folder import RunFolder, why_unreadable
+from unstall.journal.run_folder import RunFolder, explain_unreadable
 from unstall.report.story.outcome import FOUND
-from unstall.report.terminal.story import failure_line, outcome
+from unstall.report.terminal.story import format_failure, format_outcome
 from unstall.training.loop import artifacts
 
 Row = dict[str, Any]
@@ -54,13 +54,13 @@ class Reader:
         except (*DAMAGED, OSError) as error:
             self.row = {**_nothing_known(self.run, now), "note": f"its journal cannot be read: {type(error).__name__}: {error}"}
         self.snapshot.run, self.snapshot.heard_at = self.run.name, self.row["changed_at"]
-        self.snapshot.late_s = late_s(self.run)
+        self.snapshot.late_s = compute_late_s(self.run)
         self.row["distributed"] = describe_worker(self.snapshot)
         self.is_over = self.row["state"] in {*ENDED_STATES, "unknown"} and not self._is_closed
         return self.row
 
     def _read(self, now: float) -> Row:
-        why = why_unreadable(self.run.path)
+        why = explain_unreadable(self.run.path)
         self._is_closed = why is not None
         if why is not None:
             return {**_nothing_known(self.run, self.run.path.stat().st_mtime), "note": f"it cannot be read: {why}"}
@@ -82,7 +82,7 @@ class Reader:
             return {**_nothing_known(self.run, newest), **about_to}
         started = status.started
         pid, began = (started.pid, started.at) if started is not None else (0, status.began_at or 0.0)
-        live = is_live(journals, newest, began, pid, now, late_s(self.run))
+        live = is_live(journals, newest, began, pid, now, compute_late_s(self.run))
         return self._of_status(now, newest, live)
 
     def _read_story(self) -> None:
@@ -193,7 +193,7 @@ def _of_story(run: RunFolder, story: dict[str, Any], newest: float) -> Row:
     state = story.get("state", "unknown")
     seconds = text.get("seconds")
     steps = epochs * in_each if epochs and in_each and in_each > 0 else None
-    model = artifacts.settings(run).get("model")
+    model = artifacts.write_settings(run).get("model")
     done = step + 1 if step is not None else None
     return {
         **_nothing_known(run, newest),
@@ -209,7 +209,7 @@ def _of_story(run: RunFolder, story: dict[str, Any], newest: float) -> Row:
             "loss": text.get("loss"),
         },
         "verdict": verdicts[0] if verdicts else None,
-        "outcome": outcome(story) if {"verdicts", "state"} <= set(story) else None,
+        "outcome": format_outcome(story) if {"verdicts", "state"} <= set(story) else None,
         "repairs": sum(bool(repair.get("attempt")) for repair in story.get("repairs") or []),
         "began_at": newest - seconds if seconds else None,
         "seconds": seconds,
@@ -229,7 +229,7 @@ def _nothing_known(run: RunFolder, newest: float) -> Row:
 def _failure(story: dict[str, Any]) -> str | None:
     """The error that ended it, for a run of which no cause is known."""
     result = story.get("failure")
-    return failure_line(result) if isinstance(result, dict) and {"kind", "message", "where"} <= set(result) else None
+    return format_failure(result) if isinstance(result, dict) and {"kind", "message", "where"} <= set(result) else None
 
 
 def _verdict(plain: dict[str, Any]) -> dict[str, Any]:
@@ -259,7 +259,7 @@ def _note(state: str, stalled_s: float | None, is_named: bool) -> str | None:
     return None
 
 
-def script_of(row: Row) -> str:
+def find_script(row: Row) -> str:
     """Its script, or its program; of a training of ours, the model."""
     if row["model"]:
         return str(row["model"])

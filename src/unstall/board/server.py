@@ -27,7 +27,7 @@ from unstall.board.catalogue import Catalogue
 from unstall.board.follower import Follower
 from unstall.board.pages import ListPage
 from unstall.board.rows import DAMAGED
-from unstall.journal.writer import finite
+from unstall.journal.writer import replace_not_finite
 from unstall.report.html import assets
 
 MAX_AT_ONCE = 64  # connections; a browser has a handful
@@ -79,7 +79,7 @@ class BoardState:
         first, _, rest = path.strip("/").partition("/")
         name = unquote(rest, errors="surrogateescape")
         simple: dict[str, Callable[[], Body]] = {
-            "": lambda: _page(self.list_page.whole(), assets.of_list().policy),
+            "": lambda: _page(self.list_page.whole(), assets.load_list_assets().policy),
             "rows": lambda: _json(self.list_page.since(query.get("after", [""])[0])),
             "runs.json": lambda: _json({"runs": self.catalogue.look()}),
             "alive": lambda: _json({"board": self.identity, "version": unstall.__version__}),
@@ -98,7 +98,7 @@ class BoardState:
             self.follower.forget(name)
             return None
         page, story = self.follower.follow(run, row)
-        return _page(page, assets.of_run_on_board().policy) if as_page else _json(story)
+        return _page(page, assets.load_board_run_assets().policy) if as_page else _json(story)
 
 
 def _page(text: str, policy: str) -> Body:
@@ -107,7 +107,7 @@ def _page(text: str, policy: str) -> Body:
 
 
 def _json(plain: dict[str, Any]) -> Body:
-    return Body(json.dumps(finite(plain), allow_nan=False, default=str).encode(), "application/json")
+    return Body(json.dumps(replace_not_finite(plain), allow_nan=False, default=str).encode(), "application/json")
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -38,7 +38,7 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.journal.run_folder import RunFolder
-from unstall.report.story.run import state_of
+from unstall.report.story.run import find_state
 from unstall.storage.download import LATE_S, is_copy
 
 LOOK_BACK_S = 20.0  # over which the speed is told
@@ -130,7 +130,7 @@ class RunStatus:
 
     def state(self, now: float, is_live: bool, is_named: bool) -> str:
         """`is_named`: a verdict stands. A name of TONES in rows.py."""
-        result = state_of(self._journal(now), is_named)
+        result = find_state(self._journal(now), is_named)
         if result in ENDED_STATES:
             return "starting" if is_live and self._is_treated(result, now) else result
         if not is_live:
@@ -207,7 +207,7 @@ CLOCKS_DIFFER_S = 5.0
 _WATCHER = re.compile(r"events-watcher-(\d+)\.jsonl")
 
 
-def late_s(run: RunFolder) -> float:
+def compute_late_s(run: RunFolder) -> float:
     """By which its journal may be behind: what comes through a bucket comes later."""
     return LATE_S if is_copy(run) else 0.0
 

@@ -20,12 +20,12 @@ import click
 from unstall import __version__
 from unstall.base.console import print_what_the_stream_has
 from unstall.base.errors import InvalidInputError, UnstallError, name_missing_packages
-from unstall.base.formatting import without_codes
+from unstall.base.formatting import strip_codes
 from unstall.base.redact.text import redact_text
 from unstall.base.registry import Registry
 from unstall.config.aliases import COMMANDS_ELSEWHERE, OLD_COMMANDS
 from unstall.config.command import Command
-from unstall.supervisor.signals import inherited_ignored
+from unstall.supervisor.signals import list_inherited_ignored
 
 FOLDER = Path(__file__).parent
 INTERRUPTED = 128 + 2  # by Ctrl-C, as shells have it
@@ -63,10 +63,10 @@ class Commands(click.Group):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(commands(self.group_name).names())
+        return list(list_group_commands(self.group_name).names())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in commands(self.group_name).names():
+        if cmd_name not in list_group_commands(self.group_name).names():
             return None
         return load(f"{self.group_name} {cmd_name}".strip())
 
@@ -76,16 +76,16 @@ class Commands(click.Group):
             now = OLD_COMMANDS.get(typed) or COMMANDS_ELSEWHERE.get(typed)
             if now is not None:
                 raise InvalidInputError(f"There is no command '{args[0]}'. Use '{now}'.")
-            commands(self.group_name).refuse_unknown(args[0], within=self.group_name)
+            list_group_commands(self.group_name).refuse_unknown(args[0], within=self.group_name)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The first line of each file's docstring, read without loading the file."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(commands(self.group_name).summaries().items()))
+            formatter.write_dl(list(list_group_commands(self.group_name).summaries().items()))
 
 
-class Learning(Command):
+class TrainingCommand(Command):
     """A command of the learning half: what it needs besides Unstall itself comes with extras."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -104,16 +104,16 @@ def json_option(what: str) -> Decorator:
     return click.option("--json", "json_target", metavar="PATH", help=explained)
 
 
-def answer(plain: dict[str, Any], json_target: str | None, show: Callable[[dict[str, Any], Any], None]) -> None:
+def write_answer(plain: dict[str, Any], json_target: str | None, show: Callable[[dict[str, Any], Any], None]) -> None:
     """What a command found: as JSON where that was asked for, and for a person unless standard output is to hold JSON alone."""
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.base.formatting import clean_text
     from unstall.report import json
 
     if json_target:
         json.write(plain, json_target)
     if json_target != "-":
-        show(clean_text(plain), console())
+        show(clean_text(plain), create_console())
 
 
 def data_format_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -142,39 +142,43 @@ backend_option: Decorator = click.option(
 
 
 @cache
-def commands(group_name: str = "") -> Registry:
+def list_group_commands(group_name: str = "") -> Registry:
     """Of this folder, or of the group in it."""
-    return Registry(commands().module_name(group_name) if group_name else __name__, "command", hyphens=True)
+    return Registry(list_group_commands().module_name(group_name) if group_name else __name__, "command", hyphens=True)
 
 
-def all_commands() -> list[str]:
+def list_all_commands() -> list[str]:
     """Each command as it is typed after `unstall`, those of the groups after their group: 'data', 'data check'."""
-    return [typed for name in commands().names() for typed in (name, *(f"{name} {inner}" for inner in inner_names(name)))]
+    return [
+        typed
+        for name in list_group_commands().names()
+        for typed in (name, *(f"{name} {inner}" for inner in list_inner_names(name)))
+    ]
 
 
-def inner_names(typed: str) -> tuple[str, ...]:
+def list_inner_names(typed: str) -> tuple[str, ...]:
     """The commands of a group; of a command that is none, nothing."""
-    return commands(typed).names() if source_file(typed).name == "__init__.py" else ()
+    return list_group_commands(typed).names() if find_source_file(typed).name == "__init__.py" else ()
 
 
 def load(typed: str) -> click.Command:
-    command: click.Command = import_module(module_name(typed)).command
+    command: click.Command = import_module(name_module(typed)).command
     return command
 
 
-def module_name(typed: str) -> str:
+def name_module(typed: str) -> str:
     group_name, _, name = typed.rpartition(" ")
-    return commands(group_name).module_name(name)
+    return list_group_commands(group_name).module_name(name)
 
 
-def source_file(typed: str) -> Path:
+def find_source_file(typed: str) -> Path:
     group_name, _, name = typed.rpartition(" ")
-    return commands(group_name).source_file(name)
+    return list_group_commands(group_name).source_file(name)
 
 
-def first_line(typed: str) -> str:
+def read_first_line(typed: str) -> str:
     group_name, _, name = typed.rpartition(" ")
-    return commands(group_name).summary(name)
+    return list_group_commands(group_name).summary(name)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -188,9 +192,9 @@ def group() -> None:
 
 def main() -> None:
     print_what_the_stream_has()
-    inherited_ignored()  # where SIGCHLD is ignored, nobody would know how any process ended that we start
+    list_inherited_ignored()  # where SIGCHLD is ignored, nobody would know how any process ended that we start
     try:
         group(standalone_mode=True)
     except UnstallError as error:
-        sys.stderr.write(f"unstall: {redact_text(without_codes(str(error)))}\n")
+        sys.stderr.write(f"unstall: {redact_text(strip_codes(str(error)))}\n")
         sys.exit(error.exit_code)

@@ -20,7 +20,7 @@ from unstall.config.command import Command
 @click.option("--dump", is_flag=True, help="Print the whole stack of every thread, too. --json always has them.")
 @json_option("the story")
 def command(pid: str, dump: bool, json_target: str | None) -> None:
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.base.errors import InvalidInputError
     from unstall.base.formatting import clean_text
     from unstall.report import json
@@ -35,7 +35,7 @@ def command(pid: str, dump: bool, json_target: str | None) -> None:
     if json_target:
         json.write(story, json_target)
     if json_target != "-":
-        story_text.show(story, console())
+        story_text.show(story, create_console())
         if dump:
             click.echo("\n".join(dump_lines(clean_text(story["stacks"]), clean_text(story["threads"]))))
     sys.exit(EXIT_CODES[story["outcome"]])

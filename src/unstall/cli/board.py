@@ -43,37 +43,37 @@ def command(
     stop: bool,
     json_target: str | None,
 ) -> None:
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.board import process
     from unstall.board.launcher import PORT, BoardOptions, open_browser, serve
     from unstall.journal import run_folder
     from unstall.report import json
     from unstall.storage import is_bucket
-    from unstall.storage.download import mirror_of
+    from unstall.storage.download import find_mirror
 
     json.refuse_unwritable(json_target)
-    place = folder or run_folder.bucket_home()
-    mirror = mirror_of(place) if is_bucket(place) else None
-    path = mirror.folder if mirror is not None else Path(folder) if folder else run_folder.home()
+    place = folder or run_folder.get_bucket_home()
+    mirror = find_mirror(place) if is_bucket(place) else None
+    path = mirror.folder if mirror is not None else Path(folder) if folder else run_folder.get_home()
     run_folder.refuse_unreadable(path, "folder of the runs")
     if mirror is not None or folder is None:
         path.mkdir(parents=True, exist_ok=True)
     if stop:
         ended = process.stop(path)
         if json_target:
-            json.write(process.plain(ended, is_new=False), json_target, is_of_program=False)
+            json.write(process.as_plain(ended, is_new=False), json_target, is_of_program=False)
         if json_target != "-":
-            console().print(f"The board of {place or path} (process {ended.pid}) has ended.", markup=False, soft_wrap=True)
+            create_console().print(f"The board of {place or path} (process {ended.pid}) has ended.", markup=False, soft_wrap=True)
         return
 
     def show_address(board: Board, is_new: bool) -> None:
         if json_target:
-            json.write(process.plain(board, is_new), json_target, is_of_program=False)
+            json.write(process.as_plain(board, is_new), json_target, is_of_program=False)
         if json_target != "-":
             text = "Ctrl-C ends it." if is_new else f"It was there already (process {board.pid}); unstall board --stop ends it."
             if is_new and port is None and board.port != PORT:
                 text = f"Port {PORT} is taken by another program, so it is {board.port}. {text}"
-            console().print(f"{board.address()}\n{text}", markup=False, soft_wrap=True)
+            create_console().print(f"{board.address()}\n{text}", markup=False, soft_wrap=True)
         if not no_browser:
             open_browser(board.address())
 

@@ -11,11 +11,11 @@ from unstall.config.command import Command
 @click.command("causes", cls=Command, help=__doc__)
 @json_option("the list")
 def command(json_target: str | None) -> None:
-    from unstall.base.console import console, print_clean
-    from unstall.diagnosis.pages import summaries
+    from unstall.base.console import create_console, print_clean
+    from unstall.diagnosis.pages import list_summaries
     from unstall.report import json
 
-    listed = summaries()
+    listed = list_summaries()
     if json_target:
         json.write({"causes": [{"cause": name, "summary": summary} for name, summary in listed.items()]}, json_target)
     if json_target != "-":
@@ -24,4 +24,4 @@ def command(json_target: str | None) -> None:
         table = Table.grid(padding=(0, 2))
         for name, summary in listed.items():
             table.add_row(f"[cyan]{name}[/cyan]", summary)
-        print_clean(console(), table)
+        print_clean(create_console(), table)

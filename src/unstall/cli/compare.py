@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from unstall.cli import answer, json_option
+from unstall.cli import json_option, write_answer
 from unstall.config.command import Command
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def command(run_a: str, run_b: str | None, html: str | None, quick: bool, json_t
     from unstall.base.progress import show_progress
     from unstall.compare import comparison
     from unstall.compare.attribution import memory
-    from unstall.compare.record.store import record_of
+    from unstall.compare.record.store import load_record
     from unstall.planning.memory.client import announce_questions
     from unstall.report import json
     from unstall.report.html import compare_page
@@ -39,13 +39,13 @@ def command(run_a: str, run_b: str | None, html: str | None, quick: bool, json_t
     older, newer = _both(run_a, run_b)
     for each in (older, newer):
         _refuse_of_nothing(each)
-    before, after = record_of(older), record_of(newer)
+    before, after = load_record(older), load_record(newer)
     with show_progress() as progress:
-        plan = memory.planner(before, after, announce_questions(progress))
+        plan = memory.create_planner(before, after, announce_questions(progress))
         plain = comparison.compare_as_plain(before, after) if quick else comparison.compare_as_plain(before, after, plan)
     if html is not None:
         compare_page.write(plain, resolve_path(html))
-    answer(plain, json_target, compare.show)
+    write_answer(plain, json_target, compare.show)
     if html is not None and json_target != "-":
         click.echo(html)
 
@@ -63,13 +63,13 @@ def _refuse_of_nothing(run: RunFolder) -> None:
 
 def _both(run_a: str, run_b: str | None) -> tuple[RunFolder, RunFolder]:
     from unstall.base.errors import RunNotFoundError
-    from unstall.compare.last_good import last_good_like
+    from unstall.compare.last_good import find_last_good_like
     from unstall.storage import run_lookup
 
     first = run_lookup.find(run_a)
     if run_b is not None:
         return first, run_lookup.find(run_b)
-    good = last_good_like(first)
+    good = find_last_good_like(first)
     if good is None:
         raise RunNotFoundError(
             f"There is no good run before '{first.name}' of the same script or settings to compare it with. "

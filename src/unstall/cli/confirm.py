@@ -30,7 +30,7 @@ EXPERIMENTS = ("replay_batch", "overfit_batch", "zero_input", "scaled_input", "m
 @click.option("--yes", is_flag=True, help="Start the command of the run without asking.")
 @json_option("the story")
 def command(run: str, experiments: tuple[str, ...], yes: bool, json_target: str | None) -> None:
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.report import json
     from unstall.report.terminal import story as story_text
     from unstall.report.terminal.repairs import as_plain, show_experiments
@@ -41,7 +41,7 @@ def command(run: str, experiments: tuple[str, ...], yes: bool, json_target: str 
     if json_target:
         json.write({**story, "experiments": [as_plain(event) for event in results]}, json_target)
     if json_target != "-":
-        out = console()
+        out = create_console()
         show_experiments(results, out)
         story_text.show(story, out)
 

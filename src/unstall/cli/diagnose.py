@@ -52,25 +52,25 @@ def command(run: tuple[str, ...], follow: bool, json_target: str | None) -> None
 
 
 def _holds_several(run: RunFolder) -> bool:
-    from unstall.diagnosis.workers.reader import members_of, probe_journals, worker_folders
+    from unstall.diagnosis.workers.reader import list_members, list_probe_journals, list_worker_folders
 
-    may = len(probe_journals(run)) > 1 or bool(worker_folders(run))
-    return may and len(members_of(run)) > 1
+    may = len(list_probe_journals(run)) > 1 or bool(list_worker_folders(run))
+    return may and len(list_members(run)) > 1
 
 
 def _diagnose_one(run: RunFolder, json_target: str | None) -> None:
-    from unstall.cli import answer
+    from unstall.cli import write_answer
     from unstall.report.terminal import story as story_text
 
     plain = _story_of(run)
-    answer(plain, json_target, lambda story, out: story_text.show(story, out, summary=True))
+    write_answer(plain, json_target, lambda story, out: story_text.show(story, out, summary=True))
     _leave([plain])
 
 
 def _leave(stories: list[dict[str, Any]]) -> NoReturn:
-    from unstall.report.story.outcome import EXIT_CODES, worst
+    from unstall.report.story.outcome import EXIT_CODES, find_worst
 
-    sys.exit(EXIT_CODES[worst([story["outcome"] for story in stories])])
+    sys.exit(EXIT_CODES[find_worst([story["outcome"] for story in stories])])
 
 
 def _story_of(run: RunFolder) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def _story_of(run: RunFolder) -> dict[str, Any]:
 
 def _diagnose_together(runs: list[RunFolder], json_target: str | None) -> None:
     from unstall.base.progress import show_progress
-    from unstall.cli import answer
+    from unstall.cli import write_answer
     from unstall.diagnosis.workers.follower import READ_WHOLE_UP_TO, find_run_groups
     from unstall.diagnosis.workers.members import group_members
     from unstall.diagnosis.workers.reader import read_members
@@ -95,7 +95,7 @@ def _diagnose_together(runs: list[RunFolder], json_target: str | None) -> None:
         run_groups, alone = find_run_groups(folders.pop())
         why = "it belongs to none of the others, and the runs here are many: unstall diagnose RUN"
         rows = [build_workers_story(run_group) for run_group in run_groups]
-        answer(
+        write_answer(
             {"run_groups": rows, "ungrouped": [{"run": name, "why": why, "story": None} for name in alone]},
             json_target,
             _show,
@@ -109,7 +109,7 @@ def _diagnose_together(runs: list[RunFolder], json_target: str | None) -> None:
         for each in together.ungrouped
     ]
     rows = [build_workers_story(run_group) for run_group in together.run_groups]
-    answer({"run_groups": rows, "ungrouped": ungrouped}, json_target, _show)
+    write_answer({"run_groups": rows, "ungrouped": ungrouped}, json_target, _show)
     _leave([*rows, *(each["story"] for each in ungrouped)])
 
 
@@ -135,7 +135,7 @@ def _show(plain: dict[str, Any], out: Any) -> None:
 
 def _follow(folder: str, json_target: str | None) -> None:
     from unstall.base.progress import show_progress
-    from unstall.cli import answer
+    from unstall.cli import write_answer
     from unstall.diagnosis.workers.follower import follow, follow_bucket
     from unstall.report.story.workers import build_workers_story
     from unstall.storage import is_bucket
@@ -145,7 +145,7 @@ def _follow(folder: str, json_target: str | None) -> None:
     def show_blockage(run_group: RunGroup, blockage: Blockage) -> None:
         rows.append(build_workers_story(run_group, blockage))
         if json_target != "-":
-            answer({"run_groups": rows[-1:], "ungrouped": []}, json_target, _show)
+            write_answer({"run_groups": rows[-1:], "ungrouped": []}, json_target, _show)
 
     with show_progress() as progress:
 
@@ -167,5 +167,5 @@ def _follow(folder: str, json_target: str | None) -> None:
         except KeyboardInterrupt:
             pass  # whoever follows has seen enough
     if json_target:
-        answer({"run_groups": rows, "ungrouped": []}, json_target, lambda plain, out: None)
+        write_answer({"run_groups": rows, "ungrouped": []}, json_target, lambda plain, out: None)
     _leave(rows)

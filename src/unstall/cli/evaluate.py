@@ -9,10 +9,18 @@ from __future__ import annotations
 
 import click
 
-from unstall.cli import Learning, answer, backend_option, batch_size_option, data_format_options, json_option, weights_option
+from unstall.cli import (
+    TrainingCommand,
+    backend_option,
+    batch_size_option,
+    data_format_options,
+    json_option,
+    weights_option,
+    write_answer,
+)
 
 
-@click.command("evaluate", cls=Learning, help=__doc__)
+@click.command("evaluate", cls=TrainingCommand, help=__doc__)
 @weights_option
 @click.option("--data", "data_path", required=True, metavar="PATH", help="A data set of images and boxes.")
 @data_format_options
@@ -40,7 +48,7 @@ def command(
     from unstall.backends.startup import start
     from unstall.base.progress import show_progress
     from unstall.data.formats import read
-    from unstall.data.tools.split import only
+    from unstall.data.tools.split import select_split
     from unstall.detectors.weights.description import read_description
     from unstall.report import json
     from unstall.storage import resolve_path
@@ -54,7 +62,7 @@ def command(
     with show_progress() as progress:
         data = read(data_path, format_name, progress, label_map)
         if split is not None:
-            data = only(data, split)
+            data = select_split(data, split)
         data, scored = choose_images(data, description.trained_on, is_all=all_images or split is not None)
         if scored.note:
             click.echo(scored.note, err=True)
@@ -65,7 +73,7 @@ def command(
         result = evaluate(InferenceModel(build_from(weights)), data, description.class_names, batch_size, progress)
     plain = {
         "weights": weights, "data": data_path, "split": split, "scored": scored.as_plain(),
-        "backend": backends.running_backend(), **result.as_plain(),
+        "backend": backends.find_running_backend(), **result.as_plain(),
     }  # fmt: skip
     if png_target:
         from unstall.report.html.evaluation import write_plots
@@ -75,4 +83,4 @@ def command(
         from unstall.report.html.evaluation import write_score
 
         write_score(plain, resolve_path(html_target))
-    answer(plain, json_target, show_score)
+    write_answer(plain, json_target, show_score)

@@ -13,8 +13,8 @@ import click
 
 from unstall.base.errors import InvalidInputError, name_missing_packages
 from unstall.base.registry import Registry
-from unstall.base.suggestions import closest_name
-from unstall.cli import answer, json_option
+from unstall.base.suggestions import find_closest_name
+from unstall.cli import json_option, write_answer
 from unstall.config.command import Command
 from unstall.data.check.problems import PROBLEMS
 from unstall.diagnosis.causes import CAUSES
@@ -26,7 +26,8 @@ class Kind(NamedTuple):
     """Entries that have a page which a terminal can show."""
 
     registry: Registry
-    pages: str  # the module with `page` and `page_as_plain`, loaded when a page is printed: the problems of data need NumPy
+    # The module with `build_page` and `build_page_as_plain`, loaded when a page is printed: the problems of data need NumPy.
+    pages: str
     description: str
 
 
@@ -43,7 +44,7 @@ KINDS = {
 @json_option("the page")
 def command(name: str, json_target: str | None) -> None:
     with name_missing_packages(f"unstall explain {name}", "data"):
-        plain, page = page_as_plain(name), page_of(name)
+        plain, page = read_page_as_plain(name), read_page(name)
 
     def show(_: dict[str, Any], out: Any) -> None:
         from rich.markdown import Markdown
@@ -52,31 +53,31 @@ def command(name: str, json_target: str | None) -> None:
 
         print_clean(out, Markdown(page))
 
-    answer(plain, json_target, show)
+    write_answer(plain, json_target, show)
 
 
 @cache
-def kinds() -> dict[str, str]:
+def list_kinds() -> dict[str, str]:
     """Name to kind, of all that can be explained."""
     return {name: kind for kind, each in KINDS.items() for name in each.registry.names()}
 
 
-def page_of(name: str) -> str:
+def read_page(name: str) -> str:
     """Markdown."""
-    text: str = _pages_of(name).page(name)
+    text: str = _pages_of(name).build_page(name)
     return text
 
 
-def page_as_plain(name: str) -> dict[str, Any]:
+def read_page_as_plain(name: str) -> dict[str, Any]:
     """Begins with the kind: {"cause": name, …}."""
-    plain: dict[str, Any] = _pages_of(name).page_as_plain(name)
+    plain: dict[str, Any] = _pages_of(name).build_page_as_plain(name)
     return plain
 
 
 def _pages_of(name: str) -> Any:
-    known = kinds()
+    known = list_kinds()
     if name not in known:
-        near = closest_name(name, known)
+        near = find_closest_name(name, known)
         hint = f" Did you mean '{near}'? That is {KINDS[known[near]].description}." if near else ""
         lists = "`unstall causes` lists the causes, `unstall data problems` the problems of data"
         raise InvalidInputError(f"There is no cause, remedy, check or problem '{name}'.{hint} {lists}.")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import click
 
-from unstall.cli import Learning, backend_option, batch_size_option, json_option, weights_option
+from unstall.cli import TrainingCommand, backend_option, batch_size_option, json_option, weights_option
 
 
-@click.command("export", cls=Learning, help=__doc__)
+@click.command("export", cls=TrainingCommand, help=__doc__)
 @click.argument("out")
 @weights_option
 @click.option("--to", "target", required=True, type=click.Choice(["savedmodel", "onnx", "litert"]), help="What it is written as.")

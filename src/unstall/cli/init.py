@@ -13,10 +13,10 @@ from typing import Any
 
 import click
 
-from unstall.cli import Learning, data_format_options, json_option
+from unstall.cli import TrainingCommand, data_format_options, json_option
 
 
-@click.command("init", cls=Learning, help=__doc__)
+@click.command("init", cls=TrainingCommand, help=__doc__)
 @click.argument("path")
 @click.option(
     "--out", default="unstall.toml", show_default=True, metavar="FILE", help="The file; one that is there is not overwritten."
@@ -25,10 +25,10 @@ from unstall.cli import Learning, data_format_options, json_option
 @json_option("what was suggested")
 def command(path: str, out: str, format_name: str | None, label_map: str | None, json_target: str | None) -> None:
     from unstall.base.errors import InvalidInputError
-    from unstall.base.formatting import data_set_holds
+    from unstall.base.formatting import describe_data_set
     from unstall.base.progress import show_progress
     from unstall.config import toml_file
-    from unstall.config.sources import recipe_of
+    from unstall.config.sources import get_recipe
     from unstall.data.formats import read
     from unstall.planning.autoconfig import suggest
     from unstall.report import json
@@ -40,7 +40,7 @@ def command(path: str, out: str, format_name: str | None, label_map: str | None,
         raise InvalidInputError(f"'{out}' is there already, and is not overwritten. Another name: --out FILE")
     with show_progress() as progress:
         data = read(path, format_name, progress, label_map)
-    holds = data_set_holds(len(data.examples), data.box_count, len(data.classes))
+    holds = describe_data_set(len(data.examples), data.box_count, len(data.classes))
     if not data.examples or not data.classes or not data.box_count:
         look = f" `unstall data check {shlex.quote(path)}` says why." if data.findings else ""
         raise InvalidInputError(f"'{path}' has {holds}: there is nothing to learn.{look}")
@@ -49,8 +49,8 @@ def command(path: str, out: str, format_name: str | None, label_map: str | None,
         suggested.add("label_map", _plain_path(label_map))
     named = "" if out == toml_file.CONFIG else f" --config {shlex.quote(out)}"
     head = f"Settings for {path} ({data.format}): {holds}.\nTrain by them: unstall train{named}"
-    recipe = recipe_of(suggested.values["model"])
-    _write(resolve_path(out), toml_file.written(suggested.values, suggested.why, head, recipe))
+    recipe = get_recipe(suggested.values["model"])
+    _write(resolve_path(out), toml_file.format_setting(suggested.values, suggested.why, head, recipe))
     plain = {
         "file": out,
         "settings": suggested.values,
@@ -84,7 +84,7 @@ def _write(out: Path, text: str) -> None:
 
 
 def _show(plain: dict[str, Any]) -> None:
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.report.terminal.settings import show_suggested
 
-    show_suggested(plain, console())
+    show_suggested(plain, create_console())

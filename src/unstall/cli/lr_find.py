@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from unstall.cli import answer, json_option
-from unstall.config.options import GroupedCommand, setting_options
+from unstall.cli import json_option, write_answer
+from unstall.config.options import GroupedCommand, add_setting_options
 
 
 @click.command("lr-find", cls=GroupedCommand, help=__doc__)
@@ -22,7 +22,7 @@ from unstall.config.options import GroupedCommand, setting_options
 @click.option("--png", "png_target", metavar="PATH", help="Write the curve as a picture.")
 @click.option("--html", "html_target", metavar="PATH", help="Write a page with the curve.")
 @json_option("rates, losses and the suggestion")
-@setting_options
+@add_setting_options
 def command(
     min_lr: float,
     max_lr: float,
@@ -36,7 +36,7 @@ def command(
 ) -> None:
     from unstall.base.errors import InvalidInputError, name_missing_packages
     from unstall.base.progress import show_progress
-    from unstall.config.options import config_used, explicit_settings
+    from unstall.config.options import collect_explicit_settings, find_config
     from unstall.config.sources import resolve
     from unstall.report import json
     from unstall.report.html.lr_find import show_lr_find, write_lr_find, write_plot
@@ -46,7 +46,7 @@ def command(
         json.refuse_unwritable(target)
     if min_lr >= max_lr:
         raise InvalidInputError(f"--min-lr: expected less than --max-lr ({max_lr:g}). Received: {min_lr:g}")
-    resolved = resolve(explicit_settings(settings), config_used(config, no_config)).settings
+    resolved = resolve(collect_explicit_settings(settings), find_config(config, no_config)).settings
     with name_missing_packages("unstall lr-find", "data,tensorflow"), show_progress() as progress:
         import tempfile
 
@@ -58,4 +58,4 @@ def command(
         write_plot(plain, resolve_path(png_target))
     if html_target:
         write_lr_find(plain, resolve_path(html_target))
-    answer(plain, json_target, show_lr_find)
+    write_answer(plain, json_target, show_lr_find)

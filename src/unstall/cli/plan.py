@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unstall.cli import answer, json_option, num_classes_option
-from unstall.config.options import GroupedCommand, setting_options
+from unstall.cli import json_option, num_classes_option, write_answer
+from unstall.config.options import GroupedCommand, add_setting_options
 
 if TYPE_CHECKING:
     from unstall.base.progress import Progress
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @num_classes_option("Number of classes. Without it, they are counted in the data.")
 @click.option("--quick", is_flag=True, help="An estimate where it shows room enough; no search for the largest micro-batch.")
 @json_option("the plan")
-@setting_options
+@add_setting_options
 def command(
     device: str | None,
     device_table: str | None,
@@ -43,7 +43,7 @@ def command(
     **settings: Any,
 ) -> None:
     from unstall.base.progress import show_progress
-    from unstall.config.options import config_used, explicit_settings
+    from unstall.config.options import collect_explicit_settings, find_config
     from unstall.config.sources import resolve
     from unstall.planning import memory
     from unstall.planning.memory.client import announce_questions
@@ -55,7 +55,7 @@ def command(
     if list_devices:
         _print_devices(device_table, json_target)
         return
-    resolved = resolve(explicit_settings(settings), config_used(config, no_config)).settings
+    resolved = resolve(collect_explicit_settings(settings), find_config(config, no_config)).settings
     chosen = find_device(device, device_table) if device else None
     with show_progress() as progress:
         pixels = None
@@ -67,7 +67,7 @@ def command(
             largest_pixels=pixels, finds_largest=not quick, is_quick=quick, before=announce_questions(progress),
         )  # fmt: skip
     plain = {"model": resolved.model, "classes": num_classes, **plan.as_plain()}
-    answer(plain, json_target, show_plan)
+    write_answer(plain, json_target, show_plan)
     if not plan.fits or not plan.host_fits:
         sys.exit(1)
 
@@ -88,5 +88,5 @@ def _print_devices(device_table: str | None, json_target: str | None) -> None:
     from unstall.planning.memory import devices
     from unstall.report.terminal.planning import show_devices
 
-    plain = {"devices": [devices.find_device(name, device_table).as_plain() for name in devices.cards(device_table)]}
-    answer(plain, json_target, show_devices)
+    plain = {"devices": [devices.find_device(name, device_table).as_plain() for name in devices.list_gpus(device_table)]}
+    write_answer(plain, json_target, show_devices)

@@ -10,10 +10,10 @@ import sys
 
 import click
 
-from unstall.cli import Learning, answer, backend_option, batch_size_option, json_option, weights_option
+from unstall.cli import TrainingCommand, backend_option, batch_size_option, json_option, weights_option, write_answer
 
 
-@click.command("predict", cls=Learning, help=__doc__)
+@click.command("predict", cls=TrainingCommand, help=__doc__)
 @click.argument("images", nargs=-1, required=True, metavar="IMAGE...")
 @weights_option
 @click.option("--out", default="detections", show_default=True, metavar="FOLDER", help="Where the pictures are written.")
@@ -37,14 +37,14 @@ def command(
     from unstall import backends
     from unstall.backends.startup import start
     from unstall.base.progress import show_progress
-    from unstall.data.io.reader import data_set_of
+    from unstall.data.io.reader import create_data_set
     from unstall.detectors.weights.description import read_description
     from unstall.report import json
     from unstall.report.terminal.detections import draw, show
     from unstall.storage import resolve_path
 
     json.refuse_unwritable(json_target)
-    data = data_set_of(images)
+    data = create_data_set(images)
     _, description = read_description(weights)
     start(backend)
     with show_progress() as progress:
@@ -56,7 +56,7 @@ def command(
         )
         if not no_pictures:
             draw(data, result, resolve_path(out), progress)
-    plain = {"weights": weights, "backend": backends.running_backend(), "score_threshold": score_threshold, **result}
-    answer(plain, json_target, show)
+    plain = {"weights": weights, "backend": backends.find_running_backend(), "score_threshold": score_threshold, **result}
+    write_answer(plain, json_target, show)
     if result["skipped"]:
         sys.exit(1)

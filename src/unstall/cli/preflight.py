@@ -12,18 +12,18 @@ from typing import Any
 
 import click
 
-from unstall.cli import answer, json_option
-from unstall.config.options import GroupedCommand, setting_options
+from unstall.cli import json_option, write_answer
+from unstall.config.options import GroupedCommand, add_setting_options
 
 
 @click.command("preflight", cls=GroupedCommand, help=__doc__)
 @click.option("--out", metavar="FOLDER", help="Where the run would be kept.")
 @click.option("--quick", is_flag=True, help="Only what `unstall train` looks at before it begins: seconds.")
 @json_option("the results")
-@setting_options
+@add_setting_options
 def command(out: str | None, quick: bool, json_target: str | None, config: str | None, no_config: bool, **settings: Any) -> None:
     from unstall.base.progress import show_progress
-    from unstall.config.options import config_used, explicit_settings
+    from unstall.config.options import collect_explicit_settings, find_config
     from unstall.config.sources import resolve
     from unstall.journal import run_folder
     from unstall.planning.preflight.runner import preflight
@@ -31,9 +31,9 @@ def command(out: str | None, quick: bool, json_target: str | None, config: str |
     from unstall.report.terminal.planning import show_preflight
 
     json.refuse_unwritable(json_target)
-    resolved = resolve(explicit_settings(settings), config_used(config, no_config)).settings
+    resolved = resolve(collect_explicit_settings(settings), find_config(config, no_config)).settings
     with show_progress() as progress:
-        plain = preflight(resolved, run_folder.folder_for(out) if out else run_folder.home(), quick, progress)
-    answer(plain, json_target, show_preflight)
+        plain = preflight(resolved, run_folder.name_folder(out) if out else run_folder.get_home(), quick, progress)
+    write_answer(plain, json_target, show_preflight)
     if plain["status"] == "error":
         sys.exit(1)

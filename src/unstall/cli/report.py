@@ -19,7 +19,7 @@ from unstall.config.command import Command
 @click.option("--tensorboard", metavar="FOLDER", help="Write its plots as scalars, too: tensorboard --logdir FOLDER")
 @json_option("the same story")
 def command(run: str, out: str | None, is_to_open: bool, tensorboard: str | None, json_target: str | None) -> None:
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.base.progress import show_progress
     from unstall.report import json
     from unstall.report.html import page
@@ -38,7 +38,7 @@ def command(run: str, out: str | None, is_to_open: bool, tensorboard: str | None
 
         write(story, resolve_path(tensorboard))
     if json_target != "-":
-        console().print(str(target), markup=False, soft_wrap=True)
+        create_console().print(str(target), markup=False, soft_wrap=True)
     if is_to_open:
         import webbrowser
 

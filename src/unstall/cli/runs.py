@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from unstall.cli import answer, json_option
+from unstall.cli import json_option, write_answer
 from unstall.config.command import Command
 
 STATES = "stuck failed killed idle slow interrupted repaired training running starting done ended unknown"
@@ -52,21 +52,21 @@ def command(
     from unstall.base.errors import InvalidInputError
     from unstall.board import filters
     from unstall.board.rows import read_row
-    from unstall.compare.last_good import has_trained, script_path
+    from unstall.compare.last_good import find_script_path, has_trained
     from unstall.journal import run_folder
     from unstall.report.terminal.runs import show, show_last_good
 
     if not prune:
         _bring_those_of_other_machines()
-    run_folder.refuse_unreadable(run_folder.home(), "folder of the runs")
+    run_folder.refuse_unreadable(run_folder.get_home(), "folder of the runs")
     rows = [(run, read_row(run)) for run in run_folder.list_runs()]
-    paths = {run.name: script_path(run) for run, _ in rows} if "/" in (last_good or script or "") else {}
+    paths = {run.name: find_script_path(run) for run, _ in rows} if "/" in (last_good or script or "") else {}
     if last_good is not None:
         by_name = {run.name: run for run, _ in rows}
-        found = filters.last_good([row for _, row in rows], last_good, paths, lambda row: has_trained(by_name[row["run"]]))
-        return answer({"last_good": found["run"], "row": _plain(found)}, json_target, show_last_good)
-    began = filters.moment(since, "--since") if since is not None else None
-    before = filters.moment(older_than, "--older-than") if older_than is not None else None
+        found = filters.find_last_good([row for _, row in rows], last_good, paths, lambda row: has_trained(by_name[row["run"]]))
+        return write_answer({"last_good": found["run"], "row": _plain(found)}, json_target, show_last_good)
+    began = filters.parse_moment(since, "--since") if since is not None else None
+    before = filters.parse_moment(older_than, "--older-than") if older_than is not None else None
     run_filter = filters.RunFilter(states, script, model, began, before, words)
     chosen = [(run, row) for run, row in rows if run_filter.fits(row, paths.get(run.name, ""))]
     if prune:
@@ -80,7 +80,7 @@ def command(
             raise InvalidInputError(f"{name} says how to prune. Expected --prune with it.")
     left_out = {"left_out": len(rows) - len(chosen)} if len(chosen) < len(rows) else {}
     listed = {"runs": [_plain(row) for _, row in chosen], **left_out}
-    return answer(listed, json_target, show)
+    return write_answer(listed, json_target, show)
 
 
 def _bring_those_of_other_machines() -> None:
@@ -116,7 +116,7 @@ class PruneOptions:
 
 
 def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: PruneOptions, json_target: str | None) -> None:
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.board import prune as prune_runs
     from unstall.journal import run_folder
     from unstall.report.terminal.runs import show_runs_to_prune
@@ -128,14 +128,14 @@ def _prune(chosen: list[tuple[Any, dict[str, Any]]], how: PruneOptions, json_tar
         "is_dry_run": True,
     }
     if not how.dry_run and to_prune and not how.yes:
-        show_runs_to_prune(plain, console("stderr"))
+        show_runs_to_prune(plain, create_console("stderr"))
         _agreed(len(to_prune))
-    if to_prune and run_folder.bucket_home():
-        click.echo(f"unstall: what lies in {run_folder.bucket_home()} stays there; this is about the disk.", err=True)
+    if to_prune and run_folder.get_bucket_home():
+        click.echo(f"unstall: what lies in {run_folder.get_bucket_home()} stays there; this is about the disk.", err=True)
     if not how.dry_run:
         gone = prune_runs.prune(to_prune, lambda line: click.echo(f"unstall: {line}", err=True))
         plain = {"pruned": gone, "bytes": sum(row["bytes"] for row in gone), "is_dry_run": False}
-    answer(plain, json_target, show_runs_to_prune)
+    write_answer(plain, json_target, show_runs_to_prune)
 
 
 def _agreed(count: int) -> None:

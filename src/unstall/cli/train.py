@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unstall.cli import answer
-from unstall.config.options import GroupedCommand, setting_options
+from unstall.cli import write_answer
+from unstall.config.options import GroupedCommand, add_setting_options
 
 if TYPE_CHECKING:
     from unstall.config.settings import Settings
@@ -47,7 +47,7 @@ AUTO = "auto"  # --resume without a name
     help="Write how it went as JSON when a verdict is reached, after each change, and at the end. '-' is standard output, only at"
     " the end, and nothing else is printed there.",
 )
-@setting_options
+@add_setting_options
 def command(
     resume: str | None,
     out: str | None,
@@ -64,7 +64,7 @@ def command(
     **settings: Any,
 ) -> None:
     """Read from top to bottom: what is asked for, where it runs, its settings, the checks, the run."""
-    from unstall.config.options import explicit_settings
+    from unstall.config.options import collect_explicit_settings
     from unstall.report import json
     from unstall.supervisor.train import setup
     from unstall.training.checkpoint.integrity import refuse_unresumable
@@ -72,7 +72,7 @@ def command(
     json.refuse_unwritable(json_target)
     if list_models:
         return _print_models(json_target)
-    options = {**explicit_settings(settings), **({"max_restarts": 0} if no_repair else {})}
+    options = {**collect_explicit_settings(settings), **({"max_restarts": 0} if no_repair else {})}
     request = setup.read_request(options, config, no_config, out, None if resume == AUTO else resume, resume == AUTO)
     if engine == "ray" and not (show_settings or dry_run):
         return _start_on_ray(request, json_target)
@@ -105,17 +105,17 @@ def _run_preflight(
     settings: Settings, run: RunFolder | None, out: str | None, is_quick: bool, json_target: str | None
 ) -> dict[str, Any]:
     """The table goes to standard error, with all that is said on the way; what a dry run was asked for, to standard output."""
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.base.progress import show_progress
     from unstall.journal import run_folder
     from unstall.planning.preflight.runner import preflight
     from unstall.report.terminal.planning import show_preflight
 
-    folder = run.path if run is not None else run_folder.folder_for(out) if out else run_folder.home()
+    folder = run.path if run is not None else run_folder.name_folder(out) if out else run_folder.get_home()
     with show_progress() as progress:
         plain = preflight(settings, folder, is_quick, progress)
     if is_quick or json_target != "-":
-        show_preflight(plain, console("stderr" if is_quick else "stdout"))
+        show_preflight(plain, create_console("stderr" if is_quick else "stdout"))
     return plain
 
 
@@ -143,14 +143,14 @@ def _train(run: RunFolder, found: dict[str, Any], json_target: str | None, board
 
 
 def _print_models(json_target: str | None) -> None:
-    from unstall.detectors.catalog import models
+    from unstall.detectors.catalog import list_models
     from unstall.report.terminal.settings import show_models
 
-    plain = models()
-    answer(plain, json_target, show_models)
+    plain = list_models()
+    write_answer(plain, json_target, show_models)
 
 
 def _print_settings(plain: dict[str, Any], json_target: str | None) -> None:
     from unstall.report.terminal.settings import show_settings
 
-    answer(plain, json_target, show_settings)
+    write_answer(plain, json_target, show_settings)

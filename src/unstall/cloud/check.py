@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from unstall.base.errors import BucketError, BucketNotFoundError, InvalidInputError
 from unstall.cloud import metadata
-from unstall.cloud.metadata import Machine, NoAnswer, machine
-from unstall.storage.urls import is_bucket, parts_of, resolve_path, scheme_of
+from unstall.cloud.metadata import Machine, NoAnswer, read_machine
+from unstall.storage.urls import get_scheme, is_bucket, resolve_path, split_url
 from unstall.supervisor.train import preemption
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ JOB_VARIABLES = (
 
 def check_machine(bucket: str | None, reads_only: bool = False) -> dict[str, Any]:
     tried = try_access(bucket, reads_only) if bucket else []
-    found = machine()
+    found = read_machine()
     return {
         "is_google": bool(found.server) and not _is_deaf(found),
         "server": found.server,
@@ -75,9 +75,9 @@ def _of_machine(found: Machine) -> dict[str, Any]:
 
 
 def _memory_bytes() -> int:
-    from unstall.planning.memory.host import limit_bytes
+    from unstall.planning.memory.host import read_limit_bytes
 
-    return limit_bytes()
+    return read_limit_bytes()
 
 
 def _cards() -> dict[str, Any]:
@@ -101,7 +101,7 @@ def _keys() -> list[str]:
 
 def _quotas(found: Machine) -> dict[str, Any]:
     kind, is_spot = found.value("machine_type"), bool(found.is_taken_away)
-    counted_by = quota_metric(kind, is_spot) if kind else None
+    counted_by = name_quota_metric(kind, is_spot) if kind else None
     if not found.values:
         return {"counted_by": None, "seen": [], "why_not": "this is not one of Google's machines"}
     try:
@@ -136,11 +136,11 @@ def try_access(place: str, reads_only: bool = False) -> list[AccessAttempt]:
     """List, write, read, delete: each shows another permission. An account that may not write reads what lies there."""
     if not is_bucket(place):
         raise InvalidInputError(f"--bucket: expected gs://BUCKET or s3://BUCKET, with a folder or without. Received: {place!r}")
-    from unstall.storage.bucket import bucket
+    from unstall.storage.bucket import open_bucket
 
     place = str(resolve_path(place))
-    name, folder = parts_of(place)
-    chosen = bucket(scheme_of(place), name)
+    name, folder = split_url(place)
+    chosen = open_bucket(get_scheme(place), name)
     listed, entries = _attempt("list", lambda: chosen.entries(folder))
     if listed.works and entries is None:
         listed = replace(listed, works=None, why=NOTHING_THERE)
@@ -215,7 +215,7 @@ class Quota:
         return {"metric": self.metric, "limit": self.limit, "used": self.used, "left": max(0.0, self.limit - self.used)}
 
 
-def quota_metric(machine_type: str, is_spot: bool) -> str | None:
+def name_quota_metric(machine_type: str, is_spot: bool) -> str | None:
     """By which quota its cards are counted; None where that is not known, or it has none."""
     names = [name for name in METRICS if machine_type.startswith(f"{name}-")]
     if not names:
@@ -230,7 +230,7 @@ def read_quotas(machine: Machine) -> list[Quota]:
     if not project or not region:
         raise NoAnswer("the metadata server does not say which project and zone this is")
     try:
-        stored = json.loads(_fetched(f"projects/{project}/regions/{region}", metadata.token(machine.server)))
+        stored = json.loads(_fetched(f"projects/{project}/regions/{region}", metadata.read_token(machine.server)))
         found = [
             Quota(str(each["metric"]), float(each.get("limit", 0)), float(each.get("usage", 0)))
             for each in stored.get("quotas") or []
@@ -248,7 +248,7 @@ def _fetched(path: str, access_token: str) -> bytes:
             raw: bytes = answer.read(MAX_BYTES)
             return raw
     except urllib.error.HTTPError as error:
-        cure = "; the account needs compute.regions.get and the scope cloud-platform" if error.code in {401, 403} else ""
-        raise NoAnswer(f"{base} answers HTTP {error.code}{cure}") from None
+        hint = "; the account needs compute.regions.get and the scope cloud-platform" if error.code in {401, 403} else ""
+        raise NoAnswer(f"{base} answers HTTP {error.code}{hint}") from None
     except OSError as error:
         raise NoAnswer(f"{base} does not answer: {error}") from None

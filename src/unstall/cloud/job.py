@@ -21,10 +21,10 @@ from unstall.base.errors import InvalidInputError
 from unstall.cloud import machines, metadata
 from unstall.cloud.machines import Machine, Table
 from unstall.config import toml_file
-from unstall.config.options import arguments, chosen, explicit_settings, refuse_local_paths
+from unstall.config.options import collect_explicit_settings, collect_requested, format_arguments, refuse_local_paths
 from unstall.config.sources import resolve
 from unstall.storage import is_bucket, resolve_path
-from unstall.storage.urls import parts_of, refuse_unset, scheme_of
+from unstall.storage.urls import get_scheme, refuse_unset, split_url
 
 COMMAND = ("unstall", "train")  # of the container, whatever its image would run by itself
 VARIABLES = {
@@ -77,10 +77,10 @@ class Job:
         return self.workers // self.machines
 
 
-def values(engine: str, options: Mapping[str, str | None], in_file: Mapping[str, str]) -> dict[str, str]:
+def resolve_values(engine: str, options: Mapping[str, str | None], in_file: Mapping[str, str]) -> dict[str, str]:
     """Each by the first who says it; all that are missing are named."""
     is_asked = engine == "vertex" and not all(_said(name, options, in_file) for name in ("project", "region"))
-    here = metadata.machine() if is_asked else None
+    here = metadata.read_machine() if is_asked else None
     found = {}
     for name in VARIABLES:
         of_machine = {"project": here.value("project"), "region": here.region}.get(name) if here else None
@@ -110,16 +110,16 @@ def refuse_unfit(engine: str, found: Mapping[str, str]) -> None:
     if found["region"] and not _REGION.fullmatch(found["region"]):
         raise InvalidInputError(f"--region: expected a region, as in us-central1. Received: {found['region']!r}")
     refuse_unset(found["out"])
-    if not is_bucket(found["out"]) or (engine == "vertex" and scheme_of(found["out"]) != "gs"):
+    if not is_bucket(found["out"]) or (engine == "vertex" and get_scheme(found["out"]) != "gs"):
         raise InvalidInputError(f"--out: expected gs://BUCKET/FOLDER, which outlives the machine. Received: {found['out']!r}")
-    _, folder = parts_of(found["out"])
+    _, folder = split_url(found["out"])
     if not folder:
         raise InvalidInputError(
             f"--out: expected a folder in the bucket, as in {found['out'].rstrip('/')}/runs/first. Received: the bucket."
         )
 
 
-def machine_of(name: str, table: Table, accelerator: str | None, cards: int | None) -> Machine:
+def choose_machine(name: str, table: Table, accelerator: str | None, cards: int | None) -> Machine:
     """Of the table; of one that it does not know, the cards must be said."""
     known = table.named(name)
     if known is not None and accelerator is None and cards is None:
@@ -137,7 +137,7 @@ def machine_of(name: str, table: Table, accelerator: str | None, cards: int | No
     )
 
 
-def machines_for(workers: int, cards: int) -> int:
+def list_machines_for(workers: int, cards: int) -> int:
     """So many that each worker has a card, or a machine without one; each machine has as many workers as the others."""
     count = math.ceil(workers / max(1, cards))
     if workers % count:
@@ -148,7 +148,7 @@ def machines_for(workers: int, cards: int) -> int:
     return count
 
 
-def in_file(stored: Mapping[str, Any], where: str) -> dict[str, str]:
+def read_from_file(stored: Mapping[str, Any], where: str) -> dict[str, str]:
     """The table [cloud] of a settings file, each value checked."""
     for name, value in stored.items():
         if name not in IN_FILE:
@@ -160,11 +160,11 @@ def in_file(stored: Mapping[str, Any], where: str) -> dict[str, str]:
 
 def create_job(engine: str, options: Mapping[str, Any], config: str | None) -> Job:
     """`options` are the keywords of the command, the settings among them."""
-    resolved = resolve(explicit_settings(dict(options)), config)
-    asked_for = chosen(resolved)
+    resolved = resolve(collect_explicit_settings(dict(options)), config)
+    asked_for = collect_requested(resolved)
     refuse_local_paths(asked_for)
-    stored = in_file(*toml_file.read_cloud(config)) if config else {}
-    found = values(engine, options, stored)
+    stored = read_from_file(*toml_file.read_cloud(config)) if config else {}
+    found = resolve_values(engine, options, stored)
     found["name"] = found["name"] or found["out"].rstrip("/").rpartition("/")[2]
     refuse_unfit(engine, found)
     machine = _machine_asked_for(found["machine"], options)
@@ -173,8 +173,8 @@ def create_job(engine: str, options: Mapping[str, Any], config: str | None) -> J
     out = found["out"].rstrip("/")
     return Job(
         name=found["name"], image=found["image"],
-        arguments=("--resume", "auto", "--out", out, "--no-config", *arguments(asked_for)), out=out,
-        workers=workers, machines=machines_for(workers, cards),
+        arguments=("--resume", "auto", "--out", out, "--no-config", *format_arguments(asked_for)), out=out,
+        workers=workers, machines=list_machines_for(workers, cards),
         project=found["project"], region=found["region"], machine=machine, service_account=found["service_account"],
         is_spot=options["spot"], disk_gb=options["disk_gb"], disk_type=options["disk_type"], hours=options["max_hours"],
     )  # fmt: skip
@@ -184,7 +184,7 @@ def _machine_asked_for(name: str, options: Mapping[str, Any]) -> Machine | None:
     """Kubernetes has nodes of its own: there a machine type is no more than a hint at the cards."""
     if not name:
         return None
-    return machine_of(name, machines.table(options["prices"]), options["accelerator"], options["num_accelerators"])
+    return choose_machine(name, machines.load_table(options["prices"]), options["accelerator"], options["num_accelerators"])
 
 
 # A request as a file: YAML by its ending, else JSON.
@@ -207,12 +207,12 @@ def refuse_unwritable(target: str) -> None:
 def write_request(request: dict[str, Any], target: str) -> None:
     path = resolve_path(target)
     try:
-        path.write_text(request_as_text(request, path.suffix in YAML), encoding="utf-8")
+        path.write_text(format_request(request, path.suffix in YAML), encoding="utf-8")
     except OSError as error:
         raise InvalidInputError(f"--write: cannot write '{target}': {error.strerror}.") from None
 
 
-def request_as_text(request: dict[str, Any], is_yaml: bool) -> str:
+def format_request(request: dict[str, Any], is_yaml: bool) -> str:
     if is_yaml:
         import yaml
 

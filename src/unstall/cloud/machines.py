@@ -60,7 +60,7 @@ class Table:
         }  # fmt: skip
 
 
-def table(path: str | None = None, cards: str | None = None) -> Table:
+def load_table(path: str | None = None, cards: str | None = None) -> Table:
     """`cards`: another table of cards, by whose names the machines' are judged."""
     source = resolve_path(path) if path else TABLE
     stored = _stored(source)
@@ -70,7 +70,7 @@ def table(path: str | None = None, cards: str | None = None) -> Table:
     _refuse_unless(_is_date(stored["taken_on"]), str(source), "taken_on", "a date, as in 2026-01-31", stored["taken_on"])
     rows = stored["machines"]
     _refuse_unless(isinstance(rows, dict) and bool(rows), str(source), "machines", "machines by their names", rows)
-    known = devices.cards(cards)
+    known = devices.list_gpus(cards)
     said = {name: str(stored[name]) for name in SAID}
     return Table(**said, machines=tuple(_machine(source, name, row, known) for name, row in rows.items()))
 

@@ -66,8 +66,8 @@ class Machine:
         return self.values.get("scopes", "").split()
 
 
-def machine() -> Machine:
-    server = preemption.server()
+def read_machine() -> Machine:
+    server = preemption.find_server()
     if not server:
         return Machine("", {}, {})
     values: dict[str, str] = {}
@@ -83,7 +83,7 @@ def machine() -> Machine:
     return Machine(server, values, missing)
 
 
-def token(server: str) -> str:
+def read_token(server: str) -> str:
     """Of the machine's own account, for one request. It is never printed or kept."""
     said: Any = json.loads(ask_server(server, TOKEN))
     return str(said["access_token"])

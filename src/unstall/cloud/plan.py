@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.base.errors import BucketError, UnstallError
 from unstall.cloud.machines import Machine, Table
-from unstall.config.settings import Settings, changed
+from unstall.config.settings import Settings, apply_changes
 from unstall.planning.memory.devices import Device, find_device
-from unstall.planning.memory.host import KEPT_SHARE, host_need
+from unstall.planning.memory.host import KEPT_SHARE, estimate_host_need
 
 if TYPE_CHECKING:
     from unstall.config.settings import Settings
@@ -84,7 +84,7 @@ def plan_machines(
     offers: list[Offer] = []
     plans: dict[str, MemoryPlan] = {}
     is_found = False
-    for machine, count, price in by_price(table, wanted.workers, wanted.is_spot):
+    for machine, count, price in sort_by_price(table, wanted.workers, wanted.is_spot):
         if is_found and not looks_at_all:
             offers.append(Offer(machine, count, price))
             continue
@@ -94,7 +94,7 @@ def plan_machines(
     return offers
 
 
-def by_price(table: Table, workers: int, is_spot: bool) -> list[tuple[Machine, int, float | None]]:
+def sort_by_price(table: Table, workers: int, is_spot: bool) -> list[tuple[Machine, int, float | None]]:
     """Each with how many of it there must be, and what they cost together."""
     rows = []
     for machine in table.machines:
@@ -109,7 +109,7 @@ def choose_machine(offers: list[Offer]) -> Offer | None:
     return next((each for each in offers if each.fits and each.price is not None), None)
 
 
-def cost(wanted: TrainingRequest, offer: Offer) -> dict[str, float] | None:
+def compute_cost(wanted: TrainingRequest, offer: Offer) -> dict[str, float] | None:
     """Hours and money of the whole training; None where nobody has measured how fast the steps are."""
     if wanted.images_per_s is None or wanted.images is None or offer.price is None:
         return None
@@ -117,7 +117,7 @@ def cost(wanted: TrainingRequest, offer: Offer) -> dict[str, float] | None:
     return {"hours": hours, "money": hours * offer.price}
 
 
-def device_of(machine: Machine, cards: str | None) -> Device:
+def describe_device(machine: Machine, cards: str | None) -> Device:
     if machine.card is not None:
         return find_device(machine.card, cards)
     kept = int(machine.memory_bytes * KEPT_SHARE)
@@ -130,7 +130,7 @@ def _remembered(plan: Plan, plans: dict[str, MemoryPlan], cards: str | None) -> 
     def of(machine: Machine) -> MemoryPlan:
         key = machine.card or machine.name
         if key not in plans:
-            plans[key] = plan(device_of(machine, cards))
+            plans[key] = plan(describe_device(machine, cards))
         return plans[key]
 
     return of
@@ -154,13 +154,16 @@ def _looked_at(
 def _judged(
     wanted: TrainingRequest, machine: Machine, plan: MemoryPlan, host: int, fed: float | None, is_fed: bool | None
 ) -> tuple[str, str]:
-    from unstall.base.formatting import size
+    from unstall.base.formatting import format_size
 
     if not plan.fits:
-        return "does not fit", f"needs {size(plan.tried[-1].need_bytes)} of {size(plan.limit_bytes)} on {plan.device.description}"
+        return (
+            "does not fit",
+            f"needs {format_size(plan.tried[-1].need_bytes)} of {format_size(plan.limit_bytes)} on {plan.device.description}",
+        )
     room = int(machine.memory_bytes * (1 - KEPT_SHARE))
     if host > room:
-        return "does not fit", f"needs {size(host)} of {size(room)} of the machine's own memory"
+        return "does not fit", f"needs {format_size(host)} of {format_size(room)} of the machine's own memory"
     if is_fed is False:
         return "does not fit", f"its cores make {fed:,.0f} images/s ready, the steps take {wanted.images_per_s:,.0f}"
     return "fits", ""
@@ -170,9 +173,9 @@ def _host_bytes(wanted: TrainingRequest, machine: Machine, plan: MemoryPlan) -> 
     """As many processes as the machine has cards share it."""
     beside = min(wanted.workers, max(1, machine.cards))
     threads = wanted.settings.num_input_workers or max(1, machine.vcpus // beside)
-    settings = changed(wanted.settings.of_one_worker(), {"num_input_workers": threads})
+    settings = apply_changes(wanted.settings.split_for_one_worker(), {"num_input_workers": threads})
     on_cores = plan.training.need if machine.card is None else 0
-    need = host_need(settings, plan.backend, plan.training.input, plan.training.state, on_cores, wanted.largest_pixels)
+    need = estimate_host_need(settings, plan.backend, plan.training.input, plan.training.state, on_cores, wanted.largest_pixels)
     return beside * need.total
 
 
@@ -226,23 +229,23 @@ def measure_input(data: DataSet | None, settings: Settings) -> Input:
     try:
         sizes = [len(each.read()) for each in sample[:10]]
         read = bucket_speed.measure(sample).images_per_s or None if is_bucket(data.path) else None
-        made = core_rate(data, settings)
+        made = measure_core_rate(data, settings)
     except (BucketError, OSError, UnstallError) as failed:
         return Input(why_not=f"the data cannot be read from here: {failed}")
     return Input(made, sum(sizes) / len(sizes), read)
 
 
-def core_rate(data: DataSet, settings: Settings) -> float:
+def measure_core_rate(data: DataSet, settings: Settings) -> float:
     """Images per second of CPU time: what waits for storage, or for other programs on this machine, does not count."""
-    from unstall.config.detectors import image_size
-    from unstall.data.augment.names import augmentations
+    from unstall.config.detectors import get_image_size
+    from unstall.data.augment.names import create_augmentations
     from unstall.data.pipeline import Pipeline, PipelineSettings
 
-    height, width = settings.detector.get("image_size") or image_size(settings.model)
+    height, width = settings.detector.get("image_size") or get_image_size(settings.model)
     wanted = PipelineSettings(
         batch_size=min(BATCH, len(data.examples)), height_px=int(height), width_px=int(width),
         max_boxes_per_image=settings.max_boxes_per_image,
-        augmentations=augmentations(settings.augmentations), num_input_workers=1,
+        augmentations=create_augmentations(settings.augmentations), num_input_workers=1,
     )  # fmt: skip
     images = 0
     with Pipeline(data, wanted).batches(epochs=None) as batches:

@@ -21,11 +21,11 @@ class NotSent(UnstallError):
     """The service did not take the job, for a reason that is not the user's."""
 
 
-def parent(job: Job) -> str:
+def name_parent(job: Job) -> str:
     return f"projects/{job.project}/locations/{job.region}"
 
 
-def custom_job(job: Job) -> Any:
+def build_custom_job(job: Job) -> Any:
     """A `CustomJob`: the first pool is the one machine that leads, the second the others."""
     from google.cloud.aiplatform_v1 import types
 
@@ -91,7 +91,7 @@ def send_job(job: Job, made: Any, endpoint: str | None = None) -> dict[str, Any]
     address = endpoint or f"{job.region}-aiplatform.googleapis.com"
     try:
         client = JobServiceClient(transport="rest", client_options={"api_endpoint": address})
-        answer = client.create_custom_job(parent=parent(job), custom_job=made, timeout=ANSWERS_WITHIN_S, retry=None)
+        answer = client.create_custom_job(parent=name_parent(job), custom_job=made, timeout=ANSWERS_WITHIN_S, retry=None)
     except GoogleAuthError as error:
         raise AccessDeniedError(
             f"Vertex AI: there are no credentials that hold ({_short(error)}). Sign in: {SIGN_IN['gs']}"
@@ -110,7 +110,7 @@ def send_job(job: Job, made: Any, endpoint: str | None = None) -> dict[str, Any]
     return {"job": answer.name, "state": answer.state.name}
 
 
-def console_page(job: Job, name: str) -> str:
+def build_console_url(job: Job, name: str) -> str:
     return f"https://console.cloud.google.com/vertex-ai/training/{job.region}/{name.rpartition('/')[2]}?project={job.project}"
 
 

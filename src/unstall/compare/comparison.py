@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unstall.base.formatting import size
+from unstall.base.formatting import format_size
 from unstall.compare.attribution import loss, memory, noise, time
 from unstall.compare.attribution.explanation import ChannelExplanation, Explanation, format_amount
 from unstall.compare.attribution.memory import Alone
 from unstall.compare.attribution.noise import FigureChange
 from unstall.compare.differences.difference import LOSS, Difference
-from unstall.compare.differences.finder import differences
+from unstall.compare.differences.finder import find_differences
 from unstall.compare.record import facts
 
 NOTHING = "nothing that matters differs"
@@ -31,23 +31,23 @@ def compare_as_plain(
     return {
         "before": _run(before),
         "after": _run(after),
-        "summary": [*([SAME_RUN] if _is_same(before, after) else []), *answer(comparison)],
+        "summary": [*([SAME_RUN] if _is_same(before, after) else []), *describe_answer(comparison)],
         "differences": [_difference(each, comparison) for each in comparison.differences],
         "metrics": [each.as_plain() for each in comparison.moved.values() if each.before or each.after],
         "explanations": [each.as_plain() for each in comparison.explained if each.explanations or each.left_words],
         "curves": {
-            "loss": {"before": facts.curve(before), "after": facts.curve(after)},
+            "loss": {"before": facts.get_curve(before), "after": facts.get_curve(after)},
             "memory": {"before": _memory_curve(before), "after": _memory_curve(after)},
         },
     }
 
 
 def _is_same(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    path = facts.section(before, "run").get("path")
-    return bool(path) and path == facts.section(after, "run").get("path")
+    path = facts.get_section(before, "run").get("path")
+    return bool(path) and path == facts.get_section(after, "run").get("path")
 
 
-def answer(comparison: Comparison) -> list[str]:
+def describe_answer(comparison: Comparison) -> list[str]:
     """A sentence each: what explains the change, the main cause first; or that nothing differs, or that nothing explains it."""
     if not comparison.differences:
         return [NOTHING]
@@ -98,12 +98,12 @@ def _difference(each: Difference, comparison: Comparison) -> dict[str, Any]:
 
 
 def _run(record: dict[str, Any]) -> dict[str, Any]:
-    run = facts.section(record, "run")
+    run = facts.get_section(record, "run")
     return {name: run.get(name) for name in SHOWN_OF_A_RUN}
 
 
 def _memory_curve(record: dict[str, Any]) -> list[list[float]]:
-    figures = facts.section(record, "figures")
+    figures = facts.get_section(record, "figures")
     rows = figures.get("device_memory_curve") or figures.get("host_memory_curve")
     return [list(row) for row in rows if isinstance(row, list | tuple) and len(row) == 2] if isinstance(rows, list) else []
 
@@ -117,7 +117,7 @@ def _value(value: float | None, unit: str) -> str:
     if value is None:
         return "not measured"
     if unit == "B":
-        return size(value)
+        return format_size(value)
     if unit == "s":
         return f"{value * 1000:.3g} ms" if value < 1 else f"{value:.3g} s"
     return f"{value:.4g}"
@@ -155,11 +155,11 @@ def compare_records(
     before: dict[str, Any], after: dict[str, Any], planned: Callable[[Sequence[Difference]], Alone | None] = lambda _: None
 ) -> Comparison:
     """Two records beside each other. `planned` plans memory with one change at a time, where it can."""
-    found = differences(before, after)
-    moved = noise.all_moved(before, after)
+    found = find_differences(before, after)
+    moved = noise.measure_all_changes(before, after)
     explained = (
         memory.explain(found, before, after, moved["memory"], planned(found) if found else None),
-        memory.free(found, after),
+        memory.find_free_terms(found, after),
         time.explain(found, before, after, moved),
         loss.explain(found, before, after, moved["loss"], moved["first loss"]),
     )
@@ -177,7 +177,7 @@ def _importance(
     each: Difference, explained: Sequence[ChannelExplanation], moved: dict[str, FigureChange], after: dict[str, Any]
 ) -> float:
     """How much of what matters it explains: a channel counts by how far it moved, the one that the run failed of most."""
-    failed = facts.failed_channels(after)
+    failed = facts.list_failed_channels(after)
     best = 0.0
     for channel in explained:
         for own in channel.explanations:

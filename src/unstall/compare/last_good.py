@@ -22,7 +22,7 @@ MAX_LOOKED_AT = 2000  # run folders, from the newest on
 FIRST_LINES_BYTES = 64 * 1024
 
 
-def last_good(script: str, before: RunFolder | None = None) -> RunFolder | None:
+def find_last_good(script: str, before: RunFolder | None = None) -> RunFolder | None:
     """Of a script by its path or its name; `before` a run of it, which itself is never the answer."""
     wanted = Path(script)
 
@@ -30,21 +30,21 @@ def last_good(script: str, before: RunFolder | None = None) -> RunFolder | None:
         known = Path(key[1]) if len(key) > 1 else Path()
         return key[0] == "script" and (known == wanted.resolve() or (len(wanted.parts) == 1 and known.name == script))
 
-    return _newest(lambda run: (key := key_of(run)) is not None and is_it(key), before)
+    return _newest(lambda run: (key := build_key(run)) is not None and is_it(key), before)
 
 
-def last_good_like(run: RunFolder) -> RunFolder | None:
+def find_last_good_like(run: RunFolder) -> RunFolder | None:
     """The last good run before this one of what it runs: the same script; or a training of the same data and model, or data."""
-    key = key_of(run)
+    key = build_key(run)
     if key is None:
         return None
-    found = _newest(lambda other: key_of(other) == key, run)
+    found = _newest(lambda other: build_key(other) == key, run)
     if found is None and key[0] == "train":
-        return _newest(lambda other: (key_of(other) or ("", ""))[:2] == key[:2], run)
+        return _newest(lambda other: (build_key(other) or ("", ""))[:2] == key[:2], run)
     return found
 
 
-def key_of(run: RunFolder) -> tuple[str, ...] | None:
+def build_key(run: RunFolder) -> tuple[str, ...] | None:
     """What a run runs: ("script", path), ("module", name), ("train", data, model); None where nothing says so."""
     settings = _json(run.settings_path)
     if settings:
@@ -61,10 +61,10 @@ def key_of(run: RunFolder) -> tuple[str, ...] | None:
     return ("script", str((folder / command[0]).resolve())) if command else None
 
 
-def script_path(run: RunFolder) -> str:
+def find_script_path(run: RunFolder) -> str:
     """The absolute path of the script that it ran, as recorded, or by its first event; empty where nothing says so."""
     text = (_json(run.record_path).get("record") or {}).get("run") or {}
-    key = key_of(run) or ("",)
+    key = build_key(run) or ("",)
     return str(text.get("script") or (key[1] if key[0] == "script" else ""))
 
 
@@ -80,10 +80,10 @@ def is_good(run: RunFolder) -> bool:
 def has_trained(run: RunFolder) -> bool:
     """Whether steps of a training were seen from inside, and its loss, where that was seen, stayed a finite number. A story that
     found nothing wrong does not say so: of a program that nobody saw from inside there is little to find."""
-    from unstall.compare.record.store import record_of
+    from unstall.compare.record.store import load_record
 
-    record = record_of(run)
-    figures = facts.section(record, "figures")
+    record = load_record(run)
+    figures = facts.get_section(record, "figures")
     last = figures.get("last_epoch")
     ended_finite = not isinstance(last, dict) or last.get("loss", 0.0) is not None
     return bool(figures.get("steps")) and not facts.is_broken(record) and ended_finite
@@ -106,7 +106,7 @@ def _began_at(run: RunFolder) -> float:
 
 def _neighbours(run: RunFolder | None) -> list[RunFolder]:
     """Runs beside a run that does not lie where runs are kept."""
-    if run is None or run.path.parent == run_folder.home():
+    if run is None or run.path.parent == run_folder.get_home():
         return []
     try:
         folders = [path for path in run.path.parent.iterdir() if path.is_dir() and any(path.glob("events-*.jsonl"))]
@@ -156,12 +156,12 @@ def compare_with_last_good(run: RunFolder, story: dict[str, Any]) -> dict[str, A
     """`run`: the last good one; `lines`: what changed since then and explains the failure. None: nothing can be said."""
     if story["state"] not in BAD and not any(verdict["effect"] in {"stops", "spoils"} for verdict in story["verdicts"]):
         return None
-    good = last_good_like(run)
+    good = find_last_good_like(run)
     if good is None:
         return None
-    from unstall.compare.record.store import record_of
+    from unstall.compare.record.store import load_record
 
-    before, after = record_of(good), _with_story(record_of(run), story)
+    before, after = load_record(good), _with_story(load_record(run), story)
     lines = explain_in_lines(compare_records(before, after), before, after, story)
     return {"run": good.name, "lines": lines} if lines else None
 
@@ -171,11 +171,11 @@ def _with_story(record: dict[str, Any], story: dict[str, Any]) -> dict[str, Any]
     state = story["state"]
     outcome = {"killed": "failed", "slow": "stuck"}.get(state, state)
     cause = story["verdicts"][0]["cause"] if story["verdicts"] else ""
-    return {**record, "run": {**facts.section(record, "run"), "outcome": outcome, "cause": cause}}
+    return {**record, "run": {**facts.get_section(record, "run"), "outcome": outcome, "cause": cause}}
 
 
 def explain_in_lines(comparison: Comparison, before: dict[str, Any], after: dict[str, Any], story: dict[str, Any]) -> list[str]:
-    channels = facts.failed_channels(after)
+    channels = facts.list_failed_channels(after)
     lines = [each.description for each in comparison.explanations if each.channel in channels]
     return _first(lines or _where_it_changed(before, after, story)) or _what_was_changed(comparison, story)
 
@@ -187,7 +187,7 @@ def _first(lines: list[str]) -> list[str]:
 
 def _where_it_changed(before: dict[str, Any], after: dict[str, Any], story: dict[str, Any]) -> list[str]:
     """The verdict's own line is one that changed."""
-    changes = source_diff.changes(*pair_sources(before, after))
+    changes = source_diff.find_changes(*pair_sources(before, after))
     places = [place for verdict in story["verdicts"] if (place := _place(verdict.get("where")))]
     hit = [change for change in changes if any(_is_at(change, *place) for place in places)]
     return [f"{change.where} changed: {change.words}" for change in hit]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from unstall.config.aliases import argument_meant, option_hint
+from unstall.config.aliases import find_argument, suggest_option, suggest_training_option
 
 
 class Command(click.Command):
@@ -50,11 +50,13 @@ class Command(click.Command):
             is_value = not is_value and word in takes_value
 
     def _hint_for_option(self, name: str, ctx: click.Context) -> str:
-        if hint := option_hint(name, self._options()):
+        if hint := suggest_option(name, self._options()):
             return hint
         arguments = {each.name or "": each for each in self.params if isinstance(each, click.Argument)}
-        meant = argument_meant(name, arguments)
-        return f"write `{ctx.command_path} {arguments[meant].make_metavar(ctx)}`" if meant else ""
+        meant = find_argument(name, arguments)
+        if meant:
+            return f"write `{ctx.command_path} {arguments[meant].make_metavar(ctx)}`"
+        return suggest_training_option(name, self._options())
 
     def _hint_for_words(self, words: Iterator[str], is_refused: bool) -> str:
         """For `lr0=0.01` of Ultralytics and `SOLVER.BASE_LR 0.01` of Detectron2, which have no dashes. A word without '=' may
@@ -64,6 +66,6 @@ class Command(click.Command):
             if not (equals or is_refused) or Path(word).exists():
                 continue
             is_option = name.replace("-", "_") in self._options() and bool(equals)
-            if hint := f"use --{name.replace('_', '-')}" if is_option else option_hint(name, self._options()):
+            if hint := f"use --{name.replace('_', '-')}" if is_option else suggest_option(name, self._options()):
                 return f"No such argument '{word}': {hint}. Options begin with two dashes."
         return ""

@@ -15,7 +15,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.config import settings, toml_file
 from unstall.config.command import Command
 from unstall.config.detectors import ranges
-from unstall.config.settings import kind_of
+from unstall.config.settings import get_kind
 from unstall.config.sources import OF_RECIPES, PATHS
 from unstall.config.toml_file import CONFIG
 from unstall.storage import is_bucket
@@ -27,10 +27,10 @@ CONFIG_HELP = f"Settings file (TOML); `unstall init` writes one. Options overrid
 IMAGE_SIZE_HELP = "Size of the images that the detector sees, in pixels: one number for a square. [the model's own]"
 
 
-def setting_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def add_setting_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Gives a command `--config`, `--no-config` and an option for each setting. They arrive as keywords by those names, None if
-    not given. `config_used` says which file is meant."""
-    for name in reversed(settings.names()):
+    not given. `find_config` says which file is meant."""
+    for name in reversed(settings.list_names()):
         function = _option(name)(function)
         if name == "detector":
             function = click.option("--image-size", metavar="N|HEIGHT,WIDTH", help=IMAGE_SIZE_HELP)(function)
@@ -38,7 +38,7 @@ def setting_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--config", metavar="FILE", help=CONFIG_HELP)(function)
 
 
-def config_used(config: str | None, no_config: bool) -> str | None:
+def find_config(config: str | None, no_config: bool) -> str | None:
     """The settings file: the one that was named, else ./unstall.toml if it is there, which is said before anything else; and so
     are settings in it that have another name now."""
     if config is not None and no_config:
@@ -46,7 +46,7 @@ def config_used(config: str | None, no_config: bool) -> str | None:
     if config is None and not no_config and is_config_here():
         click.echo(f"Using the settings in ./{CONFIG}. Options override them; --no-config ignores the file.", err=True)
         config = CONFIG
-    for note in toml_file.notes(config) if config is not None else ():
+    for note in toml_file.list_notes(config) if config is not None else ():
         click.echo(note, err=True)
     return config
 
@@ -55,15 +55,15 @@ def is_config_here() -> bool:
     return Path(CONFIG).is_file()
 
 
-def explicit_settings(keywords: dict[str, Any]) -> dict[str, Any]:
+def collect_explicit_settings(keywords: dict[str, Any]) -> dict[str, Any]:
     """The settings among a command's keywords that were given, in their own types."""
     values = {}
-    for name in settings.names():
+    for name in settings.list_names():
         typed = keywords[name]
         if typed is None or (name == "detector" and not typed):
             continue
         try:
-            values[name] = settings.checked(name, _parsed(name, typed))
+            values[name] = settings.check_value(name, _parsed(name, typed))
         except InvalidInputError as wrong:
             raise InvalidInputError(f"--{name.replace('_', '-')}: {str(wrong).removeprefix(f'{name}: ')}") from None
     if (size := keywords.get("image_size")) is not None:
@@ -92,17 +92,17 @@ class GroupedCommand(Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = {parameter.name: row for parameter in self.get_params(ctx) if (row := parameter.get_help_record(ctx))}
-        own = [row for name, row in rows.items() if name not in {*settings.names(), "image_size"}]
+        own = [row for name, row in rows.items() if name not in {*settings.list_names(), "image_size"}]
         with formatter.section("Options"):
             formatter.write_dl(own)
-        for heading, names in toml_file.groups().items():
+        for heading, names in toml_file.list_groups().items():
             with formatter.section(f"Settings: {heading}"):
                 shown = [*names, "image_size"] if "detector" in names else names
                 formatter.write_dl([rows[name] for name in shown])
 
 
 def _option(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    kind, _ = settings.kind_of(name)
+    kind, _ = settings.get_kind(name)
     dashed = name.replace("_", "-")
     if kind is bool:
         return click.option(f"--{dashed}/--no-{dashed}", name, default=None, help=_help(name))
@@ -124,24 +124,24 @@ def _metavar(name: str, kind: Any) -> str:
 def _help(name: str) -> str:
     """What it means, and what holds where nobody says it."""
     if name in OF_RECIPES:
-        return f"{toml_file.meaning(name)} [the model's recipe]"
-    usual = toml_file.default(name)
+        return f"{toml_file.get_meaning(name)} [the model's recipe]"
+    usual = toml_file.get_default(name)
     shown = ",".join(map(str, usual)) if isinstance(usual, tuple) else "" if usual is None or usual == {} else str(usual)
     if isinstance(usual, bool) or not shown:
-        return toml_file.meaning(name)
-    return f"{toml_file.meaning(name)} [{shown}]"
+        return toml_file.get_meaning(name)
+    return f"{toml_file.get_meaning(name)} [{shown}]"
 
 
 def _parsed(name: str, typed: Any) -> Any:
     """What was typed, as a value of the setting's kind. What is of no such kind stays text, and is refused as that."""
-    kind, _ = settings.kind_of(name)
+    kind, _ = settings.get_kind(name)
     if name == "detector":
         return _pairs(typed)
     if get_origin(kind) is tuple:
         parts = [part.strip() for part in typed.split(",") if part.strip()]
         return [_number(part, get_args(kind)[0]) for part in parts]
     if isinstance(typed, str) and kind in {int, float}:
-        return toml_file.in_bytes(name, typed) if name.endswith("_bytes") else _number(typed, kind)
+        return toml_file.parse_bytes(name, typed) if name.endswith("_bytes") else _number(typed, kind)
     return typed
 
 
@@ -180,15 +180,15 @@ def _value(text: str) -> Any:
 OF_THE_OTHER_MACHINE = ("cache_dir",)  # a folder there, not here
 
 
-def chosen(resolved: ResolvedSettings) -> dict[str, Any]:
+def collect_requested(resolved: ResolvedSettings) -> dict[str, Any]:
     """What somebody has asked for. The recipe of the model is the same on the other machine."""
     return {
         name: getattr(resolved.settings, name) for name, source in resolved.sources.items() if not source.startswith("recipe of")
     }
 
 
-def arguments(values: Mapping[str, Any]) -> list[str]:
-    """By the names of settings; `explicit_settings` gives the same values again."""
+def format_arguments(values: Mapping[str, Any]) -> list[str]:
+    """By the names of settings; `collect_explicit_settings` gives the same values again."""
     return [word for name, value in values.items() for word in _words_of(name, value)]
 
 
@@ -196,7 +196,7 @@ def _words_of(name: str, value: Any) -> list[str]:
     dashed = name.replace("_", "-")
     if value is None:
         return []
-    if kind_of(name)[0] is bool:
+    if get_kind(name)[0] is bool:
         return [f"--{dashed}" if value else f"--no-{dashed}"]
     if isinstance(value, Mapping):
         return [word for key, each in value.items() for word in (f"--{dashed}", f"{key}={toml_file.as_toml(each)}")]

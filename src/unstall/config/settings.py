@@ -15,8 +15,8 @@ from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.suggestions import did_you_mean
-from unstall.config.aliases import current_names, setting_meant
+from unstall.base.suggestions import suggest_closest
+from unstall.config.aliases import suggest_setting, update_names
 
 Backend = Literal["auto", "tensorflow", "jax", "torch"]
 Precision = Literal["float32", "bfloat16", "float16"]
@@ -26,93 +26,103 @@ MIB = 2**20
 GIB = 2**30
 
 
-def setting(default: Any, meaning: str, least: float | None = None, most: float | None = None, *, heading: str = "") -> Any:
+def define_setting(
+    default: Any, meaning: str, least: float | None = None, most: float | None = None, *, heading: str = ""
+) -> Any:
     """A field with what it means, and the range of its value (both ends included). A heading begins a group of settings."""
     return field(default=default, metadata={"meaning": meaning, "least": least, "most": most, "heading": heading})
 
 
 @dataclass(frozen=True)
 class Settings:
-    data: str | None = setting(
+    data: str | None = define_setting(
         None, "Data set of images and boxes. Without it, synthetic images of shapes are used.", heading="Data"
     )
-    format: str | None = setting(None, "Format of the data set: coco, voc, yolo or tfrecord. Without it, it is detected.")
-    label_map: str | None = setting(None, "Label map or list of classes, if it is not part of the data set.")
-    val_data: str | None = setting(
+    format: str | None = define_setting(None, "Format of the data set: coco, voc, yolo or tfrecord. Without it, it is detected.")
+    label_map: str | None = define_setting(None, "Label map or list of classes, if it is not part of the data set.")
+    val_data: str | None = define_setting(
         None, "Data set to evaluate on. Without it, the data set's own split of that name, else `val_split` of the images."
     )
-    val_split: float = setting(
+    val_split: float = define_setting(
         0.1, "Fraction of the images to hold out for evaluation, if the data has no split for it.", 0.0, 0.9
     )
-    synthetic_images: int = setting(3000, "Number of synthetic images, if no data is given.", 16, 1_000_000)
+    synthetic_images: int = define_setting(3000, "Number of synthetic images, if no data is given.", 16, 1_000_000)
 
-    model: str = setting("ssd_tiny", "Name of the detector; `unstall train --list-models` lists them.", heading="Model")
-    weights: str | None = setting(None, "Weights file to start from; `unstall weights import` makes one.")
+    model: str = define_setting("ssd_tiny", "Name of the detector; `unstall train --list-models` lists them.", heading="Model")
+    weights: str | None = define_setting(None, "Weights file to start from; `unstall weights import` makes one.")
     detector: Mapping[str, Any] = field(
         default_factory=dict,
         metadata={"meaning": "Setting of the detector itself, such as image_size. The classes are those of the data."},
     )
-    backend: Backend = setting("auto", "Keras backend. 'auto' takes KERAS_BACKEND, else the one that is installed.")
-    precision: Precision = setting("float32", "Precision of the layers. Weights and losses stay in float32.")
-    remat: bool = setting(False, "Recompute activations in the backward pass instead of storing them.")
+    backend: Backend = define_setting("auto", "Keras backend. 'auto' takes KERAS_BACKEND, else the one that is installed.")
+    precision: Precision = define_setting("float32", "Precision of the layers. Weights and losses stay in float32.")
+    remat: bool = define_setting(False, "Recompute activations in the backward pass instead of storing them.")
 
-    epochs: int = setting(12, "Number of passes over the data.", 1, 1_000_000, heading="Optimization")
-    num_workers: int = setting(1, "Number of training processes, which share each batch. More than 1 needs JAX.", 1, 65_536)
-    batch_size: int = setting(16, "Images in one update, summed over all workers.", 1, 65_536)
-    micro_batch_size: int | None = setting(
+    epochs: int = define_setting(12, "Number of passes over the data.", 1, 1_000_000, heading="Optimization")
+    num_workers: int = define_setting(
+        1, "Number of training processes, which share each batch. More than 1 needs JAX.", 1, 65_536
+    )
+    batch_size: int = define_setting(16, "Images in one update, summed over all workers.", 1, 65_536)
+    micro_batch_size: int | None = define_setting(
         None, "Images that a worker processes at once; gradients are accumulated. Without it, all of its images.", 1, 65_536
     )
-    optimizer: Optimizer = setting("sgd", "Optimizer.")
-    learning_rate: float = setting(0.01, "Peak learning rate, reached after the warm-up.", 0.0, 100.0)
-    momentum: float = setting(0.9, "SGD momentum.", 0.0, 1.0)
-    weight_decay: float = setting(1e-4, "Weight decay of kernels. Normalization layers and biases have none.", 0.0, 10.0)
-    clip_norm: float = setting(10.0, "Maximum global norm of the gradients; 0 disables clipping.", 0.0)
-    warmup_steps: int = setting(500, "Steps over which the learning rate rises from 0.", 0)
-    lr_schedule: Schedule = setting(
+    optimizer: Optimizer = define_setting("sgd", "Optimizer.")
+    learning_rate: float = define_setting(0.01, "Peak learning rate, reached after the warm-up.", 0.0, 100.0)
+    momentum: float = define_setting(0.9, "SGD momentum.", 0.0, 1.0)
+    weight_decay: float = define_setting(1e-4, "Weight decay of kernels. Normalization layers and biases have none.", 0.0, 10.0)
+    clip_norm: float = define_setting(10.0, "Maximum global norm of the gradients; 0 disables clipping.", 0.0)
+    warmup_steps: int = define_setting(500, "Steps over which the learning rate rises from 0.", 0)
+    lr_schedule: Schedule = define_setting(
         "cosine", "Learning rate after the warm-up: cosine decay to 0, divided by 10 at milestones, or constant."
     )
-    lr_milestones: tuple[int, ...] = setting((8, 11), "Epochs after which the schedule 'step' divides the learning rate by 10.")
-    ema_decay: float = setting(
+    lr_milestones: tuple[int, ...] = define_setting(
+        (8, 11), "Epochs after which the schedule 'step' divides the learning rate by 10."
+    )
+    ema_decay: float = define_setting(
         0.0, "Decay of the exponential moving average (EMA) of the weights. EMA weights are evaluated and saved; 0 disables EMA.",
         0.0, 0.99999,
     )  # fmt: skip
-    augmentations: tuple[str, ...] = setting(
+    augmentations: tuple[str, ...] = define_setting(
         ("horizontal_flip",),
         "Augmentations of the training images: horizontal_flip, scale_jitter, zoom_out, iou_crop, photometric_distort, mosaic.",
     )
-    seed: int = setting(0, "Random seed of weights, order and augmentations. The same seed gives the same run.", 0, 2**63 - 1)
-    deterministic: bool = setting(False, "Use only deterministic kernels, where the backend has them.")
+    seed: int = define_setting(
+        0, "Random seed of weights, order and augmentations. The same seed gives the same run.", 0, 2**63 - 1
+    )
+    deterministic: bool = define_setting(False, "Use only deterministic kernels, where the backend has them.")
 
-    eval_interval: int = setting(1, "Epochs between evaluations; 0 evaluates only at the end.", 0, heading="Evaluation")
-    patience: int = setting(0, "Epochs without a better score after which training stops; 0 disables early stopping.", 0)
+    eval_interval: int = define_setting(1, "Epochs between evaluations; 0 evaluates only at the end.", 0, heading="Evaluation")
+    patience: int = define_setting(0, "Epochs without a better score after which training stops; 0 disables early stopping.", 0)
 
-    num_input_workers: int = setting(
+    num_input_workers: int = define_setting(
         0, "Maximum number of threads that read and decode images; 0 is one per core.", 0, 1024, heading="Input"
     )
-    prefetch_bytes: int = setting(256 * MIB, "Size of the batches that are prepared ahead.", 1)
-    cache_bytes: int = setting(0, "Size of the cache of decoded images, in memory or in `cache_dir`; 0 disables it.", 0)
-    cache_dir: str | None = setting(None, "Directory of the cache of decoded images. Without it, they are cached in memory.")
-    max_boxes_per_image: int = setting(
+    prefetch_bytes: int = define_setting(256 * MIB, "Size of the batches that are prepared ahead.", 1)
+    cache_bytes: int = define_setting(0, "Size of the cache of decoded images, in memory or in `cache_dir`; 0 disables it.", 0)
+    cache_dir: str | None = define_setting(
+        None, "Directory of the cache of decoded images. Without it, they are cached in memory."
+    )
+    max_boxes_per_image: int = define_setting(
         100, "Maximum number of boxes per image. Further boxes are dropped and counted.", 1, 10_000
     )
-    max_bad_fraction: float = setting(
+    max_bad_fraction: float = define_setting(
         0.05, "Maximum fraction of unreadable examples. With more, and more than one, the run stops.", 0.0, 1.0
     )
-    exclude_examples: tuple[int, ...] = setting((), "Numbers of examples that are never used.")
+    exclude_examples: tuple[int, ...] = define_setting((), "Numbers of examples that are never used.")
 
-    checkpoint_interval_s: float = setting(
+    checkpoint_interval_s: float = define_setting(
         300.0,
         "Minimum number of seconds between checkpoints. There is also one at the end of each epoch.",
         0.0,
         heading="Checkpoints",
     )
-    checkpoint_interval_steps: int = setting(0, "Steps between checkpoints; 0 goes by `checkpoint_interval_s`.", 0)
-    max_checkpoints: int = setting(
+    checkpoint_interval_steps: int = define_setting(0, "Steps between checkpoints; 0 goes by `checkpoint_interval_s`.", 0)
+    max_checkpoints: int = define_setting(
         2, "Number of checkpoints to keep besides the best. At least 2, as one may be damaged.", 2, 1000
     )
-    tensorboard: bool = setting(True, "Write scalars, images and the settings for TensorBoard.")
+    tensorboard: bool = define_setting(True, "Write scalars, images and the settings for TensorBoard.")
 
-    max_restarts: int = setting(
+    max_restarts: int = define_setting(
         10, "Maximum number of repairs of a run; then it ends with the verdict. 0 disables repair.", 0, 1000, heading="Repair"
     )
 
@@ -135,7 +145,7 @@ class Settings:
             share = f"batch_size / num_workers ({self.batch_size} / {self.num_workers} = {self.batch_share})"
             raise InvalidInputError(f"micro_batch_size: expected a divisor of {share}. Received: {self.micro_batch_size}")
 
-    def of_one_worker(self) -> Settings:
+    def split_for_one_worker(self) -> Settings:
         """The same for its share of the images: the memory that a worker needs hangs on nothing else."""
         at_once = None if self.at_once == self.batch_share else self.at_once
         return dataclasses.replace(self, num_workers=1, batch_size=self.batch_share, micro_batch_size=at_once)
@@ -166,7 +176,7 @@ def _nearest_multiples(number: int, of: int) -> str:
     return f"{below} or {below + of}" if below else str(of)
 
 
-def names() -> tuple[str, ...]:
+def list_names() -> tuple[str, ...]:
     return tuple(each.name for each in dataclasses.fields(Settings))
 
 
@@ -176,12 +186,12 @@ def _kinds() -> dict[str, Any]:
     return get_type_hints(Settings)
 
 
-def kind_of(name: str) -> Any:
+def get_kind(name: str) -> Any:
     """The type of a setting, and whether it may be none."""
     return _without_none(_kinds()[name])
 
 
-def checked(name: str, value: Any) -> Any:
+def check_value(name: str, value: Any) -> Any:
     """One value by itself, in the form that its field has; a wrong name or value is refused."""
     refuse_unknown(name)
     (own,) = (each for each in dataclasses.fields(Settings) if each.name == name)
@@ -189,10 +199,11 @@ def checked(name: str, value: Any) -> Any:
 
 
 def refuse_unknown(name: str, where: str = "") -> None:
-    if name not in names():
-        meant = setting_meant(name, names())
-        hint = f" Use '{meant}'." if meant else did_you_mean(name.lower().replace("-", "_"), names())
-        raise InvalidInputError(f"{where}There is no setting '{name}'.{hint} Settings: {', '.join(names())}.")
+    if name not in list_names():
+        if hint := suggest_setting(name, list_names()):
+            raise InvalidInputError(f"{where}There is no setting '{name}'. {hint}")
+        hint = suggest_closest(name.lower().replace("-", "_"), list_names())
+        raise InvalidInputError(f"{where}There is no setting '{name}'.{hint} Settings: {', '.join(list_names())}.")
 
 
 def from_plain(values: Mapping[str, Any], where: str = "") -> Settings:
@@ -207,10 +218,10 @@ def from_plain(values: Mapping[str, Any], where: str = "") -> Settings:
 
 def from_stored(values: Mapping[str, Any], where: str = "") -> Settings:
     """Of a run folder, which may have been written when settings had other names."""
-    return from_plain(current_names(values), where)
+    return from_plain(update_names(values), where)
 
 
-def max_of(name: str) -> int:
+def get_max(name: str) -> int:
     """The greatest value that a setting may have."""
     return next(int(each.metadata["most"]) for each in dataclasses.fields(Settings) if each.name == name)
 
@@ -220,7 +231,7 @@ def as_plain(settings: Settings) -> dict[str, Any]:
     return {each.name: _plain(getattr(settings, each.name)) for each in dataclasses.fields(settings)}
 
 
-def changed(settings: Settings, change: Mapping[str, Any]) -> Settings:
+def apply_changes(settings: Settings, change: Mapping[str, Any]) -> Settings:
     return from_plain({**as_plain(settings), **change})
 
 

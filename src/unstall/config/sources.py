@@ -13,12 +13,12 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.suggestions import closest_name
+from unstall.base.suggestions import find_closest_name
 from unstall.config import toml_file
-from unstall.config.aliases import OLD_AUGMENTATIONS, OLD_DETECTOR_NAMES, setting_meant
-from unstall.config.settings import Settings, as_plain, changed, from_plain
+from unstall.config.aliases import OLD_AUGMENTATIONS, OLD_DETECTOR_NAMES, find_setting
+from unstall.config.settings import Settings, apply_changes, as_plain, from_plain
 from unstall.data.augment.names import NAMED as AUGMENTATIONS
-from unstall.storage.urls import parts_of, refuse_unset, resolve_path
+from unstall.storage.urls import refuse_unset, resolve_path, split_url
 
 PATHS = ("data", "label_map", "val_data", "weights", "cache_dir")
 OWN_OF_THE_RUN = ("precision", "remat")  # settings of a detector that are the run's, too: one place says them
@@ -55,7 +55,7 @@ def resolve(options: Mapping[str, Any], file: str | None = None) -> ResolvedSett
     is_on_shapes = model.endswith("_tiny") and "data" not in {*from_options, *in_file}
     layers: list[tuple[Mapping[str, Any], Callable[[str], str]]] = [
         (
-            {**recipe_of(model, from_options.get("epochs", in_file.get("epochs"))), **(OF_THE_SHAPES if is_on_shapes else {})},
+            {**get_recipe(model, from_options.get("epochs", in_file.get("epochs"))), **(OF_THE_SHAPES if is_on_shapes else {})},
             lambda name: f"recipe of {model}",
         ),
         (in_file, lambda name: places[name]),
@@ -76,19 +76,19 @@ def resolve(options: Mapping[str, Any], file: str | None = None) -> ResolvedSett
 
 def with_backend(settings: Settings) -> Settings:
     """Several workers run on one backend alone: where nobody said which, it is that one; another is refused."""
-    from unstall.backends import backend_for
+    from unstall.backends import choose_backend_for
 
-    return changed(settings, {"backend": backend_for(settings.backend, settings.num_workers)})
+    return apply_changes(settings, {"backend": choose_backend_for(settings.backend, settings.num_workers)})
 
 
-def recipe_of(model: str, epochs: int | None = None) -> dict[str, Any]:
+def get_recipe(model: str, epochs: int | None = None) -> dict[str, Any]:
     """What trains this detector well, by the names of settings. A model that is not there is refused.
 
     The rate drops at shares of the run, so with other `epochs` it drops elsewhere.
     """
     from unstall.config import detectors
 
-    recipe = detectors.recipe_of(model)
+    recipe = detectors.get_recipe(model)
     values = {name: getattr(recipe, name) for name in OF_RECIPES}
     if recipe.drops_at:
         values["lr_milestones"] = tuple(round(share * (epochs or recipe.epochs)) for share in recipe.drops_at)
@@ -98,13 +98,13 @@ def recipe_of(model: str, epochs: int | None = None) -> dict[str, Any]:
 def refuse_unfit(settings: Settings, places: Mapping[str, str] = MappingProxyType({})) -> None:
     """Names within values that need no framework to be judged: of the model, its settings, the format. `places` are those in a
     file."""
-    from unstall.config.detectors import family_of, family_settings
+    from unstall.config.detectors import find_family, list_family_settings
     from unstall.data.formats import FORMATS
 
     def at(name: str) -> str:
         return f"{places[name]}: " if name in places else ""
 
-    kinds = {each.name: each.kind for each in family_settings(family_of(settings.model))}
+    kinds = {each.name: each.kind for each in list_family_settings(find_family(settings.model))}
     for name, value in settings.detector.items():
         try:
             _refuse_of_detector(settings.model, name, value, kinds)
@@ -112,7 +112,7 @@ def refuse_unfit(settings: Settings, places: Mapping[str, str] = MappingProxyTyp
             raise InvalidInputError(f"{at(f'detector.{name}')}detector: {wrong}") from None
     for name in settings.augmentations:
         if name not in AUGMENTATIONS:
-            meant = f"{nearest(name, list(AUGMENTATIONS))} Expected some of: {', '.join(AUGMENTATIONS)}."
+            meant = f"{suggest_nearest(name, list(AUGMENTATIONS))} Expected some of: {', '.join(AUGMENTATIONS)}."
             raise InvalidInputError(f"{at('augmentations')}augmentations: there is no '{name}'.{meant}")
     if settings.format is not None and settings.format not in FORMATS.names():
         expected = f"expected one of {', '.join(FORMATS.names())}. Received: {settings.format!r}"
@@ -128,13 +128,13 @@ def _refuse_of_detector(model: str, name: str, value: Any, kinds: Mapping[str, s
     if name in OWN_OF_THE_RUN:
         raise InvalidInputError(f"'{name}' is a setting of the run. Write: --{name}")
     if name not in known:
-        raise InvalidInputError(f"{model} has no setting '{name}'.{nearest(name, known)} Settings: {', '.join(known)}.")
+        raise InvalidInputError(f"{model} has no setting '{name}'.{suggest_nearest(name, known)} Settings: {', '.join(known)}.")
     if name == "image_size":
         ranges.check_image_size(SimpleNamespace(image_size=value))
-    ranges.of_kind(name, kinds[name], value)
+    ranges.check_kind(name, kinds[name], value)
 
 
-def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:
+def resolve_resumed(before: Settings, options: Mapping[str, Any]) -> Settings:
     """The settings of a run that goes on, with what was asked to be other."""
     now = {name: _absolute(name, value, Path.cwd()) for name, value in options.items()}
     values = as_plain(before)
@@ -148,11 +148,11 @@ def going_on(before: Settings, options: Mapping[str, Any]) -> Settings:
     return with_backend(from_plain(requested))
 
 
-def nearest(name: str, known: list[str]) -> str:
-    meant = OLD_AUGMENTATIONS.get(name) or OLD_DETECTOR_NAMES.get(name) or setting_meant(name, ()).removeprefix("detector.")
+def suggest_nearest(name: str, known: list[str]) -> str:
+    meant = OLD_AUGMENTATIONS.get(name) or OLD_DETECTOR_NAMES.get(name) or find_setting(name, ()).removeprefix("detector.")
     if meant in known:
         return f" Use '{meant}'."
-    near = closest_name(name, known)
+    near = find_closest_name(name, known)
     return f" Did you mean '{near}'?" if near else ""
 
 
@@ -168,7 +168,7 @@ def _absolute(name: str, value: Any, folder: Path) -> Any:
         return expanded
     if "://" in expanded:
         refuse_unset(expanded)
-        parts_of(expanded)
+        split_url(expanded)
         return expanded
     whole = folder / expanded
     return str(whole.resolve() if ".." in whole.parts else whole)  # resolved only then: a link's own name is the user's

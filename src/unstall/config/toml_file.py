@@ -20,9 +20,16 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.suggestions import closest_name
+from unstall.base.suggestions import find_closest_name
 from unstall.config import settings
-from unstall.config.aliases import OLD_DETECTOR_NAMES, OLD_NAMES, current_value, renamed, renamed_of_detector, setting_meant
+from unstall.config.aliases import (
+    OLD_DETECTOR_NAMES,
+    OLD_NAMES,
+    describe_renamed,
+    describe_renamed_detector_setting,
+    suggest_setting,
+    update_value,
+)
 from unstall.storage import resolve_path
 
 UNITS = {
@@ -60,7 +67,7 @@ def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
         _refuse_unknown(written, value, place)
         places[name] = place
         try:
-            values[name] = settings.checked(name, current_value(name, in_bytes(name, value)))
+            values[name] = settings.check_value(name, update_value(name, parse_bytes(name, value)))
         except InvalidInputError as wrong:
             raise InvalidInputError(f"{place}: {wrong}") from None
         if isinstance(value, dict):
@@ -70,24 +77,32 @@ def read(path: Path | str) -> tuple[dict[str, Any], dict[str, str]]:
     return values, places
 
 
-def notes(path: Path | str) -> list[str]:
+def list_notes(path: Path | str) -> list[str]:
     """A line for each setting of the file that has another name now: "unstall.toml:3: 'rate' is now 'learning_rate'."."""
     path = resolve_path(path)
     text, stored = _stored(path)
-    found = [f"{path}:{_line_of(name, text)}: {note}" for name, value in stored.items() for note in renamed(name, value)]
+    found = [f"{path}:{_line_of(name, text)}: {note}" for name, value in stored.items() for note in describe_renamed(name, value)]
     detector = stored.get("detector")
     for name in detector if isinstance(detector, dict) else ():
-        if note := renamed_of_detector(name):
+        if note := describe_renamed_detector_setting(name):
             found.append(f"{path}:{_line_within('detector', name, text)}: {note}")
     return found
 
 
 def _refuse_unknown(name: str, value: Any, place: str) -> None:
     """In a table that we do not have, SOLVER.BASE_LR say, the names are looked at, too."""
-    is_table = isinstance(value, dict) and not closest_name(name, settings.names())
-    inner = [f"{name}.{each}" for each in value] if is_table else []
-    named = next((each for each in inner if setting_meant(each, settings.names())), name)
+    is_known = (
+        name in settings.list_names() or find_closest_name(name, settings.list_names()) == "detector"
+    )  # which alone is a table
+    inner = _names_within(name, value) if not is_known else []
+    named = next((each for each in inner if suggest_setting(each, settings.list_names())), name)
     settings.refuse_unknown(OLD_NAMES.get(named, named), f"{place}: ")
+
+
+def _names_within(name: str, value: Any) -> list[str]:
+    """Of a table, and of the tables in it: MODEL.ROI_HEADS.NUM_CLASSES. Nothing of what is no table."""
+    inner = value.items() if isinstance(value, dict) else ()
+    return [each for key, item in inner for each in (*_names_within(f"{name}.{key}", item), f"{name}.{key}")]
 
 
 def read_cloud(path: Path | str) -> tuple[dict[str, Any], str]:
@@ -146,7 +161,7 @@ def _line_within(table: str, name: str, text: str) -> int:
     return next((number for number, line in enumerate(lines, 1) if dotted.match(line)), below)
 
 
-def in_bytes(name: str, value: Any) -> Any:
+def parse_bytes(name: str, value: Any) -> Any:
     """'2GiB' for a setting that is counted in bytes; anything else as it is."""
     if not name.endswith("_bytes") or not isinstance(value, str):
         return value
@@ -160,7 +175,7 @@ def in_bytes(name: str, value: Any) -> Any:
 
 
 @cache
-def groups() -> dict[str, tuple[str, ...]]:
+def list_groups() -> dict[str, tuple[str, ...]]:
     """The names of settings under their headings."""
     found: dict[str, list[str]] = {}
     for each in dataclasses.fields(settings.Settings):
@@ -169,17 +184,17 @@ def groups() -> dict[str, tuple[str, ...]]:
     return {heading: tuple(names) for heading, names in found.items()}
 
 
-def meaning(name: str) -> str:
+def get_meaning(name: str) -> str:
     return str(_field(name).metadata["meaning"])
 
 
-def default(name: str) -> Any:
+def get_default(name: str) -> Any:
     return getattr(settings.Settings(), name)
 
 
-def allowed(name: str) -> str:
+def describe_allowed(name: str) -> str:
     """'1 to 65536', 'sgd or adamw'; empty where anything of the kind is."""
-    kind, _ = settings.kind_of(name)
+    kind, _ = settings.get_kind(name)
     if get_origin(kind) is Literal:
         return ", ".join(get_args(kind))
     least, most = _field(name).metadata.get("least"), _field(name).metadata.get("most")
@@ -195,18 +210,18 @@ def _field(name: str) -> dataclasses.Field[Any]:
 # --- writing ---
 
 
-def written(chosen: Mapping[str, Any], why: Mapping[str, str], head: str, recipe: Mapping[str, Any] | None = None) -> str:
+def format_setting(chosen: Mapping[str, Any], why: Mapping[str, str], head: str, recipe: Mapping[str, Any] | None = None) -> str:
     """A file with every setting: those chosen as they are, the others with what holds without them, as comments."""
     usual = {**settings.as_plain(settings.Settings()), **(recipe or {})}
     lines = [_comment(line) for line in head.splitlines()]
     tables = []
-    for heading, names in groups().items():
+    for heading, names in list_groups().items():
         lines += ["", f"# --- {heading} ---"]
         for name in names:
-            if settings.kind_of(name)[0] not in _PLAIN and get_origin(settings.kind_of(name)[0]) not in {Literal, tuple}:
+            if settings.get_kind(name)[0] not in _PLAIN and get_origin(settings.get_kind(name)[0]) not in {Literal, tuple}:
                 tables += [
                     "",
-                    f"# {meaning(name)}",
+                    f"# {get_meaning(name)}",
                     *_reason(name, why),
                     *_table(name, chosen.get(name), why, _image_px(str(chosen.get("model") or usual["model"]))),
                 ]
@@ -219,8 +234,8 @@ _PLAIN = {bool, int, float, str}
 
 
 def _setting(name: str, chosen: Mapping[str, Any], why: Mapping[str, str], usual: Any) -> list[str]:
-    bounds = f" ({allowed(name)})" if allowed(name) else ""
-    lines = [f"# {meaning(name)}{bounds}", *_reason(name, why)]
+    bounds = f" ({describe_allowed(name)})" if describe_allowed(name) else ""
+    lines = [f"# {get_meaning(name)}{bounds}", *_reason(name, why)]
     if chosen.get(name) is not None:
         return [*lines, f"{name} = {as_toml(chosen[name])}"]
     return [*lines, f"# {name} = {as_toml(usual) if usual is not None else _of_none(name)}"]
@@ -237,14 +252,14 @@ def _comment(text: str) -> str:
 
 def _of_none(name: str) -> str:
     """What could stand there where there is nothing."""
-    return '""' if settings.kind_of(name)[0] is str else "1"
+    return '""' if settings.get_kind(name)[0] is str else "1"
 
 
 def _image_px(model: str) -> list[int]:
     """As it is published."""
-    from unstall.config.detectors import image_size
+    from unstall.config.detectors import get_image_size
 
-    return list(image_size(model))
+    return list(get_image_size(model))
 
 
 def _table(name: str, values: Mapping[str, Any] | None, why: Mapping[str, str], image_size: list[int]) -> list[str]:

@@ -11,17 +11,17 @@ Anchors = npt.NDArray[np.float32]  # (count, 4)
 Size = tuple[int, int]  # height and width
 
 
-def pyramid_anchors(
+def create_pyramid_anchors(
     image: Size, grids: Sequence[Size], sizes_px: Sequence[Sequence[float]], ratios: Sequence[float]
 ) -> list[Anchors]:
     """Of RetinaNet and Faster R-CNN, for each level: ordered by row, column, ratio (height / width), size.
 
     As torchvision lays them: corners are rounded to whole pixels, and the first stands on the image's corner, not in a cell.
     """
-    return [_laid(pyramid_shapes(sizes, ratios), grid, image) for grid, sizes in zip(grids, sizes_px, strict=True)]
+    return [_laid(compute_pyramid_shapes(sizes, ratios), grid, image) for grid, sizes in zip(grids, sizes_px, strict=True)]
 
 
-def default_boxes(
+def create_default_boxes(
     image: Size,
     grids: Sequence[Size],
     scales: Sequence[float],
@@ -38,7 +38,7 @@ def default_boxes(
     for level, (rows, columns) in enumerate(grids):
         # In float32 from here on, step by step as torchvision does: a box that lies in two of these overlaps both alike, and the
         # last digit says which of them learns it.
-        shapes = np.clip(default_shapes(scales[level], scales[level + 1], ratios[level]).astype(np.float32), 0, 1)
+        shapes = np.clip(compute_default_shapes(scales[level], scales[level + 1], ratios[level]).astype(np.float32), 0, 1)
         step = steps_px[level] if steps_px is not None else None
         down, across = (rows, columns) if step is None else (height / step, width / step)
         y, x = np.meshgrid(_spread(rows, down), _spread(columns, across), indexing="ij")
@@ -52,7 +52,7 @@ def _spread(count: int, over: float) -> npt.NDArray[np.float32]:
     return (np.arange(count, dtype=np.float32) + np.float32(0.5)) / np.float32(over)
 
 
-def pyramid_shapes(sizes: Sequence[float], ratios: Sequence[float]) -> Anchors:
+def compute_pyramid_shapes(sizes: Sequence[float], ratios: Sequence[float]) -> Anchors:
     """Corners around 0, 0. Halves are rounded to the even number, in float32, as torchvision does."""
     roots = np.sqrt(np.asarray(ratios, np.float32))
     scales = np.asarray(sizes, np.float32)
@@ -68,7 +68,7 @@ def _laid(shapes: Anchors, grid: Size, image: Size) -> Anchors:
     return (places + shapes).reshape(-1, 4).astype(np.float32)
 
 
-def default_shapes(own: float, following: float, ratios: Sequence[float]) -> npt.NDArray[np.float64]:
+def compute_default_shapes(own: float, following: float, ratios: Sequence[float]) -> npt.NDArray[np.float64]:
     """Widths and heights of one level of SSD, as shares of the image; not cut to it."""
     between = float(np.sqrt(own * following))
     shapes = [(own, own), (between, between)]

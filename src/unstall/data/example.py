@@ -57,7 +57,7 @@ class ImageSource:
         return self.offset, None if self.length is None else self.offset + self.length
 
 
-def no_boxes() -> Floats:
+def create_no_boxes() -> Floats:
     return np.zeros((0, 4), np.float64)
 
 

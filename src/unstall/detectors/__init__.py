@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.errors import MissingDependencyError
-from unstall.config.detectors import family_of, settings_of
+from unstall.config.detectors import create_settings, find_family
 
 if TYPE_CHECKING:
     from unstall.detectors.detector import Detector
@@ -24,12 +24,12 @@ POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixe
 
 def create_model(variant: str, **changes: Any) -> Detector:
     """A detector of that variant with fresh weights; `changes` are settings."""
-    settings = settings_of(variant, **changes)
-    made: Detector = detector_class(family_of(variant))(settings, name=variant)
+    settings = create_settings(variant, **changes)
+    made: Detector = load_detector_class(find_family(variant))(settings, name=variant)
     return made
 
 
-def detector_class(family: str) -> Any:
+def load_detector_class(family: str) -> Any:
     from unstall.detectors.detector import Detector
 
     module = _module(family)

@@ -8,14 +8,22 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from unstall.config.detectors import FAMILIES, changed_settings, families, family_of, family_settings, image_size, variants
+from unstall.config.detectors import (
+    FAMILIES,
+    find_family,
+    get_image_size,
+    list_changed_settings,
+    list_families,
+    list_family_settings,
+    list_variants,
+)
 from unstall.config.sources import resolve
 
 SHAPES = Path(__file__).parent / "weights" / "shapes.json"
 
 
-def models() -> dict[str, Any]:
-    return {"models": [_describe_model(name) for name in variants()], "families": FAMILIES.summaries()}
+def list_models() -> dict[str, Any]:
+    return {"models": [_describe_model(name) for name in list_variants()], "families": FAMILIES.summaries()}
 
 
 @cache
@@ -29,9 +37,9 @@ def _describe_model(name: str) -> dict[str, Any]:
     settings = resolve({"model": name}).settings
     return {
         "model": name,
-        "family": family_of(name),
+        "family": find_family(name),
         "parameters": sum(prod(shape) for shape in _shapes()[name]["tensors"].values()),
-        "image_size": list(image_size(name)),
+        "image_size": list(get_image_size(name)),
         "batch_size": settings.batch_size,
         "epochs": settings.epochs,
         "optimizer": settings.optimizer,
@@ -42,21 +50,21 @@ def _describe_model(name: str) -> dict[str, Any]:
 # The page of a family of detectors: its docstring, its settings with their meaning, and where its variants differ.
 
 
-def summaries() -> dict[str, str]:
+def list_summaries() -> dict[str, str]:
     return FAMILIES.summaries()
 
 
-def page(family: str) -> str:
+def build_page(family: str) -> str:
     """Markdown."""
     lines = [f"# {family}", "", FAMILIES.page(family), "", "## Variants", ""]
-    for variant in families()[family]:
-        said = ", ".join(f"`{name}` {_in_cell(value)}" for name, value in changed_settings(variant).items())
+    for variant in list_families()[family]:
+        said = ", ".join(f"`{name}` {_in_cell(value)}" for name, value in list_changed_settings(variant).items())
         lines.append(f"* `{variant}`: {said}." if said else f"* `{variant}`: the settings below.")
-    lines += ["", "## Settings", "", f'`create_model("{families()[family][0]}", num_classes=3, …)` changes them.', ""]
+    lines += ["", "## Settings", "", f'`create_model("{list_families()[family][0]}", num_classes=3, …)` changes them.', ""]
     lines += ["| setting | type | value | meaning |", "| --- | --- | --- | --- |"]
     lines += [
         f"| `{each.name}` | `{_in_text(each.kind)}` | `{_in_cell(each.default)}` | {_in_text(each.meaning)} |"
-        for each in family_settings(family)
+        for each in list_family_settings(family)
     ]
     return "\n".join(lines)
 

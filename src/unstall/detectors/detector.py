@@ -60,7 +60,7 @@ class Term(NamedTuple):
 
 
 def divide_terms(terms: dict[str, Term]) -> dict[str, Tensor]:
-    return {name: losses.share(term.total, term.count) for name, term in terms.items()}
+    return {name: losses.compute_share(term.total, term.count) for name, term in terms.items()}
 
 
 class Detector(keras.Model):  # type: ignore[misc]
@@ -70,7 +70,7 @@ class Detector(keras.Model):  # type: ignore[misc]
     """
 
     resize: ClassVar[Resize] = "letterbox"  # how images are brought to its size: as they were in training
-    loss_names: ClassVar[tuple[str, ...]] = ("class", "box")  # what `training_losses` gives, in that order
+    loss_names: ClassVar[tuple[str, ...]] = ("class", "box")  # what `compute_losses` gives, in that order
 
     def __init__(self, settings: Any, mean: tuple[float, ...], std: tuple[float, ...], name: str) -> None:
         # The detector itself is of float32 whatever the program's policy: pixels and boxes lose nothing on their way in.
@@ -87,18 +87,18 @@ class Detector(keras.Model):  # type: ignore[misc]
         height, width = self.settings.image_size
         self(keras.KerasTensor((1, height, width, 3), dtype="float32"))
 
-    def training_losses(self, images: Tensor, targets: Targets, seed: Any = None, training: bool = True) -> dict[str, Tensor]:
+    def compute_losses(self, images: Tensor, targets: Targets, seed: Any = None, training: bool = True) -> dict[str, Tensor]:
         """Scalars in float32 by `loss_names`, finite whatever the batch holds; their sum is what is minimised. `seed` is what
         `draw_of` takes, for detectors that sample. Without `training` norms use and keep what they have learned."""
-        return divide_terms(self.loss_terms(images, targets, draw_of(seed), training))
+        return divide_terms(self.compute_loss_terms(images, targets, draw_of(seed), training))
 
     @abstractmethod
-    def loss_terms(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Term]:
-        """What `training_losses` shares out. Counts take no part in the gradient."""
+    def compute_loss_terms(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Term]:
+        """What `compute_losses` shares out. Counts take no part in the gradient."""
 
     @abstractmethod
-    def loss_counts(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Tensor]:
-        """The counts of `loss_terms` alone, with as little computed as decides them."""
+    def compute_loss_counts(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Tensor]:
+        """The counts of `compute_loss_terms` alone, with as little computed as decides them."""
 
     @abstractmethod
     def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:

@@ -15,18 +15,18 @@ from keras import ops
 
 from unstall.backends.ops import top_k
 from unstall.config.detectors.faster_rcnn import FasterRCNNSettings
-from unstall.data.anchors import pyramid_anchors
+from unstall.data.anchors import create_pyramid_anchors
 from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
 from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import precision
 from unstall.detectors.layers.fpn import FeaturePyramidNetwork
-from unstall.detectors.layers.matching import Matches, match, overlaps
+from unstall.detectors.layers.matching import Matches, compute_overlaps, match
 from unstall.detectors.layers.mobilenet_v3 import MobileNetV3
 from unstall.detectors.layers.nms import Detections, suppress
 from unstall.detectors.layers.resnet import Norms, ResNet
-from unstall.detectors.layers.rng import Draw, Sample, at, sample, uniform
+from unstall.detectors.layers.rng import Draw, Sample, gather_at, sample, uniform
 from unstall.detectors.layers.roi_align import roi_align
 from unstall.detectors.layers.rpn import CODE_WEIGHTS as ANCHOR_CODE_WEIGHTS
 from unstall.detectors.layers.rpn import BoxHead, Proposals, RPNHead, propose
@@ -67,8 +67,8 @@ class FasterRCNN(Detector):
             )  # fmt: skip
         self.build_all()
         self.backbone.freeze(settings.trainable_backbone_layers)
-        shapes = self.level_shapes()
-        self.anchors_of_level = pyramid_anchors(settings.image_size, shapes, settings.anchor_sizes, settings.aspect_ratios)
+        shapes = self.list_level_shapes()
+        self.anchors_of_level = create_pyramid_anchors(settings.image_size, shapes, settings.anchor_sizes, settings.aspect_ratios)
         self.anchors = np.concatenate(self.anchors_of_level)
 
     def build_all(self) -> None:
@@ -83,14 +83,14 @@ class FasterRCNN(Detector):
         levels = self.levels(self.prepared(images), training)
         raw = self.proposer(levels)
         regions = self.proposals(raw)
-        return {**raw, "regions": regions, **self.second_stage(levels, regions.boxes, regions.is_used, training)}
+        return {**raw, "regions": regions, **self.run_box_head(levels, regions.boxes, regions.is_used, training)}
 
     def levels(self, pixels: Tensor, training: bool | None) -> list[Tensor]:
         """The pyramid's maps, and one more that is every second pixel of the last."""
         levels = self.pyramid(self.backbone(pixels, training=training), training=training)
         return [*levels, levels[-1][:, ::2, ::2]]
 
-    def level_shapes(self) -> list[tuple[int, int]]:
+    def list_level_shapes(self) -> list[tuple[int, int]]:
         """Every halving rounds up."""
         height, width = self.settings.image_size
         return [(math.ceil(height / stride), math.ceil(width / stride)) for stride in (*self.strides, self.strides[-1] * 2)]
@@ -104,7 +104,7 @@ class FasterRCNN(Detector):
             nms_iou_threshold=settings.rpn_nms_threshold, score_threshold=settings.rpn_score_threshold,
         )  # fmt: skip
 
-    def second_stage(
+    def run_box_head(
         self, levels: Sequence[Tensor], regions: Tensor, is_used: Tensor, training: bool | None
     ) -> dict[str, Tensor]:
         read = roi_align(levels[:-1], self.strides, regions, CELLS, READINGS)
@@ -113,24 +113,24 @@ class FasterRCNN(Detector):
 
     # --- learning ---
 
-    def loss_terms(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Term]:
+    def compute_loss_terms(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Term]:
         levels = self.levels(self.prepared(images), training)
         raw = self.proposer(levels)
         matches = self.match_anchors(targets)
-        chosen = self.chosen_anchors(matches, draw)
+        chosen = self.choose_anchors(matches, draw)
         regions = self.learned(self.proposals(raw, training=True), targets, draw)
-        outputs = self.second_stage(levels, regions.boxes, regions.is_used, training)
-        return {**self.anchor_terms(raw, targets, matches, chosen), **self.region_terms(outputs, regions)}
+        outputs = self.run_box_head(levels, regions.boxes, regions.is_used, training)
+        return {**self.compute_anchor_terms(raw, targets, matches, chosen), **self.compute_region_terms(outputs, regions)}
 
-    def loss_counts(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Tensor]:
+    def compute_loss_counts(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Tensor]:
         """How many regions learn is known when the first stage has proposed them: as much of the network runs as that takes."""
-        chosen = self.chosen_anchors(self.match_anchors(targets), draw)
+        chosen = self.choose_anchors(self.match_anchors(targets), draw)
         raw = self.proposer(self.levels(self.prepared(images), training))
         regions = self.learned(self.proposals(raw, training=True), targets, draw)
         anchors, of_regions = _count(chosen.is_used), _count(regions.is_used)
         return {"objectness": anchors, "proposal_box": anchors, "class": of_regions, "box": of_regions}
 
-    def chosen_anchors(self, matches: Matches, draw: Draw) -> Sample:
+    def choose_anchors(self, matches: Matches, draw: Draw) -> Sample:
         settings = self.settings
         random_numbers = uniform(draw, ANCHORS, ops.shape(matches.is_object)[0], matches.is_object.shape[1])
         return sample(
@@ -142,18 +142,18 @@ class FasterRCNN(Detector):
         )  # fmt: skip
 
     def match_anchors(self, targets: Targets) -> Matches:
-        overlap = overlaps(ops.convert_to_tensor(self.anchors)[None], targets.boxes)
+        overlap = compute_overlaps(ops.convert_to_tensor(self.anchors)[None], targets.boxes)
         settings = self.settings
         return match(
             overlap, targets.mask, settings.rpn_fg_iou_threshold, settings.rpn_bg_iou_threshold, low_quality=True
         )  # fmt: skip
 
-    def anchor_terms(self, raw: dict[str, Any], targets: Targets, matches: Matches, chosen: Sample) -> dict[str, Term]:
+    def compute_anchor_terms(self, raw: dict[str, Any], targets: Targets, matches: Matches, chosen: Sample) -> dict[str, Term]:
         """Of the anchors that were chosen; both sums over the number of all of them in the batch."""
-        logits = at(ops.concatenate(raw["objects"], axis=1), chosen.place)
-        codes = at(ops.concatenate(raw["anchor_codes"], axis=1), chosen.place)
+        logits = gather_at(ops.concatenate(raw["objects"], axis=1), chosen.place)
+        codes = gather_at(ops.concatenate(raw["anchor_codes"], axis=1), chosen.place)
         anchors = ops.take(ops.convert_to_tensor(self.anchors), chosen.place, axis=0)
-        wanted = at(targets.boxes, at(matches.box, chosen.place))
+        wanted = gather_at(targets.boxes, gather_at(matches.box, chosen.place))
         count = _count(chosen.is_used)
         objectness = losses.binary_cross_entropy(logits, chosen.is_object)
         distance = losses.smooth_l1(codes, box_ops.encode(wanted, anchors, ANCHOR_CODE_WEIGHTS), BETA)
@@ -168,19 +168,19 @@ class FasterRCNN(Detector):
         boxes = ops.concatenate([proposals.boxes, targets.boxes], axis=1)
         is_there = ops.concatenate([proposals.is_used, targets.mask], axis=1)
         limit = settings.box_fg_iou_threshold
-        matches = match(overlaps(boxes, targets.boxes), targets.mask, limit, limit, low_quality=False)
+        matches = match(compute_overlaps(boxes, targets.boxes), targets.mask, limit, limit, low_quality=False)
         random_numbers = uniform(draw, REGIONS, ops.shape(boxes)[0], boxes.shape[1])
         chosen = sample(
             matches.is_object & is_there, matches.is_background & is_there,
             settings.box_batch_size_per_image, settings.box_positive_fraction, random_numbers,
         )  # fmt: skip
-        matched = at(matches.box, chosen.place)
-        of_class = at(ops.cast(targets.classes, "int32"), matched)
+        matched = gather_at(matches.box, chosen.place)
+        of_class = gather_at(ops.cast(targets.classes, "int32"), matched)
         label = ops.where(chosen.is_object, of_class + 1, 0)
-        boxes = ops.where(chosen.is_used[..., None], at(boxes, chosen.place), 0.0)
-        return RegionTargets(ops.stop_gradient(boxes), label, at(targets.boxes, matched), chosen.is_used)
+        boxes = ops.where(chosen.is_used[..., None], gather_at(boxes, chosen.place), 0.0)
+        return RegionTargets(ops.stop_gradient(boxes), label, gather_at(targets.boxes, matched), chosen.is_used)
 
-    def region_terms(self, outputs: dict[str, Tensor], regions: RegionTargets) -> dict[str, Term]:
+    def compute_region_terms(self, outputs: dict[str, Tensor], regions: RegionTargets) -> dict[str, Term]:
         """A region's box is judged by the outputs of its own class; both sums over the number of all regions of the batch."""
         count = _count(regions.is_used)
         naming = losses.cross_entropy(outputs["classes"], regions.label)
@@ -200,10 +200,10 @@ class FasterRCNN(Detector):
     def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
         levels = self.levels(self.prepared(images), training=False)
         regions = self.proposals(self.proposer(levels), sizes)
-        outputs = self.second_stage(levels, regions.boxes, regions.is_used, training=False)
-        return self.detections_of({**outputs, "regions": regions}, sizes)
+        outputs = self.run_box_head(levels, regions.boxes, regions.is_used, training=False)
+        return self.select_detections({**outputs, "regions": regions}, sizes)
 
-    def detections_of(self, raw: dict[str, Any], sizes: Tensor | None = None) -> Detections:
+    def select_detections(self, raw: dict[str, Any], sizes: Tensor | None = None) -> Detections:
         """Suppression sees the `pre_nms_top_k` likeliest pairs of region and class. What it leaves is exact, as only a likelier
         box can suppress another; some are missing only where it leaves fewer than `max_detections` and there were more pairs."""
         settings = self.settings
@@ -214,8 +214,8 @@ class FasterRCNN(Detector):
         scores, place = top_k(ops.reshape(scores, (-1, pairs)), min(settings.pre_nms_top_k, pairs))
         region, of_class = place // settings.num_classes, place % settings.num_classes
         codes = ops.reshape(raw["boxes"], (-1, regions.boxes.shape[1] * self.outputs_per_region, 4))
-        codes = at(codes, region * self.outputs_per_region + of_class + 1)
-        boxes = box_ops.decode(codes, at(regions.boxes, region), REGION_CODE_WEIGHTS)
+        codes = gather_at(codes, region * self.outputs_per_region + of_class + 1)
+        boxes = box_ops.decode(codes, gather_at(regions.boxes, region), REGION_CODE_WEIGHTS)
         boxes = box_ops.clip(boxes, *box_ops.extent(settings.image_size, sizes))
         scores = ops.where(box_ops.has_sides(boxes, MIN_SIDE_PX), scores, 0.0)
         return suppress(boxes, scores, of_class, settings.nms_iou_threshold, settings.max_detections)

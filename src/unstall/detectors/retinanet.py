@@ -14,15 +14,15 @@ from keras import ops
 
 from unstall.backends.devices import is_compiled_for_card
 from unstall.config.detectors.retinanet import RetinaNetSettings
-from unstall.data.anchors import pyramid_anchors
+from unstall.data.anchors import create_pyramid_anchors
 from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
 from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
-from unstall.detectors.layers.conv_norm import Conv, GroupNorm, by_anchor, precision
+from unstall.detectors.layers.conv_norm import Conv, GroupNorm, precision, split_by_anchor
 from unstall.detectors.layers.fpn import FeaturePyramidNetwork
 from unstall.detectors.layers.initializers import normal, variance_scaling
-from unstall.detectors.layers.matching import Matches, match, of_matched, overlaps
+from unstall.detectors.layers.matching import Matches, compute_overlaps, gather_matched, match
 from unstall.detectors.layers.nms import Detections, suppress
 from unstall.detectors.layers.resnet import Norms, ResNet
 from unstall.detectors.layers.rng import Draw
@@ -30,7 +30,7 @@ from unstall.detectors.layers.rng import Draw
 CODE_WEIGHTS = (1.0, 1.0, 1.0, 1.0)
 
 
-def coarser(channels: int, name: str) -> Conv:
+def create_coarser_levels(channels: int, name: str) -> Conv:
     """A level of half the size."""
     return Conv(
         channels,
@@ -73,8 +73,8 @@ class RetinaNet(Detector):
         with precision(settings.precision):
             self.backbone = ResNet(settings.stage_blocks, settings.stem_channels, norms, settings.remat)
             self.pyramid = FeaturePyramidNetwork(levels=3, channels=settings.fpn_channels)
-            self.p6 = coarser(settings.fpn_channels, "p6")
-            self.p7 = coarser(settings.fpn_channels, "p7")
+            self.p6 = create_coarser_levels(settings.fpn_channels, "p6")
+            self.p7 = create_coarser_levels(settings.fpn_channels, "p7")
             bias = -math.log((1 - settings.prior_probability) / settings.prior_probability)
             self.class_head = Head(
                 settings, "head.classification_head", "cls_logits", per_cell * self.outputs_per_anchor, bias
@@ -82,16 +82,16 @@ class RetinaNet(Detector):
             self.box_head = Head(settings, "head.regression_head", "bbox_reg", per_cell * 4, 0.0)
         self.build_all()
         self.backbone.freeze(settings.trainable_backbone_layers)
-        levels = self.level_shapes()
-        self.anchors_of_level = pyramid_anchors(settings.image_size, levels, settings.anchor_sizes, settings.aspect_ratios)
+        levels = self.list_level_shapes()
+        self.anchors_of_level = create_pyramid_anchors(settings.image_size, levels, settings.anchor_sizes, settings.aspect_ratios)
         self.anchors = np.concatenate(self.anchors_of_level)
 
     def call(self, images: Tensor, training: bool | None = None) -> dict[str, list[Tensor]]:
         """For each level (batch, anchors of the level, classes + 1) logits and (batch, anchors of the level, 4) codes."""
         levels = self.levels(self.prepared(images), training)
         return {
-            "classes": [by_anchor(self.class_head(level), self.outputs_per_anchor) for level in levels],
-            "boxes": [by_anchor(self.box_head(level), 4) for level in levels],
+            "classes": [split_by_anchor(self.class_head(level), self.outputs_per_anchor) for level in levels],
+            "boxes": [split_by_anchor(self.box_head(level), 4) for level in levels],
         }
 
     def levels(self, pixels: Tensor, training: bool | None) -> list[Tensor]:
@@ -100,7 +100,7 @@ class RetinaNet(Detector):
         sixth = self.p6(stages[-1] if self.settings.coarse_from_backbone else levels[-1])
         return [*levels, sixth, self.p7(ops.relu(sixth))]
 
-    def level_shapes(self) -> list[tuple[int, int]]:
+    def list_level_shapes(self) -> list[tuple[int, int]]:
         """Of the five levels: every halving rounds up."""
         height, width = self.settings.image_size
         shapes = []
@@ -110,30 +110,30 @@ class RetinaNet(Detector):
                 shapes.append((height, width))
         return shapes
 
-    def loss_terms(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Term]:
-        return self.terms_of(self(images, training=training), targets)
+    def compute_loss_terms(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Term]:
+        return self.compute_terms(self(images, training=training), targets)
 
-    def loss_counts(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Tensor]:
+    def compute_loss_counts(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Tensor]:
         count = ops.cast(ops.shape(images)[0], "float32")
         return {"class": count, "box": count}
 
-    def terms_of(self, raw: dict[str, list[Tensor]], targets: Targets) -> dict[str, Term]:
+    def compute_terms(self, raw: dict[str, list[Tensor]], targets: Targets) -> dict[str, Term]:
         """Each image's sums over its own objects, shared by the images."""
         settings = self.settings
-        overlap = overlaps(ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32"))
+        overlap = compute_overlaps(ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32"))
         matches = match(
             overlap, ops.cast(targets.mask, "bool"), settings.fg_iou_threshold, settings.bg_iou_threshold, low_quality=True
         )  # fmt: skip
         objects = ops.sum(ops.cast(matches.is_object, "float32"), axis=1)
         codes = ops.concatenate(raw["boxes"], axis=1)
-        distance = self._box_distance(codes, of_matched(targets.boxes, matches), matches.is_object)
+        distance = self._box_distance(codes, gather_matched(targets.boxes, matches), matches.is_object)
         images = ops.cast(ops.shape(codes)[0], "float32")
         of_images = {"class": self._class_sums(raw["classes"], targets.classes, matches), "box": ops.sum(distance, axis=1)}
-        return {name: Term(ops.sum(losses.share(sums, objects)), images) for name, sums in of_images.items()}
+        return {name: Term(ops.sum(losses.compute_share(sums, objects)), images) for name, sums in of_images.items()}
 
     def _class_sums(self, logits: list[Tensor], classes: Tensor, matches: Matches) -> Tensor:
         """Of each image, level by level: the outputs of all classes are most of a step's numbers, and are not copied together."""
-        label = ops.where(matches.is_object, of_matched(ops.cast(classes, "int32"), matches) + 1, -1)
+        label = ops.where(matches.is_object, gather_matched(ops.cast(classes, "int32"), matches) + 1, -1)
         counts = ops.cast(matches.is_object | matches.is_background, "float32")
         # XLA would keep each loss's own slope in float32 for the way back, twice the outputs; they are sooner computed again.
         summed = keras.remat(self._level_sums) if is_compiled_for_card() else self._level_sums
@@ -161,9 +161,9 @@ class RetinaNet(Detector):
 
     def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
         raw = self(images, training=False)
-        return self.detections_of(raw, sizes)
+        return self.select_detections(raw, sizes)
 
-    def detections_of(self, raw: dict[str, list[Tensor]], sizes: Tensor | None = None) -> Detections:
+    def select_detections(self, raw: dict[str, list[Tensor]], sizes: Tensor | None = None) -> Detections:
         settings = self.settings
         candidates = [
             self._candidates(logits, codes, anchors)

@@ -13,15 +13,15 @@ from keras import ops
 from unstall.base.errors import InvalidInputError
 from unstall.config.detectors.ranges import MOBILENET_STAGES
 from unstall.config.detectors.ssd import BACKBONE_MAPS, VGG_EXTRAS, SSDSettings
-from unstall.data.anchors import default_boxes
+from unstall.data.anchors import create_default_boxes
 from unstall.data.augment.geometry import Resize
 from unstall.detectors.detector import Detector, Targets, Term
 from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers import losses
 from unstall.detectors.layers.boxes import Tensor
-from unstall.detectors.layers.conv_norm import Conv, KeyedLayer, by_anchor, precision
+from unstall.detectors.layers.conv_norm import Conv, KeyedLayer, precision, split_by_anchor
 from unstall.detectors.layers.initializers import normal
-from unstall.detectors.layers.matching import Matches, match_default_boxes, of_matched, overlaps
+from unstall.detectors.layers.matching import Matches, compute_overlaps, gather_matched, match_default_boxes
 from unstall.detectors.layers.mobilenet_v3 import SPLIT, ConvNorm, MobileNetV3
 from unstall.detectors.layers.nms import Detections, suppress_by_class
 from unstall.detectors.layers.resnet import Norms
@@ -113,11 +113,11 @@ class SSD(Detector):
             self.box_heads = [
                 Head(count * 4, lite_norms, f"head.regression_head.module_list.{level}") for level, count in enumerate(per_cell)
             ]
-        self.grids = self.level_shapes()
+        self.grids = self.list_level_shapes()
         self.build_all()
         self.backbone.freeze(settings.trainable_backbone_layers)
         steps = None if is_lite else VGG_STEPS_PX
-        self.anchors = default_boxes(settings.image_size, self.grids, settings.scales, settings.aspect_ratios, steps)
+        self.anchors = create_default_boxes(settings.image_size, self.grids, settings.scales, settings.aspect_ratios, steps)
 
     def _make_vgg(self) -> None:
         settings = self.settings
@@ -142,7 +142,7 @@ class SSD(Detector):
         levels = self.levels(self.prepared(images), training)
         heads = {"classes": (self.class_heads, self.outputs_per_anchor), "boxes": (self.box_heads, 4)}
         return {
-            key: [by_anchor(head(level, training=training), values) for head, level in zip(own, levels, strict=True)]
+            key: [split_by_anchor(head(level, training=training), values) for head, level in zip(own, levels, strict=True)]
             for key, (own, values) in heads.items()
         }
 
@@ -154,7 +154,7 @@ class SSD(Detector):
             levels.append(x)
         return levels
 
-    def level_shapes(self) -> list[tuple[int, int]]:
+    def list_level_shapes(self) -> list[tuple[int, int]]:
         """From what the layers do to a side."""
         sides = [self._level_sides(px) for px in self.settings.image_size]
         shapes = list(zip(*sides, strict=True))
@@ -179,27 +179,27 @@ class SSD(Detector):
             sides.append(_halved(sides[-1], 1) if is_halved else sides[-1] - 2)
         return sides
 
-    def loss_terms(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Term]:
-        return self.terms_of(self(images, training=training), targets)
+    def compute_loss_terms(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Term]:
+        return self.compute_terms(self(images, training=training), targets)
 
-    def loss_counts(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Tensor]:
+    def compute_loss_counts(self, images: Tensor, targets: Targets, draw: Draw, training: bool = True) -> dict[str, Tensor]:
         objects = _objects(self.matched(targets))
         return {"class": objects, "box": objects}
 
     def matched(self, targets: Targets) -> Matches:
-        overlap = overlaps(ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32"))
+        overlap = compute_overlaps(ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32"))
         return match_default_boxes(overlap, ops.cast(targets.mask, "bool"), self.settings.fg_iou_threshold)
 
-    def terms_of(self, raw: dict[str, list[Tensor]], targets: Targets) -> dict[str, Term]:
+    def compute_terms(self, raw: dict[str, list[Tensor]], targets: Targets) -> dict[str, Term]:
         """Sums over the batch, shared by the objects of the batch (the boxes that learn one)."""
         settings = self.settings
         logits, codes = (ops.concatenate(raw[key], axis=1) for key in ("classes", "boxes"))
         anchors, boxes = ops.convert_to_tensor(self.anchors)[None], ops.cast(targets.boxes, "float32")
         matches = self.matched(targets)
-        label = ops.where(matches.is_object, of_matched(ops.cast(targets.classes, "int32"), matches) + 1, 0)
+        label = ops.where(matches.is_object, gather_matched(ops.cast(targets.classes, "int32"), matches) + 1, 0)
         wrong = losses.cross_entropy(logits, label)
-        hard = losses.hard_negatives(wrong, matches.is_object, matches.is_background, settings.neg_pos_ratio)
-        wanted = ops.where(matches.is_object[..., None], of_matched(boxes, matches), anchors)
+        hard = losses.mine_hard_negatives(wrong, matches.is_object, matches.is_background, settings.neg_pos_ratio)
+        wanted = ops.where(matches.is_object[..., None], gather_matched(boxes, matches), anchors)
         distance = losses.smooth_l1(codes, box_ops.encode(wanted, anchors, CODE_WEIGHTS), BETA)
         objects = _objects(matches)
         return {
@@ -209,9 +209,9 @@ class SSD(Detector):
 
     def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
         raw = self(images, training=False)
-        return self.detections_of(raw, sizes)
+        return self.select_detections(raw, sizes)
 
-    def detections_of(self, raw: dict[str, list[Tensor]], sizes: Tensor | None = None) -> Detections:
+    def select_detections(self, raw: dict[str, list[Tensor]], sizes: Tensor | None = None) -> Detections:
         settings = self.settings
         logits, codes = (ops.concatenate(raw[key], axis=1) for key in ("classes", "boxes"))
         scores = ops.softmax(ops.cast(logits, "float32"), axis=-1)[..., 1:]

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from unstall.diagnosis.errors.fatal_error import fatal_error
+from unstall.diagnosis.errors.fatal_error import find_fatal_error
 from unstall.diagnosis.learning_curve import LearningCurve
 from unstall.journal.events import BatchSampled, ErrorRaised
 from unstall.journal.reader import Journal
@@ -73,7 +73,7 @@ class BatchArray:
             self.events = [event, *self.events[:4]]
 
 
-def batch_arrays(run: LearningCurve, role: str) -> list[BatchArray]:
+def collect_batch_arrays(run: LearningCurve, role: str) -> list[BatchArray]:
     found: dict[str, BatchArray] = {}
     for event in run.batches:
         if event.facts.get("source") == AT_THE_ERROR:
@@ -84,9 +84,9 @@ def batch_arrays(run: LearningCurve, role: str) -> list[BatchArray]:
     return list(found.values())
 
 
-def labels_of(run: LearningCurve, index: int) -> BatchArray | None:
+def find_labels(run: LearningCurve, index: int) -> BatchArray | None:
     """The labels that belong to an output of the model; None where that cannot be told."""
-    labels = batch_arrays(run, "y")
+    labels = collect_batch_arrays(run, "y")
     outputs = run.model.get("outputs") or []
     if len(outputs) <= 1:
         return labels[0] if len(labels) == 1 and index == 0 else None
@@ -130,7 +130,7 @@ class FailedBatch:
 
 def find_failed_batch(journal: Journal) -> FailedBatch | None:
     """None where the error is about something else, or the batch could not be looked at."""
-    error = fatal_error(journal)
+    error = find_fatal_error(journal)
     if error is None or not _REFUSED.search(error.message):
         return None
     looked = [

@@ -77,7 +77,7 @@ def _scale_matters(event: ExperimentEnded, journal: Journal) -> tuple[bool | Non
 
 
 def _cannot_learn_a_batch(event: ExperimentEnded, journal: Journal) -> tuple[bool | None, str]:
-    first, least = event.facts["first_loss"], event.facts["least_loss"]
+    first, least = event.facts["first_loss"], event.facts["min_loss"]
     claim = f"one batch learned by heart: loss {first} at first, {least} at best, in {event.facts['steps']} steps"
     if first is None or least is None:
         return None, claim

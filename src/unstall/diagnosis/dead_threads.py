@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass
 
 from unstall.base.formatting import format_count
-from unstall.diagnosis.errors.fatal_error import error_text, user_line
+from unstall.diagnosis.errors.fatal_error import find_user_line, get_error_text
 from unstall.diagnosis.stalls import Stall, StuckThread
-from unstall.diagnosis.thread_waits import waits_for
+from unstall.diagnosis.thread_waits import find_wait
 from unstall.diagnosis.verdict import Evidence
 from unstall.journal.events import ErrorRaised, StepsEnded
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import user_frames
+from unstall.journal.stack_frames import select_user_frames
 
 NEAR_S = 60.0  # before the last progress: what a thread has made may last for a while
 MAX_FAILED = 3
@@ -38,7 +38,7 @@ class DeadThread:
 
     @property
     def where(self) -> str | None:
-        return user_line(self.error, self.folder)
+        return find_user_line(self.error, self.folder)
 
     @property
     def words(self) -> str:
@@ -47,14 +47,14 @@ class DeadThread:
         way = "before" if self.before_s >= 0 else "after"
         seconds = abs(self.before_s)
         when = f"{seconds:.0f} s {way} the last progress" if seconds >= 1 else "within a second of the last progress"
-        return f"{self.name} ended with {error_text(self.error).line.rstrip('.')}{at}, {when}"
+        return f"{self.name} ended with {get_error_text(self.error).line.rstrip('.')}{at}, {when}"
 
     @property
     def evidence(self) -> Evidence:
         return Evidence(f"thread {self.words}", self.name, None, (self.error,))
 
 
-def dead_threads(journal: Journal, stall: Stall, folder: str) -> list[DeadThread]:
+def find_dead_threads(journal: Journal, stall: Stall, folder: str) -> list[DeadThread]:
     """The newest first."""
     since, until = stall.began.since, stall.began.since + stall.seconds
     errors = [
@@ -65,7 +65,7 @@ def dead_threads(journal: Journal, stall: Stall, folder: str) -> list[DeadThread
     return [DeadThread(error, since - error.at, folder) for error in reversed(errors)]
 
 
-def failed_threads(journal: Journal, but: list[DeadThread], folder: str) -> list[str]:
+def find_failed_threads(journal: Journal, but: list[DeadThread], folder: str) -> list[str]:
     """Of a training that went on: 'loader ended with KeyError: 300, at load.py:8, after 300 steps', the first ones."""
     known = {id(dead.error) for dead in but}
     errors = [
@@ -77,23 +77,23 @@ def failed_threads(journal: Journal, but: list[DeadThread], folder: str) -> list
 
 
 def _words_of_failed(journal: Journal, error: ErrorRaised, folder: str) -> str:
-    where = user_line(error, folder)
+    where = find_user_line(error, folder)
     at = f", at {where}" if where else ""
     made = [group.last + 1 for group in journal.of(StepsEnded) if group.phase == "train" and group.at <= error.at]
     when = f", after {format_count(made[-1], 'step')} or more" if made else ""
-    return f"{error.thread} ended with {error_text(error).line.rstrip('.')}{at}{when}"
+    return f"{error.thread} ended with {get_error_text(error).line.rstrip('.')}{at}{when}"
 
 
-def beside(journal: Journal, stall: Stall, still: StuckThread, folder: str) -> list[Evidence]:
+def list_dead_thread_evidence(journal: Journal, stall: Stall, still: StuckThread, folder: str) -> list[Evidence]:
     """The dead threads as evidence, where a thread waits for what another thread would do."""
-    if not still.is_main or waits_for(still.thread, still.call) not in FOR_A_THREAD:
+    if not still.is_main or find_wait(still.thread, still.call) not in FOR_A_THREAD:
         return []
-    return [dead.evidence for dead in dead_threads(journal, stall, folder)[:2]]
+    return [dead.evidence for dead in find_dead_threads(journal, stall, folder)[:2]]
 
 
 def find_awaited_name(stall: Stall, still: StuckThread) -> str | None:
     """The name, in the line at which the thread stands, of what it waits for: `ready` in `batch = ready.get()`."""
-    frames = user_frames(still.thread)
+    frames = select_user_frames(still.thread)
     source = stall.source(frames[0]["file"], frames[0]["line"]) if frames else None
     match = _WAITED_FOR.search(source.text) if source is not None else None
     return match["name"] if match else None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from unstall.base.errors import attempt
 from unstall.diagnosis.causes import CAUSES
 from unstall.diagnosis.confirmation import confirm_verdict
-from unstall.diagnosis.stalls import verdicts_said
+from unstall.diagnosis.stalls import list_verdicts
 from unstall.diagnosis.verdict import Certainty, Clear, Crashed, Effect, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
 
@@ -87,12 +87,12 @@ def _stops(verdict: Verdict) -> bool:
 def _of_the_last_stall(journal: Journal) -> dict[str, Found]:
     """What stopped a program that somebody then ended. The last stack samples may show it on its way out, so what was said while
     it stood still is examined again on the journal as it was at that moment."""
-    recorded = {event.cause: event.at for event in verdicts_said(journal) if event.cause in CAUSES.names()}
+    recorded = {event.cause: event.at for event in list_verdicts(journal) if event.cause in CAUSES.names()}
     again = {name: examine(name, journal.up_to(at)) for name, at in recorded.items()}
     return {name: verdict for name, verdict in again.items() if isinstance(verdict, Found) and verdict.effect is Effect.STOPS}
 
 
-def worker_cause_names() -> tuple[str, ...]:
+def list_worker_causes() -> tuple[str, ...]:
     return tuple(name for name in CAUSES.names() if hasattr(CAUSES.module(name), "examine_workers"))
 
 
@@ -103,20 +103,20 @@ def diagnose_workers(run_group: RunGroup) -> Diagnosis:
         examine_group: Callable[[RunGroup], Verdict] = CAUSES.module(name).examine_workers
         return attempt(lambda: examine_group(run_group), lambda error: Crashed(f"{type(error).__name__}: {error}"))
 
-    return _diagnosis({name: verdict(name) for name in worker_cause_names()})
+    return _diagnosis({name: verdict(name) for name in list_worker_causes()})
 
 
 def _diagnosis(verdicts: dict[str, Verdict]) -> Diagnosis:
     found = {name: verdict for name, verdict in verdicts.items() if isinstance(verdict, Found)}
     return Diagnosis(
-        findings=rank(found),
+        findings=rank_findings(found),
         unknown={name: verdict for name, verdict in verdicts.items() if isinstance(verdict, Unknown)},
         crashed={name: verdict for name, verdict in verdicts.items() if isinstance(verdict, Crashed)},
         clear=tuple(name for name, verdict in verdicts.items() if isinstance(verdict, Clear)),
     )
 
 
-def rank(found: dict[str, Found]) -> tuple[Finding, ...]:
+def rank_findings(found: dict[str, Found]) -> tuple[Finding, ...]:
     """Roots only, the surest and gravest first; each with what follows from it."""
     follows = {name: _all_that_follow(name, found) for name in found}
     roots = [name for name in found if not any(name in follows[other] for other in found if other != name)]

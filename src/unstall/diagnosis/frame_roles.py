@@ -96,6 +96,6 @@ def has_role(frame: Frame, role: Role) -> bool:
     return not is_native(frame) and role in _roles(frame["file"], frame["function"])
 
 
-def files(role: Role) -> tuple[str, ...]:
+def list_files(role: Role) -> tuple[str, ...]:
     """Parts of the paths of files whose every function has this role."""
     return tuple(part for part, functions in _PLACES[role] if not functions)

@@ -34,7 +34,7 @@ class Room:
         return self.used_bytes / self.limit_bytes if self.limit_bytes else 0.0
 
 
-def room(host: HostSampled) -> Room | None:
+def measure_room(host: HostSampled) -> Room | None:
     """The memory limit of the program's control group, or the machine's memory, whichever has less left."""
     rooms = []
     if host.total_bytes:
@@ -44,23 +44,23 @@ def room(host: HostSampled) -> Room | None:
     return min(rooms, key=lambda each: each.left_bytes, default=None)
 
 
-def rate_bytes_s(hosts: Sequence[HostSampled]) -> float:
+def compute_rate_bytes_s(hosts: Sequence[HostSampled]) -> float:
     """How fast the use of the nearest limit grows, over these samples."""
-    rooms = [(host.at, found) for host in hosts if (found := room(host)) is not None]
+    rooms = [(host.at, found) for host in hosts if (found := measure_room(host)) is not None]
     if len(rooms) < 2 or rooms[-1][0] <= rooms[0][0]:
         return 0.0
     return (rooms[-1][1].used_bytes - rooms[0][1].used_bytes) / (rooms[-1][0] - rooms[0][0])
 
 
-def seconds_left(hosts: Sequence[HostSampled]) -> float | None:
+def estimate_seconds_left(hosts: Sequence[HostSampled]) -> float | None:
     """Until the nearest limit is reached, if memory goes on growing as in the last few samples; None if it does not grow."""
     recent = list(hosts)[-RATE_SAMPLES:]
-    rate, last = rate_bytes_s(recent), room(recent[-1]) if recent else None
+    rate, last = compute_rate_bytes_s(recent), measure_room(recent[-1]) if recent else None
     return last.left_bytes / rate if last is not None and rate > 0 else None
 
 
 def is_filling(hosts: Sequence[HostSampled]) -> bool:
-    last = room(hosts[-1]) if hosts else None
+    last = measure_room(hosts[-1]) if hosts else None
     return last is not None and last.share >= FILLING_SHARE
 
 
@@ -104,19 +104,19 @@ class Growth:
         return self.grown_bytes / self.seconds if self.seconds else 0.0
 
 
-def own_memory(host: HostSampled) -> int:
+def select_own_memory(host: HostSampled) -> int:
     """The program's own data, in memory or swapped out."""
     return (host.anon_bytes or host.rss_bytes) + host.swapped_bytes
 
 
-def steady_growth(hosts: Sequence[HostSampled], min_s: float, clock: Clock) -> Growth | None:
+def find_steady_growth(hosts: Sequence[HostSampled], min_s: float, clock: Clock) -> Growth | None:
     """The even growth of the floor over these samples; None if they are too few or it does not grow evenly."""
     if len(hosts) < MIN_SAMPLES or hosts[-1].at - hosts[0].at < min_s:
         return None
     parts = clock.quarters(hosts)
     if not all(parts):
         return None
-    floors = [min(own_memory(host) for host in part) for part in parts]
+    floors = [min(select_own_memory(host) for host in part) for part in parts]
     rises = [after - before for before, after in pairwise(floors)]
     total = floors[-1] - floors[0]
     even = max(MIN_EACH_BYTES, EVEN_SHARE * total / len(rises))
@@ -158,9 +158,9 @@ class Clock:
         return parts
 
 
-def growth_over_passes(journal: Journal, min_s: float) -> Growth | None:
+def find_growth_over_passes(journal: Journal, min_s: float) -> Growth | None:
     """Growth after the first pass over the data, through several whole ones."""
-    ends = pass_ends(journal)
+    ends = find_pass_ends(journal)
     if len(ends) < MIN_PASSES + 1:
         return None
     since = max(ends[0], journal.now - LOOKED_BACK_S)
@@ -171,10 +171,10 @@ def growth_over_passes(journal: Journal, min_s: float) -> Growth | None:
     longest = max((after - before for before, after in pairwise(passes)), default=0.0)
     if len(passes) < MIN_PASSES + 1 or (hosts[-1].at - hosts[0].at) / QUARTERS < longest:
         return None
-    return steady_growth(hosts, min_s, Clock(journal))
+    return find_steady_growth(hosts, min_s, Clock(journal))
 
 
-def pass_ends(journal: Journal) -> list[float]:
+def find_pass_ends(journal: Journal) -> list[float]:
     """When epochs ended, by Keras or in one's own loop, and when one fit after another began."""
     ends = [event.at for event in journal.of(EpochEnded)]
     groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
@@ -199,7 +199,7 @@ def _before_the_end(journal: Journal, since: float) -> list[HostSampled]:
     return [host for host in journal.since(HostSampled, since) if host.at <= until]
 
 
-def growth_in_training(journal: Journal, since: float, min_s: float) -> Growth | None:
+def find_growth_in_training(journal: Journal, since: float, min_s: float) -> Growth | None:
     """Growth while steps are made, however many passes: for causes that know by other means what grows."""
     hosts = _training(journal, since) or _before_the_end(journal, since)
-    return steady_growth(hosts, min_s, Clock(journal))
+    return find_steady_growth(hosts, min_s, Clock(journal))

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unstall.diagnosis.causes.generator_blocked import input_frames
-from unstall.diagnosis.pipelines import Pipeline, StageWork, pipelines
-from unstall.diagnosis.thread_waits import find, waits_for
+from unstall.diagnosis.causes.generator_blocked import find_input_frames
+from unstall.diagnosis.pipelines import Pipeline, StageWork, read_pipelines
+from unstall.diagnosis.thread_waits import find, find_wait
 from unstall.journal.events import (
     DeviceSampled,
     FitBegan,
@@ -30,7 +30,7 @@ from unstall.journal.events import (
     ThreadStack,
 )
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import is_user_file, main_thread, program_folder, user_frames, where
+from unstall.journal.stack_frames import find_program_folder, format_where, is_user_file, main_thread, select_user_frames
 
 STARVED_SHARE = 0.55  # of a step's time goes into waiting for its batch
 MIN_WAIT_S = 0.01  # for each step: below, it is the price of a call, not a wait
@@ -202,7 +202,7 @@ def _index_of_last(groups: list[StepsEnded], seconds: float) -> int:
 
 def _pipeline(journal: Journal, fit: FitBegan) -> Pipeline | None:
     """The tf.data pipeline that feeds the training: of those that still give batches, the one that worked most."""
-    every = [each for each in pipelines(journal) if each.events[-1].at >= fit.at]
+    every = [each for each in read_pipelines(journal) if each.events[-1].at >= fit.at]
     return max(every, key=lambda each: each.events[-1].at, default=None)
 
 
@@ -211,7 +211,7 @@ def _after_the_cache(groups: list[StepsEnded], pipeline: Pipeline | None) -> lis
     if pipeline is None:
         return groups
     for event in pipeline.events:
-        left = pipeline.left_to_cache(event)
+        left = pipeline.count_left_to_cache(event)
         if left is None:
             return groups if not pipeline.has("cache") else [group for group in groups if group.epoch > groups[0].epoch]
         if left == 0:
@@ -256,7 +256,7 @@ def _takes_the_interpreter(wait: Wait, python: PythonInput | None) -> bool:
 
 
 def _input_threads(sample: StackSampled) -> list[tuple[ThreadStack, list[Frame]]]:
-    return [(thread, frames) for thread in sample.threads if (frames := input_frames(thread))]
+    return [(thread, frames) for thread in sample.threads if (frames := find_input_frames(thread))]
 
 
 def _described(
@@ -269,14 +269,14 @@ def _described(
         working = [pair for pair in threads if pair[0].get("gil") or pair[0]["active"]] or threads
         for thread, frames in working:
             lines[frames[0]["file"], frames[0]["function"], frames[0]["line"]] += 1
-            waits[waits_for(thread) or ""] += 1
+            waits[find_wait(thread) or ""] += 1
         if any("gil" in thread for thread, _ in threads):
             held.append(any(thread.get("gil") for thread, _ in threads))
     (file, function, line), _ = lines.most_common(1)[0]
     words, times = waits.most_common(1)[0]
     samples = tuple(sample for sample, _ in found)
     return PythonInput(
-        place=where({"file": file, "function": function, "line": line, "module": ""}, program_folder(journal)),
+        place=format_where({"file": file, "function": function, "line": line, "module": ""}, find_program_folder(journal)),
         function=function,
         samples=samples,
         looked=looked,
@@ -332,7 +332,7 @@ def _by_samples(
 
 def _in_generator(thread: ThreadStack, generators: set[tuple[str, str]]) -> list[Frame]:
     """The user's frames down to a generator of theirs that another function of theirs goes through, innermost first."""
-    users = user_frames(thread)
+    users = select_user_frames(thread)
     for index, frame in enumerate(users[:-1]):
         name = frame["function"].rpartition(".")[2]
         if is_user_file(frame["file"]) and (frame["file"], name) in generators:

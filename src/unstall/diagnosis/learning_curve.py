@@ -1,7 +1,7 @@
 """The course of a training in numbers: its losses, how far its weights move, what it is fed. Read from the journal, judged here.
 
 The causes about numbers share two questions. Is the training in trouble at all (`find_loss_problem`)? A strange number in a run
-that learns is no fault. And what made a step too long (`long_step`): the rate, the gradients, or the inputs?
+that learns is no fault. And what made a step too long (`find_long_step`): the rate, the gradients, or the inputs?
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cached_property
 from statistics import mean, stdev
 from typing import Any
 
-from unstall.diagnosis.probe_facts import current_fit, facts, not_inside, train_groups
+from unstall.diagnosis.probe_facts import find_current_fit, find_missing_probe, read_facts, train_groups
 from unstall.diagnosis.verdict import Clear, Unknown
 from unstall.journal.events import BatchSampled, FitBegan, LoopSeen, ModelDescribed, StepsEnded, WeightsSampled
 from unstall.journal.reader import Journal
@@ -69,10 +69,10 @@ class LearningCurve:
         self.model: dict[str, Any] = described[-1].facts if described else {}
         self.samples = journal.since(WeightsSampled, fit.at)
         self.batches = journal.since(BatchSampled, fit.at)
-        broke = facts(journal, "not_finite", fit.at)
+        broke = read_facts(journal, "not_finite", fit.at)
         self.broke: LoopSeen | None = broke[0] if broke else None
-        self.level_event = guessing_level(journal, fit)
-        self.takes_turns = bool(facts(journal, "turns"))
+        self.level_event = compute_guessing_level(journal, fit)
+        self.takes_turns = bool(read_facts(journal, "turns"))
 
     def _is_of_fit(self, event: ModelDescribed) -> bool:
         """One's own loop is described while its first step is traced, before it counts as begun."""
@@ -121,7 +121,7 @@ class LearningCurve:
         steps = [group.last - group.first + 1 for group in early]
         return sum((group.loss or 0.0) * count for group, count in zip(early, steps, strict=True)) / sum(steps) if steps else None
 
-    def fallen_to(self) -> float | None:
+    def find_fall(self) -> float | None:
         """The share of the early loss that is left; None where that says nothing."""
         early, now = self.early_loss, self.late_loss
         return now / early if early is not None and now is not None and early > 0 else None
@@ -176,9 +176,9 @@ class LearningCurve:
         return found
 
 
-def guessing_level(journal: Journal, fit: FitBegan) -> LoopSeen | None:
+def compute_guessing_level(journal: Journal, fit: FitBegan) -> LoopSeen | None:
     """The loss that guessing gives in this fit; None where it is not known, or hangs on weights that come with the batches."""
-    plain = facts(journal, "guessing", _since(journal, fit))
+    plain = read_facts(journal, "guessing", _since(journal, fit))
     weights = [facts for event in journal.since(BatchSampled, fit.at) for facts in event.facts["arrays"] if _is_weight(facts)]
     return plain[-1] if plain and not weights else None
 
@@ -196,26 +196,26 @@ def _is_weight(facts: dict[str, Any]) -> bool:
     return facts["role"] == "weight" and not facts.get("min") == facts.get("max") == 1
 
 
-def current_curve(journal: Journal) -> LearningCurve | None:
+def read_current_curve(journal: Journal) -> LearningCurve | None:
     """Of the fit, or the loop, that is going on; None where no step was seen."""
-    fit = current_fit(journal)
+    fit = find_current_fit(journal)
     if fit is None:
         return None
     found = LearningCurve(journal, fit)
     return found if found.groups else None
 
 
-def watched_curve(journal: Journal) -> LearningCurve | Clear | Unknown:
+def read_watched_curve(journal: Journal) -> LearningCurve | Clear | Unknown:
     """The same for a cause that only the probe can see; where there is none, the verdict that says why."""
-    return not_inside(journal) or current_curve(journal) or Clear("no training was seen")
+    return find_missing_probe(journal) or read_current_curve(journal) or Clear("no training was seen")
 
 
 # --- is it in trouble? ---
 
 
-def not_finite_now(run: LearningCurve) -> bool:
+def find_current_not_finite(run: LearningCurve) -> bool:
     """The loss is not finite, and has not become so again; or weights are not finite."""
-    if ruined_weights(run):
+    if find_ruined_weights(run):
         return True
     if run.broke is None or not run.groups:
         return False
@@ -224,23 +224,23 @@ def not_finite_now(run: LearningCurve) -> bool:
     # A loss scale leaves out a step that overflows: one bad loss spoils the mean of its epoch, and nothing else; unless every
     # step is left out, and no smaller scale helps.
     is_left_out = run.model.get("loss_scaled") and run.samples
-    return not again and (not is_left_out or nothing_moves(run))
+    return not again and (not is_left_out or has_no_movement(run))
 
 
-def nothing_moves(run: LearningCurve) -> bool:
+def has_no_movement(run: LearningCurve) -> bool:
     """Whether no weight has changed by one bit over many steps, up to the newest sample."""
     newest = run.samples[-1].facts
     rows = [weight for weight in newest["weights"] if weight.get("units")]
     return bool(rows) and newest["window"] >= LEFT_OUT_STEPS and all(weight["still"] == weight["units"] for weight in rows)
 
 
-def ruined_weights(run: LearningCurve) -> list[dict[str, Any]]:
+def find_ruined_weights(run: LearningCurve) -> list[dict[str, Any]]:
     """Weights that hold numbers which are not finite, in the newest sample."""
     return [weight for weight in run.samples[-1].facts["weights"] if weight.get("not_finite")] if run.samples else []
 
 
 def find_loss_problem(run: LearningCurve) -> LossProblem | None:
-    if not_finite_now(run):
+    if find_current_not_finite(run):
         events = (run.broke,) if run.broke is not None else (run.samples[-1],)
         return LossProblem("not finite", None, run.first_loss, events)
     if run.takes_turns or run.model.get("own_step"):
@@ -272,7 +272,7 @@ def _is_far(run: LearningCurve, level: float) -> bool:
 # --- what made a step too long? ---
 
 
-def long_step(run: LearningCurve) -> tuple[str, Leap] | None:
+def find_long_step(run: LearningCurve) -> tuple[str, Leap] | None:
     """('rate' | 'gradients', the longest early leap), where steps were too long."""
     leaps = [leap for leap in run.leaps if leap.sample.step <= SOON] or run.leaps
     if not leaps:
@@ -294,7 +294,7 @@ def long_step(run: LearningCurve) -> tuple[str, Leap] | None:
 # --- words ---
 
 
-def short_name(weight: dict[str, Any]) -> str:
+def shorten_name(weight: dict[str, Any]) -> str:
     """`dense_3/kernel`."""
     return "/".join(str(weight["name"]).split("/")[-2:])
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 
 from unstall.diagnosis.stalls import Stall, StuckThread
-from unstall.diagnosis.thread_waits import waits_for
+from unstall.diagnosis.thread_waits import find_wait
 from unstall.journal.events import Frame, StackSampled, ThreadStack
-from unstall.journal.stack_frames import is_native, is_user_file, python_frames, user_frames
+from unstall.journal.stack_frames import is_native, is_user_file, select_python_frames, select_user_frames
 
 _TAKING = frozenset({"acquire", "__enter__", "_acquireLock", "_acquire_lock"})
 _LOCK_FILES = ("threading.py", "multiprocessing/synchronize.py", "logging/__init__.py", "<frozen importlib._bootstrap>")
@@ -72,13 +72,13 @@ class Waiter:
     holds: tuple[HeldLock, ...]
 
 
-def waiters(stall: Stall) -> list[Waiter]:
+def find_waiters(stall: Stall) -> list[Waiter]:
     return [waiter for still in stall.still() if (waiter := as_waiter(stall, still)) is not None]
 
 
 def as_waiter(stall: Stall, still: StuckThread) -> Waiter | None:
     """None if the thread waits for something else than a lock."""
-    users = user_frames(still.thread)
+    users = select_user_frames(still.thread)
     if not users or not is_taking_a_lock(stall, still):
         return None
     source = stall.source(users[0]["file"], users[0]["line"])
@@ -105,9 +105,9 @@ def _takes(frame: Frame) -> bool:
     return frame["function"].rsplit(".", 1)[-1] in _TAKING and any(frame["file"].endswith(part) for part in _LOCK_FILES)
 
 
-def held_locks(stall: Stall, thread: ThreadStack) -> Iterator[HeldLock]:
+def find_held_locks(stall: Stall, thread: ThreadStack) -> Iterator[HeldLock]:
     """The locks that a thread holds, by the source around the lines of its stack."""
-    for frame in user_frames(thread):
+    for frame in select_user_frames(thread):
         source = stall.source(frame["file"], frame["line"])
         if source is None:
             continue
@@ -119,7 +119,7 @@ def held_locks(stall: Stall, thread: ThreadStack) -> Iterator[HeldLock]:
 
 def _held_meanwhile(stall: Stall, thread: ThreadStack, taking: Frame) -> tuple[HeldLock, ...]:
     """The locks that a thread holds while it takes another: not those of `with lock: work()`, whose work has not begun."""
-    held = list(held_locks(stall, thread))
+    held = list(find_held_locks(stall, thread))
     source = stall.source(taking["file"], taking["line"])
     for name in source.either if source else ():
         not_yet = [each for each in held if each.frame is taking and each.lock.name == name]
@@ -127,30 +127,30 @@ def _held_meanwhile(stall: Stall, thread: ThreadStack, taking: Frame) -> tuple[H
     return tuple(held)
 
 
-def holders(stall: Stall, sample: StackSampled, locks: Iterable[Lock], but: int) -> list[HeldLock]:
+def find_holders(stall: Stall, sample: StackSampled, locks: Iterable[Lock], but: int) -> list[HeldLock]:
     """Who, except one thread, holds one of these locks."""
     wanted = list(locks)
     return [
         held_lock
         for thread in sample.threads
         if thread["id"] != but
-        for held_lock in held_locks(stall, thread)
+        for held_lock in find_held_locks(stall, thread)
         if any(held_lock.lock.is_same(lock) for lock in wanted)
     ]
 
 
-def may_be_given_back(stall: Stall, sample: StackSampled, locks: Iterable[Lock], but: int) -> bool:
+def can_be_given_back(stall: Stall, sample: StackSampled, locks: Iterable[Lock], but: int) -> bool:
     """Whether the program gives one of these locks back where it has not taken it, and a thread goes on that may come to that."""
     names = {lock.name.rpartition(".")[2] for lock in locks}
     is_handed = any(names & set(source.handed) for source in stall.sources)
-    return is_handed and goes_on(stall, sample, {but})
+    return is_handed and is_moving(stall, sample, {but})
 
 
-def goes_on(stall: Stall, sample: StackSampled, but: Set[int]) -> bool:
+def is_moving(stall: Stall, sample: StackSampled, but: Set[int]) -> bool:
     """Whether another thread runs the user's code, or is to, and is not seen to wait for a thread itself."""
     standing = {still.thread["id"]: still for still in stall.still() if still.pid == sample.pid}
     for thread in sample.threads:
-        if thread["id"] in but or not (user_frames(thread) or _is_timer(thread)):
+        if thread["id"] in but or not (select_user_frames(thread) or _is_timer(thread)):
             continue
         still = standing.get(thread["id"])
         if still is None or _is_timer(thread) or not _waits_for_a_thread(still):
@@ -164,19 +164,19 @@ def is_for_a_thread(words: str | None) -> bool:
 
 
 def _waits_for_a_thread(still: StuckThread) -> bool:
-    words = waits_for(still.thread, still.call)
+    words = find_wait(still.thread, still.call)
     return is_for_a_thread(words) or words == "a lock" or (words is None and still.call == "futex")
 
 
 def _is_timer(thread: ThreadStack) -> bool:
     """A threading.Timer until its time has come, which has no code of the user's on its stack; or the loop of asyncio."""
-    frames = python_frames(thread)
+    frames = select_python_frames(thread)
     in_loop = any(frame["file"].endswith("asyncio/base_events.py") for frame in frames)
     waits = bool(frames) and all(frame["file"].endswith("threading.py") for frame in frames)
     return in_loop or (waits and any(frame["function"].rpartition(".")[2] == "run" for frame in frames))
 
 
-def cycle(waiting: list[Waiter]) -> list[Waiter]:
+def find_cycle(waiting: list[Waiter]) -> list[Waiter]:
     """Threads of one process each of which waits for a lock that the next one holds, the last for one of the first's."""
     for start in waiting:
         chain = _chain(start, waiting, [start])
@@ -214,7 +214,7 @@ def is_one_object(stall: Stall, waiter: Waiter, held: HeldLock) -> bool:
         return True
     if held.frame["file"] != waiter.frame["file"] or held.lock.name not in {lock.name for lock in waiter.wants}:
         return False
-    users = user_frames(waiter.still.thread)
+    users = select_user_frames(waiter.still.thread)
     between = users[_index(users, waiter.frame) : _index(users, held.frame) + 1]
     if held.lock.name.startswith("self."):
         return all(_is_call_of_self(stall, caller, callee) for callee, caller in pairwise(between))

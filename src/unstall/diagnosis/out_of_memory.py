@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from unstall.diagnosis.errors.error_messages import innermost
-from unstall.diagnosis.errors.fatal_error import first_line
-from unstall.diagnosis.host_memory import parse_size, room
+from unstall.diagnosis.errors.error_messages import find_innermost
+from unstall.diagnosis.errors.fatal_error import get_first_line
+from unstall.diagnosis.host_memory import measure_room, parse_size
 from unstall.diagnosis.verdict import Unknown
 from unstall.journal.events import (
     DeviceMemoryCounted,
@@ -80,7 +80,7 @@ class MemoryKill:
     certain: bool
 
 
-def shortage(journal: Journal) -> Shortage | None:
+def find_shortage(journal: Journal) -> Shortage | None:
     """The error for want of memory that ended the program, or one of its threads while the program does not go on."""
     for error in reversed(journal.of(ErrorRaised)):
         if error.fatal or (error.thread not in ("", "MainThread") and _ended_badly(journal)):
@@ -99,7 +99,7 @@ def _read(journal: Journal, error: ErrorRaised) -> Shortage | None:
     for result in (f"{error.kind}: {error.message}", *error.chain):
         of_device = _whose(journal, result)
         if of_device is not None:
-            return Shortage(of_device, error, _best_line(result), asked_bytes(result))
+            return Shortage(of_device, error, _best_line(result), parse_asked_bytes(result))
     return None
 
 
@@ -136,12 +136,12 @@ def _best_line(text: str) -> str:
     """The line that speaks of memory by itself: the kind of the error may say so above a line that does not."""
     first, *others = [line.strip() for line in text.splitlines() if line.strip()] or [text]
     if _says_memory(first.partition(": ")[2]):
-        return first_line(first)
+        return get_first_line(first)
     other = next((line for line in others if _says_memory(line)), None)
-    return innermost("", other).message if other is not None else first_line(first)
+    return find_innermost("", other).message if other is not None else get_first_line(first)
 
 
-def asked_bytes(text: str) -> int | None:
+def parse_asked_bytes(text: str) -> int | None:
     """How much was asked for, from the words of the error: a size, or the shape and type of a tensor."""
     found = _ASKED.search(text)
     if found is not None:
@@ -156,12 +156,12 @@ def asked_bytes(text: str) -> int | None:
     return count * _WIDTHS.get(shape.group(2), 4)
 
 
-def worker_died(error: ErrorRaised) -> bool:
+def find_worker_death(error: ErrorRaised) -> bool:
     """Whether an error only says that a worker process is gone."""
     return any(_WORKER_DIED.search(result) for result in (f"{error.kind}: {error.message}", *error.chain))
 
 
-def memory_kill(journal: Journal) -> MemoryKill | None:
+def find_memory_kill(journal: Journal) -> MemoryKill | None:
     """What the kernel's counters and log show of a kill in this run; None if they show none."""
     counted = _counted(journal)
     ended = journal.last(ProcessEnded)
@@ -193,7 +193,7 @@ def _counted(journal: Journal) -> KillsCounted | None:
 
 def _was_full(journal: Journal) -> bool:
     host = journal.last(HostSampled)
-    left = room(host) if host is not None else None
+    left = measure_room(host) if host is not None else None
     return left is not None and left.share >= FULL_SHARE
 
 
@@ -229,9 +229,9 @@ class DeviceShortage:
     events: tuple[Event, ...]
 
 
-def device_shortage(journal: Journal) -> DeviceShortage | None:
+def find_device_shortage(journal: Journal) -> DeviceShortage | None:
     """The want of device memory that ended the program, or None."""
-    result = shortage(journal)
+    result = find_shortage(journal)
     if result is None or not result.of_device:
         return None
     text = "\n".join([result.error.message, *result.error.chain])
@@ -282,17 +282,17 @@ def _others(text: str, samples: list[DeviceSampled]) -> tuple[dict[str, Any], ..
     return tuple(sorted(seen.values(), key=lambda process: -int(process["bytes"])))
 
 
-def not_seen(journal: Journal) -> Unknown | None:
+def describe_not_seen(journal: Journal) -> Unknown | None:
     """Why device memory cannot be judged, if it cannot."""
     if journal.of(FrameworkLoaded):
         return None
     failed = next((each for each in journal.of(SampleFailed) if each.signal == "device"), None)
     if failed is not None:
-        return Unknown(failed.missing, failed.cure)
+        return Unknown(failed.missing, failed.fix)
     return None
 
 
-def gib(count: int | None) -> str:
+def format_gib(count: int | None) -> str:
     if count is None:
         return "an unknown amount"
     return f"{count / 2**30:.2f} GiB" if count >= 2**30 else f"{count / 2**20:.0f} MiB"

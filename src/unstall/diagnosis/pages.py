@@ -13,11 +13,11 @@ from unstall.diagnosis.causes import CAUSES
 HEADINGS = ("What it is", "How we know", "When this is wrong", "What to do")
 
 
-def limits(name: str) -> dict[str, Any]:
-    return limits_of(CAUSES.module(name))
+def list_limits(name: str) -> dict[str, Any]:
+    return read_limits(CAUSES.module(name))
 
 
-def limits_of(module: ModuleType) -> dict[str, Any]:
+def read_limits(module: ModuleType) -> dict[str, Any]:
     """The constants of the module in capitals, in the order of the code."""
     skipped = {"EXPLAINS", "TYPE_CHECKING"}
     return {
@@ -27,7 +27,7 @@ def limits_of(module: ModuleType) -> dict[str, Any]:
     }
 
 
-def limit_notes(module: ModuleType) -> dict[str, str]:
+def read_limit_notes(module: ModuleType) -> dict[str, str]:
     """What the comment beside a constant says of it."""
     source = inspect.getsource(module)
     lines = source.splitlines()
@@ -40,11 +40,11 @@ def limit_notes(module: ModuleType) -> dict[str, str]:
     return notes
 
 
-def sections(name: str) -> dict[str, str]:
-    return sections_of(CAUSES.page(name), HEADINGS)
+def read_sections(name: str) -> dict[str, str]:
+    return parse_sections(CAUSES.page(name), HEADINGS)
 
 
-def sections_of(docstring: str, headings: tuple[str, ...]) -> dict[str, str]:
+def parse_sections(docstring: str, headings: tuple[str, ...]) -> dict[str, str]:
     """Heading to text. The docstring's first line stands under ''."""
     result: dict[str, list[str]] = {"": []}
     current = ""
@@ -57,13 +57,13 @@ def sections_of(docstring: str, headings: tuple[str, ...]) -> dict[str, str]:
     return {heading: "\n".join(lines).strip() for heading, lines in result.items()}
 
 
-def page(name: str) -> str:
+def build_page(name: str) -> str:
     """Markdown."""
-    parts = sections(name)
+    parts = read_sections(name)
     lines = [f"# {name}", "", parts.pop(""), ""]
     for heading, body in parts.items():
         lines += [f"## {heading}", "", body, ""]
-    lines += limits_table(CAUSES.module(name), limits(name))
+    lines += build_limits_table(CAUSES.module(name), list_limits(name))
     follows = tuple(getattr(CAUSES.module(name), "EXPLAINS", ()))
     if follows:
         lines += [
@@ -75,9 +75,9 @@ def page(name: str) -> str:
     return "\n".join(lines)
 
 
-def limits_table(module: ModuleType, known: dict[str, Any]) -> list[str]:
+def build_limits_table(module: ModuleType, known: dict[str, Any]) -> list[str]:
     """Markdown, with the comments of the code; nothing where there is no limit."""
-    notes = limit_notes(module)
+    notes = read_limit_notes(module)
     rows = [f"| `{key}` | {_shown(value)} | {notes.get(key, '')} |" for key, value in known.items()]
     return ["## Limits", "", "| limit | value | meaning |", "| --- | --- | --- |", *rows, ""] if rows else []
 
@@ -92,10 +92,10 @@ def _shown(value: Any) -> str:
     )
 
 
-def page_as_plain(name: str) -> dict[str, Any]:
-    parts = sections(name)
-    return {"cause": name, "summary": parts.pop(""), "sections": parts, "limits": limits(name)}
+def build_page_as_plain(name: str) -> dict[str, Any]:
+    parts = read_sections(name)
+    return {"cause": name, "summary": parts.pop(""), "sections": parts, "limits": list_limits(name)}
 
 
-def summaries() -> dict[str, str]:
+def list_summaries() -> dict[str, str]:
     return CAUSES.summaries()

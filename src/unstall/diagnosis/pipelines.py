@@ -13,7 +13,7 @@ from typing import Any
 
 from unstall.journal.events import PipelineMeasured
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import place, program_folder
+from unstall.journal.stack_frames import find_program_folder, format_place
 
 # Parts of the names of stages, as written and as run, and the kind they are of. The first that fits.
 _KINDS = (
@@ -125,7 +125,7 @@ class Pipeline:
     def has(self, kind: str) -> bool:
         return any(stage.kind == kind for stage in self.worked())
 
-    def left_to_cache(self, event: PipelineMeasured) -> int | None:
+    def count_left_to_cache(self, event: PipelineMeasured) -> int | None:
         """How many elements a cache in it still has to take in; None if there is none, or their number is not known."""
         worked = self.worked(event)
         for before, stage in pairwise(worked):
@@ -138,9 +138,9 @@ class Pipeline:
         return _by_place(self.stages)
 
 
-def pipelines(journal: Journal, role: str = "train") -> list[Pipeline]:
+def read_pipelines(journal: Journal, role: str = "train") -> list[Pipeline]:
     """Those that were measured, the oldest first. Their lines are told from the program's folder on."""
-    folder = program_folder(journal)
+    folder = find_program_folder(journal)
     by_number: dict[int, list[PipelineMeasured]] = {}
     for event in journal.of(PipelineMeasured):
         if event.role == role and not event.in_graph:
@@ -150,27 +150,27 @@ def pipelines(journal: Journal, role: str = "train") -> list[Pipeline]:
     ]
 
 
-def last_function(journal: Journal) -> tuple[str, str] | None:
+def find_last_function(journal: Journal) -> tuple[str, str] | None:
     """The function through which a training's elements went last, and the line where it is written."""
-    for pipeline in reversed(pipelines(journal)):
+    for pipeline in reversed(read_pipelines(journal)):
         for stage in reversed(pipeline.stages):
             arguments = stage.get("arguments", {})
             if stage.get("stage") == "map" and arguments.get("function_where"):
-                return arguments["function"], short(arguments["function_where"], program_folder(journal)) or ""
+                return arguments["function"], shorten_stage(arguments["function_where"], find_program_folder(journal)) or ""
     return None
 
 
 def _shortened(events: list[PipelineMeasured], folder: str) -> list[dict[str, Any]]:
     stages = next((event.stages for event in events if event.stages), [])
-    return [{**stage, "where": short(stage.get("where"), folder)} for stage in stages]
+    return [{**stage, "where": shorten_stage(stage.get("where"), folder)} for stage in stages]
 
 
-def short(where: str | None, folder: str) -> str | None:
+def shorten_stage(where: str | None, folder: str) -> str | None:
     file, _, line = (where or "").rpartition(":")
-    return place(file, int(line), folder) if file and line.isdigit() else where
+    return format_place(file, int(line), folder) if file and line.isdigit() else where
 
 
-def kind_of(name: str) -> str:
+def get_kind(name: str) -> str:
     return next((kind for part, kind in _KINDS if part in name), name)
 
 
@@ -179,7 +179,7 @@ def _by_place(stages: Iterable[dict[str, Any]]) -> dict[tuple[str, int], dict[st
     counts: dict[str, int] = {}
     result: dict[tuple[str, int], dict[str, Any]] = {}
     for stage in stages:
-        kind = kind_of(stage["name"])
+        kind = get_kind(stage["name"])
         result[kind, counts.get(kind, 0)] = stage
         counts[kind] = counts.get(kind, 0) + 1
     return result

@@ -47,7 +47,7 @@ def is_training_printed(journal: Journal) -> bool:
     return journal.last(ProgressPrinted) is not None and journal.last(LossPrinted) is not None
 
 
-def printed_losses(journal: Journal) -> list[LossPrinted]:
+def read_printed_losses(journal: Journal) -> list[LossPrinted]:
     """Of the loss itself, where it is printed; else of its parts. Of the stream that told it last."""
     events = journal.of(LossPrinted)
     if not events:
@@ -59,7 +59,7 @@ def printed_losses(journal: Journal) -> list[LossPrinted]:
 
 def find_not_finite(journal: Journal) -> PrintedNotFinite | None:
     """None: the last loss that was printed is finite."""
-    losses = printed_losses(journal)
+    losses = read_printed_losses(journal)
     count = 0
     for event in reversed(losses):
         if event.is_finite:
@@ -81,7 +81,7 @@ def find_not_finite(journal: Journal) -> PrintedNotFinite | None:
 
 def find_risen(journal: Journal) -> tuple[LossPrinted, float] | None:
     """(the last event, the loss of the beginning), where the loss stands many times above it."""
-    losses = [event for event in printed_losses(journal) if event.mean is not None and event.is_total]
+    losses = [event for event in read_printed_losses(journal) if event.mean is not None and event.is_total]
     if len(losses) < MIN_READINGS:
         return None
     first = median(event.mean or 0.0 for event in losses[:3])
@@ -91,7 +91,7 @@ def find_risen(journal: Journal) -> tuple[LossPrinted, float] | None:
 
 def find_guessing(journal: Journal) -> tuple[int, tuple[LossPrinted, ...]] | None:
     """(classes, events), where the loss has stood at what guessing among so many classes gives, from beginning to end."""
-    losses = [event for event in printed_losses(journal) if event.mean is not None and event.is_total]
+    losses = [event for event in read_printed_losses(journal) if event.mean is not None and event.is_total]
     progress = journal.last(ProgressPrinted)
     if len(losses) < MIN_READINGS or progress is None or losses[-1].at - losses[0].at < MIN_SECONDS:
         return None

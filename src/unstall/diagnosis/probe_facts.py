@@ -14,17 +14,17 @@ from unstall.journal.events import (
     StepsEnded,
 )
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import place, program_folder
+from unstall.journal.stack_frames import find_program_folder, format_place
 
 PROBE_FAILED = "the probe failed to start"
 _TOO_OLD = " is too old. Expected Python "  # as probe/start/sitecustomize.py has it
 
 
-def not_inside(journal: Journal) -> Unknown | None:
+def find_missing_probe(journal: Journal) -> Unknown | None:
     """For causes that only the probe can see."""
     if journal.first(ProgramStarted) is not None:
         return None
-    failed = probe_failure(journal) or journal_refused(journal)
+    failed = find_probe_failure(journal) or find_journal_refusal(journal)
     if failed is not None:
         return failed
     started = journal.first(RunStarted)
@@ -33,7 +33,7 @@ def not_inside(journal: Journal) -> Unknown | None:
     return Unknown("a look inside the program", "start it with `unstall run`, or give fit `callbacks=[unstall.Guard()]`")
 
 
-def probe_failure(journal: Journal) -> Unknown | None:
+def find_probe_failure(journal: Journal) -> Unknown | None:
     """That the probe could not begin in a process of the program, with why."""
     failed = next((event for event in journal.of(ProbeFailed) if event.probe == "start"), None)
     if failed is None:
@@ -44,7 +44,7 @@ def probe_failure(journal: Journal) -> Unknown | None:
     return Unknown(missing, "correct what the error says, and start the program again")
 
 
-def journal_refused(journal: Journal) -> Unknown | None:
+def find_journal_refusal(journal: Journal) -> Unknown | None:
     """That events could not be written: then those of the program, which nobody has read, say nothing by their absence."""
     lost = journal.last(EventsLost)
     if lost is None:
@@ -59,31 +59,31 @@ def has_lost_steps(journal: Journal) -> bool:
     return lost is not None and steps is not None and lost.at > steps.at and journal.last(ProgramEnded) is None
 
 
-def facts(journal: Journal, kind: str, since: float = 0.0) -> list[LoopSeen]:
+def read_facts(journal: Journal, kind: str, since: float = 0.0) -> list[LoopSeen]:
     return [event for event in journal.since(LoopSeen, since) if event.facts.get("kind") == kind]
 
 
-def current_fit(journal: Journal) -> FitBegan | None:
+def find_current_fit(journal: Journal) -> FitBegan | None:
     """The fit, or the loop, that is going on or was the last."""
     return journal.last(FitBegan)
 
 
 def train_groups(journal: Journal) -> list[StepsEnded]:
     """Groups of training steps of the current fit."""
-    fit = current_fit(journal)
+    fit = find_current_fit(journal)
     return [group for group in journal.since(StepsEnded, fit.at if fit else 0.0) if group.phase == "train"]
 
 
-def steps_done(groups: list[StepsEnded]) -> int:
+def count_steps_done(groups: list[StepsEnded]) -> int:
     return groups[-1].last + 1 if groups else 0
 
 
-def short(journal: Journal, where: str | None) -> str | None:
+def shorten_path(journal: Journal, where: str | None) -> str | None:
     """file:line as the user would write it."""
     if not where:
         return None
     file, _, line = where.rpartition(":")
-    return place(file, int(line), program_folder(journal)) if line.isdigit() else where
+    return format_place(file, int(line), find_program_folder(journal)) if line.isdigit() else where
 
 
 def format_list(names: list[str], most: int = 3) -> str:

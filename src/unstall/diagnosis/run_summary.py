@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from unstall.diagnosis.printed_output import is_loss_hooked, printed_losses
-from unstall.diagnosis.probe_facts import facts
-from unstall.diagnosis.stalls import current_stall
+from unstall.diagnosis.printed_output import is_loss_hooked, read_printed_losses
+from unstall.diagnosis.probe_facts import read_facts
+from unstall.diagnosis.stalls import find_current_stall
 from unstall.journal.events import (
     CheckpointSaved,
     DeviceSampled,
@@ -26,7 +26,7 @@ from unstall.journal.events import (
 from unstall.journal.reader import Journal
 
 
-def time_split(journal: Journal) -> dict[str, float | None]:
+def summarize_time(journal: Journal) -> dict[str, float | None]:
     """Seconds: input, compute, validation, checkpoint, compile, stuck, away, other, total. Input: None where not measured.
 
     Stuck is the time since the last sign of progress, if the journal ends in a stall. Away is the pause of a run that went on
@@ -41,9 +41,9 @@ def time_split(journal: Journal) -> dict[str, float | None]:
     checkpoint = sum(saved.seconds for saved in journal.of(CheckpointSaved))
     compiling = sum(group.busy_s for group in first)
     steps = sum(min(group.seconds, group.busy_s + (group.wait_s or 0.0)) for group in later)
-    waiting = input_seconds(later)
+    waiting = measure_input_seconds(later)
     compute = steps - (waiting or 0.0)
-    stall = current_stall(journal)
+    stall = find_current_stall(journal)
     stuck = min(stall.seconds, total) if stall else 0.0
     known = (waiting or 0.0) + compute + validation + checkpoint + compiling + stuck
     return {
@@ -59,7 +59,7 @@ def time_split(journal: Journal) -> dict[str, float | None]:
     }
 
 
-def input_seconds(groups: list[StepsEnded]) -> float | None:
+def measure_input_seconds(groups: list[StepsEnded]) -> float | None:
     """The wait of the measured steps, scaled to all of them; None where none was measured."""
     measured = [group for group in groups if group.wait_s is not None and group.waited_steps]
     if not measured:
@@ -75,7 +75,7 @@ def _phase_seconds(journal: Journal, phase: str) -> float:
     return sum(event.seconds for event in journal.of(PhaseEnded) if event.phase == phase)
 
 
-def memory_use(journal: Journal) -> dict[str, Any]:
+def summarize_memory(journal: Journal) -> dict[str, Any]:
     hosts = journal.of(HostSampled)
     devices: dict[int, dict[str, Any]] = {}
     for event in journal.of(DeviceSampled):
@@ -102,9 +102,9 @@ def _losses(journal: Journal) -> list[float]:
     return [loss for _, loss in sorted(of_steps + of_epochs, key=lambda pair: pair[0]) if loss is not None]
 
 
-def printed(journal: Journal) -> dict[str, Any] | None:
+def summarize_printed(journal: Journal) -> dict[str, Any] | None:
     """What the program printed of its training, where no hook sees its steps or its loss; None where it printed nothing of it."""
-    progress, losses = journal.last(ProgressPrinted), printed_losses(journal)
+    progress, losses = journal.last(ProgressPrinted), read_printed_losses(journal)
     are_steps_seen = any(group.phase == "train" for group in journal.of(StepsEnded))
     if (progress is None and not losses) or (are_steps_seen and is_loss_hooked(journal)):
         return None
@@ -135,12 +135,12 @@ def _printed_rate(journal: Journal) -> float | None:
     return steps / (events[-1].at - events[0].at) if steps > 0 else None
 
 
-def numerics(journal: Journal) -> dict[str, Any]:
+def summarize_numerics(journal: Journal) -> dict[str, Any]:
     train = [group for group in journal.of(StepsEnded) if group.phase == "train"]
     losses = _losses(journal)
     known = [group for group in train if group.loss_is_finite is not None]
     bad = [group.first for group in known if not group.loss_is_finite]
-    bad += [int(seen.facts["step"]) for seen in facts(journal, "not_finite")]  # looked at more closely than groups of steps
+    bad += [int(seen.facts["step"]) for seen in read_facts(journal, "not_finite")]  # looked at more closely than groups of steps
     last_epoch = journal.last(EpochEnded)
     return {
         "first_loss": losses[0] if losses else None,
@@ -168,7 +168,7 @@ def measure_speed(journal: Journal) -> dict[str, Any] | None:
     if count < MIN_STEPS:
         return None
     seconds = sum(group.seconds for group in groups)
-    waiting = input_seconds(groups)
+    waiting = measure_input_seconds(groups)
     inside = min(seconds, sum(min(group.seconds, group.busy_s + (group.wait_s or 0.0)) for group in groups))
     computing = max(0.0, inside - (waiting or 0.0))
     step_s = seconds / count

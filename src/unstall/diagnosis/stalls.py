@@ -8,7 +8,7 @@ import re
 import signal
 from dataclasses import dataclass
 
-from unstall.diagnosis.thread_waits import asleep_in, standing_s, stands
+from unstall.diagnosis.thread_waits import find_sleep_call, is_standing, measure_standing_s
 from unstall.diagnosis.verdict import Clear, Evidence, Unknown
 from unstall.journal.events import (
     ChildSeen,
@@ -30,7 +30,7 @@ from unstall.journal.events import (
     VerdictReached,
 )
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import main_thread, position, python_frames, same_position_in, user_frames
+from unstall.journal.stack_frames import find_same_position, get_position, main_thread, select_python_frames, select_user_frames
 
 BUSY_CORES = 0.25  # a process tree that uses more is working, however slowly
 STOPPED_SHARE = 0.5  # of the looks of one sample
@@ -83,12 +83,12 @@ class Stall:
             return []
         result = []
         for thread in samples[-1].threads:
-            stood = standing_s(self.threads, pid, thread["id"])
-            if same_position_in(samples, thread) < len(samples) or (strict and not self.began.sure and not stands(stood)):
+            stood = measure_standing_s(self.threads, pid, thread["id"])
+            if find_same_position(samples, thread) < len(samples) or (strict and not self.began.sure and not is_standing(stood)):
                 continue
             deep = next((other for other in native.threads if other["id"] == thread["id"]), thread) if native else thread
-            shown = deep if position(deep) == position(thread) else thread
-            call, on, name = asleep_in(self.threads, pid, thread["id"])
+            shown = deep if get_position(deep) == get_position(thread) else thread
+            call, on, name = find_sleep_call(self.threads, pid, thread["id"])
             result.append(StuckThread(pid, samples[-1].main, shown, tuple(samples), call, on, name))
         return result
 
@@ -103,7 +103,7 @@ class Stall:
     @property
     def is_busy(self) -> bool:
         """Whether it works, or would if it got a core: on a crowded machine threads that are ready to run must queue."""
-        ready = self._mean([ready_cores(host) for host in self._measured])
+        ready = self._mean([count_ready_cores(host) for host in self._measured])
         return ready is not None and ready >= BUSY_CORES
 
     @property
@@ -149,7 +149,7 @@ class Stall:
         return Evidence(f"the program uses {cores * 100:.0f} % of one core meanwhile", cores, BUSY_CORES, self.hosts)
 
 
-def ready_cores(host: HostSampled) -> float:
+def count_ready_cores(host: HostSampled) -> float:
     """Cores that it used, or would have used had they been free."""
     return host.cpu_cores + host.queued_cores
 
@@ -158,26 +158,26 @@ def _seconds(value: float) -> str:
     return f"{value:.0f} s" if value >= 10 else f"{value:.2g} s"
 
 
-def sampled_stall(journal: Journal, counts_children: bool = False) -> Stall | Clear | Unknown:
+def find_sampled_stall(journal: Journal, counts_children: bool = False) -> Stall | Clear | Unknown:
     """The one that goes on, if its stacks were seen, of the process that trains or (`counts_children`) of any; else why not."""
-    stall = current_stall(journal)
+    stall = find_current_stall(journal)
     if stall is None:
         return Clear("the program makes progress")
     if stall.samples or (counts_children and stall.children):
         return stall
     failed = journal.last(SampleFailed)
-    return Unknown(failed.missing if failed else "a stack sample of the stall", failed.cure if failed else "")
+    return Unknown(failed.missing if failed else "a stack sample of the stall", failed.fix if failed else "")
 
 
-def idle_stall(journal: Journal, counts_children: bool = False) -> Stall | Clear | Unknown:
+def find_idle_stall(journal: Journal, counts_children: bool = False) -> Stall | Clear | Unknown:
     """The same, of a program that does not work meanwhile: for causes that are about waiting."""
-    stall = sampled_stall(journal, counts_children)
+    stall = find_sampled_stall(journal, counts_children)
     if isinstance(stall, Stall) and stall.is_stopped:
         return Clear("the process is stopped, by a signal or a debugger")
     return Clear("the program works: slow, not blocked") if isinstance(stall, Stall) and stall.is_busy else stall
 
 
-def current_stall(journal: Journal) -> Stall | None:
+def find_current_stall(journal: Journal) -> Stall | None:
     """The stall that goes on at the journal's end, or until somebody ended the program. A stall that ended by itself is none."""
     began = journal.last(StallBegan)
     ended = journal.last(StallEnded)
@@ -200,28 +200,28 @@ def current_stall(journal: Journal) -> Stall | None:
     )
 
 
-def was_interrupted(journal: Journal, began: StallBegan) -> bool:
+def is_interrupted(journal: Journal, began: StallBegan) -> bool:
     """An interrupt has taken the program out of the stall: of a notebook, say, whose process lives on."""
     return any(_leaves(error) for error in journal.since(ErrorRaised, began.since))
 
 
-def was_asked_to_end(journal: Journal, began: StallBegan) -> bool:
+def is_asked_to_end(journal: Journal, began: StallBegan) -> bool:
     """Somebody lost patience with it: by a signal, by an interrupt, or by asking Unstall to end what is stuck."""
     asked = any(sent.asks_for_the_end for sent in journal.since(SignalSent, began.since))
     ended = journal.last(ProcessEnded)
-    return asked or was_interrupted(journal, began) or (ended is not None and ended.stopped_by_us)
+    return asked or is_interrupted(journal, began) or (ended is not None and ended.stopped_by_us)
 
 
 def is_over(journal: Journal, began: StallBegan) -> bool:
     """Nothing more will be seen of it: the program has ended, or was taken out of it."""
-    return bool(journal.since(ProcessEnded, began.at)) or was_interrupted(journal, began)
+    return bool(journal.since(ProcessEnded, began.at)) or is_interrupted(journal, began)
 
 
 def _ended_in_order(journal: Journal, began: StallBegan) -> bool:
     """The program came to its end without anybody's help, between two looks at it: it must have gone on."""
     ended = journal.last(ProcessEnded)
     in_order = ended is not None and ended.at >= began.at and ended.exit_code == 0
-    return in_order and not was_asked_to_end(journal, began)
+    return in_order and not is_asked_to_end(journal, began)
 
 
 def _asked_to_end(journal: Journal, began: StallBegan) -> float:
@@ -249,16 +249,16 @@ def _stood_until(journal: Journal, asked: float) -> float:
 
 def _is_at_same_place(one: StackSampled, other: StackSampled) -> bool:
     first, second = main_thread(one), main_thread(other)
-    return first is not None and second is not None and one.pid == other.pid and position(first) == position(second)
+    return first is not None and second is not None and one.pid == other.pid and get_position(first) == get_position(second)
 
 
 def _leaves(error: ErrorRaised) -> bool:
     return error.kind in LEAVING and error.thread in {"", "MainThread"}
 
 
-def verdicts_said(journal: Journal) -> list[VerdictReached]:
+def list_verdicts(journal: Journal) -> list[VerdictReached]:
     """What was said of the stall that the program was ended in, the first of each cause; nothing of a program that goes on."""
-    stall = current_stall(journal)
+    stall = find_current_stall(journal)
     if stall is None or not is_over(journal, stall.began):
         return []
     said = {event.cause: event for event in reversed(journal.since(VerdictReached, stall.began.at))}
@@ -291,20 +291,20 @@ _FRAMEWORK = re.compile(
 _SERVES = "/tensorflow/python/training/server_lib.py"  # a server of a cluster waits until it is ended
 
 
-def idle_state(stall: Stall) -> str | None:
+def read_idle_state(stall: Stall) -> str | None:
     """'stuck', 'idle', or None for one that has not been idle for long, as far as the kernel tells."""
     cores = stall.cpu_cores
     if stall.seconds < IDLE_S or stall.is_busy or cores is None or cores > IDLE_CORES:
         return None
     standing = [still for still in stall.still() if still.is_main]
     main = next((still for still in standing if is_main_thread(still)), None)
-    stood = standing_s(stall.threads, main.pid, main.thread["id"]) if main is not None else None
+    stood = measure_standing_s(stall.threads, main.pid, main.thread["id"]) if main is not None else None
     if main is None or stood is None or math.isinf(stood) or stood < IDLE_S:
         return None
-    return "stuck" if user_frames(main.thread) and any(map(waits_in_framework, standing)) else "idle"
+    return "stuck" if select_user_frames(main.thread) and any(map(is_waiting_in_framework, standing)) else "idle"
 
 
-def polling_state(journal: Journal) -> str | None:
+def read_polling_state(journal: Journal) -> str | None:
     """The same of a program that looks for something now and then and does nothing else: a server, or one that waits in vain.
     For how long it has done so is known only as far as it was looked at."""
     idle = journal.last(IdleSeen)
@@ -313,10 +313,10 @@ def polling_state(journal: Journal) -> str | None:
     if idle is None or main is None:
         return None
     is_long = idle.at - idle.since >= IDLE_S
-    return "stuck" if is_long and user_frames(main) and _is_in_framework(main) else "idle"
+    return "stuck" if is_long and select_user_frames(main) and _is_in_framework(main) else "idle"
 
 
-def idle_s(journal: Journal) -> float | None:
+def measure_idle_s(journal: Journal) -> float | None:
     """For how long, at least, such a program has done nothing."""
     idle = journal.last(IdleSeen)
     return idle.at - idle.since if idle is not None else None
@@ -327,10 +327,10 @@ def is_main_thread(still: StuckThread) -> bool:
     return main is not None and main["id"] == still.thread["id"]
 
 
-def waits_in_framework(still: StuckThread) -> bool:
+def is_waiting_in_framework(still: StuckThread) -> bool:
     return _is_in_framework(still.thread)
 
 
 def _is_in_framework(thread: ThreadStack) -> bool:
-    files = [frame["file"] for frame in python_frames(thread)]
+    files = [frame["file"] for frame in select_python_frames(thread)]
     return any(_FRAMEWORK.search(file) for file in files) and not any(_SERVES in file for file in files)

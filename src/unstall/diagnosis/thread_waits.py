@@ -75,7 +75,7 @@ OPENS = ("open", "openat", "stat", "newfstatat")  # system calls on a file by it
 LOOKED_AT = 6
 
 
-def waits_for(thread: ThreadStack, call: str | None = None) -> str | None:
+def find_wait(thread: ThreadStack, call: str | None = None) -> str | None:
     """In words, or None if nothing says so. `call` is the system call that the thread sleeps in, where it is known.
 
     Of the library's frames the one nearest to the user's own counts: a queue waits in a lock, a future in a condition.
@@ -123,7 +123,7 @@ MIN_LOOKS = 3
 LONG_S = 5.0  # a thread that has slept so long without waking, or that polls, stands still
 
 
-def standing_s(seen: Iterable[ThreadsSeen], pid: int, thread: int) -> float | None:
+def measure_standing_s(seen: Iterable[ThreadsSeen], pid: int, thread: int) -> float | None:
     """The longest time the thread was seen to do nothing; infinite if it only polls; None if the kernel does not say.
 
     A look at native stacks, and the end of a wait that is tried again, wake a thread for a moment: what counts is whether
@@ -155,12 +155,12 @@ def _polls(looks: list[dict[str, Any]]) -> bool:
     return bool((looks[-1]["cpu_ms"] - looks[0]["cpu_ms"]) / (looks[-1]["runs"] - looks[0]["runs"]) < POLL_CPU_MS)
 
 
-def stands(seconds: float | None, min_s: float = LONG_S) -> bool:
+def is_standing(seconds: float | None, min_s: float = LONG_S) -> bool:
     """Whether a thread that has stood for so long may be called still. What is not known is not held against it."""
     return seconds is None or seconds >= min_s
 
 
-def asleep_in(seen: Iterable[ThreadsSeen], pid: int, thread: int) -> tuple[str | None, str | None, str]:
+def find_sleep_call(seen: Iterable[ThreadsSeen], pid: int, thread: int) -> tuple[str | None, str | None, str]:
     """The system call that it sleeps in, what that waits on, and the thread's name for the kernel:
     ('recvfrom', 'a connection to 10.0.0.7:443', 'python')."""
     for event in seen:  # the first: a look at native stacks interrupts the call, and then it has another name
@@ -170,7 +170,7 @@ def asleep_in(seen: Iterable[ThreadsSeen], pid: int, thread: int) -> tuple[str |
     return None, None, ""
 
 
-def worked_ms(seen: Iterable[ThreadsSeen], pid: int, thread: int) -> float | None:
+def measure_worked_ms(seen: Iterable[ThreadsSeen], pid: int, thread: int) -> float | None:
     """CPU that the thread has used between the first and the last look; None if not told."""
     looks = [look for event in seen if event.pid == pid and (look := find(event, thread)) is not None]
     if not looks or looks[0].get("cpu_ms") is None or looks[-1].get("cpu_ms") is None:

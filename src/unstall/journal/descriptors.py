@@ -19,7 +19,7 @@ from typing import Optional
 HIGH = (512, 64, 3)  # the least number, the best first: the program's limit may allow no high ones
 
 
-def out_of_the_way(descriptor: int) -> int:
+def move_descriptor_up(descriptor: int) -> int:
     """The same open file under a high number, closed on exec; the given number is free again."""
     for least in HIGH:
         try:
@@ -31,7 +31,7 @@ def out_of_the_way(descriptor: int) -> int:
     return descriptor
 
 
-def identity(descriptor: int) -> Optional[tuple[int, int]]:
+def read_identity(descriptor: int) -> Optional[tuple[int, int]]:
     """Which file it is; None if it is closed."""
     try:
         status = os.fstat(descriptor)
@@ -45,9 +45,9 @@ def is_removed(descriptor: int) -> bool:
     return os.fstat(descriptor).st_nlink == 0
 
 
-def content(descriptor: int) -> bytes:
+def read_content(descriptor: int) -> bytes:
     """All that is in an open file, deleted or not, also where it was opened for writing alone."""
-    with standard_numbers_taken(), open(f"/proc/self/fd/{descriptor}", "rb") as file:
+    with reserve_standard_numbers(), open(f"/proc/self/fd/{descriptor}", "rb") as file:
         return file.read()
 
 
@@ -63,7 +63,7 @@ def check_file_size(size: int) -> None:
 
 
 @contextmanager
-def standard_numbers_taken() -> Iterator[None]:
+def reserve_standard_numbers() -> Iterator[None]:
     """While this holds, nothing that is opened gets the number 0, 1 or 2."""
     taken: list[int] = []
     try:

@@ -22,6 +22,19 @@ REMEDIES = {
 PROBLEMS = {"box_inside_out": "box_inverted", "box_twice": "box_duplicate"}
 SEVERITIES = {"breaks": "error", "harms": "warning", "note": "info"}
 HISTORY_COLUMNS = {"learn_s": "train_s", "wait_s": "input_wait_s", "score_s": "eval_s", "rate": "learning_rate"}
+# Fields of events, by the event.
+EVENT_FIELDS = {
+    "HostSampled": {"most_rss_bytes": "max_rss_bytes"},
+    "InputMeasured": {"most_ready_batches": "max_ready_batches"},
+    "MembershipSeen": {"told_by": "source"},
+    "MemoryExhausted": {"micro_batch": "micro_batch_size"},
+    "PlanMade": {"most": "max_attempts"},
+    "SampleFailed": {"cure": "fix"},
+    "TrainingBegan": {"micro_batch": "micro_batch_size"},
+    "TrainingEnded": {"ending": "exit_name"},
+    "WorkerFaltered": {"do": "actions"},
+}
+EXPERIMENT_FACTS = {"least_loss": "min_loss"}
 STORY = {"membership": "distributed", "given_up": "repair_failed"}
 DISTRIBUTED = {"worker": "rank", "of": "world_size"}
 REMEDY = {"do": "action"}
@@ -49,9 +62,17 @@ def update_history_row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def update_event(plain: dict[str, Any]) -> dict[str, Any]:
-    """One line of a journal. Events and their fields keep their names; some of their values have new ones."""
+    """One line of a journal. Events keep their names; some of their fields and values have new ones."""
+    fields = EVENT_FIELDS.get(plain["event"])
+    if fields is not None and not fields.keys().isdisjoint(plain):
+        plain = rename_keys(plain, fields)
     update = _EVENTS.get(plain["event"])
     return plain if update is None else update(plain)
+
+
+def _update_facts(plain: dict[str, Any]) -> dict[str, Any]:
+    facts = plain.get("facts")
+    return {**plain, "facts": rename_keys(facts, EXPERIMENT_FACTS)} if isinstance(facts, dict) else plain
 
 
 def _update_logs(plain: dict[str, Any]) -> dict[str, Any]:
@@ -66,6 +87,7 @@ def _update_remedy(plain: dict[str, Any]) -> dict[str, Any]:
 
 _EVENTS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "EpochEnded": _update_logs,
+    "ExperimentEnded": _update_facts,
     "PlanMade": _update_remedy,
     "PlanVerified": _update_remedy,
     "PlanUndone": _update_remedy,

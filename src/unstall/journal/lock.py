@@ -18,7 +18,7 @@ FILE = "lock"
 
 
 @contextmanager
-def alone_with(run: RunFolder) -> Iterator[None]:
+def lock_run(run: RunFolder) -> Iterator[None]:
     with FileLock(run.path / FILE, create=True) as lock:
         try:
             is_acquired = lock.acquire()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 LARGEST_SOURCES_BYTES = 64 * 2**20
 
 
-def versions_of(taken: Events) -> dict[str, str]:
+def read_versions(taken: Events) -> dict[str, str]:
     """Of Python, packages and drivers."""
     found: dict[str, str] = {}
     for event in taken.of(VersionsRead):
@@ -77,7 +77,7 @@ EDGES_PX = (256, 512, 1024, 2048, 4096, 8192)  # of the longer side
 SHARES = {"min": 0.0, "p10": 0.1, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
 
-def quantiles(values: Iterable[float]) -> dict[str, float]:
+def compute_quantiles(values: Iterable[float]) -> dict[str, float]:
     """min, p10, p25, p50, p75, p90, p99, max and mean; empty of nothing. Each but the mean is one of the values."""
     ordered = sorted(values)
     if not ordered:
@@ -87,7 +87,7 @@ def quantiles(values: Iterable[float]) -> dict[str, float]:
     return {**plain, "mean": round(sum(ordered) / len(ordered), 4)}
 
 
-def of_images(sizes: Sequence[tuple[int, int]]) -> dict[str, Any]:
+def summarize_images(sizes: Sequence[tuple[int, int]]) -> dict[str, Any]:
     """Of widths and heights: how often each size occurs, how many have a longer side of up to so many pixels, quantiles."""
     if not sizes:
         return {}
@@ -99,9 +99,9 @@ def of_images(sizes: Sequence[tuple[int, int]]) -> dict[str, Any]:
         "other_sizes": len(sizes) - sum(common.values()),
         "different": len(counts),
         "longer_side": _by_edges([max(size) for size in sizes]),
-        "width": quantiles(width for width, _ in sizes),
-        "height": quantiles(height for _, height in sizes),
-        "pixels": quantiles(width * height for width, height in sizes),
+        "width": compute_quantiles(width for width, _ in sizes),
+        "height": compute_quantiles(height for _, height in sizes),
+        "pixels": compute_quantiles(width * height for width, height in sizes),
     }
 
 
@@ -115,20 +115,25 @@ def _by_edges(sides: Sequence[int]) -> dict[str, int]:
     return {name: plain[name] for name in names if name in plain}
 
 
-def largest_images(named: Iterable[tuple[str, int, int]]) -> list[dict[str, Any]]:
+def list_largest_images(named: Iterable[tuple[str, int, int]]) -> list[dict[str, Any]]:
     """name, width and height of those with most pixels."""
     ordered = sorted(named, key=lambda each: (-each[1] * each[2], each[0]))
     return [{"name": name, "width": width, "height": height} for name, width, height in ordered[:LARGEST_LISTED]]
 
 
-def of_counts(counts: Sequence[int]) -> dict[str, Any]:
+def summarize_counts(counts: Sequence[int]) -> dict[str, Any]:
     """Of boxes in each image: quantiles, and how many there are."""
     if not counts:
         return {}
-    return {"looked_at": len(counts), "total": sum(counts), "none": sum(not count for count in counts), **quantiles(counts)}
+    return {
+        "looked_at": len(counts),
+        "total": sum(counts),
+        "none": sum(not count for count in counts),
+        **compute_quantiles(counts),
+    }
 
 
-def digest(parts: Iterable[str]) -> str:
+def compute_digest(parts: Iterable[str]) -> str:
     """The same for the same parts in any order."""
     total = hashlib.sha256()
     for part in sorted(parts):

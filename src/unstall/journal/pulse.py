@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-from unstall.base.private_files import private_opener
-from unstall.journal.descriptors import check_file_size, standard_numbers_taken
+from unstall.base.private_files import open_private
+from unstall.journal.descriptors import check_file_size, reserve_standard_numbers
 
 MAGIC = b"UNSTALL1"
 SIZE = 4096
@@ -81,7 +81,7 @@ class Pulse:
         self._set = _DOUBLE.pack_into
 
     def _mapped(self) -> mmap.mmap:
-        with standard_numbers_taken(), open(self.path, "w+b", opener=private_opener) as file:  # the map keeps its own
+        with reserve_standard_numbers(), open(self.path, "w+b", opener=open_private) as file:  # the map keeps its own
             try:
                 check_file_size(SIZE)
                 allocate(file.fileno(), SIZE)

@@ -29,7 +29,7 @@ _NUMBERED = (
 class RankInfo:
     """The rank of one process, with the fields of `MembershipSeen`."""
 
-    told_by: str
+    source: str
     worker: Optional[int]
     of: Optional[int]
     coordinator: str = ""
@@ -44,7 +44,7 @@ class RankInfo:
         return MembershipSeen(
             at=time.time(),
             pid=pid,
-            told_by=self.told_by,
+            source=self.source,
             worker=self.worker,
             of=self.of,
             coordinator=self.coordinator,

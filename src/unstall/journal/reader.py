@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from unstall.base.redact.text import may_hold_secret, redact
+from unstall.base.redact.text import can_hold_secret, redact
 from unstall.journal.events import (
     Event,
     PlanMade,
@@ -130,7 +130,7 @@ class Tail:
 
 def _of_line(line: bytes) -> dict[str, Any]:
     plain = json.loads(line)
-    if may_hold_secret(line.decode("utf-8", "replace")):
+    if can_hold_secret(line.decode("utf-8", "replace")):
         plain = redact(plain)  # of a journal that was written by an older version, or by something else
     if not isinstance(plain, dict) or not isinstance(plain.get("event"), str):
         raise TypeError("no event")
@@ -246,23 +246,23 @@ def _thin_out(events: list[Event], most: int) -> None:
     events[middle] = events[middle][::2]
 
 
-def stream_folder(folder: Path) -> Iterator[Event]:
+def read_stream(folder: Path) -> Iterator[Event]:
     """All events of a folder, those of its files merged by time. A run of weeks is read without being held in memory."""
     return FolderTail(folder).stream()
 
 
 def read_folder(folder: Path) -> Journal:
     tail = FolderTail(folder)
-    journal = Journal(of_the_newest_worker(tail.read()))
+    journal = Journal(select_newest_worker(tail.read()))
     tail.judge(journal)
     return journal
 
 
-def of_the_newest_worker(events: list[Event]) -> list[Event]:
+def select_newest_worker(events: list[Event]) -> list[Event]:
     """All events, where there was one program; of a training that was repaired, those since its newest worker was started."""
     started = [event.at for event in events if isinstance(event, RunStarted) and event.mode == "train"]
-    return since(events, max(started)) if len(started) > 1 else events
+    return select_since(events, max(started)) if len(started) > 1 else events
 
 
-def since(events: Iterable[Event], at: float) -> list[Event]:
+def select_since(events: Iterable[Event], at: float) -> list[Event]:
     return [event for event in events if event.at >= at or isinstance(event, OF_THE_WHOLE_RUN)]

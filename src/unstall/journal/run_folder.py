@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unstall.base.directories import state_dir
+from unstall.base.directories import get_state_dir
 from unstall.base.errors import InvalidInputError
 from unstall.base.private_files import FOLDER_MODE, make_private_folder, write_private, write_whole
 from unstall.base.redact.text import redact_json
@@ -37,7 +37,7 @@ BUCKET = re.compile(r"(gs|s3)://[^/]+(/.*)?")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
-def home() -> Path:
+def get_home() -> Path:
     """Where runs are kept, on the disk. InvalidInputError where UNSTALL_HOME names no bucket, as gs:///runs of a variable
     not set."""
     explicit = os.environ.get("UNSTALL_HOME")
@@ -47,26 +47,26 @@ def home() -> Path:
             "Was a variable in it that is not set?"
         )
     if explicit:
-        return folder_for(explicit)
+        return name_folder(explicit)
     return _state() / "runs"
 
 
 def make_home() -> None:
     """Where it is missing, with mode 0700: the names of runs, too, are their owner's alone. One that is there keeps its mode, and
     so do the folders above it that are not Unstall's."""
-    folder = home()
-    if not os.environ.get("UNSTALL_HOME") or bucket_home():
+    folder = get_home()
+    if not os.environ.get("UNSTALL_HOME") or get_bucket_home():
         make_private_folder(_state())
     make_private_folder(folder)
 
 
-def bucket_home() -> str:
+def get_bucket_home() -> str:
     """The bucket in which runs are kept, too; empty: none."""
     explicit = os.environ.get("UNSTALL_HOME", "").rstrip("/")
     return explicit if BUCKET.fullmatch(explicit) else ""
 
 
-def folder_for(place: str) -> Path:
+def name_folder(place: str) -> Path:
     """The folder itself; for a place in a bucket, the one on the disk that stands for it."""
     if not BUCKET.fullmatch(place):
         return Path(place)
@@ -77,7 +77,7 @@ def folder_for(place: str) -> Path:
 
 def _state() -> Path:
     try:
-        return state_dir()
+        return get_state_dir()
     except RuntimeError:
         raise InvalidInputError(
             "Expected HOME, or a user with a home folder. Received: neither. Set UNSTALL_HOME to a folder."
@@ -258,7 +258,7 @@ def _own_name() -> str:
     """By which one of several machines is told from the others: a bucket makes no folders, and two of one name would be one."""
     event = read_rank(os.environ)
     worker = f"-worker{event.worker}" if event is not None and event.worker is not None else ""
-    return worker + (f"-{_slug(os.uname().nodename)}" if bucket_home() else "")
+    return worker + (f"-{_slug(os.uname().nodename)}" if get_bucket_home() else "")
 
 
 def create(label: str) -> RunFolder:
@@ -267,11 +267,11 @@ def create(label: str) -> RunFolder:
     for number in range(100):
         try:
             make_home()
-            folder = home() / (name if number == 0 else f"{name}-{number + 1}")
+            folder = get_home() / (name if number == 0 else f"{name}-{number + 1}")
             folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=False)
             run = RunFolder(folder)
-            if bucket_home():
-                run.keep_in(f"{bucket_home()}/{folder.name}")
+            if get_bucket_home():
+                run.keep_in(f"{get_bucket_home()}/{folder.name}")
             return run
         except FileExistsError:
             continue
@@ -280,7 +280,7 @@ def create(label: str) -> RunFolder:
     return RunFolder(Path(tempfile.mkdtemp(prefix=f"unstall-{name}-")))
 
 
-def why_unreadable(folder: Path) -> str | None:
+def explain_unreadable(folder: Path) -> str | None:
     """Why nobody can look into it, with the permission that is missing; None: one can, or there is no such folder."""
     try:
         os.stat(f"{folder}/.")
@@ -297,10 +297,10 @@ def _missing_permission(folder: Path) -> str:
         found = folder.stat()
     except OSError:
         return f"'{folder.parent}', or a folder above it, does not let you in (x)"
-    return f"it needs r and x for you, and is {stat.filemode(found.st_mode)} of user {user_name(found.st_uid)}"
+    return f"it needs r and x for you, and is {stat.filemode(found.st_mode)} of user {get_user_name(found.st_uid)}"
 
 
-def user_name(number: int) -> str:
+def get_user_name(number: int) -> str:
     import pwd  # not everywhere, and needed only here
 
     try:
@@ -310,7 +310,7 @@ def user_name(number: int) -> str:
 
 
 def refuse_unreadable(folder: Path, called: str = "run folder") -> None:
-    why = why_unreadable(folder)
+    why = explain_unreadable(folder)
     if why is not None:
         raise InvalidInputError(f"The {called} '{folder}' cannot be read: {why}.")
 
@@ -318,7 +318,7 @@ def refuse_unreadable(folder: Path, called: str = "run folder") -> None:
 def list_runs() -> list[RunFolder]:
     """Oldest first."""
     try:
-        folders = [path for path in home().iterdir() if path.is_dir() and not path.name.startswith(".")]
+        folders = [path for path in get_home().iterdir() if path.is_dir() and not path.name.startswith(".")]
     except OSError:
         return []
     return [RunFolder(path) for path in sorted(folders, key=lambda path: path.name)]

@@ -38,7 +38,7 @@ def is_native(frame: Frame) -> bool:
 CALLBACKS = ("/keras/src/callbacks/", "keras/src/callbacks.py", "/keras/callbacks.py", "/keras/callbacks/callbacks.py")
 
 
-def frames_called_by(machinery: tuple[str, ...], thread: ThreadStack, but: tuple[str, ...] = ()) -> list[Frame]:
+def select_frames_called_by(machinery: tuple[str, ...], thread: ThreadStack, but: tuple[str, ...] = ()) -> list[Frame]:
     """The user's frames that code of such paths has called, or those of an installed trainer, innermost first; empty where it has
     called none, or where code of other paths stands between."""
     called: list[Frame] = []
@@ -46,14 +46,14 @@ def frames_called_by(machinery: tuple[str, ...], thread: ThreadStack, but: tuple
         if is_native(frame):
             continue
         if any(part in frame["file"] for part in machinery):
-            return [each for each in called if is_user_file(each["file"])] or trainer_frames(called)
+            return [each for each in called if is_user_file(each["file"])] or select_trainer_frames(called)
         if any(part in frame["file"] for part in but):
             return []
         called.append(frame)
     return []
 
 
-def user_frames(thread: ThreadStack) -> list[Frame]:
+def select_user_frames(thread: ThreadStack) -> list[Frame]:
     """The user's own frames, innermost first."""
     return [frame for frame in thread["frames"] if not is_native(frame) and is_user_file(frame["file"])]
 
@@ -64,7 +64,7 @@ _PACKAGE = re.compile(r"/(?:site|dist)-packages/(?P<name>\w+)(?:/|\.py$)")
 _FRAMEWORKS = frozenset({"tensorflow", "tensorflow_core", "tensorflow_estimator", "keras", "tf_keras", "torch", "jax", "flax"})
 
 
-def trainer_frames(frames: Iterable[Frame]) -> list[Frame]:
+def select_trainer_frames(frames: Iterable[Frame]) -> list[Frame]:
     """Of frames, innermost first: those of the package of an installed trainer; empty where there is none."""
     named = [(frame, _package(frame)) for frame in frames]
     trainer = next((name for _, name in reversed(named) if name and name not in _FRAMEWORKS), None)
@@ -76,23 +76,23 @@ def _package(frame: Frame) -> str | None:
     return found["name"] if found else None
 
 
-def program_frames(thread: ThreadStack) -> list[Frame]:
+def select_program_frames(thread: ThreadStack) -> list[Frame]:
     """The user's own frames, innermost first; where there are none, those of an installed trainer."""
-    return user_frames(thread) or trainer_frames(thread["frames"])
+    return select_user_frames(thread) or select_trainer_frames(thread["frames"])
 
 
-def where(frame: Frame, folder: str = "") -> str:
+def format_where(frame: Frame, folder: str = "") -> str:
     """file:line, relative to the program's folder where it lies inside it."""
-    return place(frame["file"], frame["line"], folder)
+    return format_place(frame["file"], frame["line"], folder)
 
 
-def place(file: str, line: int, folder: str = "") -> str:
+def format_place(file: str, line: int, folder: str = "") -> str:
     prefix = folder.rstrip("/") + "/"
     short = file[len(prefix) :] if folder and file.startswith(prefix) else file
     return f"{short}:{line}"
 
 
-def program_folder(journal: Journal) -> str:
+def find_program_folder(journal: Journal) -> str:
     started = journal.last(RunStarted)
     return started.folder if started else ""
 
@@ -102,7 +102,7 @@ def has_function(thread: ThreadStack, *names: str) -> bool:
     return any(name in frame["function"] for frame in thread["frames"] for name in names)
 
 
-def python_frames(thread: ThreadStack) -> list[Frame]:
+def select_python_frames(thread: ThreadStack) -> list[Frame]:
     return [frame for frame in thread["frames"] if not is_native(frame)]
 
 
@@ -114,12 +114,14 @@ def main_thread(sample: StackSampled) -> ThreadStack | None:
     return next((thread for thread in sample.threads if thread["id"] == sample.pid), None)
 
 
-def position(thread: ThreadStack) -> tuple[tuple[str, str, int], ...]:
+def get_position(thread: ThreadStack) -> tuple[tuple[str, str, int], ...]:
     """Where the Python code of a thread stands: equal positions in several samples mean that it has not moved."""
-    return tuple((frame["file"], frame["function"], frame["line"]) for frame in python_frames(thread))
+    return tuple((frame["file"], frame["function"], frame["line"]) for frame in select_python_frames(thread))
 
 
-def same_position_in(samples: Iterable[StackSampled], thread: ThreadStack) -> int:
+def find_same_position(samples: Iterable[StackSampled], thread: ThreadStack) -> int:
     """In how many samples the thread stands where it stands in this one."""
-    target = position(thread)
-    return sum(any(other["id"] == thread["id"] and position(other) == target for other in sample.threads) for sample in samples)
+    target = get_position(thread)
+    return sum(
+        any(other["id"] == thread["id"] and get_position(other) == target for other in sample.threads) for sample in samples
+    )

@@ -24,7 +24,7 @@ from typing import Any, Optional
 
 from unstall.base.private_files import FILE_MODE
 from unstall.base.redact.text import redact_json, refresh_from_environment
-from unstall.journal.descriptors import check_file_size, content, identity, is_removed, out_of_the_way
+from unstall.journal.descriptors import check_file_size, is_removed, move_descriptor_up, read_content, read_identity
 from unstall.journal.events import ErrorRaised, Event, EventsLost, WarningShown, to_plain
 
 SLOW_WRITE_S = 0.05  # a write that takes longer moves all further ones into the thread
@@ -42,17 +42,17 @@ def encode(event: Event) -> bytes:
     try:
         text = json.dumps(plain, allow_nan=False, separators=(",", ":"), default=str)
     except ValueError:
-        text = json.dumps(finite(plain), allow_nan=False, separators=(",", ":"), default=str)
+        text = json.dumps(replace_not_finite(plain), allow_nan=False, separators=(",", ":"), default=str)
     return redact_json(text).encode("utf-8", "backslashreplace") + b"\n"
 
 
-def finite(value: Any) -> Any:
+def replace_not_finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if value - value == 0 else None
     if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
+        return {key: replace_not_finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value]
+        return [replace_not_finite(item) for item in value]
     return value
 
 
@@ -140,7 +140,7 @@ class JournalWriter:
             self._lose(event, self.lost_why)
             return
         try:
-            if self._file is None or identity(self._file) != self._identity:
+            if self._file is None or read_identity(self._file) != self._identity:
                 self._open()  # for the first time, or because the program has closed it and may have put its own there
             elif is_removed(self._file) and self.path.parent.is_dir() and not self.path.exists():
                 self._bring_back(self._file)  # some file systems count no names at all: there the path tells that it is there
@@ -159,11 +159,11 @@ class JournalWriter:
     def _open(self) -> None:
         self._file = None
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
-        self._file = out_of_the_way(file)
-        self._identity = identity(self._file)
+        self._file = move_descriptor_up(file)
+        self._identity = read_identity(self._file)
 
     def _bring_back(self, removed: int) -> None:
-        known = content(removed)
+        known = read_content(removed)
         self._open()
         os.close(removed)
         self._write_whole(known)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from unstall.base.formatting import format_count
-from unstall.config.detectors import image_size
+from unstall.config.detectors import get_image_size
 from unstall.config.settings import Settings
-from unstall.config.sources import recipe_of
+from unstall.config.sources import get_recipe
 from unstall.data.example import DataSet
-from unstall.data.tools.stats import stats
-from unstall.training.loop.datasets import images_to_learn_from
+from unstall.data.tools.stats import compute_stats
+from unstall.training.loop.datasets import select_training_images
 
 ON_A_CARD = "retinanet_resnet50_fpn_v2"
 ON_CORES = "ssdlite320_mobilenet_v3_large"
@@ -41,7 +41,7 @@ class SuggestedSettings:
 
 
 def suggest(data: DataSet, path: str, has_card: bool) -> SuggestedSettings:
-    plain = stats(data, ())
+    plain = compute_stats(data, ())
     result = SuggestedSettings()
     result.add("data", path)
     result.add("format", data.format)
@@ -64,7 +64,7 @@ def _model(width: int, height: int, has_card: bool) -> str:
 
 def _image_size(result: SuggestedSettings, plain: dict[str, Any], model: str, width: int, height: int) -> None:
     """As the images are, within bounds; larger where objects would be too small to be seen."""
-    own = image_size(model)
+    own = get_image_size(model)
     if not model.startswith(OWN_SIZE):
         result.why["detector"] = f"{model} is made for {own[0]}×{own[1]} pixels"
         return
@@ -81,9 +81,9 @@ def _in_strides(length: float) -> int:
 
 
 def _length(result: SuggestedSettings, data: DataSet, model: str) -> None:
-    recipe = recipe_of(model)
+    recipe = get_recipe(model)
     chosen = {name: value for name, value in result.values.items() if name == "val_split"}
-    images = images_to_learn_from(data, Settings(**chosen))
+    images = select_training_images(data, Settings(**chosen))
     batch = min(int(recipe.get("batch_size", 16)), max(1, images))
     epochs = max(MIN_EPOCHS, min(MAX_EPOCHS, math.ceil(UPDATES * 16 / max(images, 1))))
     updates = epochs * max(1, images // batch)

@@ -70,7 +70,7 @@ class Coverage:
             self._probe.emit(SignalsSeen(at=time.time(), pid=self._probe.pid, frameworks=now[0], seen=now[1], not_seen=not_seen))
 
 
-def coverage_of(probe: Probe) -> Coverage:
+def get_coverage(probe: Probe) -> Coverage:
     found: Optional[Coverage] = probe.extras.get("coverage")
     if found is None:
         made = found = probe.extras["coverage"] = Coverage(probe)

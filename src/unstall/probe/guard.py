@@ -21,7 +21,7 @@ from unstall.journal.events import RunStarted
 from unstall.journal.run_folder import RunFolder
 from unstall.probe import startup
 from unstall.probe.core import probe
-from unstall.probe.host.files import working_folder
+from unstall.probe.host.files import get_working_folder
 from unstall.probe.trigger import ImportTrigger
 
 
@@ -46,7 +46,7 @@ def _start_watching(mode: str, quiet: bool) -> run_folder.RunFolder | None:
     for finder in list(sys.meta_path):
         if isinstance(finder, ImportTrigger):  # under `unstall run`, which has seen no framework yet: this is its run
             finder.begin()
-    running = probe.current()
+    running = probe.get_current()
     if running is not None:
         return running.run  # under `unstall run`, or guarded already
     arguments = getattr(sys, "argv", [])
@@ -54,7 +54,7 @@ def _start_watching(mode: str, quiet: bool) -> run_folder.RunFolder | None:
     new = startup.begin(run)
     if new is not None:
         command = redact_command(getattr(sys, "orig_argv", arguments))
-        folder = working_folder() or ""
+        folder = get_working_folder() or ""
         new.emit(RunStarted(at=time.time(), mode=mode, command=command, folder=folder, pid=os.getpid(), version=__version__))
         new.shield.call("watcher", start_sidecar, run, quiet)
     return run
@@ -126,6 +126,6 @@ def start_sidecar(run: RunFolder, quiet: bool) -> None:
         str(os.getpid()),
         "quiet" if quiet else "speak",
     ]
-    folder = working_folder() or "/"  # in one that was deleted Python cannot start
+    folder = get_working_folder() or "/"  # in one that was deleted Python cannot start
     launcher = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, env=environment, cwd=folder)
     launcher.wait(LAUNCHER_TIMEOUT_S)

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Optional
 
-from unstall.journal.descriptors import out_of_the_way
+from unstall.journal.descriptors import move_descriptor_up
 from unstall.journal.events import FrameworkLoaded, ProgramEnded
 from unstall.journal.run_folder import RunFolder
 from unstall.probe import hooks
@@ -20,7 +20,7 @@ from unstall.probe.core import patches, probe
 from unstall.probe.core.patches import AfterImport
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.stdlib_imports import OwnImports
-from unstall.probe.coverage import Coverage, coverage_of
+from unstall.probe.coverage import Coverage, get_coverage
 from unstall.probe.fit import experiments
 from unstall.probe.host import devices, exceptions, modules, rank, signals
 from unstall.probe.trigger import FRAMEWORKS
@@ -39,7 +39,7 @@ def begin(run: RunFolder) -> Optional[Probe]:
     """The probe of this process: a new one, or the one that is on already. None if switched off."""
     if is_disabled():
         return None
-    running = probe.current()
+    running = probe.get_current()
     if running is not None:
         return running
     new = Probe(run)
@@ -64,7 +64,7 @@ def end(probe_: Probe) -> None:
         if probe_.close_loop is not None:
             probe_.shield.call("end", probe_.close_loop)  # the last steps of one's own loop
         probe_.shield.call("modules", modules.report_once, probe_)
-        probe_.shield.call("coverage", coverage_of(probe_).report)
+        probe_.shield.call("coverage", get_coverage(probe_).report)
         probe_.shield.call("end", _report_end, probe_)
         probe_.shield.call("end", probe_.writer.close)
 
@@ -75,7 +75,7 @@ def _report_end(probe_: Probe) -> None:
 
 
 def _hook_frameworks(probe_: Probe) -> None:
-    coverage = coverage_of(probe_)
+    coverage = get_coverage(probe_)
 
     call = probe_.shield.call
 
@@ -98,9 +98,9 @@ def _shielded(probe_: Probe, hook: hooks.Hook, coverage: Coverage) -> Callable[[
     def run(module: ModuleType) -> None:
         if not probe_.active:
             return
-        before = patches.wrapped_count()
+        before = patches.count_wrapped()
         listens = probe_.shield.call(f"hook {hook.module}", hook.install, module, probe_)
-        if (hook.is_listener and listens) or patches.wrapped_count() > before:
+        if (hook.is_listener and listens) or patches.count_wrapped() > before:
             coverage.hook_installed(hook.module, hook.gives)
 
     return run
@@ -122,4 +122,4 @@ def _note_fatal_errors(run: RunFolder) -> None:
     """The stack at a crash of native code, in the run folder; left alone where the program has its own."""
     if not faulthandler.is_enabled():
         file = os.open(run.path / f"fatal-{os.getpid()}.txt", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        faulthandler.enable(file=out_of_the_way(file))  # stays open
+        faulthandler.enable(file=move_descriptor_up(file))  # stays open

@@ -12,7 +12,7 @@ import os
 import sys
 
 from unstall.probe.core.stdlib_imports import OwnImports
-from unstall.probe.core.tracebacks import unseen
+from unstall.probe.core.tracebacks import hide_own_frames
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,6 +114,6 @@ class ImportTrigger:
             holder = module if module is os else sys.modules.get("signal")  # there the probe records it
             return getattr(holder, name, original)(*args, **kwargs)
 
-        stand_in = unseen(send)
+        stand_in = hide_own_frames(send)
         stand_in.__name__ = stand_in.__qualname__ = name
         return stand_in

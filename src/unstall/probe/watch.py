@@ -9,7 +9,7 @@ from typing import Any, Optional, TypeVar
 from unstall.journal import run_folder
 from unstall.probe.core import probe
 from unstall.probe.core.step_counter import as_number
-from unstall.probe.core.user_code import user_place
+from unstall.probe.core.user_code import find_user_place
 from unstall.probe.fit import interrupts
 from unstall.probe.guard import start_watching
 
@@ -29,12 +29,12 @@ class WatchedRun:
 
     def steps(self, dataset: Iterable[T], epoch: int = 0) -> Iterator[T]:
         """Gives the batches of the data set. A step lasts from one batch to the next."""
-        current = probe.current()
+        current = probe.get_current()
         if current is None:
             yield from dataset
             return
         shield = current.shield
-        shield.call("watch", current.fit_began, None, "watch", "", None, None, user_place(2))
+        shield.call("watch", current.fit_began, None, "watch", "", None, None, find_user_place(2))
         shield.call("watch", current.epoch_began, epoch)
         try:
             source = iter(dataset)
@@ -62,6 +62,6 @@ class watch:  # noqa: N801 - used as `with unstall.watch()`
         return WatchedRun(start_watching("watch", self._quiet))
 
     def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException], traceback: object) -> None:
-        current = probe.current()
+        current = probe.get_current()
         if current is not None and isinstance(error, (KeyboardInterrupt, SystemExit)):
             current.shield.call("interrupts", interrupts.report, current, error)

@@ -17,7 +17,7 @@ REMEDIES = Registry(__name__, "remedy", exclude=("plan",))
 HEADINGS = ("What it changes", "What it costs", "How we see that it helped", "How to undo it")
 
 
-def remedies_for(kind: Kind) -> list[ModuleType]:
+def find_remedies(kind: Kind) -> list[ModuleType]:
     """Those that treat such a fault, in the order of their turns."""
     modules = [REMEDIES.module(name) for name in REMEDIES.names()]
     return sorted(
@@ -28,40 +28,40 @@ def remedies_for(kind: Kind) -> list[ModuleType]:
 # --- pages ---
 
 
-def sections(name: str) -> dict[str, str]:
+def read_sections(name: str) -> dict[str, str]:
     """Heading to text. The docstring's first line stands under ''."""
-    from unstall.diagnosis.pages import sections_of
+    from unstall.diagnosis.pages import parse_sections
 
-    return sections_of(REMEDIES.page(name), HEADINGS)
+    return parse_sections(REMEDIES.page(name), HEADINGS)
 
 
-def summaries() -> dict[str, str]:
+def list_summaries() -> dict[str, str]:
     return REMEDIES.summaries()
 
 
-def page(name: str) -> str:
+def build_page(name: str) -> str:
     """Markdown."""
-    from unstall.diagnosis.pages import limits_of, limits_table
+    from unstall.diagnosis.pages import build_limits_table, read_limits
 
-    module, parts = REMEDIES.module(name), sections(name)
+    module, parts = REMEDIES.module(name), read_sections(name)
     treats = ", ".join(f"`{kind.value}`" for kind in module.TREATS)
     lines = [f"# {name}", "", parts.pop(""), "", f"Treats: {treats}. Safety: **{module.SAFETY.value}**.", ""]
     for heading, body in parts.items():
         lines += [f"## {heading}", "", body, ""]
-    return "\n".join([*lines, *limits_table(module, _limits(limits_of(module)))])
+    return "\n".join([*lines, *build_limits_table(module, _limits(read_limits(module)))])
 
 
-def page_as_plain(name: str) -> dict[str, Any]:
-    from unstall.diagnosis.pages import limits_of
+def build_page_as_plain(name: str) -> dict[str, Any]:
+    from unstall.diagnosis.pages import read_limits
 
-    module, parts = REMEDIES.module(name), sections(name)
+    module, parts = REMEDIES.module(name), read_sections(name)
     return {
         "remedy": name,
         "summary": parts.pop(""),
         "treats": [kind.value for kind in module.TREATS],
         "safety": module.SAFETY.value,
         "sections": parts,
-        "limits": _limits(limits_of(module)),
+        "limits": _limits(read_limits(module)),
     }
 
 

@@ -22,7 +22,18 @@ from __future__ import annotations
 
 from unstall.diagnosis.verdict import Safety
 from unstall.journal.events import HostSampled, InputMeasured, StepsEnded
-from unstall.remedies.plan import LESS, RECENT_GROUPS, Fault, Kind, Plan, Sign, Verb, plan_for, step_reached, wait_each_s
+from unstall.remedies.plan import (
+    LESS,
+    RECENT_GROUPS,
+    Fault,
+    Kind,
+    Plan,
+    Sign,
+    Verb,
+    find_step_reached,
+    measure_wait_each_s,
+    plan_for,
+)
 
 TREATS = {Kind.STARVED: 1}
 SAFETY = Safety.AUTO
@@ -36,7 +47,7 @@ STEPS_TO_JUDGE = 50  # after the restart
 
 def plan(found: Fault) -> Plan | None:
     measured = found.journal.last(InputMeasured)
-    waited_s = wait_each_s([group for group in found.journal.of(StepsEnded) if group.phase == "train"][-RECENT_GROUPS:])
+    waited_s = measure_wait_each_s([group for group in found.journal.of(StepsEnded) if group.phase == "train"][-RECENT_GROUPS:])
     if measured is None or not measured.workers or waited_s is None:
         return None
     work = measured.read_s + measured.decode_s + measured.augment_s
@@ -48,15 +59,15 @@ def plan(found: Fault) -> Plan | None:
             f"{reading:.0%} of the threads' time goes into reading, where they wait: {wanted} instead of {now} now read at once."
         )
     else:
-        idle = 1 - busy_cores(found) / found.cores
+        idle = 1 - measure_busy_cores(found) / found.cores
         wanted = found.cores if idle >= IDLE_SHARE else now
         why = f"Decoding takes most of the threads' time, and {idle:.0%} of the cores are idle: {wanted} instead of {now} decode."
     if wanted <= now:
         return None
-    sign = Sign(past_step=step_reached(found.journal) + STEPS_TO_JUDGE, wait_below_s=LESS * waited_s)
+    sign = Sign(past_step=find_step_reached(found.journal) + STEPS_TO_JUDGE, wait_below_s=LESS * waited_s)
     return plan_for(found, __name__, Verb.CHANGE, {"num_input_workers": wanted}, why, sign)
 
 
-def busy_cores(found: Fault) -> float:
+def measure_busy_cores(found: Fault) -> float:
     recent = [host for host in found.journal.of(HostSampled)[-LOOKED_AT:] if host.interval_s > 0]
     return sum(host.cpu_cores for host in recent) / len(recent) if recent else float(found.cores)

@@ -40,12 +40,12 @@ RISEN_TIMES = 3.0  # the usual loss: from there on weights are not trusted
 
 def plan(found: Fault) -> Plan | None:
     mine = [plan for plan in found.plans if plan.remedy == __name__.rpartition(".")[2]]
-    times = found.times_at_this_place("lower_learning_rate")
+    times = found.count_attempts_at_place("lower_learning_rate")
     if len(mine) >= MAX_TIMES or (found.kind == Kind.DIVERGED and times >= MAX_TIMES_DIVERGED):
         return None
     rate = float(f"{found.settings.learning_rate * TIMES:.6g}")
     since, loss_below = _diverged(found) if found.kind == Kind.DIVERGED else find_rise(found)
-    further_back = [newest_before(found.checkpoints, since), *found.checkpoints[:1], 0]
+    further_back = [find_newest_before(found.checkpoints, since), *found.checkpoints[:1], 0]
     if found.kind == Kind.DIVERGED and not further_back[0]:
         del further_back[0]  # nothing is saved while the loss is suspiciously high: the oldest is worth a try
     good = further_back[min(times, len(further_back) - 1)]
@@ -90,6 +90,6 @@ def has_risen(found: Fault) -> bool:
     return bool(events) and limit is not None and events[-1] > limit
 
 
-def newest_before(steps: tuple[int, ...], since: int) -> int:
+def find_newest_before(steps: tuple[int, ...], since: int) -> int:
     """The newest checkpoint from before the loss rose. 0: they are all from after that, and the run begins again."""
     return max((step for step in steps if step <= since), default=0)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from unstall.base.exit_codes import DONE
-from unstall.config.settings import Settings, as_plain, changed
+from unstall.config.settings import Settings, apply_changes, as_plain
 from unstall.journal.events import CheckpointCompleted, PlanMade, StepsEnded, TrainingBegan, TrainingEnded
 from unstall.journal.reader import Journal
 
@@ -69,7 +69,7 @@ class Fault:
         """Plans made for this kind of fault, of that remedy or of any."""
         return [plan for plan in self.plans if plan.cause == self.kind and remedy in {"", plan.remedy}]
 
-    def times_at_this_place(self, remedy: str = "") -> int:
+    def count_attempts_at_place(self, remedy: str = "") -> int:
         """How often it was tried to get past here, in vain: the newest plans that the run has not got any further with. A worker
         that dies before it has begun is in no step yet: then it counts whether the run got on after them."""
         count = 0
@@ -100,14 +100,14 @@ class Sign:
         return " and ".join(parts)
 
     def is_seen(self, journal: Journal) -> bool:
-        if step_reached(journal) <= self.past_step and not _is_done(journal):
+        if find_step_reached(journal) <= self.past_step and not _is_done(journal):
             return False
         groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
         if self.loss_below is not None:
             loss = next((group.loss for group in reversed(groups) if group.loss is not None), None)
             if loss is None or not loss < self.loss_below:
                 return False
-        waited_s = wait_each_s(groups[-RECENT_GROUPS:])
+        waited_s = measure_wait_each_s(groups[-RECENT_GROUPS:])
         return self.wait_below_s is None or (waited_s is not None and waited_s < self.wait_below_s)
 
 
@@ -123,10 +123,10 @@ class Plan:
     wait_s: float = 0.0  # before the next worker begins
 
     def applied_to(self, settings: Settings) -> Settings:
-        return changed(settings, self.change)
+        return apply_changes(settings, self.change)
 
-    def undone_in(self, settings: Settings) -> Settings:
-        return changed(settings, self.undo)
+    def undo_in(self, settings: Settings) -> Settings:
+        return apply_changes(settings, self.undo)
 
 
 def plan_for(
@@ -142,13 +142,13 @@ def plan_for(
 def _is_done(journal: Journal) -> bool:
     """A fault in the last step has nothing after it but the end."""
     ended = journal.last(TrainingEnded)
-    return ended is not None and ended.ending == DONE.title
+    return ended is not None and ended.exit_name == DONE.title
 
 
 # --- how far a training is, from the events of its worker ---
 
 
-def step_reached(journal: Journal) -> int:
+def find_step_reached(journal: Journal) -> int:
     """How many steps are done, counted over all epochs, as far as the events of this worker tell."""
     began = journal.last(TrainingBegan)
     first = began.from_step if began is not None else 0
@@ -157,7 +157,7 @@ def step_reached(journal: Journal) -> int:
     return max(first + done, saved.step if saved is not None else 0)
 
 
-def wait_share(groups: list[StepsEnded]) -> float | None:
+def measure_wait_share(groups: list[StepsEnded]) -> float | None:
     """Of the time of these steps, the share spent waiting for input; None where nobody measured."""
     measured = [group for group in groups if group.wait_s is not None and group.seconds > 0]
     # The time of a group begins with its first step, and the wait for that one may lie before it.
@@ -165,7 +165,7 @@ def wait_share(groups: list[StepsEnded]) -> float | None:
     return sum(group.wait_s or 0.0 for group in measured) / total if total else None
 
 
-def wait_each_s(groups: list[StepsEnded]) -> float | None:
+def measure_wait_each_s(groups: list[StepsEnded]) -> float | None:
     """How long a step waits for its input, in the mean; None where nobody measured."""
     measured = [group for group in groups if group.wait_s is not None]
     steps = sum(group.last + 1 - group.first for group in measured)

@@ -37,7 +37,7 @@ MAX_TIMES_AFTER_AN_ERROR = 1  # an error that Python raised comes back more sure
 def plan(found: Fault) -> Plan | None:
     raised = found.kind == Kind.DIED and any(error.fatal for error in found.journal.of(ErrorRaised))
     most = MAX_TIMES_AFTER_AN_ERROR if raised else MAX_TIMES_AT_ONE_PLACE
-    if found.times_at_this_place() >= most:
+    if found.count_attempts_at_place() >= most:
         return None
     step = found.newest_checkpoint
     where = f"from the checkpoint at step {step:,}" if found.checkpoints else "from the beginning: there is no checkpoint yet"

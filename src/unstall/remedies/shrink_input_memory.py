@@ -35,7 +35,7 @@ MIN_AHEAD_BYTES = 8 * MIB  # below this nothing is gained
 
 
 def plan(found: Fault) -> Plan | None:
-    change = smaller(found)
+    change = shrink_settings(found)
     if not change:
         return None
     parts = {
@@ -47,7 +47,7 @@ def plan(found: Fault) -> Plan | None:
     return plan_for(found, __name__, Verb.CHANGE, change, why, Sign(past_step=found.step))
 
 
-def smaller(found: Fault) -> dict[str, Any]:
+def shrink_settings(found: Fault) -> dict[str, Any]:
     """What can be made smaller, each at once: a run that was killed should not have to be killed three times."""
     settings = found.settings
     change: dict[str, Any] = {}

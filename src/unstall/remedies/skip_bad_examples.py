@@ -38,7 +38,7 @@ MAX_SHARE = 0.05  # of the examples that may be left out in all
 
 
 def plan(found: Fault) -> Plan | None:
-    rows = set() if has_risen(found) else suspect_examples(found.journal.of(UpdateSkipped))
+    rows = set() if has_risen(found) else find_suspect_examples(found.journal.of(UpdateSkipped))
     began = found.journal.last(TrainingBegan)
     known = set(found.settings.exclude_examples)
     fresh = sorted(rows - known)
@@ -69,7 +69,7 @@ def _counted(skipped: list[UpdateSkipped]) -> Counter[int]:
     return Counter(row for event in skipped for row in set(event.rows) if row >= 0)
 
 
-def suspect_examples(skipped: list[UpdateSkipped]) -> set[int]:
+def find_suspect_examples(skipped: list[UpdateSkipped]) -> set[int]:
     """Numbers of examples. One batch that is replayed after a restart counts each time: it is bad again."""
     often = _often(skipped)
     if often:

@@ -37,7 +37,7 @@ WAITS_S = (20.0, 60.0, 180.0)  # one after the other, where it does not get any 
 def plan(found: Fault) -> Plan | None:
     if found.kind == Kind.DEVICE_MEMORY and not (found.journal.last(TrainingBegan) and found.computes_in_host_memory):
         return None  # of a card, or of nobody knows what: it is not waited for
-    waited = found.times_at_this_place(__name__.rpartition(".")[2])
+    waited = found.count_attempts_at_place(__name__.rpartition(".")[2])
     if waited >= len(WAITS_S):
         return None
     wait_s = WAITS_S[waited]

@@ -12,13 +12,13 @@ from typing import Any
 from unstall.base.errors import InvalidInputError
 from unstall.base.private_files import write_private
 from unstall.base.redact.text import redact_json
-from unstall.journal.writer import finite
+from unstall.journal.writer import replace_not_finite
 from unstall.storage import is_bucket, resolve_path
 
 
 def write(story: dict[str, Any], target: str, is_of_program: bool = True) -> None:
     """`-` is standard output. What comes from a program is written without its secrets; the board's own address has its token."""
-    text = json.dumps(finite(story), indent=2, default=str, allow_nan=False)
+    text = json.dumps(replace_not_finite(story), indent=2, default=str, allow_nan=False)
     text = redact_json(text, indent=2) if is_of_program else text
     if target == "-" and sys.stdout is None:
         raise InvalidInputError("Cannot write the JSON to standard output: it is closed.")
@@ -32,7 +32,7 @@ def write(story: dict[str, Any], target: str, is_of_program: bool = True) -> Non
         raise _refused(target, error) from None
 
 
-def may_be_written_often(target: str | None) -> bool:
+def can_be_rewritten(target: str | None) -> bool:
     """A file on the disk: the newest replaces what was written before. Standard output, a pipe or a device is written once, at
     the end; so is a bucket, whose answer may take long."""
     return target not in {None, "-"} and can_be_replaced(resolve_path(target or "-"))
@@ -46,7 +46,7 @@ def refuse_unwritable(target: str | None) -> None:
     existed = path.exists()
     if target in {None, "-"} or (existed and not path.is_file() and not path.is_dir()):
         return  # a pipe or a device: to open it for a try might block
-    tried = path if existed else aside_of(path)  # an empty file under its own name might be taken for the JSON
+    tried = path if existed else name_temporary_file(path)  # an empty file under its own name might be taken for the JSON
     try:
         tried.open("a").close()
     except OSError as error:
@@ -69,7 +69,7 @@ def write_text(target: Path, text: str, errors: str = "strict", is_private: bool
         target.write_text(text, encoding="utf-8", errors=errors)
         return
     target = target.resolve()  # a link stays one
-    aside = aside_of(target)
+    aside = name_temporary_file(target)
     try:
         if is_private:
             write_private(aside, text)
@@ -88,7 +88,7 @@ def write_text(target: Path, text: str, errors: str = "strict", is_private: bool
         raise
 
 
-def aside_of(target: Path) -> Path:
+def name_temporary_file(target: Path) -> Path:
     """Where it is written before it is whole."""
     return target.with_name(f".{target.name}.{os.getpid()}.new")
 

@@ -43,10 +43,10 @@ def read(group: Group | None) -> tuple[int | None, int | None, int | None]:
     """(bytes used without reclaimable cache, limit in bytes or None, kills for want of memory or None)."""
     if group is None:
         return None, None, None
-    return _used(group.folder, group.version), limit(group), kills(group)
+    return _used(group.folder, group.version), read_limit(group), read_kills(group)
 
 
-def free(group: Group) -> int | None:
+def read_free_bytes(group: Group) -> int | None:
     """What the group may still take, by its own limit and those of the groups around it, whoever is in them; None if none has
     one."""
     base = ROOT / "memory" if group.version == 1 else ROOT
@@ -64,18 +64,18 @@ def _used(folder: Path, version: int) -> int | None:
     return None if used is None else max(0, used - sum(cached))
 
 
-def kills(group: Group) -> int | None:
+def read_kills(group: Group) -> int | None:
     """How often the kernel has killed in the group for want of memory, ever."""
     file = "memory.oom_control" if group.version == 1 else "memory.events"
     return _keyed(group.folder / file, "oom_kill")
 
 
-def peak(group: Group) -> int | None:
+def read_peak(group: Group) -> int | None:
     """The most bytes that the group ever used."""
     return _number(group.folder / ("memory.max_usage_in_bytes" if group.version == 1 else "memory.peak"))
 
 
-def limit(group: Group) -> int | None:
+def read_limit(group: Group) -> int | None:
     """The tightest limit of the group and of those around it; None if there is none."""
     if group.version == 1:
         limits = [_keyed(group.folder / "memory.stat", "hierarchical_memory_limit")]
@@ -107,7 +107,7 @@ def _keyed(path: Path, key: str) -> int | None:
 # How many cores' worth of time a control group gives a process; versions 1 and 2.
 
 
-def cores(pid: int, root: Path = ROOT, proc: Path = Path("/proc")) -> float | None:
+def read_cores(pid: int, root: Path = ROOT, proc: Path = Path("/proc")) -> float | None:
     """The tightest quota of the group and of those around it; None where there is none."""
     try:
         lines = (proc / str(pid) / "cgroup").read_text().splitlines()

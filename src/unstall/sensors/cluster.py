@@ -93,18 +93,18 @@ def look() -> MachineSeen:
         at=time.time(),
         hostname=platform.node(),
         boot_id=_boot_id(),
-        addresses=addresses(),
+        addresses=list_addresses(),
         clock_s=time.time() - time.clock_gettime(time.CLOCK_BOOTTIME),
     )
 
 
-def rank_seen(pid: int, variables: Mapping[str, str]) -> MembershipSeen | None:
+def create_rank_event(pid: int, variables: Mapping[str, str]) -> MembershipSeen | None:
     """As the program was started with it; None for one that is told of no others."""
     rank = read_rank(variables)
     return None if rank is None else rank.to_event(pid)
 
 
-def addresses() -> list[str]:
+def list_addresses() -> list[str]:
     """Of all interfaces, without loopback and without those that hold on one link only."""
     try:
         interfaces = psutil.net_if_addrs()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unstall.data.io.images import header_within
+from unstall.data.io.images import parse_header_within
 from unstall.journal import provenance
 from unstall.sensors import filesystem, label_files, tfrecord_files
 
@@ -47,7 +47,7 @@ class FoundFiles:
     is_whole: bool = True
 
     def add(self, path: str, size: int) -> None:
-        kind = kind_of(path)
+        kind = find_kind(path)
         if kind is not None and path not in (files := getattr(self, kind)):
             files[path] = size
             self.count += 1
@@ -62,7 +62,7 @@ class FoundFiles:
         return {**self.images, **self.records, **self.labels, **self.arrays}
 
 
-def kind_of(path: str) -> str | None:
+def find_kind(path: str) -> str | None:
     suffix = os.path.splitext(path)[1].lower()  # noqa: PTH122 - called for each of very many
     for kind, suffixes in (("images", IMAGES), ("labels", LABELS), ("arrays", ARRAYS)):
         if suffix in suffixes:
@@ -78,7 +78,7 @@ def measure(paths: Sequence[str], folder: str = "", max_s: float = MAX_SECONDS) 
             if found.is_full:
                 break
             _collect(whole, found)
-    for beside in label_files.beside(found.images):
+    for beside in label_files.list_label_paths(found.images):
         _collect(beside, found)
     return describe_files(found) if found.count else {}
 
@@ -125,21 +125,21 @@ def describe_files(found: FoundFiles) -> dict[str, Any]:
     base = os.path.commonpath([os.path.dirname(path) for path in files])  # noqa: PTH120
     records = tfrecord_files.look(found.records, found.until)
     sizes = [*_image_sizes(found), *records.images]
-    boxes = label_files.boxes_per_image(found.labels, len(found.images), found.until) or records.boxes
+    boxes = label_files.count_boxes_per_image(found.labels, len(found.images), found.until) or records.boxes
     return {
         "folder": base,
         "files": len(files),
         "bytes": sum(files.values()),
         "kinds": _kinds(files),
         "examples": len(found.images) or len(records.lengths) or None,
-        "image_px": provenance.of_images([(width, height) for _, width, height in sizes]),
-        "largest": provenance.largest_images((os.path.relpath(name, base), width, height) for name, width, height in sizes),
-        "boxes_per_image": provenance.of_counts(boxes),
-        "record_bytes": provenance.quantiles(records.lengths),
-        "digest": provenance.digest(f"{os.path.relpath(path, base)}\0{size}" for path, size in files.items()),
+        "image_px": provenance.summarize_images([(width, height) for _, width, height in sizes]),
+        "largest": provenance.list_largest_images((os.path.relpath(name, base), width, height) for name, width, height in sizes),
+        "boxes_per_image": provenance.summarize_counts(boxes),
+        "record_bytes": provenance.compute_quantiles(records.lengths),
+        "digest": provenance.compute_digest(f"{os.path.relpath(path, base)}\0{size}" for path, size in files.items()),
         "labels_digest": _labels_digest(found),
         "arrays_digest": _arrays_digest(found),
-        "storage": filesystem.of(Path(base)),
+        "storage": filesystem.find_filesystem(Path(base)),
         "is_whole": found.is_whole and time.monotonic() <= found.until,
     }
 
@@ -166,7 +166,7 @@ def _image_sizes(found: FoundFiles) -> list[tuple[str, int, int]]:
             break
         try:
             with Path(name).open("rb") as file:
-                header = header_within(file, 0)
+                header = parse_header_within(file, 0)
         except OSError:
             continue
         if header.width and header.height:
@@ -184,7 +184,7 @@ def _labels_digest(found: FoundFiles) -> str:
             parts.append(f"{os.path.basename(path)}\0{hashlib.sha256(Path(path).read_bytes()).hexdigest()}")  # noqa: PTH119
         except OSError:
             continue
-    return provenance.digest(parts)
+    return provenance.compute_digest(parts)
 
 
 def _arrays_digest(found: FoundFiles) -> str:
@@ -203,4 +203,4 @@ def _arrays_digest(found: FoundFiles) -> str:
         except OSError:
             continue
         parts.append(f"{os.path.basename(path)}\0{total.hexdigest()}")  # noqa: PTH119
-    return provenance.digest(parts) if parts else ""
+    return provenance.compute_digest(parts) if parts else ""

@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from unstall.base.suggestions import closest_names
-from unstall.diagnosis.errors.error_messages import missing_path
+from unstall.base.suggestions import find_closest_names
+from unstall.diagnosis.errors.error_messages import find_missing_path
 from unstall.journal.events import ErrorRaised, PathLooked
-from unstall.sensors.data_files import kind_of
+from unstall.sensors.data_files import find_kind
 from unstall.sensors.label_files import is_annotation
 
 MAX_CANDIDATES = 3000
@@ -63,9 +63,9 @@ def _holds_data(path: str, folders: Sequence[str]) -> bool:
         return False
     try:
         if not Path(path).is_dir():
-            kind = kind_of(path) if Path(path).is_file() else None
+            kind = find_kind(path) if Path(path).is_file() else None
             return is_annotation(path) if kind == "labels" else kind in {"images", "records", "arrays"}
-        return any(kind_of(entry) in {"images", "records", "arrays"} for entry in _entries(path))
+        return any(find_kind(entry) in {"images", "records", "arrays"} for entry in _entries(path))
     except OSError:
         return False
 
@@ -93,7 +93,7 @@ def find_open_files(pid: int) -> list[str]:
     for link in links:
         try:
             path = str(link.readlink())
-            if kind_of(path) in {"records", "arrays"} and path.startswith("/") and _is_read(pid, link.name):
+            if find_kind(path) in {"records", "arrays"} and path.startswith("/") and _is_read(pid, link.name):
                 found.append(_with_its_like(path))
         except OSError:
             continue
@@ -112,8 +112,8 @@ def _is_read(pid: int, number: str) -> bool:
     return False
 
 
-def labels_among(paths: Iterable[str]) -> list[str]:
-    return [path for path in paths if kind_of(path) == "labels"]
+def find_labels(paths: Iterable[str]) -> list[str]:
+    return [path for path in paths if find_kind(path) == "labels"]
 
 
 def is_written(path: str) -> bool:
@@ -133,7 +133,7 @@ def look(
     error: ErrorRaised, folder: str, environment: dict[str, str], command: Sequence[str] = (), unmatched: Sequence[str] = ()
 ) -> PathLooked | None:
     """None if the error is about no missing path. `unmatched`: patterns that matched no file shortly before."""
-    path = next((path for text in (error.message, *error.chain) if (path := missing_path(text)) is not None), None)
+    path = next((path for text in (error.message, *error.chain) if (path := find_missing_path(text)) is not None), None)
     path = path or next((pattern for pattern in unmatched if pattern in error.message), None)
     if path is None:
         return None
@@ -194,9 +194,9 @@ def _exists_up_to(path: Path) -> tuple[Path, str]:
 def _names_like(part: str, folder: Path, is_beginning: bool) -> list[str]:
     """`is_beginning`: only how a name begins is known, since a wildcard follows."""
     if not is_beginning:
-        return closest_names(part, _names(folder), 3, cutoff=0.75)
+        return find_closest_names(part, _names(folder), 3, cutoff=0.75)
     by_beginning = {name[: len(part)]: name for name in sorted(_names(folder), reverse=True)}
-    return [by_beginning[beginning] for beginning in closest_names(part, list(by_beginning), 3, cutoff=0.6)]
+    return [by_beginning[beginning] for beginning in find_closest_names(part, list(by_beginning), 3, cutoff=0.6)]
 
 
 def _names(folder: Path) -> list[str]:

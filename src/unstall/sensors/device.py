@@ -21,7 +21,7 @@ class DeviceSampler:
         try:
             import pynvml
         except ImportError:
-            self.failure = SampleFailed(at=time.time(), signal="device", missing="nvidia-ml-py", cure="pip install nvidia-ml-py")
+            self.failure = SampleFailed(at=time.time(), signal="device", missing="nvidia-ml-py", fix="pip install nvidia-ml-py")
             return
         try:
             pynvml.nvmlInit()
@@ -29,7 +29,7 @@ class DeviceSampler:
             self._handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
         except pynvml.NVMLError as error:
             self.failure = SampleFailed(
-                at=time.time(), signal="device", missing=f"NVML: {error}", cure="check that nvidia-smi works"
+                at=time.time(), signal="device", missing=f"NVML: {error}", fix="check that nvidia-smi works"
             )
 
     def drivers(self) -> dict[str, str]:
@@ -49,7 +49,7 @@ class DeviceSampler:
             try:
                 events.append(self._one(index, handle, ours))
             except self._nvml.NVMLError as error:
-                events.append(SampleFailed(at=time.time(), signal="device", missing=f"NVML: {error}", cure=""))
+                events.append(SampleFailed(at=time.time(), signal="device", missing=f"NVML: {error}", fix=""))
         return events
 
     def _one(self, index: int, handle: Any, ours: set[int]) -> DeviceSampled:

@@ -34,7 +34,7 @@ def look(pid: int, script: str, folder: str, variables: Mapping[str, str], drive
         at=time.time(),
         script=script,
         variables=select_variables(_as_given(variables)),
-        machine=machine(pid, folder),
+        machine=describe_machine(pid, folder),
         drivers=dict(drivers),
     )
 
@@ -47,33 +47,33 @@ def _as_given(variables: Mapping[str, str]) -> dict[str, str]:
     return {**given, "PYTHONPATH": os.pathsep.join(parts)} if parts else given
 
 
-def machine(pid: int, folder: str) -> dict[str, Any]:
+def describe_machine(pid: int, folder: str) -> dict[str, Any]:
     return {
         "hostname": platform.node(),
         "kernel": platform.release(),
         "processor": _processor(),
-        "cores": usable_cores(pid),
+        "cores": count_usable_cores(pid),
         "cores_of_machine": os.cpu_count(),
         "memory_bytes": psutil.virtual_memory().total,
         "available_bytes": psutil.virtual_memory().available,
         "cgroup_limit_bytes": cgroup.read(cgroup.find(pid))[1],
         "cgroup_used_bytes": cgroup.read(cgroup.find(pid))[0],
-        "limits": limits(pid),
-        "storage": filesystem.of(Path(folder)) if folder else {},
+        "limits": read_limits(pid),
+        "storage": filesystem.find_filesystem(Path(folder)) if folder else {},
     }
 
 
-def usable_cores(pid: int) -> float:
+def count_usable_cores(pid: int) -> float:
     """Those that the process may run on, or as much of their time as its control group gives it."""
     try:
         allowed = len(os.sched_getaffinity(pid))
     except OSError:
         allowed = os.cpu_count() or 1
-    quota = cgroup.cores(pid)
+    quota = cgroup.read_cores(pid)
     return allowed if quota is None else round(min(float(allowed), quota), 3)
 
 
-def limits(pid: int) -> dict[str, int]:
+def read_limits(pid: int) -> dict[str, int]:
     """Those that there are, as `ulimit` shows them."""
     found = {}
     for name, which in LIMITS.items():
@@ -97,7 +97,7 @@ def _processor() -> str:
 # --- of a process that is there already ---
 
 
-def variables_of(pid: int) -> dict[str, str]:
+def read_variables(pid: int) -> dict[str, str]:
     """As it was started with them; nothing where it may not be asked."""
     try:
         parts = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
@@ -107,21 +107,21 @@ def variables_of(pid: int) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def command_of(pid: int) -> list[str]:
+def read_command(pid: int) -> list[str]:
     try:
         return [part.decode("utf-8", "replace") for part in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") if part]
     except OSError:
         return []
 
 
-def folder_of(pid: int) -> str:
+def read_folder(pid: int) -> str:
     try:
         return str(Path(f"/proc/{pid}/cwd").readlink())
     except OSError:
         return ""
 
 
-def script_of(command: Sequence[str], folder: str, search: Sequence[str] = ()) -> str:
+def find_script(command: Sequence[str], folder: str, search: Sequence[str] = ()) -> str:
     """The file that a command runs: a Python file that it names, a module that it names by `-m`; empty where neither is there."""
     for at, part in enumerate(command):
         if part == "-m" and at + 1 < len(command):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.journal.events import DataChecked, ErrorRaised, LabelFound
-from unstall.sensors.data_files import IMAGES, kind_of
+from unstall.sensors.data_files import IMAGES, find_kind
 from unstall.sensors.data_paths import find_line_that_names, read_text, read_texts
 from unstall.sensors.tfrecord_files import GZIP
 
@@ -96,7 +96,7 @@ _DAMAGED_AT = re.compile(r"\b(?:corrupted|truncated) record at (?P<offset>\d+)")
 def look_for_damaged_records(error: ErrorRaised, met: Iterable[str], folder: str) -> DataChecked | None:
     """`met`: paths that the program has opened or listed. None if the error is about something else, or it cannot be told."""
     said = _DAMAGED_AT.search(error.message)
-    paths = {os.path.normpath(Path(folder, path)) for path in met if kind_of(path) == "records"}
+    paths = {os.path.normpath(Path(folder, path)) for path in met if find_kind(path) == "records"}
     if said is None or not paths or len(paths) > MAX_RECORD_FILES:
         return None
     until, looked = time.monotonic() + MAX_SECONDS, {}
@@ -144,11 +144,11 @@ def _is_damaged_at(path: str, offset: int, until: float) -> bool | None:
 
 def _has_wrong_checksum(head: bytes, data: bytes, checksum: bytes) -> bool | None:
     try:
-        from unstall.data.io.tfrecord_file import masked_crc
+        from unstall.data.io.tfrecord_file import compute_masked_crc
     except ImportError:
         return None
     pairs = ((head[:8], head[8:]), (data, checksum))
-    return any(masked_crc(content) != int.from_bytes(crc, "little") for content, crc in pairs)
+    return any(compute_masked_crc(content) != int.from_bytes(crc, "little") for content, crc in pairs)
 
 
 # --- the line of a table with a class number that the model has no output for ---

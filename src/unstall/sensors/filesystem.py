@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from unstall.journal.writer import REMOTE_FILE_SYSTEMS
-from unstall.storage.urls import is_bucket, parts_of, scheme_of
+from unstall.storage.urls import get_scheme, is_bucket, split_url
 
 
-def of(path: Path) -> dict[str, Any]:
+def find_filesystem(path: Path) -> dict[str, Any]:
     """kind (ext4, nfs, gs, ...), device, is_remote, is_rotational (None: not known). Empty where the kernel does not say."""
     if is_bucket(path):
-        return {"kind": scheme_of(str(path)), "device": parts_of(str(path))[0], "is_remote": True, "is_rotational": None}
+        return {"kind": get_scheme(str(path)), "device": split_url(str(path))[0], "is_remote": True, "is_rotational": None}
     try:
         number = os.stat(path).st_dev  # noqa: PTH116 - of the folder as it is, links followed
         lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()

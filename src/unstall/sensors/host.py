@@ -102,7 +102,7 @@ class HostSampler:
             swapped_bytes=sum(_swapped(pid) for pid in totals) if swap.used else 0,
             address_space_bytes=memories[0].address_space,
             address_space_limit_bytes=_address_space_limit(self.pid),
-            most_rss_bytes=self._memory_looks.most() if self._memory_looks is not None else [],
+            max_rss_bytes=self._memory_looks.most() if self._memory_looks is not None else [],
         )
         self._before, self._at, self._swap_before, self._tasks_before = totals, now, swapped, tasks
         self._looks = self._looks_stopped = 0
@@ -174,7 +174,7 @@ def _usable_cores(pid: int) -> float:
         allowed = float(len(os.sched_getaffinity(pid)))
     except OSError:
         return 0.0
-    quota = cgroup.cores(pid)
+    quota = cgroup.read_cores(pid)
     return allowed if quota is None else min(allowed, quota)
 
 
@@ -294,10 +294,10 @@ class MemoryLooks:
         """Until the process is gone."""
         while True:
             began = time.thread_time()
-            own = resident_bytes(self._pid)
+            own = read_resident_bytes(self._pid)
             if not own:
                 return
-            held = own + sum(resident_bytes(pid) for pid in self._tree()[:PROCESSES] if pid != self._pid)
+            held = own + sum(read_resident_bytes(pid) for pid in self._tree()[:PROCESSES] if pid != self._pid)
             with self._lock:
                 self._looks.append(held)
                 if len(self._looks) > MAX_LOOKS:
@@ -305,7 +305,7 @@ class MemoryLooks:
             time.sleep(max(EVERY_S, (time.thread_time() - began) / COST_SHARE))
 
 
-def resident_bytes(pid: int) -> int:
+def read_resident_bytes(pid: int) -> int:
     """0 of a process that is gone, or has ended and was not waited for yet."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE

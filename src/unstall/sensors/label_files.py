@@ -36,7 +36,7 @@ _IMAGE_ID = re.compile(rb'"image_id"\s*:\s*"?([^",}\s]+)')
 _YOLO_LINE = re.compile(rb"\d+(\s+-?\d*\.?\d+(e-?\d+)?){4,}\s*", re.IGNORECASE)
 
 
-def beside(images: Iterable[str]) -> Iterator[str]:
+def list_label_paths(images: Iterable[str]) -> Iterator[str]:
     """The annotations that lie where VOC and YOLO have them: under the image's name, in its folder or in that for labels."""
     stems: dict[str, set[str]] = {}
     for path in images:
@@ -56,10 +56,10 @@ def beside(images: Iterable[str]) -> Iterator[str]:
                     yield f"{place}/{name}"
 
 
-def boxes_per_image(labels: Mapping[str, int], images: int, until: float) -> list[int]:
+def count_boxes_per_image(labels: Mapping[str, int], images: int, until: float) -> list[int]:
     """One number for each image, as far as annotations tell. `images`: how many there are, those without a box included."""
     of_json = [path for path, size in labels.items() if path.lower().endswith(".json") and size <= LARGEST_JSON_BYTES]
-    counts = [count for path in sorted(of_json) for count in coco(path)]
+    counts = [count for path in sorted(of_json) for count in read_coco(path)]
     if counts:
         return [*counts, *[0] * max(0, images - len(counts))]
     single = sorted(
@@ -70,13 +70,13 @@ def boxes_per_image(labels: Mapping[str, int], images: int, until: float) -> lis
     for path in single:
         if time.monotonic() > until:
             break
-        count = in_one(path)
+        count = count_boxes(path)
         if count is not None:
             counts.append(count)
     return counts
 
 
-def coco(path: str) -> list[int]:
+def read_coco(path: str) -> list[int]:
     try:
         with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             return list(Counter(found[1] for found in _IMAGE_ID.finditer(text)).values())
@@ -84,7 +84,7 @@ def coco(path: str) -> list[int]:
         return []
 
 
-def in_one(path: str) -> int | None:
+def count_boxes(path: str) -> int | None:
     """Boxes in the annotation of one image; None where it is none."""
     try:
         data = Path(path).read_bytes()

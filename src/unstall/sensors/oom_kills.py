@@ -67,7 +67,7 @@ class KillCounter:
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._log = KernelLog()
-        self._machine_before = machine_kills()
+        self._machine_before = read_machine_kills()
         self._before: dict[cgroup.Group, int | None] = {}
         self._group: cgroup.Group | None = None
         self._reported: tuple[int | None, int | None] = (0, 0)
@@ -78,12 +78,12 @@ class KillCounter:
         found = cgroup.find(self._pid)
         if found is not None:
             self._group = found
-            self._before.setdefault(found, cgroup.kills(found))
+            self._before.setdefault(found, cgroup.read_kills(found))
 
     def look(self, pids: Container[int], final: bool = False) -> list[Event]:
         """`pids` are the processes that are, or were, the program's."""
         self._find_group()
-        counted = (self._in_group(), _since(self._machine_before, machine_kills()))
+        counted = (self._in_group(), _since(self._machine_before, read_machine_kills()))
         if counted == self._reported and not final:
             return []
         changed, self._reported = counted != self._reported, counted
@@ -94,8 +94,8 @@ class KillCounter:
                 group="" if group is None else str(group.folder),
                 in_group=counted[0],
                 on_machine=counted[1],
-                limit_bytes=None if group is None else cgroup.limit(group),
-                peak_bytes=None if group is None else cgroup.peak(group),
+                limit_bytes=None if group is None else cgroup.read_limit(group),
+                peak_bytes=None if group is None else cgroup.read_peak(group),
                 final=final,
             )
         ]
@@ -104,13 +104,13 @@ class KillCounter:
     def _in_group(self) -> int | None:
         if self._group is None:
             return None
-        return _since(self._before.get(self._group), cgroup.kills(self._group))
+        return _since(self._before.get(self._group), cgroup.read_kills(self._group))
 
     def _kernel_lines(self, pids: Container[int]) -> list[Event]:
         return [*_about(self._log.read(), pids, self._group)]
 
 
-def history(pid: int, pids: Container[int]) -> list[KernelSpoke]:
+def read_history(pid: int, pids: Container[int]) -> list[KernelSpoke]:
     """The kills that the log tells of since the program was started: for a program that nobody watched."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
@@ -143,7 +143,7 @@ def _since(before: int | None, now: int | None) -> int | None:
     return None if before is None or now is None else max(0, now - before)
 
 
-def machine_kills() -> int | None:
+def read_machine_kills() -> int | None:
     """How often the kernel has killed for want of memory since the machine was started."""
     try:
         for line in VMSTAT.read_text().splitlines():

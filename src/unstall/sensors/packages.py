@@ -17,7 +17,7 @@ LARGEST_LIST_BYTES = 8 * 2**20
 _IN_MEMORY = re.compile(r"(?P<folder>/\S*/(?:site|dist)-packages)/(?P<name>[A-Za-z0-9_]+)")
 
 
-def versions(packages: Mapping[str, str]) -> dict[str, str]:
+def read_versions(packages: Mapping[str, str]) -> dict[str, str]:
     """By the name of the distribution. `packages`: names as they are imported (cv2, google.protobuf), each with its folder."""
     found: dict[str, str] = {}
     for folder in dict.fromkeys(packages.values()):
@@ -78,7 +78,7 @@ def _holds(path: Path, names: list[str]) -> bool:
     return False
 
 
-def in_memory(pid: int) -> dict[str, str]:
+def read_loaded(pid: int) -> dict[str, str]:
     """Packages of which a process has mapped compiled files, each with its folder: for one that tells nothing itself."""
     try:
         maps = Path(f"/proc/{pid}/maps").read_text(errors="replace")

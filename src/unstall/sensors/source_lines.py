@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from unstall.journal.events import SourceRead, StackSampled
-from unstall.journal.stack_frames import user_frames
+from unstall.journal.stack_frames import select_user_frames
 
 MAX_LINES = 60
 LARGEST_FILE_BYTES = 2_000_000
@@ -37,7 +37,7 @@ def read(samples: list[StackSampled]) -> list[SourceRead]:
     places: dict[tuple[str, int], str] = {}
     for sample in samples:
         for thread in sample.threads:
-            for frame in user_frames(thread):
+            for frame in select_user_frames(thread):
                 places.setdefault((frame["file"], frame["line"]), frame["function"])
     found = (read_line(file, line) for file, line in list(places)[:MAX_LINES])
     return [event for event in found if event is not None]

@@ -27,7 +27,7 @@ MAX_THREADS = 200
 _BY_HANDLE: set[int] = set()
 
 
-def py_spy_path() -> str | None:
+def find_py_spy() -> str | None:
     """py-spy of this environment, else of the PATH."""
     beside = Path(sys.executable).parent / "py-spy"
     return str(beside) if beside.exists() else shutil.which("py-spy")
@@ -35,7 +35,7 @@ def py_spy_path() -> str | None:
 
 def sample(pid: int, native: bool = False, main: bool = True) -> Event:
     """The stacks of all threads that run Python, or why they could not be had."""
-    tool = py_spy_path()
+    tool = find_py_spy()
     if tool is None:
         return _failed(native, "py-spy is not installed", "pip install py-spy")
     command = [tool, "dump", "--pid", str(pid), "--json", "--native" if native else "--nonblocking"]
@@ -67,10 +67,10 @@ def _threads(pid: int, rows: list[dict[str, Any]], native: bool) -> list[ThreadS
     handles = [int(thread["thread_id"]) for thread in rows]
     numbers = [thread.get("os_thread_id") for thread in rows]
     if all(numbers) and not (native and pid in _BY_HANDLE):
-        tasks = kernel_tasks(pid)
+        tasks = read_kernel_tasks(pid)
         ids = {handle: tasks.get(int(number or 0), int(number or 0)) for handle, number in zip(handles, numbers, strict=True)}
     else:
-        ids = kernel_ids(pid, handles)
+        ids = read_kernel_ids(pid, handles)
         (_BY_HANDLE.discard if ids else _BY_HANDLE.add)(pid)
     theirs = [thread for thread in rows if not _is_ours(thread)][:MAX_THREADS]
     return [_thread(pid, thread, ids.get(int(thread["thread_id"]))) for thread in theirs]
@@ -100,8 +100,8 @@ def _frame(plain: dict[str, Any]) -> Frame:
     }
 
 
-def _failed(native: bool, missing: str, cure: str) -> SampleFailed:
-    return SampleFailed(at=time.time(), signal="native_stacks" if native else "stacks", missing=missing, cure=cure)
+def _failed(native: bool, missing: str, fix: str) -> SampleFailed:
+    return SampleFailed(at=time.time(), signal="native_stacks" if native else "stacks", missing=missing, fix=fix)
 
 
 def _explain(native: bool, pid: int, stderr: str) -> SampleFailed:
@@ -110,7 +110,7 @@ def _explain(native: bool, pid: int, stderr: str) -> SampleFailed:
     text = next((line for line in said if line.startswith("Error")), said[0] if said else "py-spy failed without a word")
     lowered = stderr.lower()
     if "permission" in lowered or "operation not permitted" in lowered or "eperm" in lowered:
-        return _failed(native, f"the permission to read the memory of process {pid} (ptrace)", fix_for_ptrace())
+        return _failed(native, f"the permission to read the memory of process {pid} (ptrace)", suggest_ptrace_fix())
     if "no such process" in lowered or _has_ended(pid):
         return _failed(native, f"process {pid}{GONE}", "")
     if "python" in lowered and ("version" in lowered or "interpreter" in lowered):
@@ -129,7 +129,7 @@ def _has_ended(pid: int) -> bool:
     return False
 
 
-def fix_for_ptrace() -> str:
+def suggest_ptrace_fix() -> str:
     """What gives the permission on this machine."""
     scope = "0"
     try:
@@ -156,9 +156,9 @@ DESCRIPTION_BYTES = 1536  # of a thread; glibc keeps the number at 720 on x86-64
 _NUMBER = struct.Struct("=i")
 
 
-def kernel_ids(pid: int, handles: Collection[int]) -> dict[int, int]:
+def read_kernel_ids(pid: int, handles: Collection[int]) -> dict[int, int]:
     """The kernel's number of each thread by its handle; empty where it cannot be known of all of them."""
-    tasks = kernel_tasks(pid)
+    tasks = read_kernel_tasks(pid)
     try:
         with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
             descriptions = []
@@ -177,7 +177,7 @@ def kernel_ids(pid: int, handles: Collection[int]) -> dict[int, int]:
     return {}
 
 
-def kernel_tasks(pid: int) -> Mapping[int, int]:
+def read_kernel_tasks(pid: int) -> Mapping[int, int]:
     """The number of each thread as we see it, by the one that it has for itself: in a container that is another."""
     try:
         tasks = [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]

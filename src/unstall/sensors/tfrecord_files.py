@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 
-from unstall.data.io.images import header_within
+from unstall.data.io.images import parse_header_within
 
 MAX_RECORDS = 200_000
 SOME_RECORDS = 600  # that are read, spread over all
@@ -81,23 +81,23 @@ def _look_into(path: str, offset: int, length: int, number: int, found: Records)
             data = file.read(length)
     except OSError:
         return
-    size = image_size(data)
+    size = read_image_size(data)
     if size is not None:
         found.images.append((f"{path}[{number}]", *size))
-        boxes = boxes_in(data)
+        boxes = count_boxes(data)
         if boxes is not None:
             found.boxes.append(boxes)
 
 
-def image_size(data: bytes) -> tuple[int, int] | None:
+def read_image_size(data: bytes) -> tuple[int, int] | None:
     places = [place for beginning in IMAGE_BEGINS if (place := data.find(beginning)) >= 0]
     if not places:
         return None
-    header = header_within(BytesIO(data), min(places))
+    header = parse_header_within(BytesIO(data), min(places))
     return (header.width, header.height) if header.width and header.height else None
 
 
-def boxes_in(data: bytes) -> int | None:
+def count_boxes(data: bytes) -> int | None:
     """How many numbers the list of left edges holds; None where there is no such list."""
     at = data.find(BOXES)
     if at < 0:

@@ -67,7 +67,7 @@ def _thread(pid: int, task: int, now_ms: float | None, calls: dict[int, str]) ->
     except OSError:
         return None
     last_ms, cpu_ms, runs = _scheduling(folder)
-    asleep = asleep_s(now_ms, last_ms)
+    asleep = compute_asleep_s(now_ms, last_ms)
     call, arguments = _system_call(folder, calls)
     on = _target(pid, arguments[0]) if call in _ON_DESCRIPTOR and arguments else _path(pid, call, arguments)
     return {
@@ -83,7 +83,7 @@ def _thread(pid: int, task: int, now_ms: float | None, calls: dict[int, str]) ->
     }
 
 
-def asleep_s(now_ms: float | None, last_ms: float | None) -> float | None:
+def compute_asleep_s(now_ms: float | None, last_ms: float | None) -> float | None:
     """Since a thread last ran. The kernel forgets when that was as it moves a thread that was woken to another core."""
     if now_ms is None or last_ms is None:
         return None
@@ -175,13 +175,13 @@ def _path(pid: int, call: str | None, arguments: list[int]) -> str | None:
 def _socket(pid: int, inode: str) -> str:
     """'a connection to ADDRESS:PORT', from the process's own network tables."""
     for table in ("tcp", "tcp6"):
-        for local, remote, _, number in rows(pid, table):
+        for local, remote, _, number in list_rows(pid, table):
             if number == inode:
                 return f"a connection to {remote}" if not remote.endswith(":0") else f"a connection at {local}"
     return "a socket"
 
 
-def rows(pid: int, table: str) -> list[tuple[str, str, str, str]]:
+def list_rows(pid: int, table: str) -> list[tuple[str, str, str, str]]:
     """(local, remote, state, inode) of every connection in a network table of the process's name space."""
     try:
         lines = Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from unstall.base.errors import BucketError, BucketNotFoundError
-from unstall.storage.clients import client
+from unstall.storage.clients import create_client
 from unstall.storage.retry import Missing, OutOfRange, RetryPolicy
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class Entry:
 class Bucket:
     def __init__(self, scheme: str, name: str) -> None:
         self.scheme, self.name = scheme, name
-        self._client = client(scheme)
+        self._client = create_client(scheme)
         self._patience = RetryPolicy(scheme, name, self._client.failures)
         self._is_known_to_be_there = False
 
@@ -57,7 +57,7 @@ class Bucket:
     def read_large(self, key: str, size: int) -> Iterator[bytes]:
         """Its parts in order, several of them on their way at once."""
         ranges = [(begin, min(begin + PART_BYTES, size)) for begin in range(0, size, PART_BYTES)]
-        yield from ahead(lambda each: self.read(key, *each), ranges, 4)
+        yield from read_ahead(lambda each: self.read(key, *each), ranges, 4)
 
     def entry(self, key: str) -> Entry | None:
         """What is of this name: an object, or names behind it. None: nothing."""
@@ -91,7 +91,7 @@ class Bucket:
             pass
         self._is_known_to_be_there = True
 
-    def everything(self, folder: str) -> list[Entry]:
+    def list_all(self, folder: str) -> list[Entry]:
         """All objects in it and in the folders within."""
         try:
             found = self._try("list", folder, lambda files, path: files._find(path, detail=True), LISTED_AS_BYTES)
@@ -135,7 +135,7 @@ class Bucket:
         def attempt(limit_s: float) -> Any:
             return self._client.done(lambda: ask(self._client.files, path), limit_s)
 
-        return self._patience.kept_trying(doing, key, attempt, size)
+        return self._patience.retry(doing, key, attempt, size)
 
     def _entry(self, info: dict[str, Any]) -> Entry:
         key = info["name"].rstrip("/").removeprefix(f"{self.name}/")
@@ -151,7 +151,7 @@ def _changed(info: dict[str, Any]) -> float:
     return float(at.timestamp()) if isinstance(at, datetime) else 0.0
 
 
-def ahead(work: Callable[[T], U], things: Iterable[T], at_once: int = AT_ONCE) -> Iterator[U]:
+def read_ahead(work: Callable[[T], U], things: Iterable[T], at_once: int = AT_ONCE) -> Iterator[U]:
     """The results in order, while so many of the next are worked on; never more are held than that."""
     from collections import deque
 
@@ -173,7 +173,7 @@ _buckets: dict[tuple[str, str], Bucket] = {}
 _lock = threading.Lock()
 
 
-def bucket(scheme: str, name: str) -> Bucket:
+def open_bucket(scheme: str, name: str) -> Bucket:
     """One for all who use it, so that they share its connections and its patience."""
     with _lock:
         if (scheme, name) not in _buckets:

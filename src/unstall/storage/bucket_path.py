@@ -52,9 +52,9 @@ class BucketPath(PosixPath):
 
     @property
     def bucket(self) -> Bucket:
-        from unstall.storage.bucket import bucket
+        from unstall.storage.bucket import open_bucket
 
-        return bucket(self.SCHEME, self.parts[1])
+        return open_bucket(self.SCHEME, self.parts[1])
 
     @property
     def key(self) -> str:
@@ -129,12 +129,12 @@ class BucketPath(PosixPath):
 
     def rglob(self, pattern: str, **others: Any) -> Iterator[BucketPath]:  # type: ignore[override]
         """All objects in it and in the folders within, in one listing; folders are not named."""
-        paths = [self.at(each.key) for each in self.bucket.everything(self.key)]
+        paths = [self.at(each.key) for each in self.bucket.list_all(self.key)]
         return iter(sorted(path for path in paths if fnmatchcase(path.name, pattern)))
 
     def at(self, key: str) -> BucketPath:
         """Another name in the same bucket."""
-        return bucket_path(self.SCHEME, self.parts[1], key)
+        return create_bucket_path(self.SCHEME, self.parts[1], key)
 
     # --- reading ---
 
@@ -218,7 +218,7 @@ class AmazonPath(BucketPath):
     SCHEME = "s3"
 
 
-def bucket_path(scheme: str, name: str, key: str) -> BucketPath:
+def create_bucket_path(scheme: str, name: str, key: str) -> BucketPath:
     kind = {"gs": GooglePath, "s3": AmazonPath}[scheme]
     return kind(f"/{name}/{key}".rstrip("/"))
 

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from unstall.base.errors import MissingDependencyError
-from unstall.storage.retry import Missing, NameTaken, silence_s
+from unstall.storage.retry import Missing, NameTaken, get_silence_s
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ _clients: dict[tuple[int, str], Client] = {}
 _lock = threading.Lock()
 
 
-def client(scheme: str) -> Client:
+def create_client(scheme: str) -> Client:
     """One for each process: a forked child may not use the connections of its parent."""
     with _lock:
         key = (os.getpid(), scheme)
@@ -108,7 +108,7 @@ def _google() -> Client:
         _request = getattr(GCSFileSystem._request, "__wrapped__", GCSFileSystem._request)
 
     failures = (HttpError, ChecksumError, GoogleAuthError, aiohttp.ClientError, requests.RequestException)
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=silence_s(), sock_read=silence_s())
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=get_silence_s(), sock_read=get_silence_s())
     token = "anon" if os.environ.get("STORAGE_EMULATOR_HOST") else None
     files = Once(
         token=token,
@@ -128,8 +128,8 @@ def _amazon() -> Client:
 
     files = S3FileSystem(
         config_kwargs={
-            "connect_timeout": silence_s(),
-            "read_timeout": silence_s(),
+            "connect_timeout": get_silence_s(),
+            "read_timeout": get_silence_s(),
             "retries": {"max_attempts": 0},
             "max_pool_connections": CONNECTIONS,
         },

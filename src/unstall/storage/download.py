@@ -18,13 +18,13 @@ from unstall.base.file_lock import FileLock
 from unstall.base.private_files import FILE_MODE, make_private_folder
 from unstall.base.progress import Progress
 from unstall.journal.lock import is_held
-from unstall.journal.run_folder import RunFolder, bucket_home, folder_for
-from unstall.storage.bucket import Entry, ahead
+from unstall.journal.run_folder import RunFolder, get_bucket_home, name_folder
+from unstall.storage.bucket import Entry, read_ahead
 from unstall.storage.bucket_path import BucketPath
-from unstall.storage.upload_checkpoints import FOLDER, complete, fetch_newest, on_disk
+from unstall.storage.upload_checkpoints import FOLDER, complete, fetch_newest, list_on_disk
 from unstall.storage.upload_files import LARGE_BYTES, fetch_files, fetch_one, is_wanted
 from unstall.storage.upload_journal import FOLDER as JOURNAL
-from unstall.storage.upload_journal import add_new, fetch_journals, journals_in
+from unstall.storage.upload_journal import add_new, fetch_journals, list_journals
 from unstall.storage.uploader import EVERY_S as KEPT_EVERY_S
 from unstall.storage.urls import resolve_path
 
@@ -41,13 +41,13 @@ class Mirror:
     """Of a folder in a bucket that holds runs: a folder on the disk that holds copies of them."""
 
     def __init__(self, source: BucketPath) -> None:
-        self.source, self.folder = source, folder_for(str(source))
+        self.source, self.folder = source, name_folder(str(source))
 
     def look(self, progress: Progress | None = None) -> list[RunFolder]:
         """The runs that are there. One listing; then what is new, of several runs at once."""
-        found = list(_by_run(self.source.bucket.everything(self.source.key), self.source.key))
+        found = list(_by_run(self.source.bucket.list_all(self.source.key), self.source.key))
         runs: list[RunFolder] = []
-        for run in ahead(lambda each: copy_run(self.source / each[0], each[1]), found, AT_ONCE):
+        for run in read_ahead(lambda each: copy_run(self.source / each[0], each[1]), found, AT_ONCE):
             runs.append(run)
             if progress is not None:
                 progress("reading the bucket", len(runs), len(found))
@@ -62,7 +62,7 @@ class Mirror:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def mirror_of(place: str) -> Mirror:
+def find_mirror(place: str) -> Mirror:
     source = resolve_path(place.rstrip("/"))
     assert isinstance(source, BucketPath)
     return Mirror(source)
@@ -70,8 +70,8 @@ def mirror_of(place: str) -> Mirror:
 
 def download_runs(progress: Progress | None = None) -> None:
     """Where runs are kept in a bucket (UNSTALL_HOME), those of all machines; elsewhere nothing."""
-    if bucket_home():
-        mirror_of(bucket_home()).look(progress)
+    if get_bucket_home():
+        find_mirror(get_bucket_home()).look(progress)
 
 
 def _by_run(entries: Iterable[Entry], folder: str) -> Iterator[tuple[str, list[Entry]]]:
@@ -83,21 +83,21 @@ def _by_run(entries: Iterable[Entry], folder: str) -> Iterator[tuple[str, list[E
 
     for run, group in groupby(sorted(entries, key=lambda entry: entry.key), name):
         own = list(group)
-        if any(entry.key == f"{begin}{run}/{_SETTINGS}" for entry in own) or journals_in(own, f"{begin}{run}"):
+        if any(entry.key == f"{begin}{run}/{_SETTINGS}" for entry in own) or list_journals(own, f"{begin}{run}"):
             yield run, own
 
 
 def copy_run(source: BucketPath, entries: list[Entry] | None = None) -> RunFolder:
     """The run on the disk, up to date if it is a copy. `entries`: all objects of the run, where they were listed already; then
     it is one of many, and is passed over while another process brings it."""
-    run = RunFolder(folder_for(str(source)))
+    run = RunFolder(name_folder(str(source)))
     try:
         if not run.path.exists():
             make_private_folder(run.path)
             (run.path / MARK).touch(mode=FILE_MODE)
-        with alone_with_copy(run, WAITS_S if entries is None else 0.0) as is_alone:
+        with lock_copy(run, WAITS_S if entries is None else 0.0) as is_alone:
             if is_alone:
-                _bring(source, source.bucket.everything(source.key) if entries is None else entries, run.path)
+                _bring(source, source.bucket.list_all(source.key) if entries is None else entries, run.path)
                 if not run.bucket:
                     run.keep_in(str(source))
     except OSError as error:
@@ -123,12 +123,12 @@ def _bring(source: BucketPath, entries: list[Entry], run: Path) -> None:
         name = entry.key.removeprefix(f"{source.key}/")
         if entry.size <= LARGE_BYTES and is_wanted(name) and name.partition("/")[0] not in NOT_LOOKED_AT:
             fetch_one(source.bucket, entry, run / name)
-    for journal in journals_in(entries, source.key):
+    for journal in list_journals(entries, source.key):
         add_new(source.bucket, journal, run)
 
 
 @contextmanager
-def alone_with_copy(run: RunFolder, waits_s: float = WAITS_S) -> Iterator[bool]:
+def lock_copy(run: RunFolder, waits_s: float = WAITS_S) -> Iterator[bool]:
     """Two processes that bring the same run would add the same lines. False: it is no copy, or not any more; or another process
     brings it, and does so for longer."""
     try:
@@ -150,14 +150,14 @@ def fetch_run(place: str, with_checkpoint: bool = False) -> RunFolder:
     assert isinstance(source, BucketPath)
     if not is_run(source):
         raise RunNotFoundError(f"There is no run at {source}: neither a journal nor settings of a training lie there.")
-    run = RunFolder(folder_for(str(source)))
+    run = RunFolder(name_folder(str(source)))
     if is_held(run.path):
         return run
     if not with_checkpoint and (is_copy(run) or not run.path.exists()):
         return copy_run(source)
     try:
         make_private_folder(run.path)
-        with alone_with_copy(run) as was_copy:  # a board on this machine may bring it, too
+        with lock_copy(run) as was_copy:  # a board on this machine may bring it, too
             if was_copy or is_ahead(source, run.path):
                 fetch_files(source, run.path, with_large=with_checkpoint)
             fetch_journals(source, run.path)
@@ -185,7 +185,7 @@ def is_ahead(source: BucketPath, run: Path) -> bool:
     """Whether another machine has taken the run further than this one knows of."""
     if not (run / "settings.json").exists():
         return True
-    there, here = complete(source / FOLDER), on_disk(run)
+    there, here = complete(source / FOLDER), list_on_disk(run)
     return bool(there) and (not here or there[0] > max(here))
 
 

@@ -51,7 +51,7 @@ _expected: list[_PrefetchQueue] = []
 
 
 @contextmanager
-def prefetching(root: Path, asked: Iterable[Asked]) -> Iterator[None]:
+def prefetch_files(root: Path, asked: Iterable[Asked]) -> Iterator[None]:
     """`asked`, in the order in which it will be read, is of files in `root`."""
     if not is_in_bucket(root):
         yield

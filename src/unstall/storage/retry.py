@@ -55,16 +55,16 @@ class NameTaken(Exception):
     may_be_ours = False  # an attempt of ours before this one failed, and may have written it all the same
 
 
-def patience_s() -> float:
+def get_patience_s() -> float:
     try:
         return max(0.1, float(os.environ.get(VARIABLE, "") or PATIENCE_S))
     except ValueError:
         return PATIENCE_S
 
 
-def silence_s() -> float:
+def get_silence_s() -> float:
     """So that a connection which falls silent leaves time for another attempt."""
-    return min(SILENCE_S, patience_s() / 3)
+    return min(SILENCE_S, get_patience_s() / 3)
 
 
 class RetryPolicy:
@@ -75,26 +75,26 @@ class RetryPolicy:
         self._scheme, self._bucket, self._failures = scheme, bucket, failures
         self._rests_until, self._rests_for = 0.0, ""
 
-    def kept_trying(self, doing: str, key: str, attempt: Callable[[float], T], size_bytes: int = 0) -> T:
+    def retry(self, doing: str, key: str, attempt: Callable[[float], T], size_bytes: int = 0) -> T:
         """`doing`: 'read', 'write', 'list' or 'delete'. `attempt` is told how many seconds it may take."""
         if time.monotonic() < self._rests_until:
             raise self._failed(doing, key, self._rests_for)
         more_s = size_bytes / SLOWEST_BYTES_PER_S
         began, pause_s, tries = time.monotonic(), FIRST_PAUSE_S, 0
-        until = began + patience_s()
+        until = began + get_patience_s()
         while True:
             tries += 1
             try:
-                return attempt(2 * silence_s() + more_s)
+                return attempt(2 * get_silence_s() + more_s)
             except NameTaken as taken:
                 taken.may_be_ours = tries > 1
                 raise
             except (OutOfRange, Missing):
                 raise
             except self._failures as error:
-                if status_of(error) == 416:
+                if find_status(error) == 416:
                     raise OutOfRange from error
-                cause = cause_of(error)
+                cause = find_cause(error)
             now_s = pause_s * random.uniform(0.5, 1.0)  # so that many who failed together do not come back together
             if not cause.may_pass or time.monotonic() + now_s >= until:
                 raise self._given_up(doing, key, cause, tries, time.monotonic() - began) from None
@@ -105,7 +105,7 @@ class RetryPolicy:
         words = cause.words
         if cause.may_pass:
             words += f"; tried {tries} times in {seconds:.0f} s"
-            self._rests_until, self._rests_for = time.monotonic() + min(REST_S, patience_s()), words
+            self._rests_until, self._rests_for = time.monotonic() + min(REST_S, get_patience_s()), words
         if cause.is_denied:
             words += f". Sign in: {SIGN_IN[self._scheme]}; or have the account be given the bucket '{self._bucket}'"
         return self._failed(doing, key, words)
@@ -118,9 +118,9 @@ class RetryPolicy:
 # --- what went wrong ---
 
 
-def cause_of(error: BaseException) -> Cause:
+def find_cause(error: BaseException) -> Cause:
     """By the numbers of HTTP where an exception has one, else by its kind."""
-    status = status_of(error)
+    status = find_status(error)
     if status is not None:
         return _by_status(status, error)
     chain = list(_chain(error))
@@ -155,7 +155,7 @@ def _is_expired(error: BaseException) -> bool:
     return any(word in str(error) for word in ("xpired", "InvalidToken", "Invalid Credentials", "InvalidAccessKeyId"))
 
 
-def status_of(error: BaseException) -> int | None:
+def find_status(error: BaseException) -> int | None:
     for each in _chain(error):
         response = getattr(each, "response", None)  # botocore
         if isinstance(response, dict):

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from unstall.base.errors import BucketError, RunNotFoundError
-from unstall.journal.run_folder import BUCKET, RunFolder, bucket_home, home, list_runs, refuse_unreadable
+from unstall.journal.run_folder import BUCKET, RunFolder, get_bucket_home, get_home, list_runs, refuse_unreadable
 
 MAX_NAMED = 5  # runs, in the message that several are meant
 
@@ -32,9 +32,9 @@ def _find(name: str) -> RunFolder:
         if not any(as_path.glob("events-*.jsonl")):
             raise RunNotFoundError(f"'{name}' is no run folder: it holds no journal (events-*.jsonl).")
         return RunFolder(as_path.resolve())
-    refuse_unreadable(home(), "folder of the runs")
+    refuse_unreadable(get_home(), "folder of the runs")
     runs = list_runs()
-    if bucket_home() and not any(run.name == name for run in runs):
+    if get_bucket_home() and not any(run.name == name for run in runs):
         runs = _with_those_of_other_machines(runs)
     if name == "last" and runs:
         return _brought(runs[-1])
@@ -48,7 +48,7 @@ def _find(name: str) -> RunFolder:
         latest = f", the latest {len(shown)} of them" if len(shown) < len(matches) else ""
         names = ", ".join(run.name for run in shown)
         raise RunNotFoundError(f"'{name}' begins {len(matches)} runs{latest}: {names}. Give more of the name.")
-    where = bucket_home() or home()
+    where = get_bucket_home() or get_home()
     if not runs:
         raise RunNotFoundError(f"There is no run '{name}', nor any other in {where}. Start one: unstall run -- python train.py")
     recent = ", ".join(run.name for run in runs[-3:])
@@ -62,21 +62,21 @@ def _with_those_of_other_machines(runs: list[RunFolder]) -> list[RunFolder]:
     from unstall.storage.download import run_names
 
     try:
-        names = run_names(bucket_home())
+        names = run_names(get_bucket_home())
     except BucketError as error:
         if not runs:
             raise
         sys.stderr.write(f"unstall: {error} Only the runs on this disk are looked at.\n")
         return runs
     others = set(names) - {run.name for run in runs}
-    return sorted([*runs, *(RunFolder(home() / name) for name in others)], key=lambda run: run.name)
+    return sorted([*runs, *(RunFolder(get_home() / name) for name in others)], key=lambda run: run.name)
 
 
 def _brought(run: RunFolder) -> RunFolder:
     """As the bucket has it now, where it is one of another machine."""
-    if not bucket_home():
+    if not get_bucket_home():
         return run
     from unstall.storage.download import fetch_run, is_copy
 
     is_of_this_machine = run.path.exists() and not is_copy(run)
-    return run if is_of_this_machine else fetch_run(f"{bucket_home()}/{run.name}")
+    return run if is_of_this_machine else fetch_run(f"{get_bucket_home()}/{run.name}")

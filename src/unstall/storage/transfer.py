@@ -9,19 +9,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from unstall.base.directories import cache_dir
+from unstall.base.directories import get_cache_dir
 from unstall.base.errors import AccessDeniedError, InvalidInputError
 from unstall.base.progress import Progress
-from unstall.storage.bucket import AT_ONCE, ahead
+from unstall.storage.bucket import AT_ONCE, read_ahead
 from unstall.storage.bucket_path import BucketPath
 
 
-def copies_folder() -> Path:
+def find_copies_folder() -> Path:
     """Of the user, for what can be fetched again."""
-    return cache_dir() / "buckets"
+    return get_cache_dir() / "buckets"
 
 
-def on_disk(path: Path) -> Path:
+def fetch_to_disk(path: Path) -> Path:
     """The path itself, or a copy of what lies in a bucket: fetched once, and again when the object has changed."""
     if not isinstance(path, BucketPath):
         return path
@@ -29,7 +29,7 @@ def on_disk(path: Path) -> Path:
     if found.is_folder:
         raise InvalidInputError(f"'{path}': expected a file. There is a folder.")
     made_from = hashlib.sha256(f"{path} {found.version} {found.size} {found.changed_at}".encode()).hexdigest()[:24]
-    target = copies_folder() / made_from / path.name
+    target = find_copies_folder() / made_from / path.name
     if not (target.is_file() and target.stat().st_size == found.size):
         _fetch(path, found.size, target)
     return target
@@ -60,7 +60,7 @@ def put_folder(source: Path, target: BucketPath, last: str = "", progress: Progr
     def put(name: str) -> None:
         target.bucket.write_file((target / name).key, source / name)
 
-    for done, _ in enumerate(ahead(put, first, min(AT_ONCE, 8)), start=1):
+    for done, _ in enumerate(read_ahead(put, first, min(AT_ONCE, 8)), start=1):
         if progress is not None:
             progress("writing to the bucket", done, len(files))
     if last in files:
@@ -69,7 +69,7 @@ def put_folder(source: Path, target: BucketPath, last: str = "", progress: Progr
 
 
 @contextmanager
-def whole_at(target: Path) -> Iterator[Path]:
+def open_target(target: Path) -> Iterator[Path]:
     """Where to write what is to be at `target`: there, or, for a bucket, aside, to be put there when all went well."""
     if not isinstance(target, BucketPath):
         yield target

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.errors import BucketError
-from unstall.base.private_files import FOLDER_MODE, private_opener, write_private
-from unstall.storage.bucket import ahead
+from unstall.base.private_files import FOLDER_MODE, open_private, write_private
+from unstall.storage.bucket import read_ahead
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.retry import Missing, NameTaken
 
@@ -55,7 +55,7 @@ class CheckpointUploader:
 
     def keep(self) -> None:
         """The newest first: it is what a run would go on from."""
-        names = sorted(on_disk(self._run), reverse=True)
+        names = sorted(list_on_disk(self._run), reverse=True)
         for name in names:
             if self._manifest_of(name) not in (None, self._kept.get(name)):
                 self._put(name)
@@ -116,10 +116,10 @@ class CheckpointUploader:
         for file, said in files.items():
             if _sha256(linked / file) != said["sha256"]:
                 raise BucketError(f"{self._target / name} is not written: {file} on the disk is not what its manifest says.")
-        for _ in ahead(put, list(parts_of(linked)), AT_ONCE):
+        for _ in read_ahead(put, list(list_parts(linked)), AT_ONCE):
             pass
         there = {each.key.rpartition("/")[2]: each.size for each in (self._target / name).listed() or []}
-        for part in parts_of(linked):
+        for part in list_parts(linked):
             if there.get(part.name) != part.end - part.begin:
                 raise BucketError(f"{self._target / name / part.name} was written and is not there whole.")
 
@@ -137,7 +137,7 @@ class CheckpointUploader:
         """Those that are older than ours, or were ours and have been withdrawn. A newer one that we have not put there is of
         another machine, which has gone on with the run: this one may be the ghost."""
         by_step: dict[str, list[str]] = {}
-        for entry in self._target.bucket.everything(self._target.key):
+        for entry in self._target.bucket.list_all(self._target.key):
             step = entry.key.removeprefix(f"{self._target.key}/").partition("/")[0]
             if step not in names and _NAME.fullmatch(step) and (step < max(names) or step in self._kept):
                 by_step.setdefault(step, []).append(entry.key)
@@ -146,7 +146,7 @@ class CheckpointUploader:
                 self._target.bucket.delete(key)
 
 
-def on_disk(run: Path) -> list[str]:
+def list_on_disk(run: Path) -> list[str]:
     try:
         return [path.name for path in (run / FOLDER).iterdir() if _NAME.fullmatch(path.name)]
     except OSError:
@@ -155,11 +155,11 @@ def on_disk(run: Path) -> list[str]:
 
 def complete(folder: BucketPath) -> list[str]:
     """Those that have a manifest, the newest first."""
-    keys = [entry.key for entry in folder.bucket.everything(folder.key) if entry.key.endswith(f"/{MANIFEST}")]
+    keys = [entry.key for entry in folder.bucket.list_all(folder.key) if entry.key.endswith(f"/{MANIFEST}")]
     return sorted((name for key in keys if _NAME.fullmatch(name := key.split("/")[-2])), reverse=True)
 
 
-def parts_of(folder: Path) -> Iterator[Part]:
+def list_parts(folder: Path) -> Iterator[Part]:
     for path in sorted(folder.iterdir()):
         if path.name != MANIFEST:
             size = path.stat().st_size
@@ -169,7 +169,7 @@ def parts_of(folder: Path) -> Iterator[Part]:
 
 def _manifest(own: bytes, folder: Path) -> bytes:
     """What the disk's manifest says, and in which parts the files lie."""
-    parts = [[part.name, part.file, part.end - part.begin] for part in parts_of(folder)]
+    parts = [[part.name, part.file, part.end - part.begin] for part in list_parts(folder)]
     return json.dumps({"version": VERSION, "parts": parts, "manifest": own.decode()}, indent=1).encode()
 
 
@@ -184,8 +184,8 @@ def _sha256(path: Path) -> str:
 def fetch_newest(source: BucketPath, run: Path, say: Callable[[str], None]) -> str | None:
     """The newest that is whole, unless the disk has one as new. A damaged one is said and passed over."""
     for name in complete(source / FOLDER):
-        if any(each >= name for each in on_disk(run)):
-            return max(on_disk(run))
+        if any(each >= name for each in list_on_disk(run)):
+            return max(list_on_disk(run))
         try:
             _fetch(source / FOLDER / name, run / FOLDER / name)
         except (ValueError, KeyError, TypeError, OSError, Missing) as error:
@@ -203,11 +203,11 @@ def _fetch(source: BucketPath, target: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(mode=FOLDER_MODE, parents=True)
     try:
-        fetched = ahead(lambda part: (source / part[0]).read_range(0, part[2]), said["parts"], AT_ONCE)
+        fetched = read_ahead(lambda part: (source / part[0]).read_range(0, part[2]), said["parts"], AT_ONCE)
         for raw, (name, file, size) in zip(fetched, said["parts"], strict=True):
             if len(raw) != size:
                 raise ValueError(f"{name} has {len(raw):,} bytes of {size:,}")
-            with open(aside / Path(file).name, "ab", opener=private_opener) as out:
+            with open(aside / Path(file).name, "ab", opener=open_private) as out:
                 out.write(raw)
         for file, expected in json.loads(said["manifest"])["files"].items():
             if _sha256(aside / Path(file).name) != expected["sha256"]:

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from unstall.base.private_files import make_private_folder, private_opener
-from unstall.storage.bucket import Bucket, Entry, ahead
+from unstall.base.private_files import make_private_folder, open_private
+from unstall.storage.bucket import Bucket, Entry, read_ahead
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.upload_checkpoints import FOLDER as CHECKPOINTS
 from unstall.storage.upload_journal import FOLDER as JOURNAL
@@ -30,7 +30,7 @@ class FileUploader:
 
     def keep(self, large: bool, at_last: bool = False) -> None:
         """Those that are large, or those that are not; `at_last`: without waiting."""
-        for name, path in files_of(self._run):
+        for name, path in list_files(self._run):
             try:
                 status = path.stat()
             except OSError:
@@ -45,7 +45,7 @@ class FileUploader:
                 self._seen[name], self._put_at[name] = now, time.monotonic()
 
 
-def files_of(run: Path) -> Iterator[tuple[str, Path]]:
+def list_files(run: Path) -> Iterator[tuple[str, Path]]:
     for path in sorted(run.rglob("*")):
         name = path.relative_to(run)
         if name.parts[0] in FOLDERS_NOT_KEPT or path.name.startswith(NOT_KEPT) or name.parts[0].startswith("."):
@@ -58,10 +58,10 @@ def fetch_files(source: BucketPath, run: Path, with_large: bool) -> None:
     """Those that the disk has not, or has otherwise. Large ones are weights: nobody needs them to look at a run."""
     wanted = [
         entry
-        for entry in source.bucket.everything(source.key)
+        for entry in source.bucket.list_all(source.key)
         if is_wanted(entry.key.removeprefix(f"{source.key}/")) and (with_large or entry.size <= LARGE_BYTES)
     ]
-    for _ in ahead(lambda entry: fetch_one(source.bucket, entry, run / entry.key.removeprefix(f"{source.key}/")), wanted, 4):
+    for _ in read_ahead(lambda entry: fetch_one(source.bucket, entry, run / entry.key.removeprefix(f"{source.key}/")), wanted, 4):
         pass
 
 
@@ -75,7 +75,7 @@ def fetch_one(bucket: Bucket, entry: Entry, path: Path) -> None:
         pass  # it is not there yet
     make_private_folder(path.parent)
     aside = path.with_name(f".{path.name}.part")
-    with open(aside, "wb", opener=private_opener) as file:
+    with open(aside, "wb", opener=open_private) as file:
         file.writelines(bucket.read_large(entry.key, entry.size))
     if entry.changed_at:
         os.utime(aside, (entry.changed_at, entry.changed_at))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from unstall.base.private_files import make_private_folder, private_opener
+from unstall.base.private_files import make_private_folder, open_private
 from unstall.storage.bucket import Bucket, Entry
 from unstall.storage.bucket_path import BucketPath
 
@@ -54,7 +54,7 @@ class JournalUploader:
 
     def _journal_in_bucket(self, name: str) -> _Journal:
         """Of a run that goes on: after the last segment that the bucket has."""
-        found = segments(self._target / name)
+        found = list_segments(self._target / name)
         return _Journal(found[-1][0], sum(found[-1])) if found else _Journal()
 
     def _grown(self, path: Path, journal: _Journal) -> bool:
@@ -72,7 +72,7 @@ class JournalUploader:
         return len(raw) == MAX_READ_BYTES
 
 
-def segments(folder: BucketPath) -> list[tuple[int, int]]:
+def list_segments(folder: BucketPath) -> list[tuple[int, int]]:
     """Where each begins and its length, in order, as far as none is missing."""
     listed = folder.listed() or []
     return _whole([(int(name), each.size) for each in listed if (name := each.key.rpartition("/")[2]).isdigit()])
@@ -107,7 +107,7 @@ class UploadedJournal:
         return sum(size for _, size in self.segments)
 
 
-def journals_in(entries: Iterable[Entry], run: str) -> list[UploadedJournal]:
+def list_journals(entries: Iterable[Entry], run: str) -> list[UploadedJournal]:
     """Of all objects of a run, whose names begin with `run`; those of all workers."""
     found: dict[str, UploadedJournal] = {}
     for entry in entries:
@@ -122,7 +122,7 @@ def journals_in(entries: Iterable[Entry], run: str) -> list[UploadedJournal]:
 
 def fetch_journals(source: BucketPath, run: Path) -> None:
     """Each as far as the bucket has it; one of which the disk has more stays as it is. Those of all workers."""
-    for journal in journals_in(source.bucket.everything(source.key), source.key):
+    for journal in list_journals(source.bucket.list_all(source.key), source.key):
         add_new(source.bucket, journal, run)
 
 
@@ -139,7 +139,7 @@ def add_new(bucket: Bucket, journal: UploadedJournal, run: Path) -> bool:
     while len(first) < len(known):
         first += next(added)
     if first.startswith(known):
-        with open(path, "ab", opener=private_opener) as file:
+        with open(path, "ab", opener=open_private) as file:
             file.write(first[len(known) :])
             file.writelines(added)
     else:
@@ -166,6 +166,6 @@ def _from(bucket: Bucket, journal: UploadedJournal, segments: list[tuple[int, in
 
 def _write_whole(path: Path, pieces: Iterable[bytes]) -> None:
     aside = path.with_name(f".{path.name}.part")
-    with open(aside, "wb", opener=private_opener) as file:
+    with open(aside, "wb", opener=open_private) as file:
         file.writelines(pieces)
     aside.replace(path)

@@ -45,7 +45,7 @@ class RunUploader:
     def keep_until_ended(self) -> bool:
         """Whether everything is there."""
         threads = [
-            threading.Thread(target=self._repeat, args=("the journal", every_s(), self._keep_small), daemon=True),
+            threading.Thread(target=self._repeat, args=("the journal", get_interval_s(), self._keep_small), daemon=True),
             threading.Thread(target=self._repeat, args=("checkpoints", CHECKPOINTS_EVERY_S, self._keep_large), daemon=True),
         ]
         for thread in threads:
@@ -74,12 +74,12 @@ class RunUploader:
             keep(at_last)
         except (UnstallError, OSError) as error:
             if what not in self._failed:
-                say(f"{what} cannot be kept in the bucket: {error} The run goes on, and it is tried again.")
+                print_message(f"{what} cannot be kept in the bucket: {error} The run goes on, and it is tried again.")
             self._failed.add(what)
             return False
         if what in self._failed:
             self._failed.discard(what)
-            say(f"{what}: kept in {self._target} again.")
+            print_message(f"{what}: kept in {self._target} again.")
         return True
 
     def _keep_small(self, at_last: bool) -> None:
@@ -88,19 +88,19 @@ class RunUploader:
 
     def _keep_large(self, at_last: bool) -> None:
         if self._checkpoints is None:
-            self._checkpoints = CheckpointUploader(self._run, self._target, say)
+            self._checkpoints = CheckpointUploader(self._run, self._target, print_message)
         self._checkpoints.keep()
         self._files.keep(large=True, at_last=at_last)
 
 
-def every_s() -> float:
+def get_interval_s() -> float:
     try:
         return max(0.1, float(os.environ.get(VARIABLE, "") or EVERY_S))
     except ValueError:
         return EVERY_S
 
 
-def say(text: str) -> None:
+def print_message(text: str) -> None:
     try:
         sys.stderr.write(f"unstall: {text}\n")
         sys.stderr.flush()
@@ -118,7 +118,7 @@ def main(arguments: list[str]) -> int:
         assert isinstance(target, BucketPath)
         whole = RunUploader(Path(arguments[0]), target).keep_until_ended()
     except UnstallError as error:
-        say(str(error))
+        print_message(str(error))
         return error.exit_code
     sys.stderr.flush()
     os._exit(0 if whole else 1)  # a request that hangs does not keep it

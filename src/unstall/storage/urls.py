@@ -19,10 +19,10 @@ _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,221}")
 
 
 def is_bucket(place: str | Path) -> bool:
-    return scheme_of(str(place)) in SCHEMES
+    return get_scheme(str(place)) in SCHEMES
 
 
-def scheme_of(text: str) -> str:
+def get_scheme(text: str) -> str:
     """'gs' of gs://bucket/x; empty for a path on a disk."""
     found = _SCHEME.match(text)
     return found[1].lower() if found else ""
@@ -34,22 +34,22 @@ def resolve_path(text: str | Path) -> Path:
         return text
     expanded = os.path.expandvars(os.path.expanduser(text))  # noqa: PTH111 (with the variables, as one)
     refuse_unset(expanded)
-    if not scheme_of(expanded):
+    if not get_scheme(expanded):
         return Path(expanded)
-    from unstall.storage.bucket_path import bucket_path
+    from unstall.storage.bucket_path import create_bucket_path
 
-    bucket, key = parts_of(expanded)
-    return bucket_path(scheme_of(expanded), bucket, key)
+    bucket, key = split_url(expanded)
+    return create_bucket_path(get_scheme(expanded), bucket, key)
 
 
-def spell_out(place: str | None) -> str | None:
+def expand_variables(place: str | None) -> str | None:
     """A place in a bucket with its variables in it, as in gs://$BUCKET/runs of a job file, so that it has one name everywhere."""
     return str(resolve_path(place)) if place is not None and is_bucket(place) else place
 
 
-def parts_of(text: str) -> tuple[str, str]:
+def split_url(text: str) -> tuple[str, str]:
     """The bucket and the name in it."""
-    scheme = scheme_of(text)
+    scheme = get_scheme(text)
     if scheme not in SCHEMES:
         raise InvalidInputError(f"'{text}': expected a path, gs://BUCKET/NAME or s3://BUCKET/NAME. Received: {scheme}://")
     bucket, _, key = text[len(scheme) + 3 :].partition("/")
@@ -64,13 +64,13 @@ def parts_of(text: str) -> tuple[str, str]:
 
 def refuse_unset(text: str) -> None:
     """A variable that is left in a path, unless a file on the disk is really called so."""
-    name = unset_variable(text)
-    if name is not None and not (scheme_of(text) == "" and Path(text).exists()):
+    name = find_unset_variable(text)
+    if name is not None and not (get_scheme(text) == "" and Path(text).exists()):
         what = f"the variable {name}, which is not set" if name else "a variable without a name"
         raise InvalidInputError(f"'{text}' has {what}. Set it (export {name or 'NAME'}=…), or write the path out.")
 
 
-def unset_variable(text: str) -> str | None:
+def find_unset_variable(text: str) -> str | None:
     """The name of the first variable that stands in it."""
     found = _VARIABLE.search(text)
     return (found[1] or found[2] or "") if found else None

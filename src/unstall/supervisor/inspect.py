@@ -9,10 +9,10 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from unstall.diagnosis.errors.fatal_error import fatal_error, unmatched_before
+from unstall.diagnosis.errors.fatal_error import find_fatal_error, find_unmatched_pattern
 from unstall.journal.events import DataMet, ErrorInspected, Event, RunStarted, StackSampled, ThreadsSeen
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder
+from unstall.journal.stack_frames import find_program_folder
 from unstall.sensors import cluster, data_paths, databases, faulty_data, packages, source_lines, threads
 
 
@@ -35,13 +35,13 @@ def look_around(pid: int, others: Sequence[int], samples: Sequence[Event]) -> li
 
 
 def look(journal: Journal) -> list[Event]:
-    error = fatal_error(journal)
+    error = find_fatal_error(journal)
     if error is None:
         return []
     started = journal.last(RunStarted)
-    unmatched = unmatched_before(journal, error)
-    looked = data_paths.look(error, program_folder(journal), dict(os.environ), started.command if started else (), unmatched)
-    command, folder = started.command if started else (), program_folder(journal)
+    unmatched = find_unmatched_pattern(journal, error)
+    looked = data_paths.look(error, find_program_folder(journal), dict(os.environ), started.command if started else (), unmatched)
+    command, folder = started.command if started else (), find_program_folder(journal)
     met = [path for event in journal.of(DataMet) for path in event.paths]
     images = faulty_data.look_for_cut_off_images(error, met, command, folder)
     inspected = [line for event in journal.of(ErrorInspected) if event.error_at == error.at for line in event.lines]
@@ -64,11 +64,11 @@ def is_python(pid: int) -> bool:
         return False
 
 
-def python_processes(pids: Iterable[int]) -> list[int]:
+def list_python_processes(pids: Iterable[int]) -> list[int]:
     return [pid for pid in pids if is_python(pid)]
 
 
-def other_program(pid: int) -> str | None:
+def find_other_program(pid: int) -> str | None:
     """The name of a program that is surely not Python; None of one that is, or that we may not look at."""
     try:
         name = Path(f"/proc/{pid}/exe").readlink().name

@@ -24,7 +24,15 @@ from unstall.base.errors import InvalidInputError
 from unstall.journal.events import TERMINATION_SIGNALS, ProcessEnded, SignalSent
 from unstall.journal.run_folder import RunFolder
 from unstall.supervisor.output.streams import Streams, is_wanted, open_streams
-from unstall.supervisor.signals import WAITS_S, GroupWitness, hold_back, inherited_ignored, is_of_terminal, spawn, wait_for_signal
+from unstall.supervisor.signals import (
+    WAITS_S,
+    GroupWitness,
+    hold_back,
+    is_of_terminal,
+    list_inherited_ignored,
+    spawn,
+    wait_for_signal,
+)
 
 START = Path(__file__).parents[1] / "probe" / "start"
 PASSED_ON = (
@@ -35,7 +43,7 @@ KILL_AFTER_S = 10.0
 FAMILY_ENDS_S = 2.0  # what its child processes are given to end once it has
 
 
-def environment(run: RunFolder, more: Mapping[str, str] | None = None) -> dict[str, str]:
+def build_environment(run: RunFolder, more: Mapping[str, str] | None = None) -> dict[str, str]:
     """The program's environment: the caller's with what this program alone is told, and what switches the probe on."""
     result = {**os.environ, **(more or {})}
     if result.get("UNSTALL_DISABLE", "") not in ("", "0"):
@@ -46,7 +54,7 @@ def environment(run: RunFolder, more: Mapping[str, str] | None = None) -> dict[s
     return result
 
 
-def with_python(command: Sequence[str]) -> list[str]:
+def resolve_command(command: Sequence[str]) -> list[str]:
     """`unstall run train.py` means `python train.py`, where the file is there and is no program by itself."""
     name = command[0]
     is_script = name.endswith(".py") and Path(name).is_file() and shutil.which(name) is None
@@ -68,13 +76,13 @@ class LaunchedProgram:
         """`mask`: the signals that the first program of several began with; the later ones are to begin with the same.
         `reads_output`: what it prints is read, too, unless the user has switched that off."""
         self.command = list(command)
-        inherited_ignored()  # before SIGCHLD is waited for
+        list_inherited_ignored()  # before SIGCHLD is waited for
         before = hold_back({*PASSED_ON, signal.SIGCHLD})
         self.mask = set(before if mask is None else mask)
         self.output = open_streams() if reads_output and is_wanted(os.environ) else Streams()
         redirected = {1: 2} if prints_on_stderr else self.output.given()
         try:
-            self.pid = spawn(command, environment(run, variables), self.mask, redirected)
+            self.pid = spawn(command, build_environment(run, variables), self.mask, redirected)
         except OSError as error:
             self.output.abandon()
             signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
@@ -142,7 +150,7 @@ class LaunchedProgram:
             )
             self._end_family()
 
-    def new_signals(self) -> list[SignalSent]:
+    def take_new_signals(self) -> list[SignalSent]:
         """Those that came since this was asked last."""
         new = self.signals[self._reported_signals :]
         self._reported_signals = len(self.signals)

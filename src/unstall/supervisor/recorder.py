@@ -60,7 +60,7 @@ class Recorder:
         register_variables(self._variables)
         register_command(self._command)
         self._search = [part for part in self._variables.get("PYTHONPATH", "").split(os.pathsep) if part]
-        script = environment.script_of(self._command, folder, self._search)
+        script = environment.find_script(self._command, folder, self._search)
         self._script = script if project.is_own(script) else ""  # that of the trainer is nobody's
         self._sources: Sources | None = None
         self._began, self._began_at = time.monotonic(), time.time() - STARTED_BEFORE_S
@@ -80,15 +80,15 @@ class Recorder:
     @classmethod
     def of_process(cls, run: RunFolder, pid: int, note: Callable[[Event], None]) -> Recorder:
         """Of a program that was there before its watcher."""
-        command, folder = environment.command_of(pid), environment.folder_of(pid)
-        return cls(run, pid, note, command, folder, environment.variables_of(pid))
+        command, folder = environment.read_command(pid), environment.read_folder(pid)
+        return cls(run, pid, note, command, folder, environment.read_variables(pid))
 
     def begin(self, drivers: Mapping[str, str], guarded: Callable[[str, Callable[[], None]], None]) -> None:
         """At once, before the program has taken anything. `guarded` makes an event of what fails."""
         self._guarded = guarded
         self._note(environment.look(self._pid, self._script, self._folder, self._variables, drivers))
         self._note(cluster.look())
-        rank_seen = cluster.rank_seen(self._pid, self._variables)
+        rank_seen = cluster.create_rank_event(self._pid, self._variables)
         if rank_seen is not None:
             self._note(rank_seen)
         self._later(self._read_sources)
@@ -143,7 +143,7 @@ class Recorder:
         self._keep_sources()
 
     def _take_modules(self, event: ModulesLoaded) -> None:
-        self._note(VersionsRead(at=time.time(), versions=packages.versions(event.packages)))
+        self._note(VersionsRead(at=time.time(), versions=packages.read_versions(event.packages)))
         if self._sources is None or self._is_trainer:
             return
         before = len(self._sources.files)
@@ -157,9 +157,9 @@ class Recorder:
             self._keep_sources()
 
     def _read_memory(self) -> None:
-        found = packages.in_memory(self._pid)
+        found = packages.read_loaded(self._pid)
         if found:
-            self._note(VersionsRead(at=time.time(), versions=packages.versions(found)))
+            self._note(VersionsRead(at=time.time(), versions=packages.read_versions(found)))
 
     def _keep_sources(self) -> None:
         """Written aside and renamed: whoever reads finds all of it, or what was there before."""
@@ -202,7 +202,7 @@ class Recorder:
                 return  # a data set of the trainer's own has told more
             texts = [file["text"] for file in self._sources.files.values()]
             named = data_paths.find_named_paths(texts, self._command, list(dict.fromkeys([self._folder, self._sources.folder])))
-            paths = {**dict.fromkeys(data_paths.labels_among(named) if met else named, "named by the program"), **met}
+            paths = {**dict.fromkeys(data_paths.find_labels(named) if met else named, "named by the program"), **met}
             paths = paths or dict.fromkeys(held_open, "open")
             found = data_files.measure(list(paths), self._folder)
             if found and found["digest"] != self._digest:

@@ -109,7 +109,7 @@ PASSES_SIGNALS_ON = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh"
 
 
 @cache
-def inherited_ignored() -> frozenset[int]:
+def list_inherited_ignored() -> frozenset[int]:
     """Those of SIGPIPE, SIGXFSZ and SIGCHLD that we were started with ignored, as far as it can be known. From here on SIGCHLD is
     not ignored any more."""
     found = {number for number in IGNORED_BY_PYTHON if _is_ignored_by(os.getppid(), number)}
@@ -133,7 +133,7 @@ def _is_ignored_by(parent: int, number: int) -> bool:
 def spawn(command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int], streams: Mapping[int, int]) -> int:
     """The number of the process that runs the program. OSError where it cannot be started. `streams`: by the number under which
     the program gets it, a descriptor of ours."""
-    ignored = inherited_ignored()
+    ignored = list_inherited_ignored()
     if signal.SIGCHLD in ignored:
         return _fork(command, environment, mask, streams)
     default = [number for number in IGNORED_BY_PYTHON if number not in ignored]
@@ -162,7 +162,7 @@ def _become(
     why = errno.EINVAL
     try:
         for number in IGNORED_BY_PYTHON:
-            signal.signal(number, signal.SIG_IGN if number in inherited_ignored() else signal.SIG_DFL)
+            signal.signal(number, signal.SIG_IGN if number in list_inherited_ignored() else signal.SIG_DFL)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         for stream, ours in streams.items():
             os.dup2(ours, stream)

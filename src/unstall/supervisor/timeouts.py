@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from unstall.diagnosis.host_memory import Room
-from unstall.diagnosis.stalls import was_asked_to_end
+from unstall.diagnosis.stalls import is_asked_to_end
 from unstall.journal.events import TERMINATION_SIGNALS, FitBegan, PhaseEnded, SignalSent, StallBegan, StepsEnded
 from unstall.journal.pulse import Beat
 from unstall.journal.reader import Journal
@@ -55,17 +55,17 @@ class StallLimit:
     busy_s: float
 
 
-def limit(journal: Journal, phase: str) -> StallLimit:
+def compute_limit(journal: Journal, phase: str) -> StallLimit:
     """How long this phase may be silent, from what it took before."""
     patience = PATIENCE.get(phase, PATIENCE[""])
-    usual, longest = history(journal, phase)
+    usual, longest = read_history(journal, phase)
     if usual is None:
         return StallLimit(None, patience.idle_s, patience.busy_s)
     allowed = max(usual * LATE_TIMES_USUAL, (longest or 0.0) * LATE_TIMES_LONGEST)
     return StallLimit(usual, max(patience.idle_s, allowed), max(patience.busy_s, allowed))
 
 
-def history(journal: Journal, phase: str) -> tuple[float | None, float | None]:
+def read_history(journal: Journal, phase: str) -> tuple[float | None, float | None]:
     """(median, longest) seconds that a step, or a whole save, took before."""
     if phase == "save":
         seconds = [event.seconds for event in journal.of(PhaseEnded) if event.phase == "save"]
@@ -101,7 +101,7 @@ ENDLESS_PATIENCE = PhaseTimeout(60.0, 120.0)  # where nothing says whether more 
 REGULAR_TIMES = 5.0  # lines that come as regularly as that are awaited though nothing says so
 
 
-def printed_limit(printed: Series | None) -> StallLimit | None:
+def compute_printed_limit(printed: Series | None) -> StallLimit | None:
     """How long after the last line it may be silent; None: nothing says that another was to come. Between epochs a program may
     evaluate, save or end."""
     if printed is None or printed.usual_s is None or len(printed.intervals) < MIN_PRINTED:
@@ -131,25 +131,25 @@ class LastProgress:
     printed: str  # the line of progress that says so
 
 
-def last_progress(
+def find_last_progress(
     journal: Journal, beat: Beat | None, now: float, output: PrintedOutput, idle_since: Callable[[], float]
 ) -> LastProgress:
     """`idle_since`: when the program was last seen to use the CPU; asked where the pulse says nothing."""
     phase = "" if beat is None else beat.phase
     since = 0.0 if beat is None else time.time() - beat.silent_s(now)
     step, epoch = (beat.step, beat.epoch) if beat is not None else (-1, -1)
-    if reports_progress(beat):
-        return LastProgress(phase, since, step, epoch, limit(journal, phase), is_sure=True, printed="")
+    if has_progress(beat):
+        return LastProgress(phase, since, step, epoch, compute_limit(journal, phase), is_sure=True, printed="")
     since = max(since, idle_since(), output.alive_at)
     printed = output.progress
-    of_printed = printed_limit(printed)
+    of_printed = compute_printed_limit(printed)
     if printed is None or of_printed is None:
-        return LastProgress(phase, since, step, epoch, limit(journal, phase), is_sure=False, printed="")
+        return LastProgress(phase, since, step, epoch, compute_limit(journal, phase), is_sure=False, printed="")
     step, epoch = (-1 if value is None else int(value) for value in (printed.step, printed.epoch))
     return LastProgress("train", since, step, epoch, of_printed, is_sure=False, printed=printed.line.strip())
 
 
-def reports_progress(beat: Beat | None) -> bool:
+def has_progress(beat: Beat | None) -> bool:
     """Whether the pulse would beat if the program got on: not before a training is seen, as when a first checkpoint is saved."""
     return beat is not None and (beat.steps_done > 0 or beat.phase not in {"start", "between"})
 
@@ -208,7 +208,7 @@ def is_signal_pending() -> bool:
 
 def is_leaving(journal: Journal, stall: StallBegan, before: Beat | None, beat: Beat | None, moved_at: float) -> bool:
     """Whether it moves only because it was asked to end. `before` is its pulse when the stall was noticed."""
-    if not (is_signal_pending() or was_asked_to_end(journal, stall)):
+    if not (is_signal_pending() or is_asked_to_end(journal, stall)):
         return False
     if before is None or beat is None:
         requested_at = max(

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from unstall.base.errors import attempt
 from unstall.diagnosis.findings import Diagnosis, diagnose
-from unstall.diagnosis.host_memory import is_filling, room, seconds_left
-from unstall.diagnosis.stalls import BUSY_CORES, ready_cores, was_interrupted
+from unstall.diagnosis.host_memory import estimate_seconds_left, is_filling, measure_room
+from unstall.diagnosis.stalls import BUSY_CORES, count_ready_cores, is_interrupted
 from unstall.journal.events import (
     Event,
     EventsLost,
@@ -25,7 +25,7 @@ from unstall.journal.events import (
     VerdictReached,
 )
 from unstall.journal.pulse import Beat, read_pulse
-from unstall.journal.reader import FolderTail, Journal, since
+from unstall.journal.reader import FolderTail, Journal, select_since
 from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import JournalWriter
 from unstall.report.timeline import Timeline
@@ -35,7 +35,7 @@ from unstall.sensors.host import HostSampler
 from unstall.sensors.oom_kills import KillCounter
 from unstall.sensors.printed_output.reader import PrintedOutput
 from unstall.supervisor import inspect, timeouts
-from unstall.supervisor.inspect import python_processes
+from unstall.supervisor.inspect import list_python_processes
 from unstall.supervisor.native_stacks import sample_native
 from unstall.supervisor.recorder import Recorder
 from unstall.supervisor.timeouts import SamplingInterval, is_steady
@@ -126,7 +126,7 @@ class Watch:
         if lost:  # the journal cannot say so itself while there is no room
             lost.append(EventsLost(at=time.time(), count=len(lost), why=self._writer.lost_why))
         events = sorted([*self._tail.read(), *lost], key=lambda event: event.at)
-        self.journal.extend(since(events, self._since))
+        self.journal.extend(select_since(events, self._since))
         self.journal.now = time.time()
         self.guarded("record", lambda: self._recorder.look(events))
         if not self.is_timeline_broken:
@@ -171,7 +171,7 @@ class Watch:
             return self._look_at_stall(now) if not self._is_leaving else self._look_at_exit(now, self._stall)
         profiles = self._close_interval if self.is_suspected else self._profile_interval
         if self._is_worth_a_profile(beat) and profiles.is_due(now, age, self._is_steady):
-            self._profile(self.training_pid(beat))
+            self._profile(self.find_training_pid(beat))
         if self._diagnosis_interval.is_due(now, age):
             return self.examine()
         return None
@@ -196,10 +196,10 @@ class Watch:
     def _look_at_pressure(self) -> None:
         """While memory runs full: where the program stands. After a kill it is too late to ask."""
         hosts = self.journal.of(HostSampled)
-        left = seconds_left(hosts)
+        left = estimate_seconds_left(hosts)
         if left is not None and left < FULL_SOON_S and is_filling(hosts) and self._pressure_samples < MAX_PRESSURE_SAMPLES:
             self._pressure_samples += 1
-            sample = self._sample_stack(self.training_pid())
+            sample = self._sample_stack(self.find_training_pid())
             if isinstance(sample, StackSampled):
                 self.note(*source_lines.read([sample]))
 
@@ -245,7 +245,7 @@ class Watch:
 
     def sample_now(self) -> None:
         """One more stack, of a worker that is about to be named."""
-        self.guarded("watcher", lambda: self._sample_stack(self.training_pid()))
+        self.guarded("watcher", lambda: self._sample_stack(self.find_training_pid()))
         self.read_noted()
 
     # --- progress ---
@@ -255,16 +255,16 @@ class Watch:
         beats = [beat for path in self.run.pulse_paths() if (beat := read_pulse(path)) is not None]
         return max(beats, key=lambda beat: beat.beat, default=None)
 
-    def training_pid(self, beat: Beat | None = None) -> int:
+    def find_training_pid(self, beat: Beat | None = None) -> int:
         """The process whose stacks tell most."""
         beat = beat or self.beat()
         if beat is not None:
             return beat.pid
-        pythons = python_processes(self._host.tree())
+        pythons = list_python_processes(self._host.tree())
         return pythons[0] if pythons else self.pid
 
     def _judge_progress(self, beat: Beat | None, now: float) -> None:
-        progress = timeouts.last_progress(self.journal, beat, now, self.output, self._idle_since)
+        progress = timeouts.find_last_progress(self.journal, beat, now, self.output, self._idle_since)
         since, limit = progress.since, progress.limit
         silent = time.time() - since
         if self._stall is not None:
@@ -289,14 +289,14 @@ class Watch:
 
     def _has_gone_well(self, silent_s: float, limit: timeouts.StallLimit) -> bool:
         hosts = self.journal.of(HostSampled)
-        memory, full_in_s = (room(hosts[-1]), seconds_left(hosts)) if hosts else (None, None)
+        memory, full_in_s = (measure_room(hosts[-1]), estimate_seconds_left(hosts)) if hosts else (None, None)
         return is_steady(time.monotonic() - self._began, silent_s, limit.idle_s, memory, full_in_s)
 
     def _idle_s(self, now: float) -> float:
         """For how long the process tree has used next to no CPU, and waited for none, up to now."""
         idle = 0.0
         for host in reversed(self.journal.of(HostSampled)):
-            if host.interval_s <= 0 or ready_cores(host) >= BUSY_CORES:
+            if host.interval_s <= 0 or count_ready_cores(host) >= BUSY_CORES:
                 break
             idle += host.interval_s
         return idle
@@ -304,7 +304,7 @@ class Watch:
     def _idle_since(self) -> float:
         """When the process tree was last seen to use the CPU or to queue for it, or was first looked at."""
         hosts = self.journal.of(HostSampled)
-        busy = next((host.at for host in reversed(hosts) if ready_cores(host) >= BUSY_CORES), None)
+        busy = next((host.at for host in reversed(hosts) if count_ready_cores(host) >= BUSY_CORES), None)
         return busy if busy is not None else hosts[0].at if hosts else time.time()
 
     def _begin_stall(self, beat: Beat | None, progress: timeouts.LastProgress) -> None:
@@ -334,7 +334,7 @@ class Watch:
     # --- a stall ---
 
     def _look_at_stall(self, now: float) -> Diagnosis | None:
-        pid = self.training_pid()
+        pid = self.find_training_pid()
         if self._stall_samples >= STALL_SAMPLES and not self._native_taken:
             return self._look_deeper(pid)
         if now < self._next_stall_sample or self._stall_samples >= MAX_STALL_SAMPLES:
@@ -357,7 +357,7 @@ class Watch:
 
     def _look_at_exit(self, now: float, stall: StallBegan) -> Diagnosis | None:
         """Nothing more is sampled: it would be the way out. A program that was interrupted may live on, as a notebook does."""
-        is_due = was_interrupted(self.journal, stall) and self._diagnosis_interval.is_due(now, 0.0)
+        is_due = is_interrupted(self.journal, stall) and self._diagnosis_interval.is_due(now, 0.0)
         return self.examine() if is_due else None
 
     def _look_deeper(self, pid: int) -> Diagnosis | None:
@@ -385,7 +385,7 @@ class Watch:
 
     def _others(self, pid: int) -> list[int]:
         """The other processes of the program that run Python."""
-        return [other for other in python_processes(self._host.tree()) if other != pid][:CHILDREN_SAMPLED]
+        return [other for other in list_python_processes(self._host.tree()) if other != pid][:CHILDREN_SAMPLED]
 
     def _stall_at(self) -> float:
         return self._stall.at if self._stall is not None else 0.0

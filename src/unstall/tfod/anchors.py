@@ -15,19 +15,19 @@ SMALLEST_PX = 32.0  # on the finest level of Faster R-CNN's pyramid, each coarse
 MIN, MAX = 1e-3, 1e4  # of a scale or a ratio
 
 
-def generator_of(node: Node) -> str:
+def find_generator(node: Node) -> str:
     return next((name for name in GENERATORS if node.has(name)), "")
 
 
 # --- SSD ---
 
 
-def ssd(node: Node, ledger: Ledger, max_levels: int = MAX_SSD_LEVELS) -> None:
+def convert_ssd_anchors(node: Node, ledger: Ledger, max_levels: int = MAX_SSD_LEVELS) -> None:
     """`ssd_anchor_generator`: scales from the finest level to the coarsest, and one more, of which only the half way is used."""
     inner = node.node("ssd_anchor_generator")
     wanted = inner.whole("num_layers", 6, 1, 64)
     levels = min(max(wanted, MIN_SSD_LEVELS), max_levels)
-    scales = ssd_scales(inner, levels)
+    scales = compute_ssd_scales(inner, levels)
     said = "" if levels == wanted else f"{MIN_SSD_LEVELS} to {max_levels} levels fit into the image here, not {wanted}"
     ledger.set("detector.scales", scales, inner, "num_layers", "min_scale", "max_scale", "scales", changed=said)
     ratios, is_exact = select_wide_ratios(inner.numbers("aspect_ratios", MIN, MAX) or list(USUAL_RATIOS))
@@ -51,7 +51,7 @@ def ssd(node: Node, ledger: Ledger, max_levels: int = MAX_SSD_LEVELS) -> None:
     ledger.left_out(inner, "base_anchor_height", "base_anchor_width", instead="scales are shares of the image's own sides")
 
 
-def ssd_scales(inner: Node, levels: int) -> list[float]:
+def compute_ssd_scales(inner: Node, levels: int) -> list[float]:
     given = inner.numbers("scales", MIN, MAX)
     if given:
         scales = (given + [given[-1]] * levels)[:levels]
@@ -72,7 +72,7 @@ def select_wide_ratios(ratios: list[float]) -> tuple[list[float], bool]:
 # --- pyramids ---
 
 
-def pyramid(node: Node, ledger: Ledger, min_level: int) -> None:
+def convert_pyramid_anchors(node: Node, ledger: Ledger, min_level: int) -> None:
     """`multiscale_anchor_generator`: on each level of the pyramid a size, and more up to the next octave."""
     inner = node.node("multiscale_anchor_generator")
     first, last = inner.whole("min_level", 3, 0, 20), inner.whole("max_level", 7, 0, 20)
@@ -88,12 +88,12 @@ def pyramid(node: Node, ledger: Ledger, min_level: int) -> None:
     ledger.left_out(inner, "normalize_coordinates", instead="anchors are laid in pixels, which is the same place")
 
 
-def grid(node: Node, ledger: Ledger, levels: int = LEVELS) -> None:
+def convert_grid_anchors(node: Node, ledger: Ledger, levels: int = LEVELS) -> None:
     """`grid_anchor_generator`: all sizes on one map. Here each goes to the level of the pyramid that is made for it."""
     inner = node.node("grid_anchor_generator")
     base = math.sqrt(inner.number("height", 256, MIN, MAX) * inner.number("width", 256, MIN, MAX))
     sizes = sorted({round(base * scale, 2) for scale in inner.numbers("scales", MIN, MAX) or [0.5, 1.0, 2.0]})
-    laid = [sizes] * levels if levels != LEVELS else on_levels(sizes)
+    laid = [sizes] * levels if levels != LEVELS else assign_to_levels(sizes)
     said = f"{_listed(sizes)} pixels on one map there; here each on the level of the pyramid that is made for it"
     ledger.set("detector.anchor_sizes", laid, inner, "scales", "height", "width", changed=said)
     _standing(inner, ledger)
@@ -101,7 +101,7 @@ def grid(node: Node, ledger: Ledger, levels: int = LEVELS) -> None:
     ledger.left_out(inner, "height_stride", "width_stride", "height_offset", "width_offset", instead=strides)
 
 
-def on_levels(sizes: list[float]) -> list[list[float]]:
+def assign_to_levels(sizes: list[float]) -> list[list[float]]:
     """As many on every level: sizes go to the nearest, and where there are too few of them the level's own are added."""
     laid: list[list[float]] = [[] for _ in range(LEVELS)]
     for size in sizes:

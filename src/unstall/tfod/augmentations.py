@@ -54,7 +54,7 @@ STEPS: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
-def augmentations(root: Node, ledger: Ledger) -> None:
+def convert_augmentations(root: Node, ledger: Ledger) -> None:
     wanted: set[str] = set()
     train = root.node("train_config")
     for option in train.nodes("data_augmentation_options"):

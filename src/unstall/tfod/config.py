@@ -143,12 +143,12 @@ def shorten_float(value: float) -> float:
     return value
 
 
-def leaves(node: Node) -> Iterator[tuple[str, Field]]:
+def list_leaves(node: Node) -> Iterator[tuple[str, Field]]:
     """Every value, and every block that is empty, with its path; in the order of the file."""
     for field in node.fields:
         place = node.place(field.name)
         if isinstance(field.value, Block) and field.value.fields:
-            yield from leaves(Node(node.file, place, tuple(field.value.fields)))
+            yield from list_leaves(Node(node.file, place, tuple(field.value.fields)))
         else:
             yield place, field
 
@@ -157,20 +157,20 @@ def read(path: Path | str) -> Node:
     """The whole file. One that cannot be read, or is no protobuf text, is refused."""
     path = resolve_path(path)
     try:
-        return of_text(as_text(read_bytes(path, MAX_BYTES)), str(path))
+        return parse_text(as_text(read_bytes(path, MAX_BYTES)), str(path))
     except Unparsable as error:
         raise InvalidInputError(f"{path}: {error} Expected a pipeline.config of the TF Object Detection API.") from None
     except OSError as error:
         raise InvalidInputError(f"'{path}' cannot be read: {error.strerror or error}.") from None
 
 
-def of_text(text: str, file: str) -> Node:
+def parse_text(text: str, file: str) -> Node:
     try:
         fields = prototext.parse(text)
     except Unparsable as error:
         raise InvalidInputError(f"{file}:{error.line}: {error}") from None
     node = Node(file, "", tuple(fields))
-    count = sum(1 for _ in leaves(node))
+    count = sum(1 for _ in list_leaves(node))
     if count > MAX_FIELDS:
         raise InvalidInputError(f"{file}: expected a pipeline.config, which has some hundred fields. Received: {count:,} fields")
     return node

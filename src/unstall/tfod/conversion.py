@@ -11,15 +11,15 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.config import toml_file
 from unstall.config.settings import from_plain
-from unstall.config.sources import recipe_of, refuse_unfit
+from unstall.config.sources import get_recipe, refuse_unfit
 from unstall.storage import resolve_path
 from unstall.tfod import config, unsupported_fields
-from unstall.tfod.augmentations import STEPS, augmentations
+from unstall.tfod.augmentations import STEPS, convert_augmentations
 from unstall.tfod.config import Node
-from unstall.tfod.detectors import detector
-from unstall.tfod.inputs import Inputs, MissingSetting, PathOverrides, inputs, link_names
+from unstall.tfod.detectors import convert_detector
+from unstall.tfod.inputs import Inputs, MissingSetting, PathOverrides, convert_inputs, name_links
 from unstall.tfod.ledger import Ledger, Row
-from unstall.tfod.models import DEEPER, PUBLISHED, ModelChoice, choose_model, fine_tuning, meta_architecture
+from unstall.tfod.models import DEEPER, PUBLISHED, ModelChoice, choose_model, convert_fine_tuning, find_meta_architecture
 from unstall.tfod.train_config import convert_train_config
 from unstall.tfod.unsupported_fields import PATTERNS
 
@@ -61,18 +61,18 @@ class ConvertedConfig:
 
 
 def convert(path: Path | str, given: PathOverrides | None = None, progress: Progress | None = None) -> ConvertedConfig:
-    return of_config(config.read(path), given or PathOverrides(), progress)
+    return convert_config(config.read(path), given or PathOverrides(), progress)
 
 
-def of_config(root: Node, given: PathOverrides, progress: Progress | None = None) -> ConvertedConfig:
+def convert_config(root: Node, given: PathOverrides, progress: Progress | None = None) -> ConvertedConfig:
     ledger = Ledger()
-    architecture, taken = meta_architecture(root), choose_model(root)
-    found = inputs(root, given, ledger, progress)
-    images = found.images_to_learn("val_data" in ledger.values)
-    detector(root, taken, found.train.lying if found.train else None, ledger)
+    architecture, taken = find_meta_architecture(root), choose_model(root)
+    found = convert_inputs(root, given, ledger, progress)
+    images = found.count_training_images("val_data" in ledger.values)
+    convert_detector(root, taken, found.train.lying if found.train else None, ledger)
     length = convert_train_config(root, taken.model, images, ledger)
-    augmentations(root, ledger)
-    weights = fine_tuning(root, taken, ledger)
+    convert_augmentations(root, ledger)
+    weights = convert_fine_tuning(root, taken, ledger)
     if any("coco" in name for name in root.node("eval_config").words("metrics_set")):
         ledger.same(root.node("eval_config"), "metrics_set")
     to_set = [*found.to_set, *length, *([weights] if weights else [])]
@@ -84,17 +84,17 @@ def of_config(root: Node, given: PathOverrides, progress: Progress | None = None
         taken.model,
         ledger.values,
         ledger.why,
-        ledger.rows(root, lambda place: unsupported_fields.outcome_of(place, taken.model)),
+        ledger.rows(root, lambda place: unsupported_fields.find_outcome(place, taken.model)),
         to_set,
-        remarks(root, taken, found),
+        list_remarks(root, taken, found),
         images,
         found.links,
     )
 
 
-def remarks(root: Node, taken: ModelChoice, found: Inputs) -> list[str]:
+def list_remarks(root: Node, taken: ModelChoice, found: Inputs) -> list[str]:
     """What a person should know before all else."""
-    model = root.node("model", meta_architecture(root))
+    model = root.node("model", find_meta_architecture(root))
     said = [taken.said] if taken.said else []
     wanted = model.whole("num_classes", 0)
     if found.classes and wanted and found.classes != wanted:
@@ -131,68 +131,71 @@ def write(converted: ConvertedConfig, out: str) -> dict[str, str]:
     refuse_existing(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in ((SETTINGS, settings_text(converted, folder / SETTINGS)), (REPORT, report_text(converted))):
+        for name, text in ((SETTINGS, format_settings(converted, folder / SETTINGS)), (REPORT, format_report(converted))):
             with (folder / name).open("x", encoding="utf-8") as file:
                 file.write(text)
         for place, files in converted.links.items():
             Path(place).mkdir()
-            for name, target in link_names(files).items():
+            for name, target in name_links(files).items():
                 (Path(place) / name).symlink_to(target.absolute())
     except OSError as error:
         raise InvalidInputError(f"Cannot write to '{folder}': {error.strerror}.") from None
     return {"out": str(folder / SETTINGS), "report": str(folder / REPORT)}
 
 
-def settings_text(converted: ConvertedConfig, out: Path) -> str:
+def format_settings(converted: ConvertedConfig, out: Path) -> str:
     head = [
-        f"Settings from {cell(converted.file)} of the TF Object Detection API: {converted.model}.",
+        f"Settings from {format_cell(converted.file)} of the TF Object Detection API: {converted.model}.",
         f"What became of each of its fields is in {REPORT}.",
         *(f"To be set: {each.setting}, {each.why}." for each in converted.to_set),
         f"Train by them: unstall train --config {out}",
     ]
-    return toml_file.written(converted.settings, converted.why, "\n".join(head), recipe_of(converted.model))
+    return toml_file.format_setting(converted.settings, converted.why, "\n".join(head), get_recipe(converted.model))
 
 
-def report_text(converted: ConvertedConfig) -> str:
+def format_report(converted: ConvertedConfig) -> str:
     counted = ", ".join(f"{count} {became}" for became, count in converted.count().items() if count)
     lines = [
-        f"# {cell(converted.file)} as settings",
+        f"# {format_cell(converted.file)} as settings",
         "",
-        f"`{cell(converted.feature_extractor or converted.meta_architecture)}` became `{converted.model}`: {counted}.",
+        f"`{format_cell(converted.feature_extractor or converted.meta_architecture)}` became `{converted.model}`: {counted}.",
         *([""] if converted.remarks else []),
-        *(f"* {cell(remark)}." for remark in converted.remarks),
+        *(f"* {format_cell(remark)}." for remark in converted.remarks),
     ]
     if converted.to_set:
         lines += ["", "## To be set", "", "| setting | stands as | why |", "| --- | --- | --- |"]
-        lines += [f"| `{each.setting}` | {code(each.value)} | {cell(each.why)} |" for each in converted.to_set]
+        lines += [f"| `{each.setting}` | {format_code(each.value)} | {format_cell(each.why)} |" for each in converted.to_set]
     lines += ["", "## Every field", "", "| line | field | value | | as | why, or what happens instead |"]
     lines.append("| ---: | --- | --- | --- | --- | --- |")
     for row in converted.rows:
-        lines.append(f"| {row.line} | {code(row.field)} | {code(row.value)} | {row.became} | {code(row.to)} | {cell(row.why)} |")
+        lines.append(
+            f"| {row.line} | {format_code(row.field)} | {format_code(row.value)} | {row.became} "
+            f"| {format_code(row.to)} | {format_cell(row.why)} |"
+        )
     lines += ["", "## Settings", "", "| setting | value | from |", "| --- | --- | --- |"]
-    for name, value in flat(converted).items():
-        lines.append(f"| `{name}` | {code(toml_file.as_toml(value))} | {cell(converted.why.get(name, ''))} |")
+    for name, value in flatten_settings(converted).items():
+        lines.append(f"| `{name}` | {format_code(toml_file.as_toml(value))} | {format_cell(converted.why.get(name, ''))} |")
     return "\n".join(lines) + "\n"
 
 
-def flat(converted: ConvertedConfig) -> dict[str, object]:
+def flatten_settings(converted: ConvertedConfig) -> dict[str, object]:
     """Settings of the run and of its detector, by the names that `why` has for them."""
     inner = {f"detector.{name}": value for name, value in converted.settings.get("detector", {}).items()}
     return {**{name: value for name, value in converted.settings.items() if name != "detector"}, **inner}
 
 
-def cell(text: str) -> str:
+def format_cell(text: str) -> str:
     """On one line, printable anywhere, and nothing of it is Markdown's."""
     printable = text if text.isprintable() else ascii(text)[1:-1]
     return printable.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
 
 
-def code(text: str) -> str:
+def format_code(text: str) -> str:
     printable = text if text.isprintable() else ascii(text)[1:-1]
     return f"`{printable.replace('`', chr(39)).replace('|', chr(92) + '|')}`" if text else ""
 
 
-def page() -> str:
+def build_page() -> str:
     """Markdown."""
     return "\n".join(
         [

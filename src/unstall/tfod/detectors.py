@@ -21,10 +21,10 @@ MAX_COUNT = 100_000
 RETINANET_LEVEL, FASTER_RCNN_LEVEL = 3, 2  # the finest of their pyramids
 
 
-def detector(root: Node, chosen: ModelChoice, lying: float | None, ledger: Ledger) -> None:
+def convert_detector(root: Node, chosen: ModelChoice, lying: float | None, ledger: Ledger) -> None:
     model = root.node("model", "faster_rcnn" if chosen.family == "faster_rcnn" else "ssd")
     _backbone(model, chosen, ledger)
-    size = image_size(model, chosen, lying, ledger)
+    size = convert_image_size(model, chosen, lying, ledger)
     if chosen.family == "ssd":
         _ssd(model, chosen, size, ledger)
     elif chosen.family == "retinanet":
@@ -91,8 +91,8 @@ def _ssd(model: Node, chosen: ModelChoice, size: list[int], ledger: Ledger) -> N
     _single_stage(model, "ssd", ledger)
     generator = model.node("anchor_generator")
     levels = _max_levels(chosen, size)
-    if anchors.generator_of(generator) == "ssd_anchor_generator" or levels < anchors.MAX_SSD_LEVELS:
-        anchors.ssd(generator, ledger, levels)
+    if anchors.find_generator(generator) == "ssd_anchor_generator" or levels < anchors.MAX_SSD_LEVELS:
+        anchors.convert_ssd_anchors(generator, ledger, levels)
     matcher, loss = model.node("matcher", "argmax_matcher"), model.node("loss")
     same = matcher.number("unmatched_threshold", 0.5, 0, 1) == matcher.number("matched_threshold", 0.5, 0, 1)
     below = "a default box below matched_threshold is background"
@@ -127,8 +127,8 @@ def _distance(node: Node, beta: float, ledger: Ledger) -> None:
 def _retinanet(model: Node, ledger: Ledger) -> None:
     _single_stage(model, "retinanet", ledger)
     generator = model.node("anchor_generator")
-    if anchors.generator_of(generator) == "multiscale_anchor_generator":
-        anchors.pyramid(generator, ledger, RETINANET_LEVEL)
+    if anchors.find_generator(generator) == "multiscale_anchor_generator":
+        anchors.convert_pyramid_anchors(generator, ledger, RETINANET_LEVEL)
     matcher, loss = model.node("matcher", "argmax_matcher"), model.node("loss")
     upper = matcher.number("matched_threshold", 0.5, 0, 1)
     lower = matcher.number("unmatched_threshold", 0.5, 0, 1)
@@ -204,11 +204,11 @@ def _faster_rcnn(model: Node, chosen: ModelChoice, ledger: Ledger) -> None:
     is_mobile = "mobilenet" in chosen.model
     _pyramid(model, FASTER_RCNN_LEVEL, CHANNELS, ledger)
     generator = model.node("first_stage_anchor_generator")
-    kind = anchors.generator_of(generator)
+    kind = anchors.find_generator(generator)
     if kind == "grid_anchor_generator":
-        anchors.grid(generator, ledger, levels=3 if is_mobile else anchors.LEVELS)
+        anchors.convert_grid_anchors(generator, ledger, levels=3 if is_mobile else anchors.LEVELS)
     elif kind == "multiscale_anchor_generator" and not is_mobile:
-        anchors.pyramid(generator, ledger, FASTER_RCNN_LEVEL)
+        anchors.convert_pyramid_anchors(generator, ledger, FASTER_RCNN_LEVEL)
     for setting, name, usual in (
         ("rpn_score_threshold", "first_stage_nms_score_threshold", 0.0),
         ("rpn_nms_threshold", "first_stage_nms_iou_threshold", 0.7),
@@ -242,14 +242,14 @@ STRIDE_PX = 32  # what sides of a pyramid's images are made a multiple of
 MOSTLY = 0.8  # of the images: if as many lie, or stand, the canvas does
 
 
-def image_size(model: Node, chosen: ModelChoice, lying: float | None, ledger: Ledger) -> list[int]:
+def convert_image_size(model: Node, chosen: ModelChoice, lying: float | None, ledger: Ledger) -> list[int]:
     """`lying` is the share of images that are wider than high; None: not known."""
     resizer = model.node("image_resizer")
     if resizer.has("fixed_shape_resizer"):
         return _fixed(resizer.node("fixed_shape_resizer"), chosen, ledger)
     if resizer.has("keep_aspect_ratio_resizer"):
         return _kept_aspect(resizer.node("keep_aspect_ratio_resizer"), chosen, lying, ledger)
-    usual = list(detectors.image_size(chosen.model))
+    usual = list(detectors.get_image_size(chosen.model))
     ledger.follow("detector.image_size", usual, f"the usual size of {chosen.model}")
     return usual
 

@@ -36,7 +36,7 @@ class Inputs:
     to_set: list[MissingSetting] = field(default_factory=list)
     links: dict[str, list[Path]] = field(default_factory=dict)  # a folder to be made, and the files that it is to hold links to
 
-    def images_to_learn(self, has_validation: bool) -> int | None:
+    def count_training_images(self, has_validation: bool) -> int | None:
         if self.train is None or not self.train.images:
             return None
         return self.train.images if has_validation else round((1 - VALIDATION_SHARE) * self.train.images)
@@ -52,7 +52,7 @@ class PathOverrides:
     out: str | None = None  # the folder of the import: links to records may be put there
 
 
-def inputs(root: Node, given: PathOverrides, ledger: Ledger, progress: Progress | None = None) -> Inputs:
+def convert_inputs(root: Node, given: PathOverrides, ledger: Ledger, progress: Progress | None = None) -> Inputs:
     found = Inputs()
     beside = resolve_path(root.file).resolve().parent
     train, (first, *further) = (
@@ -71,7 +71,7 @@ def inputs(root: Node, given: PathOverrides, ledger: Ledger, progress: Progress 
         ledger.left_out(reader, instead="one data set is scored, the first")
     if "data" in ledger.values:
         path = ledger.values["data"]
-        files = found.links.get(path) or files_of(path, in_bucket=given.data is not None or is_bucket(beside))
+        files = found.links.get(path) or list_files(path, in_bucket=given.data is not None or is_bucket(beside))
         found.train = summarize_records(files, progress)
         if files and found.train is not None and not found.train.images:
             found.to_set.append(MissingSetting("data", path, "no example could be read in it"))
@@ -91,7 +91,7 @@ def _records(setting: str, reader: Node, given: PathOverrides, beside: Path, fou
             found.to_set.append(MissingSetting("data", "", "the config names no records"))
         return
     located = [locate(as_pattern(path), beside) for path in paths]
-    pattern = one_pattern(located, is_bucket(beside))
+    pattern = join_patterns(located, is_bucket(beside))
     if pattern is None:
         _several(setting, inner, located, given, found, ledger)
         return
@@ -102,8 +102,8 @@ def _records(setting: str, reader: Node, given: PathOverrides, beside: Path, fou
 
 def _several(setting: str, inner: Node, paths: list[str], given: PathOverrides, found: Inputs, ledger: Ledger) -> None:
     """A folder of links where they are there; else the first is written, and the user has to set it."""
-    files = [file for path in paths for file in files_of(path)]
-    if given.out is not None and not is_bucket(given.out) and all(files_of(path) for path in paths):
+    files = [file for path in paths for file in list_files(path)]
+    if given.out is not None and not is_bucket(given.out) and all(list_files(path) for path in paths):
         folder = str((Path(given.out) / f"{setting}-records").absolute())
         found.links[folder] = list(dict.fromkeys(files))
         ledger.set(
@@ -126,7 +126,7 @@ def _label_map(reader: Node, given: str | None, beside: Path, found: Inputs, led
     else:
         return
     _if_not_there("label_map", path, found, in_bucket)
-    files = files_of(path, in_bucket)
+    files = list_files(path, in_bucket)
     if not files:
         return
     try:
@@ -146,7 +146,7 @@ def _if_not_there(setting: str, path: str, found: Inputs, in_bucket: bool) -> No
         found.to_set.append(MissingSetting(setting, path, "a path of Windows"))
     elif "://" in path and not is_bucket(path):
         found.to_set.append(MissingSetting(setting, path, "expected a path, gs:// or s3://"))
-    elif ("://" not in path or in_bucket) and not is_there(path, in_bucket):
+    elif ("://" not in path or in_bucket) and not is_existing(path, in_bucket):
         found.to_set.append(MissingSetting(setting, path, "nothing is there"))
 
 
@@ -192,7 +192,7 @@ def as_pattern(path: str) -> str:
     return f"{found['name']}-?????-of-{count}{found['ending'] or ''}"
 
 
-def one_pattern(paths: Sequence[str], in_bucket: bool = False) -> str | None:
+def join_patterns(paths: Sequence[str], in_bucket: bool = False) -> str | None:
     """A path or pattern that holds just these: names of the same length, in one folder. None: there is none."""
     patterns = list(dict.fromkeys(as_pattern(path) for path in paths))
     if len(patterns) == 1:
@@ -203,8 +203,8 @@ def one_pattern(paths: Sequence[str], in_bucket: bool = False) -> str | None:
     folder = posixpath.dirname(joined)
     if GLOB.search(folder):
         return None
-    there = {posixpath.join(folder, each.name) for each in files_of(joined, in_bucket)}
-    wanted = {posixpath.join(folder, each.name) for path in patterns for each in files_of(path, in_bucket)}
+    there = {posixpath.join(folder, each.name) for each in list_files(joined, in_bucket)}
+    wanted = {posixpath.join(folder, each.name) for path in patterns for each in list_files(path, in_bucket)}
     return joined if there == wanted else None
 
 
@@ -215,10 +215,10 @@ def locate(path: str, beside: Path) -> str:
     expanded = os.path.expandvars(os.path.expanduser(path))  # noqa: PTH111 (with the variables, as one)
     places = [str(folder / expanded) for folder in (Path.cwd(), beside)]
     usual = places[1] if is_bucket(beside) else places[0]  # nobody stands in a bucket
-    return next((place for place in places if files_of(place, in_bucket=True)), usual)
+    return next((place for place in places if list_files(place, in_bucket=True)), usual)
 
 
-def files_of(path: str, in_bucket: bool = False) -> list[Path]:
+def list_files(path: str, in_bucket: bool = False) -> list[Path]:
     """Plain files that it names, here and now; in a bucket only where that is asked for, as nobody here may be let in there."""
     if is_placeholder(path) or ("://" in path and not (in_bucket and is_bucket(path))):
         return []
@@ -237,9 +237,9 @@ def files_of(path: str, in_bucket: bool = False) -> list[Path]:
     return []
 
 
-def is_there(path: str, in_bucket: bool) -> bool:
+def is_existing(path: str, in_bucket: bool) -> bool:
     try:
-        return bool(files_of(path, in_bucket)) or resolve_path(path).is_dir()
+        return bool(list_files(path, in_bucket)) or resolve_path(path).is_dir()
     except BucketNotFoundError:
         return False
 
@@ -248,7 +248,7 @@ def _is_named(path: Path) -> bool:
     return "record" in path.name or "-of-" in path.name
 
 
-def link_names(files: Sequence[Path]) -> dict[str, Path]:
+def name_links(files: Sequence[Path]) -> dict[str, Path]:
     """Names for links to files of several folders, by which they are read as records; not as shards of one another."""
     return {f"{number:05d}-{file.name.replace('-of-', '_of_')}.record": file for number, file in enumerate(files)}
 
@@ -282,7 +282,7 @@ def _sides(file: Path, count: int) -> list[tuple[int, int]]:
         if len(found) >= count or isinstance(record, tfrecord_file.BrokenRecord):
             break
         try:
-            features = tf_example.features(record.data)
+            features = tf_example.parse_features(record.data)
             width, height = (int(features[f"image/{side}"][1][0]) for side in ("width", "height"))
         except (Unparsable, KeyError, IndexError, ValueError, TypeError):
             break  # not records of the API: said when they are read

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from unstall.config.toml_file import as_toml
 from unstall.data.io.prototext import Block, Field
-from unstall.tfod.config import Node, leaves
+from unstall.tfod.config import Node, list_leaves
 
 Became = Literal["carried over", "changed", "left out", "unknown"]
 AS_HERE = "as it is here, too"
@@ -100,7 +100,7 @@ class Ledger:
     def rows(self, root: Node, otherwise: Callable[[str], FieldOutcome]) -> list[Row]:
         """Of every field, in the order of the lines. `otherwise(path)` is the fate of one of which nothing was said."""
         found = []
-        for place, field in leaves(root):
+        for place, field in list_leaves(root):
             outcome = self._outcomes.get(id(field)) or otherwise(place)
             found.append(Row(field.line, place, format_field(field), outcome.became, outcome.to, outcome.why))
         return sorted(found, key=lambda row: row.line)

@@ -34,7 +34,7 @@ class ModelChoice:
     blocks: tuple[int, ...] | None = None  # of a ResNet's stages, where they are not those of ResNet-50
 
 
-def meta_architecture(root: Node) -> str:
+def find_meta_architecture(root: Node) -> str:
     """`ssd` or `faster_rcnn`. Others are refused by name, with the nearest that there is."""
     model = root.node("model")
     names = model.names()
@@ -54,7 +54,7 @@ def meta_architecture(root: Node) -> str:
 
 
 def choose_model(root: Node) -> ModelChoice:
-    name = meta_architecture(root)
+    name = find_meta_architecture(root)
     model = root.node("model", name)
     kind = model.node("feature_extractor").word("type").lower()
     if name == "faster_rcnn":
@@ -138,13 +138,13 @@ PUBLISHED = {
 DEEPER: dict[tuple[int, ...], str] = {(3, 4, 23, 3): "resnet101-63fe2227.pth", (3, 8, 36, 3): "resnet152-394f9c45.pth"}
 
 
-def fine_tuning(root: Node, chosen: ModelChoice, ledger: Ledger) -> MissingSetting | None:
+def convert_fine_tuning(root: Node, chosen: ModelChoice, ledger: Ledger) -> MissingSetting | None:
     """What the user may set to begin with trained weights; None: the config begins with fresh ones."""
     train = root.node("train_config")
     if not train.word("fine_tune_checkpoint"):
         ledger.left_out(train, *FIELDS, instead="weights are fresh, as in the API without a fine_tune_checkpoint")
         return None
-    advice = what_to_import(chosen, kind_of(train))
+    advice = suggest_import(chosen, find_kind(train))
     instead = f"a checkpoint of TensorFlow cannot be loaded: weights begin fresh, unless you set others: {advice}"
     ledger.left_out(train, "fine_tune_checkpoint", instead=instead)
     ledger.left_out(train, *FIELDS, instead="a checkpoint of TensorFlow cannot be loaded: see fine_tune_checkpoint")
@@ -154,13 +154,13 @@ def fine_tuning(root: Node, chosen: ModelChoice, ledger: Ledger) -> MissingSetti
     return MissingSetting("weights", "", advice)
 
 
-def kind_of(train: Node) -> str:
+def find_kind(train: Node) -> str:
     """`detection`, `classification`, or another of the API's words."""
     said = train.word("fine_tune_checkpoint_type").lower()
     return said or ("detection" if train.flag("from_detection_checkpoint") else "classification")
 
 
-def what_to_import(chosen: ModelChoice, kind: str) -> str:
+def suggest_import(chosen: ModelChoice, kind: str) -> str:
     whole, backbone = PUBLISHED[chosen.model]
     if chosen.blocks:
         deeper = DEEPER[chosen.blocks]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from unstall.config.sources import recipe_of
-from unstall.tfod.config import Node, leaves
+from unstall.config.sources import get_recipe
+from unstall.tfod.config import Node, list_leaves
 from unstall.tfod.inputs import MissingSetting
 from unstall.tfod.ledger import Ledger
 
@@ -37,7 +37,7 @@ def convert_train_config(root: Node, model: str, images: int | None, ledger: Led
     length = _length(train, model, batch, num_steps or lr_schedule.total_steps, images, ledger)
     if kind:
         _optimizer(optimizer, kind, ledger)
-    if kind_of(rates):
+    if find_kind(rates):
         _rate(rates, lr_schedule, length, ledger)
     _average(optimizer, ledger)
     _decay(root, ledger)
@@ -65,7 +65,7 @@ def _batch(train: Node, images: int | None, ledger: Ledger) -> int:
 
 def _length(train: Node, model: str, batch: int, steps: int, images: int | None, ledger: Ledger) -> Length:
     """Epochs of the steps, where it is known how many images an epoch has."""
-    usual = int(recipe_of(model)["epochs"])
+    usual = int(get_recipe(model)["epochs"])
     if not steps:
         said = f"the API goes on until it is stopped; here the recipe of {model} holds, {usual} epochs"
         ledger.left_out(train, "num_steps", instead=said)
@@ -125,7 +125,7 @@ def _decay(root: Node, ledger: Ledger) -> None:
     """One for all kernels: the backbone's, where it has one, else the greatest."""
     found = []
     for name in ("ssd", "faster_rcnn"):
-        for place, _ in leaves(root.node("model", name)):
+        for place, _ in list_leaves(root.node("model", name)):
             if place.endswith("l2_regularizer.weight"):
                 node = root.node(*place.split(".")[:-1])
                 found += [(node, node.number("weight", 1.0, 0, 10))] if node else []
@@ -142,7 +142,7 @@ def _decay(root: Node, ledger: Ledger) -> None:
 
 
 def _rate(rates: Node, lr_schedule: LrSchedule, length: Length, ledger: Ledger) -> None:
-    kind = kind_of(rates)
+    kind = find_kind(rates)
     inner = rates.node(kind)
     highest = {"cosine_decay_learning_rate": "learning_rate_base", "constant_learning_rate": "learning_rate"}
     ledger.set(
@@ -189,7 +189,7 @@ def _warm_up(inner: Node, kind: str, lr_schedule: LrSchedule, ledger: Ledger) ->
 
 
 def _drops(inner: Node, lr_schedule: LrSchedule, length: Length, ledger: Ledger) -> None:
-    epochs = drops_at_epochs(lr_schedule, length.total_steps, length.epochs)
+    epochs = compute_drop_epochs(lr_schedule, length.total_steps, length.epochs)
     why = "" if lr_schedule.is_exact else "each drop takes a tenth of the rate here: the nearest that can be had"
     ledger.set("lr_milestones", epochs, inner, changed=why)
     to = f"lr_milestones = {epochs}"
@@ -232,13 +232,13 @@ class LrSchedule:
     beyond: tuple[int, ...] = ()  # steps of the schedule that the training never reaches
 
 
-def kind_of(rates: Node) -> str:
+def find_kind(rates: Node) -> str:
     return next((kind for kind in KINDS if rates.has(kind)), "")
 
 
 def read_lr_schedule(rates: Node, num_steps: int) -> LrSchedule:
     """`num_steps` of the training; 0: it does not end by itself."""
-    kind = kind_of(rates)
+    kind = find_kind(rates)
     inner = rates.node(kind)
     if kind == "cosine_decay_learning_rate":
         return _cosine(inner)
@@ -306,6 +306,6 @@ def approximate_drops(points: list[tuple[int, float]], highest: float) -> tuple[
     return tuple(drops), is_exact
 
 
-def drops_at_epochs(lr_schedule: LrSchedule, total_steps: int, epochs: int) -> list[int]:
+def compute_drop_epochs(lr_schedule: LrSchedule, total_steps: int, epochs: int) -> list[int]:
     """By their share of the training, at the ends of epochs: the first has the whole rate."""
     return [min(max(round(step / total_steps * epochs), 1), epochs) for step in lr_schedule.drops_at_steps]

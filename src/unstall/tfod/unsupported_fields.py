@@ -6,7 +6,7 @@ import fnmatch
 import re
 from functools import cache
 
-from unstall.base.suggestions import closest_name
+from unstall.base.suggestions import find_closest_name
 from unstall.tfod.ledger import FieldOutcome
 
 _WHOLE_BATCH = (
@@ -138,11 +138,11 @@ PATTERNS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 
-def outcome_of(path: str, model: str) -> FieldOutcome:
+def find_outcome(path: str, model: str) -> FieldOutcome:
     for pattern, instead in _compiled():
         if pattern.fullmatch(path):
             return FieldOutcome("left out", why=instead.format(model=model))
-    near = closest_name(path, _plain(), cutoff=0.9)
+    near = find_closest_name(path, _plain(), cutoff=0.9)
     hint = f" Did you mean {near}?" if near else ""
     return FieldOutcome("unknown", why=f"no field of the API that is known here: nothing was done with it.{hint}")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from unstall.base.console import print_what_the_stream_has
 from unstall.base.private_files import make_new_files_private
 from unstall.journal.run_folder import RunFolder
-from unstall.training.loop.worker import work
+from unstall.training.loop.worker import run_worker
 
 
 def main() -> int:
@@ -18,7 +18,7 @@ def main() -> int:
         return 2
     print_what_the_stream_has()
     make_new_files_private()
-    return work(RunFolder(Path(arguments[0]).resolve()), is_quiet="--quiet" in sys.argv)
+    return run_worker(RunFolder(Path(arguments[0]).resolve()), is_quiet="--quiet" in sys.argv)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,11 @@ from typing import Any
 import keras
 import numpy as np
 
-from unstall.backends import is_installed, running_backend
+from unstall.backends import find_running_backend, is_installed
 from unstall.base.errors import InvalidInputError, MissingDependencyError, UnstallError
 from unstall.detectors.detector import Detector
 from unstall.storage import is_bucket, resolve_path
-from unstall.storage.transfer import whole_at
+from unstall.storage.transfer import open_target
 from unstall.training.evaluate.inference import InferenceModel
 
 # Packages that Keras calls, by the name that is imported and that which is installed; or why it cannot be done from this backend.
@@ -109,7 +109,7 @@ def export(detector: Detector, target: str, out: Path | str, batch: int = 1) -> 
         raise InvalidInputError(f"precision: expected float32 for an export. Received: {detector.settings.precision}")
     target_path = resolve_path(out)
     if is_bucket(target_path):
-        with whole_at(target_path) as local:
+        with open_target(target_path) as local:
             return {**export(detector, target, local, batch), "out": str(target_path)}
     out = target_path
     if out.exists() and target == "savedmodel":
@@ -126,13 +126,13 @@ def export(detector: Detector, target: str, out: Path | str, batch: int = 1) -> 
         _remove(out)
         first = str(error).strip().splitlines()
         raise UnstallError(
-            f"{detector.name} cannot be exported as {target} from {running_backend()}: "
+            f"{detector.name} cannot be exported as {target} from {find_running_backend()}: "
             f"{type(error).__name__}: {first[0][:300] if first else ''}"
         ) from error
     except OSError as error:
         raise InvalidInputError(f"Cannot write to '{out}': {error.strerror or error}.") from None
     try:
-        refuse_unloadable(target, str(running_backend()), str(out), shape)
+        refuse_unloadable(target, str(find_running_backend()), str(out), shape)
     except UnstallError:
         _remove(out)
         raise

@@ -16,16 +16,16 @@ from typing import Any
 import keras
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.suggestions import did_you_mean
-from unstall.config.detectors import variants
+from unstall.base.suggestions import suggest_closest
+from unstall.config.detectors import list_variants
 from unstall.config.settings import Settings
-from unstall.config.sources import recipe_of
+from unstall.config.sources import get_recipe
 from unstall.data.example import DataSet
 from unstall.data.pipeline import Pipeline
 from unstall.detectors.detector import Detector
 from unstall.training.evaluate.evaluation import evaluate
 from unstall.training.evaluate.inference import InferenceModel
-from unstall.training.step.step import Numbers, Step, StepOutput
+from unstall.training.step.step import Step, StepNumbers, StepOutput
 
 # The settings of `unstall train` that a step goes by. The others are of the pipeline, the detector or the run.
 STEP_SETTINGS = (
@@ -59,7 +59,7 @@ def fit(
     Returns:
         The history: in each epoch the mean of every loss (`loss`, `class_loss`, `box_loss`, …).
     """
-    chosen = step_settings(detector, pipeline, epochs, settings)
+    chosen = resolve_step_settings(detector, pipeline, epochs, settings)
     steps = pipeline.steps_per_epoch
     step = Step(detector, chosen, epochs * steps)
     progress = _progress(verbose)
@@ -83,7 +83,7 @@ def fit(
                 if detector.stop_training:
                     break
             logs = means.read()
-            with step.averaged():
+            with step.get_ema_weights():
                 if detecting is not None and validation_data is not None:
                     figures = evaluate(detecting, validation_data, batch_size=chosen.at_once).score.figures()
                     logs |= {f"val_{name}": float(value) for name, value in figures.items() if value >= 0}  # -1: no such objects
@@ -96,14 +96,16 @@ def fit(
     return detector.history
 
 
-def step_settings(detector: Detector, pipeline: Pipeline, epochs: int, given: dict[str, Any]) -> Settings:
+def resolve_step_settings(detector: Detector, pipeline: Pipeline, epochs: int, given: dict[str, Any]) -> Settings:
     """The recipe of the detector's variant, changed by what is given."""
     for name in given:
         if name not in STEP_SETTINGS:
             raise InvalidInputError(
-                f"fit: there is no setting '{name}'.{did_you_mean(name, STEP_SETTINGS)} Expected: {', '.join(STEP_SETTINGS)}."
+                f"fit: there is no setting '{name}'.{suggest_closest(name, STEP_SETTINGS)} Expected: {', '.join(STEP_SETTINGS)}."
             )
-    published = recipe_of(detector.name, epochs) if detector.name in variants() else {}  # one of its own settings has no recipe
+    published = (
+        get_recipe(detector.name, epochs) if detector.name in list_variants() else {}
+    )  # one of its own settings has no recipe
     recipe = {name: value for name, value in published.items() if name in STEP_SETTINGS}
     own = {"seed": pipeline.settings.seed, "epochs": epochs, "batch_size": pipeline.settings.batch_size}
     return Settings(**{**own, **recipe, **given}, model=detector.name)
@@ -132,7 +134,7 @@ class LossMeans:
         self._unread.clear()
         return {name: total / max(1, self._count) for name, total in self._sums.items()}
 
-    def _add(self, numbers: Numbers) -> None:
+    def _add(self, numbers: StepNumbers) -> None:
         self._count += 1
         self._sums["loss"] += numbers.loss
         for name in self._names:
@@ -141,6 +143,6 @@ class LossMeans:
 
 def _keep_averages(detector: Detector, step: Step) -> None:
     """The detector ends with the averages of its weights, as it does with an optimizer of Keras that has `use_ema`."""
-    with step.averaged():
+    with step.get_ema_weights():
         weights = detector.get_weights()
     detector.set_weights(weights)

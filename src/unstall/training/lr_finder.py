@@ -11,16 +11,16 @@ from typing import Any
 
 from unstall.backends.startup import start
 from unstall.base.progress import Progress
-from unstall.config.settings import Settings, changed
+from unstall.config.settings import Settings, apply_changes
 
 
 def find_learning_rate(
     settings: Settings, min_lr: float, max_lr: float, num_steps: int, aside: Path, progress: Progress | None = None
 ) -> dict[str, Any]:
-    return range_test(Trial(settings, aside, progress), spaced_rates(min_lr, max_lr, num_steps), progress)
+    return run_range_test(Trial(settings, aside, progress), space_rates(min_lr, max_lr, num_steps), progress)
 
 
-def range_test(trial: Trial, rates: list[float], progress: Progress | None = None) -> dict[str, Any]:
+def run_range_test(trial: Trial, rates: list[float], progress: Progress | None = None) -> dict[str, Any]:
     """Plain data: rates, losses, the smoothed ones, what they suggest."""
     losses: list[float] = []
     trial.begin_again()
@@ -67,7 +67,7 @@ class Suggestion:
     diverged_lr: float | None = None
 
 
-def spaced_rates(least: float, most: float, steps: int) -> list[float]:
+def space_rates(least: float, most: float, steps: int) -> list[float]:
     """So many rates, each the same times the one before."""
     return [least * (most / least) ** (number / (steps - 1)) for number in range(steps)]
 
@@ -139,16 +139,16 @@ class Trial:
         """`aside`: where the embedded shapes are drawn if the user's cache cannot be written."""
         self.backend = start(None if settings.backend == "auto" else settings.backend, takes_card=True)
         from unstall.training.loop.datasets import load_datasets
-        from unstall.training.loop.setup import build_detector, create_pipeline, image_px_of
+        from unstall.training.loop.setup import build_detector, create_pipeline, get_image_size
         from unstall.training.step.step import Step
 
         self.settings = settings = settings.alone()
-        data = load_datasets(settings, image_px_of(settings), aside, progress)
+        data = load_datasets(settings, get_image_size(settings), aside, progress)
         detector = build_detector(settings, data.classes, lambda line: None)
         # A few batches ahead: a trial takes few, and small ones would be made by the thousand.
         height, width = detector.settings.image_size
         prefetch_bytes = min(settings.prefetch_bytes, BATCHES_AHEAD * settings.batch_size * height * width * 3)
-        self.pipeline = create_pipeline(changed(settings, {"prefetch_bytes": prefetch_bytes}), detector, data.train)
+        self.pipeline = create_pipeline(apply_changes(settings, {"prefetch_bytes": prefetch_bytes}), detector, data.train)
         self._step = Step(detector, self.settings, total_steps=1)
         self._first = self._step.arrays()
 

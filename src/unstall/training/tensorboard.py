@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LARGEST_SCALAR = 3.4e38  # they are written as float32
 
 
-class Board:
+class SummaryWriter:
     def __init__(self, folder: Path, from_step: int, say: Callable[[str], None]) -> None:
         """What an earlier part of the run has written beyond `from_step` is taken back."""
         self._say = say
@@ -99,22 +99,22 @@ class EventFile:
         folder.mkdir(parents=True, exist_ok=True)
         own = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(_numbers)}"
         self._file = (folder / (name or own)).open("wb" if name else "xb")
-        self._event(text(3, VERSION))
+        self._event(encode_text(3, VERSION))
         if from_step:
-            self._event(message(7, whole(1, SESSION_START)), from_step + 1)
+            self._event(message(7, encode_whole(1, SESSION_START)), from_step + 1)
 
     def scalar(self, step: int, tag: str, value: float, at: float | None = None) -> None:
         """`at`: when it was so; else it is now."""
-        self._value(step, text(1, tag) + number(2, value), at)
+        self._value(step, encode_text(1, tag) + encode_number(2, value), at)
 
     def picture(self, step: int, tag: str, png: bytes, width: int, height: int) -> None:
-        image = whole(1, height) + whole(2, width) + whole(3, RGB) + raw(4, png)
-        self._value(step, text(1, tag) + message(4, image))
+        image = encode_whole(1, height) + encode_whole(2, width) + encode_whole(3, RGB) + encode_raw(4, png)
+        self._value(step, encode_text(1, tag) + message(4, image))
 
     def text(self, step: int, tag: str, markdown: str) -> None:
-        tensor = whole(1, STRINGS) + message(2, b"") + raw(8, markdown.encode())
-        metadata = message(1, text(1, "text")) + whole(4, TENSOR)
-        self._value(step, text(1, tag) + message(8, tensor) + message(9, metadata))
+        tensor = encode_whole(1, STRINGS) + message(2, b"") + encode_raw(8, markdown.encode())
+        metadata = message(1, encode_text(1, "text")) + encode_whole(4, TENSOR)
+        self._value(step, encode_text(1, tag) + message(8, tensor) + message(9, metadata))
 
     def flush(self) -> None:
         self._file.flush()
@@ -127,29 +127,29 @@ class EventFile:
 
     def _event(self, what: bytes, step: int = 0, at: float | None = None) -> None:
         moment = time.time() if at is None else at
-        tfrecord_file.write(self._file, _key(1, 1) + struct.pack("<d", moment) + whole(2, step) + what)
+        tfrecord_file.write(self._file, _key(1, 1) + struct.pack("<d", moment) + encode_whole(2, step) + what)
 
 
 # --- fields ---
 
 
-def whole(field: int, value: int) -> bytes:
+def encode_whole(field: int, value: int) -> bytes:
     return _key(field, 0) + _varint(value)
 
 
-def number(field: int, value: float) -> bytes:
+def encode_number(field: int, value: float) -> bytes:
     return _key(field, 5) + struct.pack("<f", value)
 
 
-def raw(field: int, value: bytes) -> bytes:
+def encode_raw(field: int, value: bytes) -> bytes:
     return _key(field, 2) + _varint(len(value)) + value
 
 
-def text(field: int, value: str) -> bytes:
-    return raw(field, value.encode())
+def encode_text(field: int, value: str) -> bytes:
+    return encode_raw(field, value.encode())
 
 
-message = raw  # a message within a message is its bytes
+message = encode_raw  # a message within a message is its bytes
 
 
 def _key(field: int, kind: int) -> bytes:
@@ -189,7 +189,7 @@ def write(story: dict[str, Any], folder: Path) -> Path:
     target = folder / str(story["run"] or "run")
     try:
         file = EventFile(target, name=FILE)
-        for each in scalars(story["timeline"]):
+        for each in convert_scalars(story["timeline"]):
             file.scalar(each.step, each.tag, each.value, each.at)
         file.close()
     except OSError as error:
@@ -197,7 +197,7 @@ def write(story: dict[str, Any], folder: Path) -> Path:
     return target
 
 
-def scalars(timeline: dict[str, Any]) -> list[Scalar]:
+def convert_scalars(timeline: dict[str, Any]) -> list[Scalar]:
     """In order of time."""
     began, moments, done = timeline["began"] or 0.0, timeline["steps"]["t"], _done(timeline["steps"])
     found = [

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.compare.records import changed, record
 from unstall.compare.attribution.explanation import ChannelExplanation
-from unstall.compare.comparison import answer, compare_records
+from unstall.compare.comparison import compare_records, describe_answer
 
 STEPS = range(200)
 
@@ -101,9 +101,9 @@ def test_another_loss_function_explains_losses_that_began_on_two_scales_and_ende
 
 def test_beside_a_figure_that_moved_it_is_never_said_that_nothing_did() -> None:
     before, after = uneven_ends(0.12, 291.0), uneven_ends(0.13, 17.0, optimizer={"learning_rate": 0.1})
-    (line,) = answer(compare_records(before, after))
+    (line,) = describe_answer(compare_records(before, after))
     assert line == "not explained: first loss 291 → 17; it may be: learning rate 0.001 → 0.1"
-    (line,) = answer(compare_records(before, uneven_ends(0.13, 17.0, machine={"cores": 2})))
+    (line,) = describe_answer(compare_records(before, uneven_ends(0.13, 17.0, machine={"cores": 2})))
     assert line.endswith("nothing that differs is known to be the cause")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from unstall.compare.differences.arguments import arguments
+from unstall.compare.differences.arguments import find_argument_differences
 
 ARGPARSE = """
 parser.add_argument("--multiprocessing", help="use processes", action="store_true")
@@ -27,7 +27,7 @@ def record(command: str, text: str = "") -> dict[str, Any]:
 
 
 def differing(before: str, after: str, text: str = "") -> dict[str, tuple[str | None, str | None]]:
-    was, is_now = arguments(record(before, text), record(after, text))
+    was, is_now = find_argument_differences(record(before, text), record(after, text))
     return {name: (was.get(name), is_now.get(name)) for name in {*was, *is_now} if was.get(name) != is_now.get(name)}
 
 

@@ -8,16 +8,16 @@ import pytest
 
 from tests.compare.records import SCRIPT, changed, layer, record, source
 from unstall.compare.differences.difference import Difference
-from unstall.compare.differences.finder import differences
+from unstall.compare.differences.finder import find_differences
 
 
 def the_only(before: dict[str, object], after: dict[str, object]) -> Difference:
-    (found,) = differences(before, after)
+    (found,) = find_differences(before, after)
     return found
 
 
 def test_identical_runs_differ_in_nothing() -> None:
-    assert differences(record(), record()) == []
+    assert find_differences(record(), record()) == []
 
 
 def test_noise_is_no_difference() -> None:
@@ -30,16 +30,16 @@ def test_noise_is_no_difference() -> None:
     )
     quiet = record(environment={"KERAS_BACKEND": "jax", "SLURM_JOB_ID": "76", "XLA_FLAGS": "--xla_dump_to=/tmp/x13"})
     assert (
-        differences(changed(quiet, environment={"XLA_FLAGS": "/tmp/a"}), changed(noisy, environment={"XLA_FLAGS": "/tmp/b"}))
+        find_differences(changed(quiet, environment={"XLA_FLAGS": "/tmp/a"}), changed(noisy, environment={"XLA_FLAGS": "/tmp/b"}))
         == []
     )
 
 
 def test_a_record_with_holes_raises_nothing() -> None:
     for name in record():
-        differences(changed(record(), **{name: None}), record(batch=32))
-        differences(record(batch=32), changed(record(), **{name: None}))
-    assert differences({}, {}) == []
+        find_differences(changed(record(), **{name: None}), record(batch=32))
+        find_differences(record(batch=32), changed(record(), **{name: None}))
+    assert find_differences({}, {}) == []
 
 
 def test_a_batch_is_one_difference_with_the_line_that_made_it() -> None:
@@ -76,7 +76,7 @@ def test_new_layers_are_a_deeper_model() -> None:
 def test_a_count_of_blocks_makes_the_layers_that_come_of_it() -> None:
     before = record(sources=source("BLOCKS = 2\nfor _ in range(BLOCKS):\n    x = block(x)\n"))
     after = record(deeper=6, sources=source("BLOCKS = 5\nfor _ in range(BLOCKS):\n    x = block(x)\n"))
-    found = differences(before, after)
+    found = find_differences(before, after)
     assert [(each.name, each.where) for each in found] == [("layers", "train.py:1")]
 
 
@@ -144,7 +144,7 @@ def test_settings_of_a_training_are_told_before_what_follows_from_them() -> None
 
 def test_what_matters_most_stands_first() -> None:
     after = record(batch=32, versions={"picturekit": "2.0.0"}, optimizer={"clipnorm": 1.0})
-    assert [each.name for each in differences(record(), after)] == ["batch", "optimizer_setting", "version"]
+    assert [each.name for each in find_differences(record(), after)] == ["batch", "optimizer_setting", "version"]
 
 
 def test_others_on_the_card_are_told() -> None:
@@ -162,7 +162,7 @@ def test_a_line_is_named_by_what_it_speaks_of() -> None:
 
 def test_a_new_line_is_not_taken_for_a_number_that_it_does_not_write() -> None:
     text = SCRIPT.replace("BATCH = 16", "BATCH = 32").replace("model.fit", "images = np.sqrt(image_batch)\nmodel.fit")
-    found = differences(record(), record(batch=32, sources=source(text)))
+    found = find_differences(record(), record(batch=32, sources=source(text)))
     assert [(each.name, each.where) for each in found] == [("batch", "train.py:1"), ("source", "train.py:7")]
 
 
@@ -183,7 +183,7 @@ def test_a_micro_batch_that_is_the_whole_batch_follows_it() -> None:
 def test_data_that_was_not_looked_at_in_the_same_way_is_not_called_other_data() -> None:
     half = record(data={"is_whole": False, "files": 90, "examples": 90, "digest": "x"})
     other = record(data={"source": "open", "files": 90, "examples": 90, "digest": "x"})
-    assert differences(record(), half) == differences(record(), other) == []
+    assert find_differences(record(), half) == find_differences(record(), other) == []
 
 
 def test_lines_that_only_print_can_change_nothing() -> None:
@@ -206,7 +206,7 @@ def test_what_is_told_of_a_stage_by_its_data_or_its_place_is_nothing_that_was_ch
     after = record(
         input={"stages": [{**stages[0], "arguments": {**plain, "function_where": "/b/train.py:5", "elements": 150}}, stages[1]]}
     )
-    assert differences(before, after) == []
+    assert find_differences(before, after) == []
 
 
 def test_an_argument_without_a_name_is_told_with_the_line_that_reads_it() -> None:
@@ -241,9 +241,9 @@ def test_a_constant_is_what_the_lines_say_that_use_it() -> None:
 
 def test_stages_that_nobody_chose_or_that_were_not_seen_alike_are_not_compared() -> None:
     generator = {"kind": "PyDataset", "stages": [{"stage": "from_generator", "arguments": {}}]}
-    assert differences(record(input={"kind": "PyDataset", "stages": []}), record(input=generator)) == []
+    assert find_differences(record(input={"kind": "PyDataset", "stages": []}), record(input=generator)) == []
     built = record(input={"stages_are": "built", "stages": [*record()["input"]["stages"], {"stage": "repeat", "arguments": {}}]})
-    assert differences(record(input={"stages_are": "measured"}), built) == []
+    assert find_differences(record(input={"stages_are": "measured"}), built) == []
 
 
 def test_a_short_run_and_a_long_one_are_compared_by_what_both_have_built() -> None:
@@ -273,13 +273,13 @@ def test_places_that_are_the_channels_of_a_wider_layer_are_no_difference_of_thei
             layer("dense_1", "Dense", [None, units, 256], 65_792),
         ]  # fmt: skip
 
-    found = differences(*(changed(record(), model={"layers": mixer(units)}) for units in (96, 224)))
+    found = find_differences(*(changed(record(), model={"layers": mixer(units)}) for units in (96, 224)))
     assert [each.name for each in found] == ["filters"]
 
 
 def test_new_lines_are_told_by_what_they_do_and_not_by_what_they_import() -> None:
     text = "import time\n" + SCRIPT.replace("model.fit(dataset)", "time.sleep(1)\nmodel.fit(dataset)")
-    (found,) = differences(record(), record(sources=source(text)))
+    (found,) = find_differences(record(), record(sources=source(text)))
     assert found.words.startswith("new: time.sleep(1)")
 
 
@@ -314,7 +314,7 @@ def test_an_option_that_was_given_another_word_for_another_optimizer_is_its_orig
 
 @pytest.mark.parametrize("option", [("--mode", "other"), ("--slow", "0.1"), ("--fast",), ("--workers", "32"), ("--part", "2")])
 def test_an_option_that_says_nothing_of_what_else_differs_stays_a_difference(option: tuple[str, ...]) -> None:
-    found = differences(record(run=called()), record(batch=32, filters=2, run=called(*option)))
+    found = find_differences(record(run=called()), record(batch=32, filters=2, run=called(*option)))
     assert "command" in [each.name for each in found]
 
 
@@ -326,5 +326,5 @@ def test_an_option_that_is_absent_is_told_as_not_given() -> None:
 def test_a_number_of_the_optimizer_that_was_not_seen_is_no_difference() -> None:
     seen = record(optimizer={"class": "SGD", "learning_rate": 0.01, "momentum": 0.0, "clipnorm": 1.0})
     unseen = record(optimizer={"class": "SGD", "learning_rate": None, "unread": ["learning_rate", "momentum"]})
-    assert [each.words for each in differences(seen, unseen)] == ["clipnorm 1 → none"]
-    assert [each.words for each in differences(unseen, seen)] == ["clipnorm none → 1"]
+    assert [each.words for each in find_differences(seen, unseen)] == ["clipnorm 1 → none"]
+    assert [each.words for each in find_differences(unseen, seen)] == ["clipnorm none → 1"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.programs import UNSTALL
-from unstall.compare.record.store import record_of
+from unstall.compare.record.store import load_record
 from unstall.journal.events import ProbeFailed
 from unstall.journal.reader import read_folder
 from unstall.storage import run_lookup
@@ -26,7 +26,7 @@ def recorded(folder: Path, *arguments: str, code: int = 0, **variables: str) -> 
     assert done.returncode == code, done.stderr.decode()
     run = run_lookup.find("last")
     assert not read_folder(run.path).of(ProbeFailed)
-    return record_of(run)
+    return load_record(run)
 
 
 def picture(path: Path, width: int, height: int) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from unstall.compare.record import store
-from unstall.compare.record.store import record_of
+from unstall.compare.record.store import load_record
 from unstall.journal.events import (
     BatchesCounted,
     BatchSampled,
@@ -57,7 +57,7 @@ def run_of(folder: Path, *events: Event) -> RunFolder:
 
 
 def test_a_folder_without_a_journal_has_every_section_empty(tmp_path: Path) -> None:
-    result = record_of(RunFolder(tmp_path))
+    result = load_record(RunFolder(tmp_path))
     assert set(result) == SECTIONS
     assert result["sources"] == result["environment"] == result["model"] == result["data"] == {}
     assert result["devices"] == [] and result["figures"]["steps"] == 0
@@ -67,18 +67,18 @@ def test_a_torn_journal_tells_what_came_before(tmp_path: Path) -> None:
     run = run_of(tmp_path, START)
     with (tmp_path / "events-watcher-1.jsonl").open("ab") as file:
         file.write(b'\xff\xfe not json\n{"event":"StepsEnded","first":"x"}\n{"event":"ModelRec')
-    assert record_of(run)["run"]["command"][:2] == ["python", "train.py"]
+    assert load_record(run)["run"]["command"][:2] == ["python", "train.py"]
 
 
 def test_an_event_of_an_odd_form_costs_its_section_alone(tmp_path: Path) -> None:
     odd = BatchesCounted(at=101.0, shapes=[{"arrays": 7}], different=1, batches=1)
-    result = record_of(run_of(tmp_path, START, odd, VersionsRead(at=102.0, versions={"numpy": "2.0"})))
+    result = load_record(run_of(tmp_path, START, odd, VersionsRead(at=102.0, versions={"numpy": "2.0"})))
     assert result["batch"] == {} and result["versions"] == {"numpy": "2.0"}
 
 
 @pytest.mark.parametrize("path", OLD_JOURNALS, ids=lambda path: path.name)
 def test_a_journal_from_before_there_were_records_is_read(path: Path) -> None:
-    result = record_of(RunFolder(path))
+    result = load_record(RunFolder(path))
     assert set(result) == SECTIONS
     assert result["run"]["outcome"] in {"done", "failed", "stuck"}
     assert result["run"]["seconds"] > 0
@@ -106,21 +106,21 @@ FATAL = ErrorRaised(at=190.0, kind="ValueError", message="bad", fatal=True, thre
     ],
 )
 def test_how_a_run_ended(events: list[Event], outcome: str, tmp_path: Path) -> None:
-    assert record_of(run_of(tmp_path, START, *events))["run"]["outcome"] == outcome
+    assert load_record(run_of(tmp_path, START, *events))["run"]["outcome"] == outcome
 
 
 def test_a_run_whose_process_is_there_and_whose_journal_is_fresh_is_running(tmp_path: Path) -> None:
     import time
 
     here = RunStarted(at=time.time(), mode="run", command=["python"], pid=os.getpid())
-    assert record_of(run_of(tmp_path, here))["run"]["outcome"] == "running"
+    assert load_record(run_of(tmp_path, here))["run"]["outcome"] == "running"
 
 
 # --- secrets ---
 
 
 def test_a_secret_on_the_command_line_is_masked(tmp_path: Path) -> None:
-    assert record_of(run_of(tmp_path, START))["run"]["command"] == ["python", "train.py", "--token", "•••"]
+    assert load_record(run_of(tmp_path, START))["run"]["command"] == ["python", "train.py", "--token", "•••"]
 
 
 # --- figures ---
@@ -142,7 +142,7 @@ def test_the_time_of_a_step_is_the_median_after_the_warm_up(tmp_path: Path) -> N
         steps(13, 22, 1.0, wait_s=0.5),
         steps(23, 23, 9.0),
     ]
-    text = record_of(run_of(tmp_path, START, *groups))["figures"]
+    text = load_record(run_of(tmp_path, START, *groups))["figures"]
     assert text["steps"] == 24
     assert text["step_s"] == pytest.approx(0.1)
     assert text["parts"]["input"] == pytest.approx(1.0 / 21)
@@ -151,7 +151,7 @@ def test_the_time_of_a_step_is_the_median_after_the_warm_up(tmp_path: Path) -> N
 
 def test_of_losses_the_first_the_last_the_least_and_a_thinned_curve_are_told(tmp_path: Path) -> None:
     groups = [steps(number, number, 0.1, loss=abs(700 - number) + 1.0, at=100.0 + number) for number in range(1500)]
-    text = record_of(run_of(tmp_path, START, *groups))["figures"]
+    text = load_record(run_of(tmp_path, START, *groups))["figures"]
     assert (text["loss_first"], text["loss_last"], text["loss_min"]) == (701.0, 800.0, 1.0)
     assert 100 < len(text["curve"]) <= 400
     assert text["curve"][0] == [0, 701.0]
@@ -160,22 +160,22 @@ def test_of_losses_the_first_the_last_the_least_and_a_thinned_curve_are_told(tmp
 def test_the_peak_is_that_of_the_allocator_where_it_was_asked_and_else_that_of_the_card(tmp_path: Path) -> None:
     ours = {"pid": 4, "name": "python", "bytes": 70, "ours": True}
     card = DeviceSampled(at=110.0, name="H200", used_bytes=90, total_bytes=100, processes=[ours])
-    of_card = record_of(run_of(tmp_path, START, card))["figures"]
+    of_card = load_record(run_of(tmp_path, START, card))["figures"]
     assert (of_card["device_peak_bytes"], of_card["device_peak_is_of"], of_card["device_limit_bytes"]) == (70, "the card", 100)
     counted = DeviceMemoryCounted(at=111.0, framework="tensorflow", device="gpu:0", in_use_bytes=20, peak_bytes=40)
-    of_allocator = record_of(run_of(tmp_path, counted))["figures"]
+    of_allocator = load_record(run_of(tmp_path, counted))["figures"]
     assert (of_allocator["device_peak_bytes"], of_allocator["device_peak_is_of"]) == (40, "the allocator")
 
 
 def test_the_peak_of_the_host_is_the_kernels_own_where_samples_missed_it(tmp_path: Path) -> None:
     events = [HostSampled(at=110.0, rss_bytes=500), ProcessEnded(at=120.0, exit_code=0, peak_rss_bytes=900)]
-    assert record_of(run_of(tmp_path, START, *events))["figures"]["host_peak_bytes"] == 900
+    assert load_record(run_of(tmp_path, START, *events))["figures"]["host_peak_bytes"] == 900
 
 
 def test_the_score_is_that_of_the_best_epoch(tmp_path: Path) -> None:
     best = EpochScored(at=130.0, figures={"AP": 0.4, "AP50": 0.7}, is_best=True)
     later = EpochScored(at=140.0, figures={"AP": 0.3, "AP50": 0.6})
-    assert record_of(run_of(tmp_path, START, best, later))["figures"]["score"] == {"AP": 0.4, "AP50": 0.7}
+    assert load_record(run_of(tmp_path, START, best, later))["figures"]["score"] == {"AP": 0.4, "AP50": 0.7}
 
 
 # --- what it was made of ---
@@ -185,7 +185,7 @@ def test_cards_are_told_as_they_were_before_the_start(tmp_path: Path) -> None:
     other = {"pid": 9, "name": "jupyter", "bytes": 30, "ours": False}
     before = DeviceSampled(at=100.1, name="H200", used_bytes=32, total_bytes=100, processes=[other])
     later = DeviceSampled(at=130.0, name="H200", used_bytes=99, total_bytes=100, processes=[])
-    (card,) = record_of(run_of(tmp_path, START, before, later))["devices"]
+    (card,) = load_record(run_of(tmp_path, START, before, later))["devices"]
     assert card["free_bytes_before"] == 68
     assert card["foreign"] == [{"pid": 9, "name": "jupyter", "bytes": 30}]
 
@@ -193,7 +193,7 @@ def test_cards_are_told_as_they_were_before_the_start(tmp_path: Path) -> None:
 def test_variables_are_those_of_the_start_and_what_the_program_has_set_since(tmp_path: Path) -> None:
     seen = CircumstancesSeen(at=100.1, variables={"TF_A": "1", "PYTHONPATH": "src"})
     loaded = ModulesLoaded(at=105.0, variables={"TF_A": "2", "XLA_FLAGS": "x", "PYTHONPATH": "ours:src"})
-    text = record_of(run_of(tmp_path, START, seen, loaded))["environment"]
+    text = load_record(run_of(tmp_path, START, seen, loaded))["environment"]
     assert text == {"PYTHONPATH": "src", "TF_A": "2", "XLA_FLAGS": "x"}
 
 
@@ -202,7 +202,7 @@ def test_versions_come_from_all_who_tell_them(tmp_path: Path) -> None:
         ProgramStarted(at=100.2, python="3.11.9"),
         VersionsRead(at=103.0, versions={"opencv-python-headless": "4.9", "keras": "3"}),
     ]
-    text = record_of(run_of(tmp_path, START, *events))["versions"]
+    text = load_record(run_of(tmp_path, START, *events))["versions"]
     assert text == {"keras": "3", "opencv": "4.9", "opencv-python-headless": "4.9", "python": "3.11.9"}
 
 
@@ -222,7 +222,7 @@ def test_a_layer_tells_what_its_outputs_take_in_a_step_of_the_largest_batch(tmp_
     model = ModelRecorded(
         at=105.0, facts={"model": "Functional", "parameters": 606, "policy": "mixed_float16"}, layers=[conv, head, own]
     )
-    result = record_of(run_of(tmp_path, START, model, batches))
+    result = load_record(run_of(tmp_path, START, model, batches))
     assert (result["batch"]["size"], result["batch"]["different_shapes"]) == (8, 2)
     assert result["batch"]["input_bytes"] == 8 * 64 * 64 * 3 * 4
     layers = result["model"]["layers"]
@@ -238,7 +238,7 @@ def test_of_arrays_given_to_fit_a_batch_is_so_many_rows(tmp_path: Path) -> None:
         InputDescribed(at=104.0, kind="arrays", arguments={"batch_size": 32}),
         BatchSampled(at=105.0, facts={"source": "arrays", "arrays": arrays}),
     ]
-    text = record_of(run_of(tmp_path, START, *events))["batch"]
+    text = load_record(run_of(tmp_path, START, *events))["batch"]
     assert [array["shape"] for array in text["arrays"]] == [[32, 28, 28], [32]]
 
 
@@ -248,7 +248,7 @@ def test_arguments_of_stages_have_their_names(tmp_path: Path) -> None:
         PipelineBuilt(at=101.1, stage="batch", arguments={"argument_0": 16}),
         PipelineBuilt(at=101.2, stage="prefetch", arguments={"buffer_size": -1}),
     ]
-    stages = record_of(run_of(tmp_path, START, *events))["input"]["stages"]
+    stages = load_record(run_of(tmp_path, START, *events))["input"]["stages"]
     assert [stage["arguments"] for stage in stages] == [
         {"num_parallel_calls": 4, "function": "load"}, {"batch_size": 16}, {"buffer_size": -1},
     ]  # fmt: skip
@@ -259,18 +259,18 @@ def test_arguments_of_stages_have_their_names(tmp_path: Path) -> None:
 
 def test_a_kept_record_is_read_until_the_journal_grows(tmp_path: Path) -> None:
     run = run_of(tmp_path, START, ProcessEnded(at=200.0, exit_code=0))
-    store.keep(run)
+    store.save_record(run)
     kept = run.record_path.read_text().replace('"exit_code": 0', '"exit_code": 77')
     run.record_path.write_text(kept)
-    assert record_of(run)["run"]["exit_code"] == 77
+    assert load_record(run)["run"]["exit_code"] == 77
     run_of(tmp_path, HostSampled(at=201.0))
-    assert record_of(run)["run"]["exit_code"] == 0
+    assert load_record(run)["run"]["exit_code"] == 0
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"version": 1}', '{"version": 1, "journal_bytes": 0, "record": {"run": 3}}'])
 def test_a_kept_record_that_is_none_is_made_anew(text: str, tmp_path: Path) -> None:
     RunFolder(tmp_path).record_path.write_text(text)
-    assert set(record_of(RunFolder(tmp_path))) == SECTIONS
+    assert set(load_record(RunFolder(tmp_path))) == SECTIONS
 
 
 def test_what_the_process_held_before_its_training_is_kept_apart(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_what_the_process_held_before_its_training_is_kept_apart(tmp_path: Path)
         FitBegan(at=102.0, api="keras"),
         HostSampled(at=103.0, rss_bytes=900, interval_s=1.0, cpu_cores=1.0, queued_cores=1.0),
     ]
-    text = record_of(run_of(tmp_path, START, *events))["figures"]
+    text = load_record(run_of(tmp_path, START, *events))["figures"]
     assert (text["host_before_bytes"], text["host_peak_bytes"], text["queued_cores"]) == (300, 900, 2.0)
 
 
@@ -287,22 +287,22 @@ def test_how_much_steps_differ_among_each_other_is_known_of_several(tmp_path: Pa
     took = [0.1, 0.1, 0.2, 0.3, 0.5, 0.1, 0.1, 0.1]
     groups = [StepsEnded(at=110.0 + n, first=5 + n, last=5 + n, seconds=s, busy_s=s) for n, s in enumerate(took)]
     (tmp_path / "few").mkdir()
-    assert record_of(run_of(tmp_path, START, *groups))["figures"]["step_spread_s"] == pytest.approx(0.1)
-    assert record_of(run_of(tmp_path / "few", START, *groups[:3]))["figures"]["step_spread_s"] is None
+    assert load_record(run_of(tmp_path, START, *groups))["figures"]["step_spread_s"] == pytest.approx(0.1)
+    assert load_record(run_of(tmp_path / "few", START, *groups[:3]))["figures"]["step_spread_s"] is None
 
 
 def test_what_steps_hold_is_the_middle_of_their_fullest_moments(tmp_path: Path) -> None:
     """A window is as long as a step and more: shorter ones are put together. What came before the first step is none of it."""
-    began = [HostSampled(at=104.0, interval_s=2.0, rss_bytes=1, most_rss_bytes=[5, 5]), steps(0, 0, 3.0, at=104.5)]
+    began = [HostSampled(at=104.0, interval_s=2.0, rss_bytes=1, max_rss_bytes=[5, 5]), steps(0, 0, 3.0, at=104.5)]
     fullest = [[700, 720], [650, 704], [600, 746], [702, 690], [650, 704]]
-    looks = [HostSampled(at=105.5 + n, interval_s=1.0, rss_bytes=1, most_rss_bytes=most) for n, most in enumerate(fullest)]
+    looks = [HostSampled(at=105.5 + n, interval_s=1.0, rss_bytes=1, max_rss_bytes=most) for n, most in enumerate(fullest)]
     later = [steps(3 + n, 3 + n, 0.5, at=106.0 + n) for n in range(4)]
-    after = HostSampled(at=112.0, interval_s=1.0, rss_bytes=1, most_rss_bytes=[9000, 9000])
-    text = record_of(run_of(tmp_path, START, *began, *looks, *later, after))["figures"]
+    after = HostSampled(at=112.0, interval_s=1.0, rss_bytes=1, max_rss_bytes=[9000, 9000])
+    text = load_record(run_of(tmp_path, START, *began, *looks, *later, after))["figures"]
     assert text["host_typical_bytes"] == 704
     assert text["host_uncertainty_bytes"] == (720 - 704) / 2
     (tmp_path / "short").mkdir()
-    short = record_of(run_of(tmp_path / "short", START, *began, looks[0], later[0]))["figures"]
+    short = load_record(run_of(tmp_path / "short", START, *began, looks[0], later[0]))["figures"]
     assert (short["host_typical_bytes"], short["host_uncertainty_bytes"]) == (None, None)
 
 
@@ -312,11 +312,11 @@ def test_what_the_compiler_left_is_what_it_had_left_when_steps_were_made(tmp_pat
         steps(0, 9, 1.0, at=111.0),
         CompilationsCounted(at=112.0, grown_bytes=900),
     ]
-    assert record_of(run_of(tmp_path, START, *events))["figures"]["compiler_bytes"] == 400
+    assert load_record(run_of(tmp_path, START, *events))["figures"]["compiler_bytes"] == 400
 
 
 def test_how_crowded_the_machine_was_is_told_of_the_training_alone(tmp_path: Path) -> None:
     started = HostSampled(at=101.0, interval_s=1.0, rss_bytes=1, cpu_cores=1.0)
     trained = HostSampled(at=121.0, interval_s=1.0, rss_bytes=1, cpu_cores=1.0, queued_cores=3.0)
-    text = record_of(run_of(tmp_path, START, started, steps(0, 0, 1.0), trained))["figures"]
+    text = load_record(run_of(tmp_path, START, started, steps(0, 0, 1.0), trained))["figures"]
     assert text["crowded_share"] == 0.75

@@ -39,7 +39,7 @@ def test_it_is_applied_in_place_to_a_part_of_a_canvas() -> None:
 
 
 def test_each_is_drawn_in_its_share_and_within_its_range() -> None:
-    drawn = [PhotometricDistort().drawn(Rng(0, 0, row)) for row in range(2000)]
+    drawn = [PhotometricDistort().draw_parameters(Rng(0, 0, row)) for row in range(2000)]
     assert 900 < sum(colours.brightness != 0 for colours in drawn) < 1100
     assert 900 < sum(colours.saturation != 1 for colours in drawn) < 1100
     assert all(

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.data.pipeline.pictures import picture
 from unstall.data.augment.augmentations import Geometric, HorizontalFlip, IoUCrop, Mosaic, ScaleJitter, ZoomOut
-from unstall.data.augment.geometry import Area, Placement, Rect, Resize, Scene, View, inside, on_canvas, place
+from unstall.data.augment.geometry import Area, Placement, Rect, Resize, Scene, View, clip_boxes, fit_window, map_to_canvas
 from unstall.data.augment.rng import Rng
-from unstall.data.pipeline.canvas import draw, part
+from unstall.data.pipeline.canvas import crop, draw
 
 sizes = st.integers(1, 3000)
 windows: tuple[Geometric, ...] = (HorizontalFlip(), ScaleJitter(), ZoomOut(probability=1.0), IoUCrop())
@@ -35,7 +35,7 @@ def placements(draw_from: st.DrawFn) -> tuple[Scene, View, Placement, Area]:
     for augmentation in draw_from(st.lists(st.sampled_from(windows), max_size=4)):
         view = augmentation.apply(view, scene, rng)
     resize: Resize = draw_from(st.sampled_from(("letterbox", "stretch")))
-    return scene, view, place(view, scene, area, resize, draw_from(st.booleans())), area
+    return scene, view, fit_window(view, scene, area, resize, draw_from(st.booleans())), area
 
 
 def rows(placement: Placement, count: int) -> np.ndarray:
@@ -60,7 +60,7 @@ def test_corners_go_where_the_pixels_go_and_back(given_placement: tuple[Scene, V
     _, _, placement, _ = given_placement
     source, target, part_of = placement.source, placement.target, placement.reduction
     seen = np.array([[source.left, source.top, source.right, source.bottom]], np.float64) * part_of
-    assert np.allclose(on_canvas(seen, rows(placement, 1)), [tuple(target)], atol=1e-6)
+    assert np.allclose(map_to_canvas(seen, rows(placement, 1)), [tuple(target)], atol=1e-6)
     a, b, c, d = placement.back
     corners = sorted([a * target.left + b, a * target.right + b])
     assert np.allclose(corners, [seen[0, 0], seen[0, 2]], atol=1e-6 * max(1, seen[0, 2]))
@@ -74,9 +74,9 @@ def test_boxes_stay_inside_and_keep_the_share_asked_for(
 ) -> None:
     scene, _, placement, _ = given_placement
     count = len(scene.boxes)
-    mapped = on_canvas(scene.boxes, rows(placement, count))
+    mapped = map_to_canvas(scene.boxes, rows(placement, count))
     areas = np.tile(np.array(placement.target), (count, 1))
-    cut, shown = inside(mapped, areas, share)
+    cut, shown = clip_boxes(mapped, areas, share)
     assert np.isfinite(cut).all()
     assert (cut >= areas[:, [0, 1, 0, 1]]).all() and (cut <= areas[:, [2, 3, 2, 3]]).all()
     for box, whole, is_shown in zip(cut, mapped, shown, strict=True):
@@ -93,24 +93,24 @@ def test_a_pixel_under_a_box_corner_is_the_one_that_was_there(seed: int, resize:
     view, rng = View.whole(scene), Rng(seed, 0, 0)
     for augmentation in (ZoomOut(), IoUCrop(), ScaleJitter(0.7, 1.4), HorizontalFlip()):
         view = augmentation.apply(view, scene, rng)
-    placement = place(view, scene, area, resize, is_reducible=False)
+    placement = fit_window(view, scene, area, resize, is_reducible=False)
     canvas = np.zeros((120, 160, 3), np.uint8)
-    draw(picture(width, height), placement, part(canvas, placement.target))
+    draw(picture(width, height), placement, crop(canvas, placement.target))
     target = placement.target
     x, y = np.arange(target.left, target.right) + 0.5, np.arange(target.top, target.bottom) + 0.5  # centres of pixels
     a, b, c, d = placement.back
     red, green = np.clip(a * x + b - 0.5, 0, width - 1), np.clip(c * y + d - 0.5, 0, height - 1)
-    assert np.abs(part(canvas, target)[:, :, 0] - red / (width - 1) * 255).max() <= 255 / width * max(1, abs(a)) + 2
-    assert np.abs(part(canvas, target)[:, :, 1] - (green / (height - 1) * 255)[:, None]).max() <= 255 / height * max(1, c) + 2
+    assert np.abs(crop(canvas, target)[:, :, 0] - red / (width - 1) * 255).max() <= 255 / width * max(1, abs(a)) + 2
+    assert np.abs(crop(canvas, target)[:, :, 1] - (green / (height - 1) * 255)[:, None]).max() <= 255 / height * max(1, c) + 2
 
 
 def test_a_letterbox_keeps_the_shape_and_a_stretch_fills_the_canvas() -> None:
     area = Area(0, 0, 640, 640)
     scene = scene_of(640, 480, [], area)
-    assert place(View.whole(scene), scene, area, "letterbox", True) == Placement(
+    assert fit_window(View.whole(scene), scene, area, "letterbox", True) == Placement(
         Area(0, 0, 640, 480), 1, Area(0, 0, 640, 480), False
     )
-    assert place(View.whole(scene), scene, area, "stretch", True).target == area
+    assert fit_window(View.whole(scene), scene, area, "stretch", True).target == area
 
 
 @pytest.mark.parametrize(
@@ -119,17 +119,17 @@ def test_a_letterbox_keeps_the_shape_and_a_stretch_fills_the_canvas() -> None:
 def test_a_jpeg_is_decoded_at_the_smallest_size_that_suffices(width: int, height: int, reduction: int) -> None:
     area = Area(0, 0, 640, 640)
     scene = scene_of(width, height, [], area)
-    assert place(View.whole(scene), scene, area, "letterbox", True).reduction == reduction
-    assert place(View.whole(scene), scene, area, "letterbox", False).reduction == 1
+    assert fit_window(View.whole(scene), scene, area, "letterbox", True).reduction == reduction
+    assert fit_window(View.whole(scene), scene, area, "letterbox", False).reduction == 1
 
 
 def test_a_flip_mirrors_within_the_window() -> None:
     area = Area(0, 0, 100, 100)
     scene = scene_of(50, 100, [(0, 0, 10, 20)], area)
-    placement = place(
+    placement = fit_window(
         HorizontalFlip(probability=1.0).apply(View.whole(scene), scene, Rng(0, 0, 0)), scene, area, "letterbox", False
     )
-    assert np.allclose(on_canvas(scene.boxes, rows(placement, 1)), [(40, 0, 50, 20)])
+    assert np.allclose(map_to_canvas(scene.boxes, rows(placement, 1)), [(40, 0, 50, 20)])
 
 
 @settings(max_examples=200, deadline=None)
@@ -175,6 +175,6 @@ def test_a_mosaic_covers_the_canvas_and_each_image_touches_the_meeting_point(
     for quarter, area in enumerate(quarters):
         scene = scene_of(width, height, [], area)
         view = View(View.whole(scene).window, flipped, View.whole(scene).keep)
-        target = place(mosaic.apply(view, scene, rng, quarter, (320, 240)), scene, area, "letterbox", False).target
+        target = fit_window(mosaic.apply(view, scene, rng, quarter, (320, 240)), scene, area, "letterbox", False).target
         corners = {(x, y) for x in (target.left, target.right) for y in (target.top, target.bottom)}
         assert min(abs(x - corner[0]) + abs(y - corner[1]) for x, y in corners) <= 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unstall.data.augment.rng import EXAMPLE, SUBSTITUTE, Rng, raw_words
+from unstall.data.augment.rng import EXAMPLE, SUBSTITUTE, Rng, draw_raw_words
 
 
 def test_the_same_place_gives_the_same_numbers_in_any_order() -> None:
@@ -21,7 +21,7 @@ def test_seed_epoch_row_and_purpose_each_matter() -> None:
 
 def test_the_numbers_are_those_of_philox_for_good() -> None:
     """Written down once: a stream must continue after NumPy has been updated."""
-    assert raw_words(7, EXAMPLE, 3, 5, 3).tolist() == RECORDED
+    assert draw_raw_words(7, EXAMPLE, 3, 5, 3).tolist() == RECORDED
 
 
 def test_numbers_are_even_and_within_their_bounds() -> None:

@@ -15,12 +15,15 @@ from unstall.data.check.corrected_copy import correct, refuse_unsafe, write_copy
 from unstall.data.check.problems import PROBLEMS
 from unstall.data.check.runner import Report, check, examine
 from unstall.data.formats import FORMATS, read
-from unstall.data.synthetic.defects import defect_names, formats_of
+from unstall.data.synthetic.defects import list_defect_names, list_formats
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 
 FIXABLE = [
-    (name, format) for name in defect_names() if hasattr(PROBLEMS.module(name), "propose_fixes") for format in formats_of(name)
+    (name, format)
+    for name in list_defect_names()
+    if hasattr(PROBLEMS.module(name), "propose_fixes")
+    for format in list_formats(name)
 ]
 
 

@@ -20,7 +20,7 @@ from unstall.planning.preflight.checks.data_set import look
 from unstall.planning.preflight.results import as_plain
 from unstall.report.html.page import render_run
 from unstall.report.story.report import build_full_story
-from unstall.report.timeline import of_journal
+from unstall.report.timeline import build_timeline
 from unstall.supervisor.train.setup import keep_defects
 
 
@@ -42,12 +42,12 @@ def preflight(run: RunFolder, *found: str) -> dict[str, Any]:
 
 def page(run: RunFolder) -> str:
     journal = stuck()
-    return render_run(build_full_story(run, journal, diagnose(journal), of_journal(journal)))
+    return render_run(build_full_story(run, journal, diagnose(journal), build_timeline(journal)))
 
 
 def test_each_defect_stands_there_with_pictures_that_lie_in_the_run(run: RunFolder) -> None:
     keep_defects(run, preflight(run, "box_inverted", "image_truncated"))
-    result = defects.of_run(run)
+    result = defects.read_run_defects(run)
     assert result is not None and result["images"] == 24
     assert {row["name"]: row["severity"] for row in result["problems"]} == {"box_inverted": "error", "image_truncated": "error"}
     for row in result["problems"]:
@@ -69,20 +69,20 @@ def test_what_was_found_before_has_its_pictures_again(run: RunFolder) -> None:
 
 def test_healthy_data_and_mere_notes_are_nothing(run: RunFolder) -> None:
     keep_defects(run, preflight(run, "box_tiny"))
-    assert defects.of_run(run) is None and "Defects of the data" not in page(run)
+    assert defects.read_run_defects(run) is None and "Defects of the data" not in page(run)
     assert not (run.path / defects.FOLDER).exists()
 
 
 def test_data_that_was_mended_before_going_on_is_well(run: RunFolder) -> None:
     keep_defects(run, preflight(run, "image_truncated"))
     keep_defects(run, preflight(run))
-    assert defects.of_run(run) is None
+    assert defects.read_run_defects(run) is None
 
 
 def test_a_check_that_was_not_made_leaves_what_is_known(run: RunFolder) -> None:
     keep_defects(run, preflight(run, "image_truncated"))
     keep_defects(run, {"checks": [{"check": "data_set", "facts": {}}]})
-    assert defects.of_run(run) is not None
+    assert defects.read_run_defects(run) is not None
 
 
 def test_pictures_that_are_gone_cost_themselves_alone(run: RunFolder) -> None:
@@ -110,7 +110,7 @@ def test_what_a_stranger_put_there_is_neither_run_nor_followed(run: RunFolder) -
     }
     plain["problems"] += [{"name": hostile}, 5, {"name": "box_tiny", "listed": 3, "pictures": {}, "count": "many"}]
     (folder / defects.DEFECTS_FILE).write_text(json.dumps(plain))
-    read = defects.of_run(run)
+    read = defects.read_run_defects(run)
     assert read is not None and [row["name"] for row in read["problems"]] == ["box_inverted", "box_tiny"]
     assert [Path(picture["path"]).name for picture in read["problems"][0]["pictures"]] == ["0.jpg"]
     shown = page(run)
@@ -121,4 +121,4 @@ def test_what_a_stranger_put_there_is_neither_run_nor_followed(run: RunFolder) -
 def test_a_file_that_is_no_such_file_is_as_if_it_were_not_there(run: RunFolder, text: str) -> None:
     (run.path / defects.FOLDER).mkdir()
     (run.path / defects.FOLDER / defects.DEFECTS_FILE).write_text(text)
-    assert defects.of_run(run) is None
+    assert defects.read_run_defects(run) is None

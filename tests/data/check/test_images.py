@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.data.check.datasets import example, photo
-from unstall.data.check.images import look, look_at_all, look_at_bytes, thumbnail
+from unstall.data.check.images import create_thumbnail, look, look_at_all, look_at_bytes
 from unstall.data.example import ImageSource
 
 WHOLE = [photo(kind=kind) for kind in ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF")] + [
@@ -69,7 +69,7 @@ def test_all_images_are_looked_at_and_counted(tmp_path: Path) -> None:
 def test_an_image_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
     facts = look(ImageSource(tmp_path / "gone.jpg"))
     assert "No such file" in facts.error
-    assert thumbnail(ImageSource(tmp_path / "gone.jpg")) is None
+    assert create_thumbnail(ImageSource(tmp_path / "gone.jpg")) is None
 
 
 def test_the_same_picture_smaller_and_coarser_looks_alike() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from tests.data.check.datasets import checked, example, healthy, spoiled
 from unstall.data.check.context import Severity
 from unstall.data.check.problems import PROBLEMS
-from unstall.data.check.runner import as_plain, check, examine, severity_of
+from unstall.data.check.runner import as_plain, check, examine, get_severity
 from unstall.data.formats import read
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
@@ -19,8 +19,8 @@ from unstall.data.synthetic.shapes import Shapes
 def test_the_gravest_come_first(tmp_path: Path) -> None:
     write_shapes(tmp_path / "set", Shapes(30, 160, 120), defects=["box_tiny", "box_duplicate", "box_no_area", "image_grey"])
     found = list(check(read(tmp_path / "set")).found)
-    assert [severity_of(problem) for problem in found] == sorted((severity_of(p) for p in found), key=list(Severity).index)
-    assert severity_of(found[0]) is Severity.ERROR and severity_of(found[-1]) is Severity.INFO
+    assert [get_severity(problem) for problem in found] == sorted((get_severity(p) for p in found), key=list(Severity).index)
+    assert get_severity(found[0]) is Severity.ERROR and get_severity(found[-1]) is Severity.INFO
 
 
 def test_a_finding_names_file_line_and_box(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.data.dataset_files import coco_box, coco_image, coco_text, finding, picture, problems, put
 from unstall.base.errors import InvalidInputError
 from unstall.data import formats
-from unstall.data.check.context import box_origin, image_origin
+from unstall.data.check.context import find_box_origin, find_image_origin
 
 CATS = [{"id": 1, "name": "cat"}, {"id": 7, "name": "dog"}]
 
@@ -36,8 +36,8 @@ def test_the_layout_of_coco_itself(tmp_path: Path) -> None:
     assert first.boxes.tolist() == [[1, 2, 11, 22], [1, 2, 11, 22]]
     assert first.classes.tolist() == [1, 0]
     assert first.crowd.tolist() == [True, False]
-    assert str(box_origin(first, 1)) == "annotations/instances_train2017.json: images[0]: annotations[1].bbox"
-    assert str(image_origin(first)) == "annotations/instances_train2017.json: images[0]"
+    assert str(find_box_origin(first, 1)) == "annotations/instances_train2017.json: images[0]: annotations[1].bbox"
+    assert str(find_image_origin(first)) == "annotations/instances_train2017.json: images[0]"
 
 
 def test_the_layout_of_roboflow(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.data.dataset_files import same_boxes
 from unstall.data import formats
-from unstall.data.io.images import header
+from unstall.data.io.images import read_header
 from unstall.data.tools.convert import convert
 
 PLACE = os.environ.get("UNSTALL_DATA", "")
@@ -46,7 +46,7 @@ def test_records_of_the_object_detection_api() -> None:
     assert data.findings == ()
     for example in data.examples:
         assert example.image is not None
-        assert (example.width, example.height) == (header(example.image).width, header(example.image).height)
+        assert (example.width, example.height) == (read_header(example.image).width, read_header(example.image).height)
         assert example.boxes.min() >= 0
         name = data.classes[example.classes[0]].lower()
         assert example.name.lower().startswith(name)

@@ -95,6 +95,6 @@ def test_a_pipe_named_like_a_file_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_pages_are_those_of_the_files() -> None:
-    page = formats.page("voc")
+    page = formats.build_page("voc")
     assert page.startswith("# voc\n\nPascal VOC")
     assert all(f"\n## {heading}\n" in page for heading in formats.HEADINGS)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.data.dataset_files import picture, problems, same_boxes
 from unstall.data import formats
 from unstall.data.example import DataSet, Example, ImageSource, Origin
-from unstall.data.io.columns import example as make_example
+from unstall.data.io.columns import create_example as make_example
 from unstall.data.tools.convert import write_aside
 
 SIZES = ((64, 48), (7, 5), (640, 480))

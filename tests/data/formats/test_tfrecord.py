@@ -13,7 +13,7 @@ import pytest
 from tests.data.dataset_files import finding, picture, problems, put, record_bytes, record_values
 from unstall.base.errors import InvalidInputError
 from unstall.data import formats
-from unstall.data.check.context import box_origin, image_origin
+from unstall.data.check.context import find_box_origin, find_image_origin
 from unstall.data.io import tf_example, tfrecord_file
 
 MAP = "item { id: 1 name: 'cat' }\nitem { id: 2 name: 'dog' }\n"
@@ -40,8 +40,8 @@ def test_a_file_with_its_label_map(tmp_path: Path) -> None:
     )
     assert (example.name, example.split) == ("a.jpg", "train")
     assert example.image is not None and example.image.read() == picture()
-    assert str(box_origin(example, 1)) == "train.record: record 0: box 2"
-    assert str(image_origin(example)) == "train.record: record 0"
+    assert str(find_box_origin(example, 1)) == "train.record: record 0: box 2"
+    assert str(find_image_origin(example)) == "train.record: record 0"
     assert problems(data) == []
     assert data.files == ("train.record", "label_map.pbtxt")
 
@@ -154,7 +154,7 @@ def test_a_file_that_ends_too_soon(tmp_path: Path, kept: int) -> None:
 
 def test_a_length_beyond_all_memory_is_refused(tmp_path: Path) -> None:
     head = struct.pack("<Q", 1 << 60)
-    huge = head + struct.pack("<I", tfrecord_file.masked_crc(head)) + b"x" * 100
+    huge = head + struct.pack("<I", tfrecord_file.compute_masked_crc(head)) + b"x" * 100
     with pytest.raises(InvalidInputError, match=r"Record 0 should have 1,152,921,504,606,846,976 bytes; the file has"):
         formats.read(put(tmp_path, {"x.record": huge}))
 
@@ -243,4 +243,4 @@ def test_tensorflow_reads_what_is_written_and_the_other_way_round(tmp_path: Path
     assert done.returncode == 0, done.stderr
     (record,) = list(tfrecord_file.read(tmp_path / "y.record"))
     assert isinstance(record, tfrecord_file.Record)
-    assert list(tf_example.features(record.data)["image/object/bbox/ymin"][1]) == [0.5]
+    assert list(tf_example.parse_features(record.data)["image/object/bbox/ymin"][1]) == [0.5]

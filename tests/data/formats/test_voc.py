@@ -10,7 +10,7 @@ import pytest
 from tests.data.dataset_files import finding, picture, problems, put, voc_object, voc_text
 from unstall.base.errors import InvalidInputError
 from unstall.data import formats
-from unstall.data.check.context import box_origin
+from unstall.data.check.context import find_box_origin
 
 
 def nested(root: Path, annotations: dict[str, str | bytes], **more: str | bytes) -> Path:
@@ -38,7 +38,7 @@ def test_the_layout_of_the_challenge(tmp_path: Path) -> None:
     assert one.boxes.tolist() == [[1, 2, 11, 22], [0.5, 1, 2, 3]]
     assert one.classes.tolist() == [1, 0]
     assert (one.difficult.tolist(), one.truncated.tolist()) == ([True, False], [True, False])
-    assert str(box_origin(one, 1)) == "Annotations/a.xml:5"
+    assert str(find_box_origin(one, 1)) == "Annotations/a.xml:5"
     assert problems(data) == []
 
 

@@ -10,8 +10,8 @@ import pytest
 from tests.data.dataset_files import finding, picture, problems, put
 from unstall.base.errors import InvalidInputError
 from unstall.data import formats
-from unstall.data.check.context import box_origin
-from unstall.data.io.yolo_files import label_file
+from unstall.data.check.context import find_box_origin
+from unstall.data.io.yolo_files import locate_label_file
 
 BOX = "0 0.5 0.5 0.25 0.5\n"
 
@@ -19,7 +19,7 @@ BOX = "0 0.5 0.5 0.25 0.5\n"
 def pairs(*names: str, text: str = BOX) -> dict[str, str | bytes]:
     """For each path of an image without its ending: the image, and its labels where Ultralytics looks for them."""
     images: dict[str, str | bytes] = {f"{name}.jpg": picture() for name in names}
-    return images | {label_file(f"{name}.jpg"): text for name in names}
+    return images | {locate_label_file(f"{name}.jpg"): text for name in names}
 
 
 def test_the_layout_of_ultralytics(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_the_layout_of_ultralytics(tmp_path: Path) -> None:
     first = data.examples[0]
     assert first.boxes.tolist() == [[24, 12, 40, 36], [0, 0, 32, 24]]
     assert (first.width, first.height, first.size_is_from_image) == (64, 48, True)
-    assert str(box_origin(first, 1)) == "labels/train/a.txt:3"
+    assert str(find_box_origin(first, 1)) == "labels/train/a.txt:3"
     assert problems(data) == []
 
 

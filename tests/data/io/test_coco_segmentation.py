@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.data.dataset_files import coco_box, coco_image, coco_text, finding, picture, problems, put
 from unstall.data import formats
-from unstall.data.io.coco_segmentation import extent
+from unstall.data.io.coco_segmentation import compute_extent
 
 CATS = [{"id": 1, "name": "cat"}]
 WHOLE = {"size": [48, 64], "counts": [0, 48 * 64]}
@@ -75,4 +75,4 @@ def test_the_extent_of_a_mask_is_that_of_pycocotools(height: int, width: int, se
     runs = np.diff([0, *([0] if flat[0] else []), *edges, flat.size]).tolist()
     expected = tuple(mask.toBbox(packed).tolist()) if drawn.any() else None
     for counts in (text, {"size": [height, width], "counts": runs}):
-        assert extent(msgspec.Raw(json.dumps(counts).encode())) == expected
+        assert compute_extent(msgspec.Raw(json.dumps(counts).encode())) == expected

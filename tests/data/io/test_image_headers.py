@@ -12,7 +12,7 @@ from PIL import Image
 
 from tests.data.dataset_files import picture, put
 from unstall.data.example import ImageSource
-from unstall.data.io.images import Header, header, header_of_bytes
+from unstall.data.io.images import Header, parse_header, read_header
 
 KINDS = ["JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF"]
 
@@ -20,7 +20,7 @@ KINDS = ["JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF"]
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [(1, 1), (7, 5), (300, 1000)])
 def test_the_size_of_each_kind(kind: str, size: tuple[int, int]) -> None:
-    assert header_of_bytes(picture(*size, kind)) == Header(kind.lower(), *size)
+    assert parse_header(picture(*size, kind)) == Header(kind.lower(), *size)
 
 
 @pytest.mark.parametrize("options", [{"lossless": True}, {"exact": True, "quality": 10}])
@@ -28,20 +28,20 @@ def test_the_kinds_of_webp(options: dict[str, object]) -> None:
     for mode in ("RGB", "RGBA"):
         out = io.BytesIO()
         Image.new(mode, (33, 21)).save(out, "WEBP", **options)
-        assert header_of_bytes(out.getvalue()) == Header("webp", 33, 21)
+        assert parse_header(out.getvalue()) == Header("webp", 33, 21)
 
 
 def test_a_jpeg_with_more_before_its_size_than_is_read_at_first() -> None:
     out = io.BytesIO()
     Image.new("RGB", (50, 40)).save(out, "JPEG", exif=b"Exif\0\0" + b"x" * 60_000, icc_profile=b"y" * 200_000, progressive=True)
-    assert header_of_bytes(out.getvalue()) == Header("jpeg", 50, 40)
+    assert parse_header(out.getvalue()) == Header("jpeg", 50, 40)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_header_cut_short_gives_no_size_and_no_error(kind: str) -> None:
     whole = picture(64, 48, kind)
     for length in range(min(len(whole), 700)):
-        read = header_of_bytes(whole[:length])
+        read = parse_header(whole[:length])
         assert (read.width, read.height) in {(0, 0), (64, 48), (64, 0), (0, 48)}
 
 
@@ -50,11 +50,11 @@ def test_a_header_cut_short_gives_no_size_and_no_error(kind: str) -> None:
     st.binary(max_size=3000),
 )
 def test_any_bytes_give_a_header(first: bytes, rest: bytes) -> None:
-    read = header_of_bytes(first + rest)
+    read = parse_header(first + rest)
     assert read.width >= 0 and read.height >= 0
 
 
 def test_a_stretch_of_a_file_and_a_file_that_is_not_there(tmp_path: Path) -> None:
     put(tmp_path, {"x.record": b"before" + picture(9, 8)})
-    assert header(ImageSource(tmp_path / "x.record", 6)) == Header("jpeg", 9, 8)
-    assert header(ImageSource(tmp_path / "gone.jpg")) == Header("")
+    assert read_header(ImageSource(tmp_path / "x.record", 6)) == Header("jpeg", 9, 8)
+    assert read_header(ImageSource(tmp_path / "gone.jpg")) == Header("")

@@ -12,8 +12,8 @@ from PIL import Image, ImageOps
 from tests.data.dataset_files import coco_box, coco_image, coco_text, put
 from unstall.data import formats
 from unstall.data.example import DataSet, ImageSource
-from unstall.data.io.images import header_of_bytes, turn_image
-from unstall.data.io.reader import data_set_of
+from unstall.data.io.images import parse_header, turn_image
+from unstall.data.io.reader import create_data_set
 from unstall.data.pipeline import Pipeline, PipelineSettings
 from unstall.data.tools.visualization import decode_thumbnail
 
@@ -84,7 +84,7 @@ def test_the_shares_of_yolo_are_of_the_turned_image(tmp_path: Path) -> None:
 
 def test_an_image_without_annotations_is_seen_as_a_person_sees_it(tmp_path: Path) -> None:
     put(tmp_path, {"a.jpg": photograph(3)})
-    pixels, _, _ = first_batch(data_set_of([tmp_path]), HEIGHT, WIDTH)
+    pixels, _, _ = first_batch(create_data_set([tmp_path]), HEIGHT, WIDTH)
     assert share_of_red(pixels, [0, 16, 16, 32]) > 0.9  # on its head: left below
     opened = decode_thumbnail(ImageSource(tmp_path / "a.jpg"), 64)
     assert opened is not None and share_of_red(np.asarray(opened[0]), [0, 16, 16, 32]) > 0.9
@@ -103,6 +103,6 @@ def test_a_decoder_that_reduces_turns_as_well(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_the_header_says_how_it_is_turned(orientation: int) -> None:
-    found = header_of_bytes(photograph(orientation))
+    found = parse_header(photograph(orientation))
     assert (found.width, found.height, found.turn) == (WIDTH, HEIGHT, orientation)
     assert found.seen_size == ((HEIGHT, WIDTH) if orientation >= 5 else (WIDTH, HEIGHT))

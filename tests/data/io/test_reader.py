@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.data.dataset_files import put
 from unstall.base.errors import InvalidInputError
 from unstall.data.io import label_map
-from unstall.data.io.reader import Names, Notes, Unparsable, as_text, quote, read_bytes, split_name
+from unstall.data.io.reader import FindingCollector, Names, Unparsable, as_text, quote, read_bytes, split_name
 
 
 def test_names_are_told_apart_by_split_then_by_number() -> None:
@@ -76,9 +76,9 @@ def test_what_is_quoted_is_short_and_printable(value: object) -> None:
 )
 def test_lists_of_classes_of_each_kind(tmp_path: Path, name: str, content: str) -> None:
     put(tmp_path, {name: content})
-    assert label_map.read_given_list(tmp_path / name, Notes(), 1) == (["cat", "dog"], [1, 2])
+    assert label_map.read_given_list(tmp_path / name, FindingCollector(), 1) == (["cat", "dog"], [1, 2])
 
 
 def test_a_list_that_was_named_and_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="cannot be read"):
-        label_map.read_given_list(tmp_path / "gone.txt", Notes(), 0)
+        label_map.read_given_list(tmp_path / "gone.txt", FindingCollector(), 0)

@@ -17,7 +17,7 @@ from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.data.augment.augmentations import Mosaic
 from unstall.data.example import DataSet, Example
 from unstall.data.pipeline import Batch, Pipeline, PipelineSettings
-from unstall.data.pipeline.bad_examples import max_bad
+from unstall.data.pipeline.bad_examples import compute_max_bad
 from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.journal.events import Event, ExampleSkipped, WorkerReplaced
 from unstall.journal.reader import read_folder
@@ -125,7 +125,7 @@ def test_one_alone_is_not_too_many_of_a_few_unless_none_is_allowed(tmp_path: Pat
     ("of", "share", "most"), [(1, 0.05, 0.05), (2, 0.05, 1), (19, 0.05, 1), (100, 0.05, 5), (7, 1.0, 7), (100, 0.0, 0)]
 )
 def test_how_many_may_be_bad(of: int, share: float, most: float) -> None:
-    assert max_bad(of, share) == pytest.approx(most)
+    assert compute_max_bad(of, share) == pytest.approx(most)
 
 
 def test_too_many_bad_examples_end_the_run_and_are_named(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_the_parts_of_several_workers_are_the_batch_of_one(tmp_path: Path, worke
 def test_every_worker_knows_the_rows_of_the_whole_batch(tmp_path: Path) -> None:
     data, pipeline_settings = some_data(tmp_path, 17), replace(SMALL, batch_size=2, world_size=2)
     first, second = (Pipeline(data, replace(pipeline_settings, rank=worker)) for worker in (0, 1))
-    assert first.rows_of_all(0, 1) == second.rows_of_all(0, 1) and len(first.rows_of_all(0, 1)) == 4
+    assert first.list_all_rows(0, 1) == second.list_all_rows(0, 1) and len(first.list_all_rows(0, 1)) == 4
 
 
 def test_a_worker_that_is_none_of_them_is_refused() -> None:

@@ -15,7 +15,7 @@ from PIL import Image
 from tests.data.pipeline.pictures import picture
 from unstall.data.example import ImageSource
 from unstall.data.pipeline import decoder
-from unstall.data.pipeline.decoder import UNREADABLE, Facts, decode, decoded_shape, look, read
+from unstall.data.pipeline.decoder import UNREADABLE, Facts, compute_decoded_shape, decode, look, read
 
 MAX = 10_000_000
 
@@ -73,7 +73,7 @@ def test_a_jpeg_at_a_part_of_its_size_is_the_mean_of_its_pixels(reduction: int, 
     data = encoded(Image.fromarray(picture(161, 99)).convert(mode), "JPEG", quality=95)
     facts = look(data, MAX)
     small, whole = decode(data, facts, reduction), decode(data, facts, 1)
-    assert small.shape == decoded_shape(facts, reduction) == (-(-99 // reduction), -(-161 // reduction), 3)
+    assert small.shape == compute_decoded_shape(facts, reduction) == (-(-99 // reduction), -(-161 // reduction), 3)
     rows, columns = 99 // reduction * reduction, 161 // reduction * reduction
     blocks = whole[:rows, :columns].reshape(rows // reduction, reduction, columns // reduction, reduction, 3).mean(axis=(1, 3))
     assert np.abs(small[: rows // reduction, : columns // reduction] - blocks).mean() < 4

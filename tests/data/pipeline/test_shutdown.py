@@ -152,7 +152,7 @@ def test_the_batches_held_are_bounded_by_bytes_and_by_number(tmp_path: Path) -> 
         with Pipeline(some_data(tmp_path, 40), pipeline_settings).batches(epochs=None) as batches:
             next(batches)
             measured = batches.measured()
-        assert (measured.most_ready_batches, measured.held_bytes) == (most, most * one)
+        assert (measured.max_ready_batches, measured.held_bytes) == (most, most * one)
 
 
 def test_a_batch_that_is_not_begun_has_no_memory(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_batch_that_is_not_begun_has_no_memory(tmp_path: Path) -> None:
         batch_size=4, height_px=64, width_px=80, num_input_workers=1, for_training=False, prefetch_bytes=2**20
     )
     batches = Pipeline(data, pipeline_settings).batches()
-    assert isinstance(batches, Batches) and batches.measured().most_ready_batches > 5
+    assert isinstance(batches, Batches) and batches.measured().max_ready_batches > 5
     until = time.monotonic() + 240
     while not batches._canvases._owners and time.monotonic() < until:
         time.sleep(0.01)

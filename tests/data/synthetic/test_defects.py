@@ -10,13 +10,13 @@ from tests.data.check.datasets import healthy, spoiled
 from unstall.base.errors import InvalidInputError
 from unstall.data.check.context import Severity
 from unstall.data.check.problems import PROBLEMS
-from unstall.data.check.runner import check, severity_of
+from unstall.data.check.runner import check, get_severity
 from unstall.data.formats import FORMATS, read
-from unstall.data.synthetic.defects import defect_names, formats_of
+from unstall.data.synthetic.defects import list_defect_names, list_formats
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 
-GIVEN = [(defect, format) for defect in defect_names() for format in formats_of(defect)]
+GIVEN = [(defect, format) for defect in list_defect_names() for format in list_formats(defect)]
 # What a defect brings with it, by its nature.
 BRINGS = {
     ("image_16_bit", "tfrecord"): {"encodings_mixed", "image_grey"},
@@ -34,8 +34,8 @@ BRINGS_ANYWHERE = {
 
 
 def test_every_problem_can_be_injected() -> None:
-    assert defect_names() == PROBLEMS.names()
-    assert all(formats_of(defect) for defect in defect_names())
+    assert list_defect_names() == PROBLEMS.names()
+    assert all(list_formats(defect) for defect in list_defect_names())
 
 
 @pytest.mark.parametrize(("defect", "format"), GIVEN, ids=lambda value: value)
@@ -86,5 +86,5 @@ def test_a_defect_that_a_format_cannot_have_is_refused(tmp_path: Path) -> None:
 
 
 def test_notes_alone_do_not_break() -> None:
-    notes = [problem for problem in PROBLEMS.names() if severity_of(problem) is Severity.INFO]
+    notes = [problem for problem in PROBLEMS.names() if get_severity(problem) is Severity.INFO]
     assert {"annotation_empty", "box_tiny", "class_unused", "image_grey", "label_map_gaps"} <= set(notes)

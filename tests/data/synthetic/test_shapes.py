@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from unstall.base.errors import InvalidInputError
 from unstall.data.formats import FORMATS, read
-from unstall.data.synthetic.files import splits_of, write_shapes
+from unstall.data.synthetic.files import assign_splits, write_shapes
 from unstall.data.synthetic.shapes import Shapes
 
 
@@ -107,8 +107,8 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
 
 
 def test_splits_are_stretches_of_the_right_length() -> None:
-    assert splits_of(10, {"train": 0.8, "val": 0.2}) == ["train"] * 8 + ["val"] * 2
-    assert splits_of(3, {}) == [""] * 3
-    assert splits_of(4, {"a": 0, "b": 1}) == ["b"] * 4
+    assert assign_splits(10, {"train": 0.8, "val": 0.2}) == ["train"] * 8 + ["val"] * 2
+    assert assign_splits(3, {}) == [""] * 3
+    assert assign_splits(4, {"a": 0, "b": 1}) == ["b"] * 4
     with pytest.raises(InvalidInputError, match="above 0"):
-        splits_of(3, {"train": 0})
+        assign_splits(3, {"train": 0})

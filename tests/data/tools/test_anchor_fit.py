@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from unstall.base.errors import InvalidInputError
-from unstall.data.tools.anchor_fit import ANCHORS, AnchorSet, anchors_of, best_iou, better_anchors, fit, resize_boxes, shape_iou
+from unstall.data.tools.anchor_fit import (
+    ANCHORS,
+    AnchorSet,
+    compute_best_iou,
+    compute_shape_iou,
+    find_better_anchors,
+    fit,
+    list_anchors,
+    resize_boxes,
+)
 
 
 def laid_out(anchors: AnchorSet, width: int, height: int) -> np.ndarray:
@@ -55,7 +64,7 @@ def test_the_best_anchor_is_the_best_of_all_that_there_are(detector: str) -> Non
     sizes = np.tile(np.array([width, height], np.float64), (25, 1))
     everything = laid_out(anchors, width, height)
     expected = [iou(box, everything).max() for box in boxes]
-    np.testing.assert_allclose(best_iou(boxes, sizes, anchors), expected, atol=1e-9)
+    np.testing.assert_allclose(compute_best_iou(boxes, sizes, anchors), expected, atol=1e-9)
 
 
 def test_boxes_are_resized_as_the_detector_resizes_its_images() -> None:
@@ -72,12 +81,12 @@ def test_better_anchors_find_the_shapes_that_there_are() -> None:
     random = np.random.default_rng(0)
     true = np.array([[10.0, 10], [100, 20], [20, 100], [80, 80]])
     sides = np.concatenate([shape * random.uniform(0.95, 1.05, (200, 2)) for shape in true])
-    found = better_anchors(sides, 4)
-    assert shape_iou(true, found).max(axis=1).min() > 0.9
+    found = find_better_anchors(sides, 4)
+    assert compute_shape_iou(true, found).max(axis=1).min() > 0.9
 
 
 def test_fewer_shapes_than_anchors_are_taken_as_they_are() -> None:
-    assert better_anchors(np.array([[5.0, 5], [5, 5], [9, 3]]), 9).tolist() == [[5, 5], [9, 3]]
+    assert find_better_anchors(np.array([[5.0, 5], [5, 5], [9, 3]]), 9).tolist() == [[5, 5], [9, 3]]
 
 
 def test_tiny_boxes_do_not_fit_and_usual_ones_do() -> None:
@@ -91,4 +100,4 @@ def test_tiny_boxes_do_not_fit_and_usual_ones_do() -> None:
 
 def test_an_unknown_detector_is_refused_with_those_that_are_known() -> None:
     with pytest.raises(InvalidInputError, match=r"no detector 'yolo'.*ssd300_vgg16"):
-        anchors_of("yolo")
+        list_anchors("yolo")

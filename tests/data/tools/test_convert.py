@@ -16,7 +16,7 @@ from tests.data.dataset_files import picture, put, small_set
 from unstall.base.errors import InvalidInputError
 from unstall.data import formats
 from unstall.data.example import DataSet, ImageSource, Origin
-from unstall.data.io.columns import example as make_example
+from unstall.data.io.columns import create_example as make_example
 from unstall.data.tools.convert import convert, write_aside
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from tests.data.check.datasets import checked, example
 from unstall.data.synthetic.shapes import Shapes
-from unstall.data.tools.stats import stats
-from unstall.report.html.data import plots
+from unstall.data.tools.stats import compute_stats
+from unstall.report.html.data import draw_plots
 
 
 def test_what_is_counted_is_what_there_is() -> None:
     first = example((0, 0, 10, 20), (0, 0, 50, 50), (0, 0, 200, 100), classes=[0, 0, 1], split="train")
     second = example(name="b.jpg", split="val")
-    plain = stats(checked(first, second, classes=("cat", "dog", "emu")).data, ())
+    plain = compute_stats(checked(first, second, classes=("cat", "dog", "emu")).data, ())
     assert (plain["images"], plain["images_without_boxes"], plain["boxes"], plain["boxes_left_out"]) == (2, 1, 3, 0)
     assert plain["splits"] == {"train": 1, "val": 1}
     assert [(row["class"], row["boxes"], row["images"]) for row in plain["classes"]] == [
@@ -27,7 +27,7 @@ def test_what_is_counted_is_what_there_is() -> None:
 
 
 def test_bad_boxes_are_left_out_and_counted() -> None:
-    plain = stats(
+    plain = compute_stats(
         checked(
             example((5, 5, 5, 5), (9, 9, 1, 1), (float("nan"), 0, 1, 1), (0, 0, 10, 10)),
             example((0, 0, 9, 9), size=None, name="b.jpg"),
@@ -38,17 +38,17 @@ def test_bad_boxes_are_left_out_and_counted() -> None:
 
 def test_what_is_far_from_the_others_is_named() -> None:
     boxes = [(10, 10, 60 + step, 60 + step) for step in range(30)]
-    plain = stats(checked(example(*boxes, (10, 10, 13, 12))).data, ())
+    plain = compute_stats(checked(example(*boxes, (10, 10, 13, 12))).data, ())
     assert [row["what"] for row in plain["outliers"]] == ["area"]
     assert "box 31" in plain["outliers"][0]["place"]
-    assert not stats(checked(example(*boxes)).data, ())["outliers"]
+    assert not compute_stats(checked(example(*boxes)).data, ())["outliers"]
 
 
 def test_a_data_set_without_boxes_has_figures_and_plots_too() -> None:
     data = checked(example(), classes=()).data
-    plain = stats(data)
+    plain = compute_stats(data)
     assert plain["boxes"] == 0 and plain["box_width"] is None and plain["anchors"][0]["recall"] == 0
-    assert plots(data, plain).startswith(b"\x89PNG")
+    assert draw_plots(data, plain).startswith(b"\x89PNG")
 
 
 def test_the_plots_are_a_picture_of_some_size(tmp_path: Path) -> None:
@@ -59,6 +59,6 @@ def test_the_plots_are_a_picture_of_some_size(tmp_path: Path) -> None:
     drawn = [Shapes(20, 160, 120)[index] for index in range(20)]
     examples = [example(*one.boxes, classes=one.classes, size=(160, 120), name=f"{n}.jpg") for n, one in enumerate(drawn)]
     data = checked(*examples, classes=("$x$", "<b>", "ü", "d", "e", "f")).data
-    with Image.open(io.BytesIO(plots(data, stats(data)))) as picture:
+    with Image.open(io.BytesIO(draw_plots(data, compute_stats(data)))) as picture:
         assert picture.width > 1000 and picture.height > 600
         assert len(picture.convert("RGB").resize((200, 120)).getcolors(24_000)) > 10

@@ -16,7 +16,7 @@ from unstall.detectors.layers.conv_norm import (
     Conv,
     DepthwiseConv,
     GroupNorm,
-    leaf_layers,
+    list_leaf_layers,
     max_pool,
     precision,
     rematerialize,
@@ -177,7 +177,7 @@ def test_what_is_computed_again_gives_the_same_and_learns_its_statistics_once() 
 def test_layers_with_variables_are_listed_by_name() -> None:
     block = Block()
     block(IMAGE)
-    assert [layer.name for layer in leaf_layers(block)] == ["block.conv", "block.norm"]
+    assert [layer.name for layer in list_leaf_layers(block)] == ["block.conv", "block.norm"]
 
 
 def test_a_norm_compiles() -> None:

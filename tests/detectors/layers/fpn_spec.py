@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.detectors.layers.random_boxes import array
-from unstall.detectors.layers.conv_norm import leaf_layers
+from unstall.detectors.layers.conv_norm import list_leaf_layers
 from unstall.detectors.layers.fpn import FeaturePyramidNetwork, upsample
 from unstall.detectors.layers.resnet import Norms
 
@@ -34,7 +34,7 @@ def test_what_is_coarse_reaches_the_fine_levels_and_not_the_other_way() -> None:
 def test_layers_are_named_by_the_published_keys(norms: Norms | None) -> None:
     pyramid = FeaturePyramidNetwork(levels=2, channels=4, norms=norms)
     pyramid([random.normal(size=(1, side, side, 3)).astype(np.float32) for side in (4, 2)], training=True)
-    names = {layer.name for layer in leaf_layers(pyramid)}
+    names = {layer.name for layer in list_leaf_layers(pyramid)}
     convs = {f"backbone.fpn.{kind}_blocks.{level}.0" for kind in ("inner", "layer") for level in (0, 1)}
     assert names == convs | ({name[:-1] + "1" for name in convs} if norms else set())
     assert any(name.endswith("bias") for name in (variable.path for variable in pyramid.variables)) == (norms is None)

@@ -84,7 +84,7 @@ def test_the_hardest_background_is_taken_three_for_each_object(seed: int) -> Non
     loss = random.random((2, 20)).astype(np.float32)
     kind = random.integers(0, 6, (2, 20)) * (np.arange(2)[:, None] < 1)  # the second image has no object
     is_object, is_background = kind == 1, kind != 1
-    found = array(losses.hard_negatives(tensor(loss), tensor(is_object), tensor(is_background), 3.0))
+    found = array(losses.mine_hard_negatives(tensor(loss), tensor(is_object), tensor(is_background), 3.0))
     for image in range(2):
         wanted = min(3 * int(is_object[image].sum()), int(is_background[image].sum()))
         hardest = sorted(np.flatnonzero(is_background[image]), key=lambda place: -loss[image, place])[:wanted]
@@ -97,7 +97,7 @@ def test_of_equal_losses_no_more_are_taken_than_wanted() -> None:
         loss = (random.integers(0, levels, (5, 200)) / levels).astype(np.float32)
         is_object = random.random((5, 200)) < np.array([0.0, 0.005, 0.03, 0.3, 1.0])[:, None]
         is_background = ~is_object & (random.random((5, 200)) < 0.9)
-        chosen = array(losses.hard_negatives(loss, is_object, is_background, per_object))
+        chosen = array(losses.mine_hard_negatives(loss, is_object, is_background, per_object))
         for image in range(5):
             wanted = min(int(per_object * is_object[image].sum()), is_background[image].sum())
             assert chosen[image].sum() == wanted
@@ -107,4 +107,4 @@ def test_of_equal_losses_no_more_are_taken_than_wanted() -> None:
 
 
 def test_a_share_of_nothing_is_0() -> None:
-    assert array(losses.share(np.array([0.0, 6.0], np.float32), np.array([0, 3]))).tolist() == [0.0, 2.0]
+    assert array(losses.compute_share(np.array([0.0, 6.0], np.float32), np.array([0, 3]))).tolist() == [0.0, 2.0]

@@ -7,9 +7,9 @@ from hypothesis import given
 from keras import ops
 
 from tests.detectors.layers.random_boxes import SEEDS, array, boxes, some_examples
-from unstall.backends.devices import as_on_a_card
+from unstall.backends.devices import trace_for_gpu
 from unstall.detectors.layers.boxes import iou
-from unstall.detectors.layers.matching import Overlap, match, match_default_boxes, of_matched, overlaps
+from unstall.detectors.layers.matching import Overlap, compute_overlaps, gather_matched, match, match_default_boxes
 
 ANCHORS, BOXES = 30, 4
 
@@ -101,16 +101,16 @@ def test_of_two_boxes_that_claim_one_anchor_the_later_gets_it() -> None:
 def test_values_of_the_boxes_come_to_their_anchors() -> None:
     overlap = np.array([[[0.9, 0.1], [0.1, 0.7]]], np.float32)
     matches = match(both_ways(overlap), np.array([[True, True]]), 0.5, 0.4, low_quality=False)
-    assert array(of_matched(np.array([[7, 9]], np.int32), matches)).tolist() == [[7, 9]]
-    assert array(of_matched(np.array([[[1, 2, 3, 4], [5, 6, 7, 8]]], np.float32), matches)).tolist() == [
+    assert array(gather_matched(np.array([[7, 9]], np.int32), matches)).tolist() == [[7, 9]]
+    assert array(gather_matched(np.array([[[1, 2, 3, 4], [5, 6, 7, 8]]], np.float32), matches)).tolist() == [
         [[1, 2, 3, 4], [5, 6, 7, 8]]
     ]
 
 
 def test_overlaps_that_are_computed_each_time_on_a_card_are_the_same() -> None:
     anchors, found = boxes(1, 1, ANCHORS), boxes(2, 3, BOXES)
-    with as_on_a_card():
-        again = overlaps(anchors, found)
-    for each in (again, overlaps(anchors, found)):
+    with trace_for_gpu():
+        again = compute_overlaps(anchors, found)
+    for each in (again, compute_overlaps(anchors, found)):
         assert array(each.of_anchors()).shape == (3, ANCHORS, BOXES)
         np.testing.assert_allclose(array(each.of_boxes()), array(again.of_anchors()).swapaxes(1, 2), rtol=1e-6)

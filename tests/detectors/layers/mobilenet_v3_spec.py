@@ -7,8 +7,16 @@ import pytest
 
 from tests.detectors.layers.random_boxes import array
 from tests.detectors.seeded import set_weights
-from unstall.detectors.layers.conv_norm import leaf_layers
-from unstall.detectors.layers.mobilenet_v3 import TAIL, Block, ConvNorm, InvertedResidual, SqueezeExcite, divisible, narrower
+from unstall.detectors.layers.conv_norm import list_leaf_layers
+from unstall.detectors.layers.mobilenet_v3 import (
+    TAIL,
+    Block,
+    ConvNorm,
+    InvertedResidual,
+    SqueezeExcite,
+    make_divisible,
+    reduce_width,
+)
 from unstall.detectors.layers.resnet import Norms
 
 NORMS = Norms(frozen=False, epsilon=1e-3, momentum=0.97)
@@ -25,7 +33,7 @@ def hard_sigmoid(x: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(("channels", "wanted"), [(18, 24), (30, 32), (120, 120), (168, 168), (240, 240), (3, 8), (4, 8)])
 def test_numbers_of_channels_are_multiples_of_eight_and_lose_no_tenth(channels: int, wanted: int) -> None:
-    assert divisible(channels) == wanted
+    assert make_divisible(channels) == wanted
 
 
 def test_channels_are_weighed_by_what_all_are_on_average() -> None:
@@ -70,7 +78,7 @@ def test_a_convolution_of_each_channel_by_itself_is_normed_and_cut() -> None:
 def test_a_block_numbers_the_parts_that_it_has(block: Block, channels: int, parts: list[str], adds: bool) -> None:
     layer, x = InvertedResidual(block, channels, NORMS, "body.3"), picture(channels)
     layer(x)
-    assert sorted(each.name for each in leaf_layers(layer)) == [f"body.3.block.{part}" for part in parts]
+    assert sorted(each.name for each in list_leaf_layers(layer)) == [f"body.3.block.{part}" for part in parts]
     layer.narrow.norm.gamma.assign(np.zeros(block.filters))  # so that the block itself gives nothing
     y = array(layer(x, training=False))
     assert np.allclose(y, x if adds else 0, atol=1e-6)
@@ -78,5 +86,5 @@ def test_a_block_numbers_the_parts_that_it_has(block: Block, channels: int, part
 
 
 def test_a_reduced_tail_has_half_the_channels_but_widens_first_to_as_many() -> None:
-    assert [(each.expanded, each.filters) for each in narrower(TAIL, 2)] == [(672, 80), (480, 80), (480, 80)]
-    assert narrower(TAIL, 1) == list(TAIL)
+    assert [(each.expanded, each.filters) for each in reduce_width(TAIL, 2)] == [(672, 80), (480, 80), (480, 80)]
+    assert reduce_width(TAIL, 1) == list(TAIL)

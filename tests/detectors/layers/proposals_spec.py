@@ -9,12 +9,12 @@ from keras import ops
 
 from tests.detectors.gradients import compiled
 from tests.detectors.layers.random_boxes import array, plain_iou
-from unstall.data.anchors import pyramid_anchors
+from unstall.data.anchors import create_pyramid_anchors
 from unstall.detectors.layers.rpn import propose
 
 IMAGE = (96, 128)
 GRIDS = [(24, 32), (12, 16), (3, 4)]
-ANCHORS = pyramid_anchors(IMAGE, GRIDS, [(16,), (32,), (64,)], (0.5, 1.0, 2.0))
+ANCHORS = create_pyramid_anchors(IMAGE, GRIDS, [(16,), (32,), (64,)], (0.5, 1.0, 2.0))
 
 
 def decoded(code: np.ndarray, anchor: np.ndarray, height: float, width: float) -> np.ndarray:

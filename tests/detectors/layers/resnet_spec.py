@@ -6,7 +6,7 @@ import keras
 import numpy as np
 
 from tests.detectors.layers.random_boxes import array
-from unstall.detectors.layers.conv_norm import leaf_layers
+from unstall.detectors.layers.conv_norm import list_leaf_layers
 from unstall.detectors.layers.resnet import Norms, ResNet
 
 PARAMETERS_OF_RESNET50 = 23_508_032  # of torchvision's, without its last layer
@@ -21,7 +21,7 @@ def small(**more: object) -> ResNet:
 
 def learned(model: ResNet) -> set[str]:
     """The layers that learn."""
-    return {layer.name for layer in leaf_layers(model) if layer.trainable_variables}
+    return {layer.name for layer in list_leaf_layers(model) if layer.trainable_variables}
 
 
 def test_its_stages_halve_the_image_from_a_quarter_on() -> None:
@@ -37,7 +37,7 @@ def test_resnet50_has_as_many_parameters_as_published() -> None:
 
 
 def test_layers_are_named_by_the_published_keys() -> None:
-    names = {layer.name for layer in leaf_layers(small())}
+    names = {layer.name for layer in list_leaf_layers(small())}
     assert {"backbone.body.conv1", "backbone.body.bn1", "backbone.body.layer1.0.downsample.1"} <= names
     assert {"backbone.body.layer2.1.conv3", "backbone.body.layer2.1.bn3"} <= names
     assert "backbone.body.layer2.1.downsample.0" not in names

@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops
 
 from tests.detectors.gradients import compiled, slopes_of
-from unstall.detectors.layers.roi_align import level_of, roi_align
+from unstall.detectors.layers.roi_align import assign_level, roi_align
 
 STRIDES = (4, 8, 16, 32)
 PX = 192
@@ -96,7 +96,7 @@ def test_other_grids_and_counts_of_readings() -> None:
 def test_the_level_goes_by_size() -> None:
     sides = np.array([1, 111.9, 112, 223.9, 224, 447.9, 448, 900], "float32")
     regions = np.stack([0 * sides, 0 * sides, sides, sides], axis=-1)[None]
-    found = ops.convert_to_numpy(level_of(ops.convert_to_tensor(regions), 2, 5))[0].tolist()
+    found = ops.convert_to_numpy(assign_level(ops.convert_to_tensor(regions), 2, 5))[0].tolist()
     assert found == [2, 2, 3, 3, 4, 4, 5, 5], found
 
 

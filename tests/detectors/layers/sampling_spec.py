@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.detectors.layers.random_boxes import array
-from unstall.detectors.layers.rng import at, sample
+from unstall.detectors.layers.rng import gather_at, sample
 
 CANDIDATES = 40
 
@@ -57,8 +57,8 @@ def test_each_is_drawn_about_as_often() -> None:
 
 def test_values_are_read_at_places() -> None:
     place = np.array([[2, 0]], np.int32)
-    assert array(at(np.array([[5, 6, 7]], np.int32), place)).tolist() == [[7, 5]]
-    assert array(at(np.array([[[5, 1], [6, 2], [7, 3]]], np.float32), place)).tolist() == [[[7, 3], [5, 1]]]
+    assert array(gather_at(np.array([[5, 6, 7]], np.int32), place)).tolist() == [[7, 5]]
+    assert array(gather_at(np.array([[[5, 1], [6, 2], [7, 3]]], np.float32), place)).tolist() == [[[7, 3], [5, 1]]]
 
 
 def test_a_count_beyond_all_takes_all() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.detectors.layers.random_boxes import array
 from tests.detectors.seeded import set_weights
 from unstall.config.detectors.ranges import VGG16
-from unstall.detectors.layers.conv_norm import leaf_layers
+from unstall.detectors.layers.conv_norm import list_leaf_layers
 from unstall.detectors.layers.resnet import Norms
 from unstall.detectors.layers.vgg import VGG, Convs, Step
 
@@ -24,11 +24,11 @@ def thin(**changes: object) -> VGG:
 
 
 def test_its_layers_have_the_published_keys() -> None:
-    assert sorted(each.name for each in leaf_layers(thin(convs=VGG16))) == sorted(PUBLISHED)
+    assert sorted(each.name for each in list_leaf_layers(thin(convs=VGG16))) == sorted(PUBLISHED)
 
 
 def test_with_norms_they_are_counted_too() -> None:
-    names = {each.name for each in leaf_layers(thin(convs=(1, 1, 1, 2, 1), norms=Norms(frozen=False)))}
+    names = {each.name for each in list_leaf_layers(thin(convs=(1, 1, 1, 2, 1), norms=Norms(frozen=False)))}
     row = [f"backbone.features.{number}" for number in (0, 1, 4, 5, 8, 9, 12, 13, 15, 16)]
     assert names == {*row, *(f"backbone.extra.0.{number}" for number in ("1", "2", "4.1", "4.2", "4.4", "4.5"))}
 

@@ -14,7 +14,7 @@ from tests.detectors.seeded import drawn
 from unstall.base.errors import InvalidInputError
 from unstall.detectors.layers.resnet import Norms, ResNet
 from unstall.detectors.weights.formats.keras_files import PIXELS_PER_STD
-from unstall.detectors.weights.layout import slots
+from unstall.detectors.weights.layout import list_slots
 from unstall.detectors.weights.names import BACKBONE_RULES
 from unstall.detectors.weights.reader import read
 
@@ -54,7 +54,7 @@ def test_the_first_stage_of_resnet50_computes_the_same(resnet: keras.Model, tmp_
     ours(keras.KerasTensor((1, 64, 64, 3)))
     rule = BACKBONE_RULES["a ResNet"]
     sources = {rule(name): stored for name, stored in tensors.items()}
-    for key, slot in slots(ours).items():
+    for key, slot in list_slots(ours).items():
         slot.variable.assign(slot.to_ours(sources[key].read()))
     caffe = np.random.default_rng(0).normal(0, 60, (1, 64, 64, 3)).astype(np.float32)  # BGR, the mean taken away
     theirs = keras.Model(resnet.input, resnet.get_layer("conv2_block3_out").output)(caffe)

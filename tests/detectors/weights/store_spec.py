@@ -17,7 +17,7 @@ from unstall.detectors import create_model
 from unstall.detectors.detector import Detector
 from unstall.detectors.layers.conv_norm import BatchNorm, Conv, DepthwiseConv
 from unstall.detectors.weights.description import Description, read_description
-from unstall.detectors.weights.layout import slots
+from unstall.detectors.weights.layout import list_slots
 from unstall.detectors.weights.store import build_from, load, save, write
 
 TINY = "retinanet_tiny"
@@ -71,7 +71,7 @@ def as_pytorch(weights: dict[str, np.ndarray], image: np.ndarray) -> np.ndarray:
 
 def test_each_kind_of_layer_computes_what_pytorchs_would(network: keras.Model) -> None:
     random = np.random.default_rng(0)
-    places = slots(network)
+    places = list_slots(network)
     weights = {key: random.uniform(0.5, 1.5, slot.shape) * random.choice([1, -1], slot.shape) for key, slot in places.items()}
     weights["a.norm.running_var"] = np.abs(weights["a.norm.running_var"])
     assert {key: slot.shape for key, slot in places.items()} == {
@@ -88,7 +88,7 @@ def test_each_kind_of_layer_computes_what_pytorchs_would(network: keras.Model) -
 
 
 def tensors_of(detector: Any) -> dict[str, np.ndarray]:
-    return {key: np.array(slot.to_torch(ops.convert_to_numpy(slot.variable))) for key, slot in slots(detector).items()}
+    return {key: np.array(slot.to_torch(ops.convert_to_numpy(slot.variable))) for key, slot in list_slots(detector).items()}
 
 
 def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:

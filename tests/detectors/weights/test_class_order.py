@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from unstall.detectors.weights.names import describe_order, in_order, order_of
+from unstall.detectors.weights.names import describe_order, find_order, sort_names
 
 FRESH = -1.0
 
@@ -26,7 +26,7 @@ FRESH = -1.0
     ],
 )
 def test_the_order(in_file: Sequence[str], wanted: Sequence[str], order: list[int | None] | None) -> None:
-    assert order_of(in_file, wanted) == order
+    assert find_order(in_file, wanted) == order
 
 
 def test_what_is_said_of_it() -> None:
@@ -48,6 +48,6 @@ def test_what_is_said_of_it() -> None:
 def test_the_rows_of_each_output(key: str, rows: int, expected: list[float]) -> None:
     shape = (rows, 2, 1, 1) if key.endswith("weight") else (rows,)
     taken = np.broadcast_to(np.arange(rows, dtype=np.float32).reshape(-1, *[1] * (len(shape) - 1)), shape)
-    found = in_order(key, taken, np.full(shape, FRESH, np.float32), [2, None, 0])
+    found = sort_names(key, taken, np.full(shape, FRESH, np.float32), [2, None, 0])
     assert found.shape == shape
     np.testing.assert_array_equal(found.reshape(rows, -1)[:, 0], expected)

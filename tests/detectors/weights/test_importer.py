@@ -10,12 +10,12 @@ import pytest
 
 from tests.detectors.weights.checkpoints import checkpoint as torch_file
 from unstall.base.errors import InvalidInputError
-from unstall.config.detectors import variants
+from unstall.config.detectors import list_variants
 from unstall.detectors.weights import compatibility
 from unstall.detectors.weights.compatibility import with_classes
 from unstall.detectors.weights.description import read_description
 from unstall.detectors.weights.importer import NAMES, import_checkpoint, import_file, write
-from unstall.detectors.weights.names import BACKBONE_RULES, DETECTOR_RULES, prefixes
+from unstall.detectors.weights.names import BACKBONE_RULES, DETECTOR_RULES, list_prefixes
 from unstall.detectors.weights.reader import Checkpoint
 from unstall.detectors.weights.tensors import Array, StoredTensor
 
@@ -33,7 +33,7 @@ def of_shapes(wanted: dict[str, tuple[int, ...]]) -> Checkpoint:
 
 
 def of_variant(variant: str, classes: int | None = None) -> dict[str, tuple[int, ...]]:
-    known = compatibility.known_variants()[variant]
+    known = compatibility.list_known_variants()[variant]
     return with_classes(known.shapes, known.classes, known.classes if classes is None else classes)
 
 
@@ -48,12 +48,12 @@ def backbone_of(variant: str) -> dict[str, tuple[int, ...]]:
 
 
 def test_the_shapes_of_every_variant_are_known() -> None:
-    assert list(compatibility.known_variants()) == list(variants()), (
+    assert list(compatibility.list_known_variants()) == list(list_variants()), (
         "Write them again: python -m unstall.detectors.weights.compatibility"
     )
 
 
-@pytest.mark.parametrize("variant", variants())
+@pytest.mark.parametrize("variant", list_variants())
 def test_a_detector_is_recognised_by_its_tensors(variant: str) -> None:
     found = import_checkpoint(of_shapes(of_variant(variant)))
     assert found.description.variant == variant
@@ -125,8 +125,8 @@ def test_a_backbone_within_another_network_is_no_backbone() -> None:
 
 
 def test_a_name_that_is_a_prefix_itself_ends_the_search() -> None:
-    assert prefixes(["a.b.c", "a.b.d"]) == ["", "a.", "a.b."]
-    assert prefixes(["a.b", "a.b"]) == ["", "a."] and prefixes(["x", "y.z"]) == [""] and prefixes([]) == [""]
+    assert list_prefixes(["a.b.c", "a.b.d"]) == ["", "a.", "a.b."]
+    assert list_prefixes(["a.b", "a.b"]) == ["", "a."] and list_prefixes(["x", "y.z"]) == [""] and list_prefixes([]) == [""]
 
 
 def test_a_backbone_alone_is_taken_for_the_variant_that_is_named() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.diagnosis.failed_programs import failed, line, unseen
 from unstall.diagnosis.causes import api_removed
-from unstall.diagnosis.errors.removed_names import removed_from_module
+from unstall.diagnosis.errors.removed_names import find_removed_from_module
 from unstall.diagnosis.verdict import Certainty, Clear, Found, LineChange, Unknown
 
 FLOAT = "module 'numpy' has no attribute 'float'.\n`np.float` was a deprecated alias for the builtin `float`."
@@ -123,6 +123,6 @@ def test_the_names_of_numpy_are_gone_and_their_successors_are_there() -> None:
         "alltrue": "all",
         "round_": "round",
     }.items():
-        removed = removed_from_module("numpy", name)
+        removed = find_removed_from_module("numpy", name)
         assert removed is not None and removed.now == f"np.{now}"
         assert hasattr(numpy, now) and not hasattr(numpy, name)

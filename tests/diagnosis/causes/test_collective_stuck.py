@@ -112,7 +112,7 @@ def test_the_native_stack_counts_however_many_samples_follow() -> None:
 
 
 def test_unknown_without_stacks() -> None:
-    refused = SampleFailed(at=T0 + 109, signal="stacks", missing="the permission", cure="sudo")
+    refused = SampleFailed(at=T0 + 109, signal="stacks", missing="the permission", fix="sudo")
     assert collective_stuck.examine(stuck(refused)) == Unknown("the permission", "sudo")
 
 
@@ -161,5 +161,5 @@ def test_of_several_clear_while_one_evaluates_works_or_moves() -> None:
 
 
 def test_of_several_unknown_where_nobody_saw_the_stacks() -> None:
-    blind = stuck(SampleFailed(at=T0 + 109, signal="stacks", missing="leave to look (ptrace)", cure="…"))
+    blind = stuck(SampleFailed(at=T0 + 109, signal="stacks", missing="leave to look (ptrace)", fix="…"))
     assert isinstance(collective_stuck.examine_workers(run_group(member(0, blind), member(1))), Unknown)

@@ -100,7 +100,7 @@ def test_clear_when_the_run_has_made_up_for_it() -> None:
 
 
 def test_unknown_without_stacks() -> None:
-    refused = SampleFailed(at=T0 + 9, signal="stacks", missing="the permission to read the memory", cure="sudo")
+    refused = SampleFailed(at=T0 + 9, signal="stacks", missing="the permission to read the memory", fix="sudo")
     assert compiling_long.examine(journal(started(), LOADED, refused)) == Unknown("the permission to read the memory", "sudo")
 
 

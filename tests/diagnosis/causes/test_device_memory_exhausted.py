@@ -39,5 +39,5 @@ def test_a_warning_that_says_it_is_no_failure_is_none() -> None:
 
 
 def test_unknown_where_neither_the_program_nor_the_card_could_be_seen() -> None:
-    failed = SampleFailed(at=started().at + 1, signal="device", missing="nvidia-ml-py", cure="pip install nvidia-ml-py")
+    failed = SampleFailed(at=started().at + 1, signal="device", missing="nvidia-ml-py", fix="pip install nvidia-ml-py")
     assert device_memory_exhausted.examine(journal(started(), failed)) == Unknown("nvidia-ml-py", "pip install nvidia-ml-py")

@@ -46,5 +46,5 @@ def test_clear_where_the_memory_was_simply_too_small_or_enough(name: str) -> Non
 
 
 def test_unknown_where_nothing_could_be_seen() -> None:
-    failed = SampleFailed(at=started().at + 1, signal="device", missing="NVML", cure="check nvidia-smi")
+    failed = SampleFailed(at=started().at + 1, signal="device", missing="NVML", fix="check nvidia-smi")
     assert device_memory_fragmented.examine(journal(started(), failed)) == Unknown("NVML", "check nvidia-smi")

@@ -24,5 +24,5 @@ def test_clear_where_nobody_else_made_the_difference(name: str) -> None:
 
 
 def test_unknown_where_nothing_could_be_seen() -> None:
-    failed = SampleFailed(at=started().at + 1, signal="device", missing="NVML", cure="check nvidia-smi")
+    failed = SampleFailed(at=started().at + 1, signal="device", missing="NVML", fix="check nvidia-smi")
     assert device_memory_held_by_other.examine(journal(started(), failed)) == Unknown("NVML", "check nvidia-smi")

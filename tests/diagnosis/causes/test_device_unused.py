@@ -62,6 +62,6 @@ def test_clear_on_a_real_run_that_used_its_card() -> None:
 
 
 def test_unknown_where_the_card_cannot_be_asked_or_the_weights_not_found() -> None:
-    failed = SampleFailed(at=T0 + 1, signal="device", missing="nvidia-ml-py", cure="pip install nvidia-ml-py")
+    failed = SampleFailed(at=T0 + 1, signal="device", missing="nvidia-ml-py", fix="pip install nvidia-ml-py")
     assert run(failed, listed()) == Unknown("nvidia-ml-py", "pip install nvidia-ml-py")
     assert isinstance(run(CARD), Unknown)

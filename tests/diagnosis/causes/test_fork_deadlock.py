@@ -106,5 +106,5 @@ def test_clear_when_the_program_works_or_goes_on() -> None:
 
 
 def test_unknown_without_stacks() -> None:
-    refused = SampleFailed(at=T0 + 109, signal="stacks", missing="the permission", cure="sudo")
+    refused = SampleFailed(at=T0 + 109, signal="stacks", missing="the permission", fix="sudo")
     assert fork_deadlock.examine(stuck(refused)) == Unknown("the permission", "sudo")

@@ -128,14 +128,14 @@ def test_clear_where_a_callback_stands_that_keras_2_calls_from_the_file_which_al
 
 
 @pytest.mark.parametrize(
-    ("file", "function", "cure"),
+    ("file", "function", "action"),
     [
         ("multiprocessing/pool.py", "wait", "ProcessPoolExecutor"),
         ("queue.py", "get", "what fills the queue is still alive"),
         ("subprocess.py", "_wait", "communicate()"),
     ],
 )
-def test_the_first_advice_is_for_what_it_waits_for(file: str, function: str, cure: str) -> None:
+def test_the_first_advice_is_for_what_it_waits_for(file: str, function: str, action: str) -> None:
     waits = thread(
         py(f"{PYTHON_LIB}/{file}", function, 3),
         py("loader.py", "fetch", 5),
@@ -143,7 +143,7 @@ def test_the_first_advice_is_for_what_it_waits_for(file: str, function: str, cur
     )
     verdict = generator_blocked.examine(stall_with(*(stacks(FIT, waits, at=at) for at in (109, 110, 111))))
     assert isinstance(verdict, Found)
-    assert cure in verdict.actions[0]
+    assert action in verdict.actions[0]
 
 
 def test_clear_when_the_input_code_moves_between_samples() -> None:
@@ -176,7 +176,7 @@ def test_clear_when_the_thread_belongs_to_no_input() -> None:
 
 
 def test_unknown_without_stacks_says_which_permission_is_missing() -> None:
-    refused = SampleFailed(at=stalled(100, 108).at + 1, signal="stacks", missing="the permission to read the memory", cure="sudo")
+    refused = SampleFailed(at=stalled(100, 108).at + 1, signal="stacks", missing="the permission to read the memory", fix="sudo")
     verdict = generator_blocked.examine(stall_with(refused))
     assert verdict == Unknown("the permission to read the memory", "sudo")
 

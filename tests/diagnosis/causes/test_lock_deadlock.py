@@ -142,7 +142,7 @@ def test_clear_in_a_forked_child_and_when_it_moves_or_works() -> None:
 
 
 def test_unknown_without_stacks() -> None:
-    refused = SampleFailed(at=three(FIT)[0].at, signal="stacks", missing="the permission", cure="sudo")
+    refused = SampleFailed(at=three(FIT)[0].at, signal="stacks", missing="the permission", fix="sudo")
     assert lock_deadlock.examine(stuck(refused)) == Unknown("the permission", "sudo")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started, steps
 from unstall.diagnosis.causes import path_missing
-from unstall.diagnosis.errors.error_messages import missing_path
+from unstall.diagnosis.errors.error_messages import find_missing_path
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import (
     ErrorRaised,
@@ -106,12 +106,13 @@ def test_unknown_without_the_probe() -> None:
 
 
 def test_the_texts_of_all_frameworks_are_read() -> None:
-    assert missing_path("/data/a.tfrecord; No such file or directory\n\t [[{{node IteratorGetNext}}]]") == "/data/a.tfrecord"
-    assert missing_path("Summarized data: b'No files matched pattern: /data/*.jpg'") == "/data/*.jpg"
+    assert find_missing_path("/data/a.tfrecord; No such file or directory\n\t [[{{node IteratorGetNext}}]]") == "/data/a.tfrecord"
+    assert find_missing_path("Summarized data: b'No files matched pattern: /data/*.jpg'") == "/data/*.jpg"
     assert (
-        missing_path("Unable to synchronously open file (unable to open file: name = 'w.h5', errno = 2, error message") == "w.h5"
+        find_missing_path("Unable to synchronously open file (unable to open file: name = 'w.h5', errno = 2, error message")
+        == "w.h5"
     )
-    assert missing_path("division by zero") is None
+    assert find_missing_path("division by zero") is None
 
 
 def test_looking_finds_how_far_the_path_exists_and_what_is_near(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_clear_when_the_steps_do_not_wait() -> None:
 
 
 def test_unknown_without_stacks() -> None:
-    refused = SampleFailed(at=T0 + 9, signal="stacks", missing="the permission to read the memory", cure="sudo")
+    refused = SampleFailed(at=T0 + 9, signal="stacks", missing="the permission to read the memory", fix="sudo")
     assert python_in_pipeline.examine(training(refused)) == Unknown("the permission to read the memory", "sudo")
 
 

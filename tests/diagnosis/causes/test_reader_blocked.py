@@ -83,7 +83,7 @@ def test_clear_where_the_program_works_or_makes_progress() -> None:
 
 
 def test_unknown_where_no_stack_could_be_taken() -> None:
-    refused = SampleFailed(at=0, signal="stacks", missing="the permission", cure="run it with sudo")
+    refused = SampleFailed(at=0, signal="stacks", missing="the permission", fix="run it with sudo")
     assert isinstance(reader_blocked.examine(stuck(refused)), Unknown)
 
 

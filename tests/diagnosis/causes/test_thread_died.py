@@ -14,7 +14,7 @@ from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import ErrorRaised, SampleFailed, StallEnded
 from unstall.report.story.run import build_story
-from unstall.report.terminal.story import no_verdict, summary_lines
+from unstall.report.terminal.story import explain_no_verdict, format_summary
 
 STDLIB = "/usr/lib/python3.11"
 ADAPTER = lib("keras/src/trainers/data_adapters/generator_data_adapter.py", "get_iterator")
@@ -88,7 +88,7 @@ def test_clear_where_the_training_goes_on_without_the_thread() -> None:
     assert [words.partition(", after")[0] for words in story["failed_threads"]] == [
         "Loader-1 ended with ValueError: row 40 has no label, at loader.py:18"
     ]
-    assert ("threads", f"thread {story['failed_threads'][0]}") in summary_lines(story)
+    assert ("threads", f"thread {story['failed_threads'][0]}") in format_summary(story)
     assert build_story(stuck(died(), *three(WAITS), LINE, ASLEEP), diagnose(journal))["failed_threads"] == []
 
 
@@ -100,11 +100,11 @@ def test_told_where_a_lock_was_left_and_where_no_cause_was_found() -> None:
     odd = stuck(died(), *three(main(py("train.py", "<module>", 31))), ASLEEP)
     story: dict[str, Any] = build_story(odd, diagnose(odd))
     assert story["verdicts"] == []
-    assert no_verdict(story).startswith("cannot tell why it is stuck: thread Loader-1 ended with ValueError: row 40")
+    assert explain_no_verdict(story).startswith("cannot tell why it is stuck: thread Loader-1 ended with ValueError: row 40")
 
 
 def test_unknown_without_stacks() -> None:
-    refused = SampleFailed(at=three(WAITS)[0].at, signal="stacks", missing="the permission", cure="sudo")
+    refused = SampleFailed(at=three(WAITS)[0].at, signal="stacks", missing="the permission", fix="sudo")
     assert thread_died.examine(stuck(died(), refused)) == Unknown("the permission", "sudo")
 
 

@@ -98,5 +98,5 @@ def test_clear_when_it_moves_works_or_goes_on() -> None:
 
 
 def test_unknown_without_stacks() -> None:
-    refused = SampleFailed(at=T0 + 109, signal="stacks", missing="the permission", cure="sudo")
+    refused = SampleFailed(at=T0 + 109, signal="stacks", missing="the permission", fix="sudo")
     assert thread_pool_exhausted.examine(stuck(refused)) == Unknown("the permission", "sudo")

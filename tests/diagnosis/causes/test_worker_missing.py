@@ -82,7 +82,7 @@ def test_found_from_the_error_that_ended_the_program(message: str) -> None:
 def test_clear_for_other_errors_and_unknown_without_stacks() -> None:
     error = ErrorRaised(at=T0 + 300, kind="TimeoutError", message="Timed out reading a file", fatal=True)
     assert isinstance(worker_missing.examine(journal(started(), error)), Clear)
-    refused = SampleFailed(at=T0 + 109, signal="stacks", missing="the permission", cure="sudo")
+    refused = SampleFailed(at=T0 + 109, signal="stacks", missing="the permission", fix="sudo")
     assert worker_missing.examine(stuck(refused)) == Unknown("the permission", "sudo")
 
 
@@ -163,5 +163,5 @@ def test_of_several_clear_when_one_that_nobody_waits_for_is_not_among_the_runs()
 
 
 def test_of_several_unknown_where_nobody_saw_the_stacks() -> None:
-    blind = stuck(SampleFailed(at=T0 + 109, signal="stacks", missing="leave to look (ptrace)", cure="…"))
+    blind = stuck(SampleFailed(at=T0 + 109, signal="stacks", missing="leave to look (ptrace)", fix="…"))
     assert isinstance(worker_missing.examine_workers(run_group(member(0, blind), member(1))), Unknown)

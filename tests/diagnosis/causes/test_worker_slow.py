@@ -203,7 +203,7 @@ def test_of_one_alone_it_is_said_what_has_changed_for_it_and_nothing_else() -> N
 
 def test_what_the_supervisor_of_several_has_found_is_found_in_its_own_journal_until_it_is_over() -> None:
     output = WorkerFaltered(
-        at=T0 + 50, worker=1, of=2, how="slows", why="Worker 1 holds the other.", evidence=["a step takes 400 ms"], do=["look"],
+        at=T0 + 50, worker=1, of=2, how="slows", why="Worker 1 holds the other.", evidence=["a step takes 400 ms"], actions=["look"],
         certainty="likely", stack=["read (disk.py:3)", "rows (loader.py:9)"],
     )  # fmt: skip
     verdict = worker_slow.examine(journal(rank_seen(0), output))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from unstall.diagnosis.errors.failures import as_shape, describe_value, shapes_in
+from unstall.diagnosis.errors.failures import as_shape, describe_value, parse_shapes
 from unstall.diagnosis.verdict import LineChange
 
 
@@ -25,7 +25,7 @@ from unstall.diagnosis.verdict import LineChange
     ],
 )
 def test_shapes_are_read_as_they_are_written(text: str, shapes: list[Any]) -> None:
-    assert shapes_in(text) == shapes
+    assert parse_shapes(text) == shapes
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ LOADS = main(py("/usr/lib/python3.11/socket.py", "readinto"), py("loader.py", "r
 
 
 def rank_seen(worker: int | None = 0, of: int | None = 2, coordinator: str = COORDINATOR, **more: Any) -> MembershipSeen:
-    return MembershipSeen(at=T0, pid=1, told_by="RANK", worker=worker, of=of, coordinator=coordinator, **more)
+    return MembershipSeen(at=T0, pid=1, source="RANK", worker=worker, of=of, coordinator=coordinator, **more)
 
 
 def machine(worker: int | None = 0, **more: Any) -> MachineSeen:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tests.diagnosis.builders import T0, py, stuck, three
 from tests.diagnosis.workers.builders import LOADS, joins, loads, member, run_group, trains, waits
-from unstall.diagnosis.workers.activity import Activity, place_of, silent_s
+from unstall.diagnosis.workers.activity import Activity, compute_silent_s, find_place
 from unstall.journal.events import ErrorRaised, PhaseBegan, ProcessEnded
 from unstall.journal.reader import Journal
 
 
 def doing(result: Journal) -> tuple[Activity, str]:
-    place = place_of(member(0, result))
+    place = find_place(member(0, result))
     return place.doing, place.words
 
 
@@ -20,7 +20,7 @@ def test_in_a_collective_operation_and_joining() -> None:
 
 
 def test_elsewhere_with_its_own_line_and_step() -> None:
-    place = place_of(member(1, loads()))
+    place = find_place(member(1, loads()))
     assert (place.doing, place.where, place.step) == (Activity.STANDS, "loader.py:12", 381)
     assert place.words == "waits for the network at loader.py:12"
 
@@ -47,10 +47,10 @@ def test_how_it_ended() -> None:
 def test_one_that_was_ended_because_it_stood_still_is_where_it_stood() -> None:
     result = waits()
     result.extend([ProcessEnded(at=T0 + 113, signal=15, stopped_by_us=True)])
-    assert place_of(member(0, result)).doing is Activity.COLLECTIVE
+    assert find_place(member(0, result)).doing is Activity.COLLECTIVE
 
 
 def test_for_how_long_one_has_told_nothing() -> None:
     quiet, other = member(1, trains(now=50)), member(0, waits())
-    assert silent_s(run_group(other, quiet), quiet) == 62.0
-    assert silent_s(run_group(other, quiet), other) == 0.0
+    assert compute_silent_s(run_group(other, quiet), quiet) == 62.0
+    assert compute_silent_s(run_group(other, quiet), other) == 0.0

@@ -6,12 +6,12 @@ import random
 
 from tests.diagnosis.builders import T0, journal
 from tests.diagnosis.workers.builders import paced
-from unstall.diagnosis.workers.clock_offset import offset
+from unstall.diagnosis.workers.clock_offset import estimate_offset
 from unstall.journal.events import StepsEnded
 
 
 def test_a_clock_that_is_ahead_is_known_within_a_step() -> None:
-    result = offset(journal(*paced()), journal(*paced(ahead_s=40.0)))
+    result = estimate_offset(journal(*paced()), journal(*paced(ahead_s=40.0)))
     assert result is not None and result.is_locked
     assert abs(result.seconds - 40.0) <= result.error_s <= 0.2
 
@@ -23,7 +23,7 @@ def test_between_two_ends_the_moment_is_taken_in_proportion() -> None:
         StepsEnded(at=b.at + 7.0, first=a.first, last=b.last, seconds=a.seconds + b.seconds, busy_s=1.0)
         for a, b in zip(fine[::2], fine[1::2], strict=True)
     ]
-    result = offset(journal(*coarse), journal(*fine))
+    result = estimate_offset(journal(*coarse), journal(*fine))
     assert result is not None and result.is_locked
     assert abs(result.seconds + 7.0) <= result.error_s
 
@@ -39,14 +39,14 @@ def independent(seed: int, late_s: float) -> list[StepsEnded]:
 
 
 def test_two_runs_that_merely_go_at_one_speed_are_not_taken_for_lock_step() -> None:
-    result = offset(journal(*independent(1, 0.0)), journal(*independent(2, 40.0)))
+    result = estimate_offset(journal(*independent(1, 0.0)), journal(*independent(2, 40.0)))
     assert result is not None and not result.is_locked
 
 
 def test_two_runs_without_any_disturbance_are_not_taken_for_it_either() -> None:
-    result = offset(journal(*paced(jolts=False)), journal(*paced(jolts=False, ahead_s=40.0)))
+    result = estimate_offset(journal(*paced(jolts=False)), journal(*paced(jolts=False, ahead_s=40.0)))
     assert result is not None and not result.is_locked
 
 
 def test_too_few_steps_say_nothing() -> None:
-    assert offset(journal(*paced(groups=5)), journal(*paced(groups=5))) is None
+    assert estimate_offset(journal(*paced(groups=5)), journal(*paced(groups=5))) is None

@@ -121,8 +121,8 @@ def test_a_folder_beside_the_runs_does_not_keep_them_from_having_ended(tmp_path:
     (tmp_path / "notes").mkdir()
     follower = WorkersFollower(tmp_path)
     follower.look(now=1)
-    assert not follower.have_all_ended
+    assert not follower.has_ended
     for number in range(2):
         write(tmp_path, number, "watcher", ProcessEnded(at=T0 + 200, exit_code=0))
     follower.look(now=2)
-    assert follower.have_all_ended
+    assert follower.has_ended

@@ -6,7 +6,7 @@ import pytest
 
 from tests.diagnosis.builders import T0, journal, steps
 from tests.diagnosis.workers.builders import member, trains
-from unstall.diagnosis.workers.members import Member, group_members, program_of
+from unstall.diagnosis.workers.members import Member, find_program, group_members
 from unstall.journal.events import RunStarted
 
 
@@ -66,7 +66,7 @@ def test_a_worker_of_another_program_does_not() -> None:
     ],
 )
 def test_a_program_is_known_by_its_name_whatever_its_worker_is_told(command: str, program: str) -> None:
-    assert program_of(member(0, journal(*began(0, 9, command)))) == program  # type: ignore[arg-type]
+    assert find_program(member(0, journal(*began(0, 9, command)))) == program  # type: ignore[arg-type]
 
 
 def test_who_is_missing_is_known_by_the_numbers() -> None:

@@ -11,10 +11,10 @@ from tests.diagnosis.workers.builders import rank_seen
 from tests.diagnosis.workers.run_folders import LOADS, REDUCES, STEP, write, written_worker
 from unstall.base.errors import RunNotFoundError
 from unstall.diagnosis.findings import diagnose_workers
-from unstall.diagnosis.workers.activity import Activity, place_of
+from unstall.diagnosis.workers.activity import Activity, find_place
 from unstall.diagnosis.workers.follower import find_run_groups
 from unstall.diagnosis.workers.members import group_members
-from unstall.diagnosis.workers.reader import find_runs, members_of, read_members
+from unstall.diagnosis.workers.reader import find_runs, list_members, read_members
 from unstall.journal.events import ProgramStarted, RunStarted, VerdictReached
 from unstall.journal.run_folder import RunFolder
 
@@ -25,7 +25,7 @@ def test_a_folder_that_holds_runs_gives_them_all(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     found = find_runs([f"{tmp_path}/"])
     run_group = group_members(read_members(found)).run_groups[0]
-    assert [(member.name, place_of(member).where) for member in run_group.members] == [
+    assert [(member.name, find_place(member).where) for member in run_group.members] == [
         ("worker 0", "train.py:36"),
         ("worker 1", "loader.py:12"),
     ]
@@ -53,8 +53,8 @@ def test_one_run_with_the_journals_of_several_workers(tmp_path: Path) -> None:
     for worker, pid in enumerate((11, 12)):
         rows = [ProgramStarted(at=T0, pid=pid), rank_seen(worker), steps(300, 380, at=100)]
         write(run.journal_path("probe", pid), *rows)
-    first, second = members_of(run)
-    assert (place_of(first).doing, place_of(second).doing) == (Activity.COLLECTIVE, Activity.STANDS)
+    first, second = list_members(run)
+    assert (find_place(first).doing, find_place(second).doing) == (Activity.COLLECTIVE, Activity.STANDS)
     root = diagnose_workers(group_members([first, second]).run_groups[0]).root
     assert root is not None and (root.cause, root.found.where) == ("collective_stuck", "train.py:90")
 
@@ -62,7 +62,7 @@ def test_one_run_with_the_journals_of_several_workers(tmp_path: Path) -> None:
 def test_a_training_of_ours_with_a_folder_for_each_further_worker(tmp_path: Path) -> None:
     run = written_worker(tmp_path, 0, REDUCES, name="run")
     written_worker(run.path / "workers", 1, LOADS, name="1")
-    assert [(member.run, member.worker) for member in members_of(run)] == [("run", 0), ("run/workers/1", 1)]
+    assert [(member.run, member.worker) for member in list_members(run)] == [("run", 0), ("run/workers/1", 1)]
 
 
 def test_a_machine_with_several_further_workers_has_them_in_the_folder_of_its_first(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_machine_with_several_further_workers_has_them_in_the_folder_of_its_fi
     for worker in (1, 2, 10):
         written_worker(run.path / "workers", worker, REDUCES, name=str(worker))
     written_worker(run.path / "workers" / "2" / "workers", 3, LOADS, name="3")
-    assert [member.run for member in members_of(run)] == [
+    assert [member.run for member in list_members(run)] == [
         "run", "run/workers/1", "run/workers/2", "run/workers/2/workers/3", "run/workers/10",
     ]  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from unstall.diagnosis.workers.blocker import End, Look, find_awaited, find_stopped, first_to_fail, is_waiting
+from unstall.diagnosis.workers.blocker import End, Look, find_awaited, find_first_failure, find_stopped, is_waiting
 
 WAITS = Look(0, state="S", phase="train", steps_done=12, silent_s=9.0, waits_for_others=True)
 
@@ -67,25 +67,25 @@ def test_a_stack_tells_who_waits_for_others() -> None:
 
 def test_a_worker_that_was_killed_is_to_blame_though_another_noticed_first() -> None:
     ends = [End(0, at=10.0, exit_code=79), End(1, at=10.1, signal=signal.SIGKILL)]
-    assert first_to_fail(ends) == 1
+    assert find_first_failure(ends) == 1
 
 
 def test_the_first_worker_tells_that_not_all_was_kept_though_others_are_done() -> None:
-    assert first_to_fail([End(0, at=10.0, exit_code=81), End(1, at=9.0, exit_code=0)]) == 0
+    assert find_first_failure([End(0, at=10.0, exit_code=81), End(1, at=9.0, exit_code=0)]) == 0
 
 
 def test_a_framework_that_ends_a_process_for_want_of_others_is_not_the_first_to_fail() -> None:
-    assert first_to_fail([End(0, at=10.0, signal=signal.SIGABRT), End(1, at=10.5, exit_code=76)]) == 1
-    assert first_to_fail([End(0, at=10.0, signal=signal.SIGABRT), End(1, at=9.0, exit_code=79)]) == 0
+    assert find_first_failure([End(0, at=10.0, signal=signal.SIGABRT), End(1, at=10.5, exit_code=76)]) == 1
+    assert find_first_failure([End(0, at=10.0, signal=signal.SIGABRT), End(1, at=9.0, exit_code=79)]) == 0
 
 
 def test_one_that_we_have_ended_ourselves_is_never_to_blame_beside_another() -> None:
-    assert first_to_fail([End(0, at=1.0, signal=signal.SIGKILL, is_our_doing=True), End(1, at=2.0, exit_code=1)]) == 1
+    assert find_first_failure([End(0, at=1.0, signal=signal.SIGKILL, is_our_doing=True), End(1, at=2.0, exit_code=1)]) == 1
 
 
 def test_what_befalls_all_alike_is_told_of_the_first() -> None:
-    assert first_to_fail([End(0, at=10.2, exit_code=78), End(1, at=10.0, exit_code=78)]) == 0
+    assert find_first_failure([End(0, at=10.2, exit_code=78), End(1, at=10.0, exit_code=78)]) == 0
 
 
 def test_a_user_s_mistake_and_memory_come_before_who_was_only_asked_to_end() -> None:
-    assert first_to_fail([End(0, at=1.0, exit_code=75), End(1, at=2.0, exit_code=2)]) == 1
+    assert find_first_failure([End(0, at=1.0, exit_code=75), End(1, at=2.0, exit_code=2)]) == 1

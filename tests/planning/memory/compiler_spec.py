@@ -12,10 +12,10 @@ import pytest
 from unstall.config.settings import Settings
 from unstall.detectors import create_model
 from unstall.planning.memory import devices, estimate
-from unstall.planning.memory.compiler import GIVEN, can_compile, compile_step, target_text
+from unstall.planning.memory.compiler import GIVEN, can_compile, compile_step, describe_target
 from unstall.planning.memory.estimate import estimate_step
-from unstall.training.step.activations import layers_of
-from unstall.training.step.program import batch_shapes
+from unstall.training.step.activations import list_layers
+from unstall.training.step.program import list_batch_shapes
 from unstall.training.step.step import Step
 from unstall.training.step.train_step_jax import JaxTrainStep
 
@@ -33,7 +33,7 @@ def detector(tmp_path_factory: pytest.TempPathFactory) -> object:
 
 @pytest.fixture(scope="module")
 def batch() -> dict[str, np.ndarray]:
-    shapes = batch_shapes(IMAGE_PX, SETTINGS.batch_size, SETTINGS.max_boxes_per_image)
+    shapes = list_batch_shapes(IMAGE_PX, SETTINGS.batch_size, SETTINGS.max_boxes_per_image)
     return {name: np.zeros(shape, kind) for name, (shape, kind) in shapes.items()}
 
 
@@ -46,19 +46,19 @@ def test_a_plan_for_the_cores_is_the_figure_of_the_step_that_runs(detector: obje
     assert answer.state <= live <= answer.state + numbers
     fed = sum(array.nbytes for array in batch.values())
     assert live + fed <= answer.said["argument"] <= live + fed + numbers
-    running = step.train_step.lowered(batch).compile().memory_analysis()
+    running = step.train_step.lower(batch).compile().memory_analysis()
     assert answer.said["temp"] == running.temp_size_in_bytes
     assert answer.need == answer.weights + answer.gradients + answer.optimizer + answer.activations + answer.input
     assert answer.activations > 0 and answer.input == fed
 
 
 def test_layers_are_listed_by_what_they_put_out(detector: Any) -> None:
-    layers = layers_of(detector, 4, SETTINGS.max_boxes_per_image)
+    layers = list_layers(detector, 4, SETTINGS.max_boxes_per_image)
     assert [layer.bytes for layer in layers] == sorted((layer.bytes for layer in layers), reverse=True)
     width = detector.settings.stem_channels
     assert layers[0].shape == (4, 64, 64, width) and layers[0].bytes == 4 * 64 * 64 * width * 4
     assert {layer.kind for layer in layers} >= {"Conv", "BatchNorm"}
-    again = {layer.name: layer.bytes for layer in layers_of(detector, 8, SETTINGS.max_boxes_per_image)}
+    again = {layer.name: layer.bytes for layer in list_layers(detector, 8, SETTINGS.max_boxes_per_image)}
     assert all(again[layer.name] == 2 * layer.bytes for layer in layers)
 
 
@@ -81,14 +81,14 @@ def test_on_cores_more_is_held_and_regions_are_read_all_at_once(detector: object
 
 @pytest.mark.skipif(not can_compile(for_card=True), reason="the compiler for cards is not installed")
 def test_a_step_is_compiled_for_a_card_that_is_not_here(detector: object) -> None:
-    answer = compile_step(detector, SETTINGS, "training", devices.cards()["t4"])
+    answer = compile_step(detector, SETTINGS, "training", devices.list_gpus()["t4"])
     assert answer.need > answer.state and answer.activations > 0
 
 
-@pytest.mark.parametrize("name", devices.cards())
+@pytest.mark.parametrize("name", devices.list_gpus())
 def test_every_card_is_told_to_the_compiler_in_its_own_words(name: str) -> None:
-    card = devices.cards()[name]
-    text = target_text(card)
+    card = devices.list_gpus()[name]
+    text = describe_target(card)
     assert f"device_memory_size: {card['memory_bytes']}" in text and f"major: {card['capability'][0]}" in text
     assert text.count("{") == text.count("}") and jax.__version__
-    assert f"device_memory_size: {10 * 2**30}" in target_text({**card, GIVEN: 8 * 2**30})  # of which it takes 8 to be given
+    assert f"device_memory_size: {10 * 2**30}" in describe_target({**card, GIVEN: 8 * 2**30})  # of which it takes 8 to be given

@@ -8,7 +8,7 @@ import pytest
 
 from unstall.config.settings import Settings
 from unstall.planning.memory.client import PlannerClient, PlannerError
-from unstall.planning.memory.messages import Question, question
+from unstall.planning.memory.messages import Question, create_question
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +17,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def unknown(model: str) -> Question:
-    return question(Settings(model=model), None, "training", "torch", "estimated", {})
+    return create_question(Settings(model=model), None, "training", "torch", "estimated", {})
 
 
 def test_a_mistake_is_told_and_the_process_answers_on() -> None:

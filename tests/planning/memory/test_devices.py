@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unstall.backends.allocators import share_card, take_card, usable_bytes, visible_card
+from unstall.backends.allocators import compute_usable_bytes, find_visible_gpu, reserve_gpu, share_gpu
 from unstall.base.errors import InvalidInputError
 from unstall.planning.memory import devices
 
@@ -52,7 +52,7 @@ def test_the_cores_of_this_machine_have_its_memory() -> None:
 )
 def test_a_table_of_a_user_is_checked_figure_by_figure(change: dict[str, object], said: str, tmp_path: Path) -> None:
     table = tmp_path / "cards.json"
-    table.write_text(json.dumps({"mine": {**devices.cards()["t4"], **change}}))
+    table.write_text(json.dumps({"mine": {**devices.list_gpus()["t4"], **change}}))
     with pytest.raises(InvalidInputError, match=f"cards.json: mine: {said}"):
         devices.find_device("mine", table)
 
@@ -65,12 +65,12 @@ def test_a_table_that_is_none_is_refused(text: str | None, said: str, tmp_path: 
     if text is not None:
         table.write_text(text)
     with pytest.raises(InvalidInputError, match=said):
-        devices.cards(table)
+        devices.list_gpus(table)
 
 
 def test_a_table_of_a_user_takes_the_place_of_ours(tmp_path: Path) -> None:
     table = tmp_path / "cards.json"
-    table.write_text(json.dumps({"mine": {**devices.cards()["t4"], "memory_bytes": 7 * GIB}}))
+    table.write_text(json.dumps({"mine": {**devices.list_gpus()["t4"], "memory_bytes": 7 * GIB}}))
     assert devices.find_device("mine", table).memory_bytes == 7 * GIB
     with pytest.raises(InvalidInputError, match="Devices: cpu, mine"):
         devices.find_device("h200", table)
@@ -81,7 +81,7 @@ def test_a_table_of_a_user_takes_the_place_of_ours(tmp_path: Path) -> None:
     [("NVIDIA H200", 143771 * 2**20, "h200"), ("NVIDIA A100-SXM4-40GB", 40 * GIB, "a100_40gb"), ("Tesla T4", 15 * GIB, "t4")],
 )
 def test_a_card_that_is_here_is_known_by_its_name_and_memory(description: str, memory: int, name: str) -> None:
-    assert devices.nearest_card(description, memory) == devices.cards()[name]
+    assert devices.find_nearest_gpu(description, memory) == devices.list_gpus()[name]
 
 
 @pytest.mark.parametrize(
@@ -96,27 +96,27 @@ def test_a_card_that_is_here_is_known_by_its_name_and_memory(description: str, m
     ],
 )
 def test_a_card_that_the_environment_hides_is_not_planned_with(environ: dict[str, str], index: int | None) -> None:
-    assert visible_card("jax", environ) == index
+    assert find_visible_gpu("jax", environ) == index
 
 
 # --- what a backend can have of it ---
 
 
 def test_jax_takes_its_share_of_the_whole_card_or_what_it_is_told() -> None:
-    assert usable_bytes("jax", 100, 95, {})[0] == 92
-    assert usable_bytes("jax", 100, 60, {})[0] == 60
-    assert usable_bytes("jax", 100, 95, {"XLA_CLIENT_MEM_FRACTION": "0.75"})[0] == 75
-    assert usable_bytes("jax", 100, 95, {"XLA_PYTHON_CLIENT_MEM_FRACTION": ".5"})[0] == 50
-    assert usable_bytes("jax", 100, 95, {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"})[0] == 95
+    assert compute_usable_bytes("jax", 100, 95, {})[0] == 92
+    assert compute_usable_bytes("jax", 100, 60, {})[0] == 60
+    assert compute_usable_bytes("jax", 100, 95, {"XLA_CLIENT_MEM_FRACTION": "0.75"})[0] == 75
+    assert compute_usable_bytes("jax", 100, 95, {"XLA_PYTHON_CLIENT_MEM_FRACTION": ".5"})[0] == 50
+    assert compute_usable_bytes("jax", 100, 95, {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"})[0] == 95
 
 
 def test_a_training_on_jax_takes_its_share_unless_the_user_has_said_another() -> None:
     environ: dict[str, str] = {}
-    take_card("jax", environ)
+    reserve_gpu("jax", environ)
     assert environ == {"XLA_CLIENT_MEM_FRACTION": "0.92"}
     for name in ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION"):
         said = {name: "0.3"}
-        take_card("jax", said)
+        reserve_gpu("jax", said)
         assert said == {name: "0.3"}
 
 
@@ -129,28 +129,28 @@ def test_a_training_on_jax_takes_its_share_unless_the_user_has_said_another() ->
 )
 def test_what_only_looks_takes_nothing_of_the_card_ahead(backend: str, name: str, value: str, other: str) -> None:
     environ: dict[str, str] = {}
-    share_card(backend, environ)
+    share_gpu(backend, environ)
     assert environ[name] == value
     said = {name: other}
-    share_card(backend, said)
+    share_gpu(backend, said)
     assert said[name] == other, "what the user has said holds"
     training: dict[str, str] = {}
-    take_card(backend, training)
+    reserve_gpu(backend, training)
     assert name not in training
 
 
 def test_pytorch_always_takes_what_it_needs() -> None:
     environ: dict[str, str] = {}
-    share_card("torch", environ)
+    share_gpu("torch", environ)
     assert environ == {}
 
 
 @pytest.mark.parametrize("said", ["much", "0", "1.5"])
 def test_a_share_that_is_none_is_refused(said: str) -> None:
     with pytest.raises(InvalidInputError, match="XLA_CLIENT_MEM_FRACTION: expected a share of the card"):
-        usable_bytes("jax", 100, 90, {"XLA_CLIENT_MEM_FRACTION": said})
+        compute_usable_bytes("jax", 100, 90, {"XLA_CLIENT_MEM_FRACTION": said})
 
 
 def test_the_others_take_what_is_free() -> None:
-    assert usable_bytes("torch", 100, 90, {})[0] == 90
-    assert usable_bytes("tensorflow", 1000, 900, {})[0] == 855
+    assert compute_usable_bytes("torch", 100, 90, {})[0] == 90
+    assert compute_usable_bytes("tensorflow", 1000, 900, {})[0] == 855

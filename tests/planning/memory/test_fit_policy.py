@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unstall.planning.memory.fit_policy import COSTS, Choice, choose, ways
+from unstall.planning.memory.fit_policy import COSTS, Choice, choose, list_choices
 
 WANTED = Choice("float32", False, 16)
 
@@ -51,7 +51,7 @@ def test_a_device_without_bfloat16_is_not_given_it() -> None:
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
 def test_what_was_chosen_already_is_not_chosen_again(precision: str) -> None:
     wanted = Choice(precision, True, 1)  # type: ignore[arg-type]
-    assert list(ways(wanted, 16, has_bfloat16=True)) == [("as wanted", wanted)]
+    assert list(list_choices(wanted, 16, has_bfloat16=True)) == [("as wanted", wanted)]
 
 
 @given(st.integers(1, 96), st.integers(1, 60), st.integers(0, 4000))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unstall.config.settings import Settings
-from unstall.planning.memory.max_batch_size import PROBES, itself, on_the_line
+from unstall.planning.memory.max_batch_size import PROBES, estimate_need, measure_need
 from unstall.planning.memory.messages import Answer
 from unstall.training.step.activations import Layer
 
@@ -21,23 +21,23 @@ def measured(settings: Settings) -> Answer:
 
 
 def test_a_large_batch_is_on_the_line_through_the_probes() -> None:
-    answer = on_the_line(Settings(batch_size=64), measured)
+    answer = estimate_need(Settings(batch_size=64), measured)
     assert answer.need == 3 * WEIGHTS + PER_IMAGE * 64
     assert answer.need == answer.weights + answer.gradients + answer.optimizer + answer.activations + answer.input
     assert answer.layers == (Layer("conv", "Conv", (64, 8, 8, 4), 1, 1024 * 64),)
 
 
 def test_a_small_one_is_measured_itself() -> None:
-    assert on_the_line(Settings(batch_size=3), measured) == measured(Settings(batch_size=3, micro_batch_size=3))
+    assert estimate_need(Settings(batch_size=3), measured) == measured(Settings(batch_size=3, micro_batch_size=3))
 
 
 def test_several_passes_keep_the_sum_of_gradients_and_the_whole_batch() -> None:
-    once, often = (on_the_line(Settings(batch_size=size, micro_batch_size=8), measured) for size in (8, 32))
+    once, often = (estimate_need(Settings(batch_size=size, micro_batch_size=8), measured) for size in (8, 32))
     assert often.need == once.need + WEIGHTS + 24 * INPUT
     assert often.activations == once.activations
 
 
 def test_settings_that_are_run_themselves_keep_the_same_beside_it() -> None:
-    assert itself(Settings(batch_size=32, micro_batch_size=4), measured) == on_the_line(
+    assert measure_need(Settings(batch_size=32, micro_batch_size=4), measured) == estimate_need(
         Settings(batch_size=32, micro_batch_size=4), measured
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from unstall.planning.memory.max_batch_size import MAX_LOOKS, largest
+from unstall.planning.memory.max_batch_size import MAX_LOOKS, find_max_batch_size
 
 FIXED = st.integers(0, 10**9)
 SLOPE = st.integers(1, 10**9)
@@ -21,7 +21,7 @@ def test_on_a_line_it_is_exact_within_a_few_looks(fixed: int, slope: int, limit:
         looks.append(size)
         return fixed + slope * size
 
-    found = largest(need, limit, most, first)
+    found = find_max_batch_size(need, limit, most, first)
     true = min(most, max(0, (limit - fixed) // slope))
     assert found <= true and found >= 0.97 * true - 1 and (found > 0 or true == 0)
     assert len(looks) == len(set(looks)) <= 5
@@ -29,7 +29,7 @@ def test_on_a_line_it_is_exact_within_a_few_looks(fixed: int, slope: int, limit:
 
 @given(FIXED, SLOPE, st.lists(st.integers(0, 10**12), min_size=2, max_size=6), MAX, FIRST)
 def test_more_room_never_gives_less(fixed: int, slope: int, limits: list[int], most: int, first: int) -> None:
-    found = [largest(lambda size: fixed + slope * size, limit, most, first) for limit in sorted(limits)]
+    found = [find_max_batch_size(lambda size: fixed + slope * size, limit, most, first) for limit in sorted(limits)]
     allowed = [0.97 * size - 1 for size in found]
     assert all(later >= bound for bound, later in zip(allowed, found[1:], strict=False))
 
@@ -44,17 +44,17 @@ def test_whatever_memory_does_only_what_was_looked_at_and_fits_is_promised(grows
         looked[size] = needs[size - 1]
         return looked[size]
 
-    found = largest(need, limit, len(grows), first)
+    found = find_max_batch_size(need, limit, len(grows), first)
     assert len(looked) <= MAX_LOOKS
     assert found == 0 or (found in looked and looked[found] <= limit)
 
 
 def test_nothing_fits() -> None:
-    assert largest(lambda size: 100 + size, 100, 64, first=16) == 0
+    assert find_max_batch_size(lambda size: 100 + size, 100, 64, first=16) == 0
 
 
 def test_all_of_it_fits() -> None:
-    assert largest(lambda size: size, 10**6, 64, first=16) == 64
+    assert find_max_batch_size(lambda size: size, 10**6, 64, first=16) == 64
 
 
 @given(SLOPE, st.integers(10**6, 10**12), st.floats(1.0, 2.0), FIRST)
@@ -71,6 +71,6 @@ def test_what_a_compiler_can_squeeze_is_found_too(slope: int, limit: int, furthe
             return min(slope * size, int(0.95 * limit))
         return limit + slope * (size - true)
 
-    found = largest(need, limit, 1024, first, is_squeezed=True)
+    found = find_max_batch_size(need, limit, 1024, first, is_squeezed=True)
     assert found <= true and found >= 0.9 * true - 1 and (found > 0 or true == 0)
     assert len(looks) == len(set(looks)) <= MAX_LOOKS

@@ -10,7 +10,7 @@ import pytest
 from unstall.config.settings import Settings
 from unstall.planning.memory import client
 from unstall.planning.memory.client import PlannerClient
-from unstall.planning.memory.messages import Answer, Question, question
+from unstall.planning.memory.messages import Answer, Question, create_question
 from unstall.training.step.activations import Layer
 
 ANSWER = Answer(
@@ -25,7 +25,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def asked(**changes: object) -> Question:
-    return question(Settings(**changes), 6, "training", "jax", "compiled", {})  # type: ignore[arg-type]
+    return create_question(Settings(**changes), 6, "training", "jax", "compiled", {})  # type: ignore[arg-type]
 
 
 def test_an_answer_comes_back_as_it_was() -> None:
@@ -56,13 +56,13 @@ def test_what_it_does_not_depend_on_does_not(change: dict[str, object]) -> None:
 
 def test_another_version_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
     client.remember_answer(asked(), ANSWER)
-    monkeypatch.setattr(client, "versions", lambda: {"jax": "99.0"})
+    monkeypatch.setattr(client, "list_versions", lambda: {"jax": "99.0"})
     assert client.recall_answer(asked()) is None
 
 
 def test_other_code_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
     client.remember_answer(asked(), ANSWER)
-    monkeypatch.setattr(client, "source_digest", lambda: "of other code")
+    monkeypatch.setattr(client, "compute_source_digest", lambda: "of other code")
     assert client.recall_answer(asked()) is None
 
 

@@ -12,14 +12,14 @@ from hypothesis import settings as trials
 from hypothesis import strategies as st
 
 from unstall.base.errors import MissingDependencyError
-from unstall.config.settings import Settings, changed
+from unstall.config.settings import Settings, apply_changes
 from unstall.planning.memory import client, compiler, devices
 from unstall.planning.memory.client import PlannerClient, PlannerError
 from unstall.planning.memory.fit_policy import Choice
 from unstall.planning.memory.max_batch_size import PROBES
 from unstall.planning.memory.memory_plan import MemoryPlan
 from unstall.planning.memory.messages import Answer, Question
-from unstall.planning.memory.planner import ERRORS, plan, source_for, step_need
+from unstall.planning.memory.planner import ERRORS, choose_source, find_step_need, plan
 
 GIB, MIB = 2**30, 2**20
 SETTINGS = Settings(model="retinanet_resnet50_fpn", backend="jax", batch_size=16, num_input_workers=1)
@@ -61,12 +61,12 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[Known]:
 
 
 def test_jax_is_asked_for_its_own_figures_of_a_card(known: Known) -> None:
-    source = source_for("jax", H200)
+    source = choose_source("jax", H200)
     assert (source.way, source.backend, source.note) == ("compiled", "jax", "")
 
 
 def test_a_card_that_is_here_compiles_itself_and_is_believed_most(known: Known) -> None:
-    source = source_for("jax", replace(H200, is_here=True))
+    source = choose_source("jax", replace(H200, is_here=True))
     assert (source.way, source.backend) == ("compiled on the card", "jax")
     assert source.error < ERRORS["compiled", True]
 
@@ -95,7 +95,7 @@ def test_where_a_compiler_fails_the_next_best_is_asked_and_it_is_said(
 
 
 def test_jax_is_asked_for_the_cores_as_they_are(known: Known) -> None:
-    assert source_for("jax", CORES).way == "compiled for the CPU"
+    assert choose_source("jax", CORES).way == "compiled for the CPU"
 
 
 def test_the_compiler_for_a_card_is_told_what_it_is_given_and_so_is_nobody_else(known: Known) -> None:
@@ -106,7 +106,7 @@ def test_the_compiler_for_a_card_is_told_what_it_is_given_and_so_is_nobody_else(
     known.asked.clear()
     plan(replace(SETTINGS, backend="torch"), H200, finds_largest=False)  # JAX's figures for PyTorch, which computes nothing twice
     with PlannerClient() as client:
-        step_need(SETTINGS, client, H200)
+        find_step_need(SETTINGS, client, H200)
     assert known.asked and not [question for question in known.asked if compiler.GIVEN in question.card]
 
 
@@ -148,15 +148,15 @@ def test_on_cores_nothing_is_tried_that_might_not_fit(known: Known) -> None:
 
 @pytest.mark.parametrize("backend", ["torch", "tensorflow"])
 def test_the_others_are_measured_where_the_device_is(backend: str, known: Known) -> None:
-    assert source_for(backend, CORES).way == "measured"
-    source = source_for(backend, H200)
+    assert choose_source(backend, CORES).way == "measured"
+    source = choose_source(backend, H200)
     assert (source.way, source.backend) == ("compiled", "jax") and "JAX's figures of the same model" in source.note
     assert source.error > ERRORS["compiled", True]
 
 
 def test_without_the_compiler_it_is_an_estimate_and_says_how_to_get_better(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "can_compile", lambda for_card: False)
-    source = source_for("jax", H200)
+    source = choose_source("jax", H200)
     assert source.way == "estimated" and source.error >= 0.3
     assert "pip install --no-deps --target" in source.note and "jax-cuda13-plugin==" in source.note
 
@@ -172,9 +172,9 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it(tmp_path: Pa
 def test_the_compiler_may_lie_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     pytest.importorskip("importlib.metadata").version("jax")
-    (compiler.folder() / "jax_cuda13_plugin").mkdir(parents=True)
+    (compiler.find_folder() / "jax_cuda13_plugin").mkdir(parents=True)
     assert compiler.can_compile(for_card=True)
-    assert str(tmp_path) in str(compiler.folder())
+    assert str(tmp_path) in str(compiler.find_folder())
 
 
 # --- what it promises ---
@@ -193,7 +193,7 @@ def test_changes_are_settings_and_make_it_fit(known: Known) -> None:
     known.per_image = 30 * GIB
     made = plan(SETTINGS, H200)
     assert made.changes() == {"precision": "bfloat16", "remat": True, "micro_batch_size": 8}
-    again = plan(changed(SETTINGS, made.changes()), H200)
+    again = plan(apply_changes(SETTINGS, made.changes()), H200)
     assert again.fits and again.changes() == {}
 
 
@@ -220,7 +220,7 @@ def test_a_quick_plan_is_an_estimate_where_there_is_room_and_exact_where_there_i
 def test_what_is_promised_fits_with_room_for_the_error(known: Known, per_image: int, name: str, batch_size: int) -> None:
     known.per_image = per_image
     device = devices.find_device(name)
-    made: MemoryPlan = plan(changed(SETTINGS, {"batch_size": batch_size}), device)
+    made: MemoryPlan = plan(apply_changes(SETTINGS, {"batch_size": batch_size}), device)
     need = made.tried[-1].need_bytes
     promised = need * (1 + made.error) <= made.usable_bytes + 2
     assert promised or not made.fits

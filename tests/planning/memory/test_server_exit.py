@@ -24,7 +24,7 @@ CLIENT = """
 import sys
 from unstall.planning.memory import client as module
 from unstall.planning.memory.client import PlannerClient
-from unstall.planning.memory.messages import question
+from unstall.planning.memory.messages import create_question
 from unstall.config.settings import Settings
 
 module.MAX_S = float(sys.argv[1])
@@ -37,7 +37,7 @@ def comes_once_the_process_is_stopped(self, stdout):
 PlannerClient._comes = comes_once_the_process_is_stopped
 with PlannerClient() as client:
     try:
-        client(question(Settings(model="ssd_tiny"), None, "training", "torch", "measured", {}))
+        client(create_question(Settings(model="ssd_tiny"), None, "training", "torch", "measured", {}))
     except module.PlannerError as error:
         print(error)
 """

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from tests.test_completeness import ROOT, stale_pages
-from unstall.planning.preflight.checks import CHECKS, HEADINGS, check_names, sections, summaries
+from unstall.planning.preflight.checks import CHECKS, HEADINGS, check_names, list_summaries, read_sections
 
 
 @pytest.mark.parametrize("name", check_names())
 def test_a_check_has_its_headings_and_its_summary(name: str) -> None:
     where = f"src/unstall/planning/preflight/checks/{name}.py"
-    summary = summaries()[name]
+    summary = list_summaries()[name]
     assert summary.endswith("."), f"{where}: the docstring's first line must be one full sentence. Received: {summary!r}"
     underlined = [line for line, under in pairwise(CHECKS.page(name).splitlines()) if re.fullmatch("-+", under)]
     assert underlined == list(HEADINGS), f"{where}: expected the headings {HEADINGS}, underlined. Received: {underlined}"
-    empty = [heading for heading in HEADINGS if not sections(name).get(heading)]
+    empty = [heading for heading in HEADINGS if not read_sections(name).get(heading)]
     assert not empty, f"{where}: nothing stands under {empty}."
 
 

@@ -87,8 +87,8 @@ def test_what_falls_silent_is_given_up(checks: Path, tmp_path: Path, monkeypatch
 
 def test_a_quick_preflight_of_the_embedded_shapes_answers_each_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real checks. That of memory needs a framework, and has tests of its own."""
-    quick = tuple(name for name in check_registry.quick_names() if name != "memory_plan")
-    monkeypatch.setattr(runner, "quick_names", lambda: quick)
+    quick = tuple(name for name in check_registry.list_quick_names() if name != "memory_plan")
+    monkeypatch.setattr(runner, "list_quick_names", lambda: quick)
     found = preflight(resolve({}).settings, tmp_path / "run", is_quick=True)
     assert [check["check"] for check in found["checks"]] == list(quick)
     answers = {check["check"]: check["status"] for check in found["checks"]}
@@ -100,8 +100,8 @@ def test_a_quick_preflight_of_the_embedded_shapes_answers_each_check(tmp_path: P
 def test_checks_come_after_those_that_they_need() -> None:
     names = check_registry.check_names()
     for name in names:
-        assert {*check_registry.needs(name)} <= set(names[: names.index(name)])
-    assert set(check_registry.quick_names()) < set(names)
+        assert {*check_registry.list_needs(name)} <= set(names[: names.index(name)])
+    assert set(check_registry.list_quick_names()) < set(names)
 
 
 ASKS = """

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from unstall.diagnosis.run_summary import input_seconds
+from unstall.diagnosis.run_summary import measure_input_seconds
 from unstall.journal.events import Event, StepsEnded
 from unstall.probe.core.step_counter import EVERY_LATER_S, EVERY_S, LATER_AFTER_S, StepCounter
 
@@ -50,7 +50,7 @@ def test_the_wait_that_a_pass_begins_with_is_not_taken_for_that_of_its_other_ste
             at += length
     counter.flush(at)
     groups = [event for event in events if isinstance(event, StepsEnded) and event.epoch > 0]
-    waited = input_seconds(groups)
+    waited = measure_input_seconds(groups)
     assert waited is not None
     assert 0.18 * 5 < waited < 0.22 * 5  # of 2 s in all
 

@@ -13,7 +13,7 @@ from tests.programs import run_bare, run_watched, write
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.tracebacks import unseen
+from unstall.probe.core.tracebacks import hide_own_frames
 from unstall.probe.input.epoch_iterator import TimedIterable
 from unstall.probe.input.repeated_batches import LookingIterator, Source
 
@@ -276,7 +276,7 @@ def test_an_error_that_allows_no_other_traceback_is_raised_all_the_same() -> Non
         def __traceback__(self) -> None:  # type: ignore[override]
             raise RuntimeError("not for you")
 
-    @unseen
+    @hide_own_frames
     def hook() -> None:
         raise Odd
 

@@ -17,8 +17,8 @@ from unstall.journal.events import Event, HoldingsCounted
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core.probe import Probe
 from unstall.probe.host import container_growth
-from unstall.probe.host.container_growth import ContainerGrowth, feeder
-from unstall.probe.host.containers import Place, find_containers, newest
+from unstall.probe.host.container_growth import ContainerGrowth, find_feeder
+from unstall.probe.host.containers import Place, find_containers, find_newest
 
 HERE = __file__
 KEPT_GLOBALLY: dict[int, bytes] = {}
@@ -47,7 +47,7 @@ class Counted:
         probe = Probe(RunFolder(folder))
         monkeypatch.setattr(probe, "emit", self.events.append)
         self.memory = 0
-        monkeypatch.setattr(container_growth, "own_bytes", lambda: self.memory)
+        monkeypatch.setattr(container_growth, "measure_own_bytes", lambda: self.memory)
         self.holdings = ContainerGrowth(probe)
         assert self.look() is None, "the first look notes how large the program is, and counts nothing"
 
@@ -213,7 +213,7 @@ def test_no_look_at_frames_under_a_debugger(monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_makes_a_local_smaller_is_seen_in_the_source(tmp_path: Path, source: str, sheds: bool) -> None:
     file = tmp_path / "train.py"
     file.write_text("def main():\n" + "".join(f"    {line}\n" for line in source.splitlines()))
-    found = feeder(Place("x", str(file), "local", "main", 1))
+    found = find_feeder(Place("x", str(file), "local", "main", 1))
     assert found.sheds is sheds
     assert found.where is not None and found.where.startswith(f"{file}:")
 
@@ -224,7 +224,7 @@ def test_an_attribute_that_is_made_anew_each_epoch_sheds(tmp_path: Path) -> None
         "class C:\n    def __init__(self):\n        self.x = []\n    def on_epoch_begin(self):\n        self.x = []\n"
         "    def on_batch_end(self):\n        self.x.append(1)\n"
     )
-    found = feeder(Place("self.x", str(file), "attribute", "C"))
+    found = find_feeder(Place("self.x", str(file), "attribute", "C"))
     assert (found.sheds, found.where) == (True, f"{file}:7")
 
 
@@ -235,21 +235,21 @@ def test_a_buffer_with_a_capacity_is_known_by_its_guard(tmp_path: Path, guard: s
         "class Replay:\n    def push(self, state):\n"
         f"        {guard}:\n            self.memory.append(state)\n        else:\n            self.memory[self.at] = state\n"
     )
-    assert feeder(Place("self.memory", str(file), "attribute", "Replay")).bounded is bounded
+    assert find_feeder(Place("self.memory", str(file), "attribute", "Replay")).bounded is bounded
 
 
 def test_sizes_of_what_is_kept() -> None:
     numpy = pytest.importorskip("numpy")
-    assert newest([numpy.zeros(1_000)], 1) == ("ndarray", 8_000)
-    assert newest([numpy.zeros(1_000)[:2]], 1) == ("ndarray", 8_000)  # a view keeps the whole
-    name, size = newest(deque([(0.5, numpy.zeros(1_000))] * 5), 5)
+    assert find_newest([numpy.zeros(1_000)], 1) == ("ndarray", 8_000)
+    assert find_newest([numpy.zeros(1_000)[:2]], 1) == ("ndarray", 8_000)  # a view keeps the whole
+    name, size = find_newest(deque([(0.5, numpy.zeros(1_000))] * 5), 5)
     assert name == "ndarray" and size is not None and 8_000 <= size < 8_500
-    assert newest({"a": 1.5}, 1) == ("float", 24)
+    assert find_newest({"a": 1.5}, 1) == ("float", 24)
 
 
 @pytest.mark.torch
 def test_the_graph_of_a_tensor_is_seen() -> None:
     torch = pytest.importorskip("torch")
     weight = torch.ones(3, requires_grad=True)
-    assert newest([(weight * 2).sum()], 1) == ("Tensor with its graph", None)
-    assert newest([torch.ones(256)], 1) == ("Tensor", 1_024)
+    assert find_newest([(weight * 2).sum()], 1) == ("Tensor with its graph", None)
+    assert find_newest([torch.ones(256)], 1) == ("Tensor", 1_024)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.programs import UNSTALL, write
 from unstall.journal.events import MembershipSeen
-from unstall.journal.reader import stream_folder
+from unstall.journal.reader import read_stream
 
 TORCH = """
 import datetime, torch.distributed as dist
@@ -32,8 +32,8 @@ def ranks_of(own_home: Path, tmp_path: Path, source: str) -> tuple[list[tuple[st
         [*UNSTALL, "run", "--quiet", "--", sys.executable, str(program)], capture_output=True, text=True, check=False
     )
     (run,) = own_home.iterdir()
-    events = [event for event in stream_folder(run) if isinstance(event, MembershipSeen)]
-    return [(event.told_by, event.worker, event.of, event.coordinator) for event in events], done.stdout
+    events = [event for event in read_stream(run) if isinstance(event, MembershipSeen)]
+    return [(event.source, event.worker, event.of, event.coordinator) for event in events], done.stdout
 
 
 @pytest.mark.torch

@@ -50,19 +50,19 @@ def test_a_large_array_is_thinned_out_by_whole_rows() -> None:
 
 def test_parts_of_a_batch() -> None:
     x, y = np.zeros((4, 2)), np.ones(4)
-    assert [(role, name) for role, name, _ in batch_stats.parts(({"image": x, "size": x}, y, None))] == [
+    assert [(role, name) for role, name, _ in batch_stats.split_parts(({"image": x, "size": x}, y, None))] == [
         ("x", "image"),
         ("x", "size"),
         ("y", ""),
     ]
-    assert [role for role, _, _ in batch_stats.parts(x)] == ["x"]
+    assert [role for role, _, _ in batch_stats.split_parts(x)] == ["x"]
 
 
 def test_the_first_bad_row_is_found() -> None:
     array = np.zeros((30_000, 50), dtype="float32")
     array[22_405, 11] = np.nan
-    assert batch_stats.first_bad_row(array, time.monotonic() + 5, time.monotonic) == 22_405
-    assert batch_stats.first_bad_row(np.zeros((5, 5)), time.monotonic() + 5, time.monotonic) is None
+    assert batch_stats.find_first_bad_row(array, time.monotonic() + 5, time.monotonic) == 22_405
+    assert batch_stats.find_first_bad_row(np.zeros((5, 5)), time.monotonic() + 5, time.monotonic) is None
 
 
 def test_things_that_hold_no_numbers_are_left_alone() -> None:

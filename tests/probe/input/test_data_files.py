@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from unstall.probe.input.data_files import paths_in, summarize_paths
+from unstall.probe.input.data_files import find_paths, summarize_paths
 
 
 @pytest.mark.parametrize(
@@ -29,13 +29,13 @@ from unstall.probe.input.data_files import paths_in, summarize_paths
     ],
 )
 def test_paths_are_found_in_what_programs_hand_over(value: Any, found: list[str]) -> None:
-    assert paths_in(value) == found
+    assert find_paths(value) == found
 
 
 def test_paths_in_an_array_are_found_too() -> None:
     numpy = pytest.importorskip("numpy")
-    assert paths_in(numpy.array(["/d/a.png", "/d/b.png"])) == ["/d/a.png", "/d/b.png"]
-    assert paths_in(numpy.zeros((100, 4))) == []
+    assert find_paths(numpy.array(["/d/a.png", "/d/b.png"])) == ["/d/a.png", "/d/b.png"]
+    assert find_paths(numpy.zeros((100, 4))) == []
 
 
 def test_few_files_are_told_themselves_and_many_by_patterns() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unstall.probe.input.endless_generator import never_ends
+from unstall.probe.input.endless_generator import is_endless
 
 ROWS = [1, 2, 3]
 
@@ -66,15 +66,15 @@ def ends_by_an_error_of_next() -> Iterator[int]:
 
 @pytest.mark.parametrize("generator", [for_ever, for_ever_after_opening, cycles])
 def test_certain_that_it_never_ends(generator: object) -> None:
-    assert never_ends(generator().gi_code)  # type: ignore[operator]
+    assert is_endless(generator().gi_code)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("generator", [once, breaks, returns, ends_by_an_error_of_next])
 def test_not_said_of_one_that_may_end(generator: object) -> None:
-    assert not never_ends(generator().gi_code)  # type: ignore[operator]
+    assert not is_endless(generator().gi_code)  # type: ignore[operator]
 
 
 def test_not_said_where_the_source_is_not_at_hand() -> None:
     space: dict[str, object] = {}
     exec("def made():\n    while True:\n        yield 1\n", space)
-    assert not never_ends(space["made"]().gi_code)  # type: ignore[operator]
+    assert not is_endless(space["made"]().gi_code)  # type: ignore[operator]

@@ -23,7 +23,7 @@ schedules = [
 for schedule in schedules:
     optimizer = keras.optimizers.SGD(schedule)
     for step in (1, 7, 10, 11, 25, 31, 60):
-        ours, theirs = learning_rate.current(optimizer, step, float), float(schedule(step))
+        ours, theirs = learning_rate.read_current_rate(optimizer, step, float), float(schedule(step))
         assert ours is not None and abs(ours - theirs) <= 1e-6 + 1e-4 * abs(theirs), (type(schedule).__name__, step, ours, theirs)
 print("agree")
 """
@@ -39,24 +39,24 @@ def test_a_schedule_of_the_users_own_is_never_called() -> None:
     def schedule(step: int) -> float:
         raise AssertionError("called")
 
-    assert learning_rate.current(SimpleNamespace(_learning_rate=schedule), 3, float) is None
+    assert learning_rate.read_current_rate(SimpleNamespace(_learning_rate=schedule), 3, float) is None
 
 
 def test_a_variable_is_read() -> None:
     variable = SimpleNamespace(assign=None)
-    assert learning_rate.current(SimpleNamespace(_learning_rate=variable), 3, lambda given: 0.5) == 0.5
+    assert learning_rate.read_current_rate(SimpleNamespace(_learning_rate=variable), 3, lambda given: 0.5) == 0.5
     of_keras_2 = SimpleNamespace(_hyper={"learning_rate": variable})
-    assert learning_rate.current(of_keras_2, 3, lambda given: 0.75) == 0.75
-    assert learning_rate.current(SimpleNamespace(_hyper={"learning_rate": 0.1}), 3, float) == 0.1
-    assert learning_rate.current(SimpleNamespace(_hyper={}), 3, float) is None
+    assert learning_rate.read_current_rate(of_keras_2, 3, lambda given: 0.75) == 0.75
+    assert learning_rate.read_current_rate(SimpleNamespace(_hyper={"learning_rate": 0.1}), 3, float) == 0.1
+    assert learning_rate.read_current_rate(SimpleNamespace(_hyper={}), 3, float) is None
     inner = SimpleNamespace(_learning_rate=variable)
-    assert learning_rate.current(SimpleNamespace(inner_optimizer=inner), 3, lambda given: 0.25) == 0.25
+    assert learning_rate.read_current_rate(SimpleNamespace(inner_optimizer=inner), 3, lambda given: 0.25) == 0.25
 
 
 def test_the_places_of_older_versions() -> None:
     of_2_4 = SimpleNamespace(_hyper={"learning_rate": 0.5, "decay": 0.1}, _initial_decay=0.1)
-    assert learning_rate.current(of_2_4, 10, float) == pytest.approx(0.25)
+    assert learning_rate.read_current_rate(of_2_4, 10, float) == pytest.approx(0.25)
     schedule = SimpleNamespace(_hyper={"learning_rate": lambda: 0.5})
-    assert learning_rate.find_rate(schedule) is not None and learning_rate.current(schedule, 3, float) is None
-    assert learning_rate.current(SimpleNamespace(_lr=0.25), 3, float) == 0.25
+    assert learning_rate.find_rate(schedule) is not None and learning_rate.read_current_rate(schedule, 3, float) is None
+    assert learning_rate.read_current_rate(SimpleNamespace(_lr=0.25), 3, float) == 0.25
     assert learning_rate.find_rate(SimpleNamespace(rate=0.25)) is None

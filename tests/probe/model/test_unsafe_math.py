@@ -62,7 +62,9 @@ def line_of(text: str) -> int:
 
 
 def found(module: ModuleType, name: str) -> list[tuple[int, str]]:
-    return [(int(place["where"].rsplit(":", 1)[1]), place["what"]) for place in unsafe_math.in_function(getattr(module, name))]
+    return [
+        (int(place["where"].rsplit(":", 1)[1]), place["what"]) for place in unsafe_math.find_in_function(getattr(module, name))
+    ]
 
 
 def test_a_logarithm_without_a_floor(module: ModuleType) -> None:
@@ -87,10 +89,10 @@ def test_the_likeliest_stands_first(module: ModuleType) -> None:
 
 def test_around_a_line_of_ones_own_loop(module: ModuleType) -> None:
     assert module.__file__ is not None
-    places = unsafe_math.around(f"{module.__file__}:{line_of('loss = np.mean')}")
+    places = unsafe_math.find_around(f"{module.__file__}:{line_of('loss = np.mean')}")
     assert [place["what"] for place in places] == ["a logarithm"]
 
 
 def test_nothing_is_read_of_installed_code() -> None:
-    assert unsafe_math.in_function(pytest.approx) == []
-    assert unsafe_math.around(None) == []
+    assert unsafe_math.find_in_function(pytest.approx) == []
+    assert unsafe_math.find_around(None) == []

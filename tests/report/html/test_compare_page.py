@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unstall.report.html.compare_page import plot, ticks
+from unstall.report.html.compare_page import choose_ticks, plot
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from unstall.report.html.compare_page import plot, ticks
     ],
 )
 def test_axes_have_round_values(low: float, high: float, unit: str, expected: list[float]) -> None:
-    assert ticks(low, high, unit) == pytest.approx(expected)
+    assert choose_ticks(low, high, unit) == pytest.approx(expected)
 
 
 def test_every_value_at_an_axis_lies_within_the_drawing() -> None:

@@ -23,7 +23,7 @@ def worker(at: float, from_step: int = 0) -> list[Event]:
 
 PLAN = PlanMade(
     at=T0 + 21, remedy="shrink_micro_batch", cause="device_memory_exhausted", verb="change", change={"micro_batch_size": 4},
-    undo={"micro_batch_size": 8}, why="It did not fit.", attempt=1, most=10, step=20, from_step=15,
+    undo={"micro_batch_size": 8}, why="It did not fit.", attempt=1, max_attempts=10, step=20, from_step=15,
 )  # fmt: skip
 REPAIRED: list[Event] = [
     *worker(0),

@@ -37,7 +37,7 @@ from unstall.journal.run_folder import RunFolder
 from unstall.report.html.page import embed_json, render_run, write_run
 from unstall.report.story.report import build_full_story
 from unstall.report.terminal import story as story_text
-from unstall.report.timeline import of_journal
+from unstall.report.timeline import build_timeline
 from unstall.training.loop import artifacts
 
 JOURNALS = Path(__file__).parents[2] / "journals"
@@ -47,7 +47,7 @@ BLOCKED = main(py("train.py", "<module>", 40), lib("keras/src/trainer.py", "fit"
 
 
 def whole(journal: Journal, run: str = "a-run") -> dict[str, Any]:
-    return build_full_story(RunFolder(Path("/nowhere") / run), journal, diagnose(journal), of_journal(journal))
+    return build_full_story(RunFolder(Path("/nowhere") / run), journal, diagnose(journal), build_timeline(journal))
 
 
 def page(*events: Event, run: str = "a-run") -> str:
@@ -88,15 +88,15 @@ def test_the_page_of_a_real_run_says_what_the_terminal_says(name: str) -> None:
         said = [verdict["cause"], verdict["certainty"], verdict["summary"], *(each["claim"] for each in verdict["evidence"])]
         said += [remedy["action"] for remedy in verdict["remedies"]]
         assert [words for words in said if words.replace("`", "") not in shown.replace("`", "")] == []
-    assert story_text.headline(story) in shown
-    for label, line in story_text.summary_lines(story):
+    assert story_text.format_headline(story) in shown
+    for label, line in story_text.format_summary(story):
         assert label in shown and line in shown
 
 
 def test_steps_of_a_training_that_went_on_are_counted_from_where_it_did() -> None:
     began = TrainingBegan(at=T0, from_step=1_156)
     story = whole(Journal([started(), began, steps(0, 4043, at=9), ProcessEnded(at=T0 + 10, exit_code=0)]))
-    assert story_text.headline(story).endswith("4,044 steps since step 1,156")
+    assert story_text.format_headline(story).endswith("4,044 steps since step 1,156")
 
 
 def test_no_verdict_is_said_in_the_words_of_the_terminal() -> None:

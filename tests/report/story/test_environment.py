@@ -13,11 +13,11 @@ from unstall.journal.events import (
     ProgramStarted,
 )
 from unstall.journal.events.record import CircumstancesSeen, ModulesLoaded, VersionsRead
-from unstall.report.story.environment import environment, inputs, model
+from unstall.report.story.environment import describe_environment, describe_inputs, describe_model
 
 
 def test_the_environment_is_what_was_seen_of_it() -> None:
-    result = environment(
+    result = describe_environment(
         journal(
             started(),
             ProgramStarted(at=T0, pid=1, python="3.11.7"),
@@ -41,16 +41,16 @@ def test_the_environment_is_what_was_seen_of_it() -> None:
 
 
 def test_nothing_seen_is_nothing_said() -> None:
-    assert model(journal(started())) is None
-    assert inputs(journal(started()))["stages"] == []
-    assert environment(journal())["command"] == []
+    assert describe_model(journal(started())) is None
+    assert describe_inputs(journal(started()))["stages"] == []
+    assert describe_environment(journal())["command"] == []
 
 
 def test_a_model_is_its_layers_and_how_it_is_trained() -> None:
     layers = [{"name": f"dense_{number}", "class": "Dense", "activation": "relu"} for number in range(100)]
     facts = {"model": "Sequential", "layers": layers, "losses": [{"name": "mse"}], "optimizer": "Adam"}
     fit = FitBegan(at=T0 + 2, backend="jax", epochs=3, steps_per_epoch=7)
-    plain = model(journal(started(), ModelDescribed(at=T0 + 1, facts=facts), fit))
+    plain = describe_model(journal(started(), ModelDescribed(at=T0 + 1, facts=facts), fit))
     assert plain is not None
     assert (len(plain["layers"]), plain["layers_left_out"]) == (60, 40)
     assert (plain["optimizer"], plain["losses"], plain["backend"], plain["epochs"]) == ("Adam", ["mse"], "jax", 3)
@@ -59,7 +59,7 @@ def test_a_model_is_its_layers_and_how_it_is_trained() -> None:
 def test_stages_of_the_input_are_told_with_their_lines() -> None:
     stage = {"name": "Map", "stage": "map", "where": f"{FOLDER}/train.py:12", "arguments": {"function": "load"}, "does": []}
     node = {"name": "Map", "elements": 5, "seconds": 2.5, "at_a_time": 4, "buffered": 1}
-    result = inputs(
+    result = describe_inputs(
         journal(
             started(), InputDescribed(at=T0, kind="tf.data"), PipelineMeasured(at=T0 + 3, seconds=3, stages=[stage], nodes=[node])
         )
@@ -71,7 +71,7 @@ def test_stages_of_the_input_are_told_with_their_lines() -> None:
 
 
 def test_the_own_pipeline_has_its_stages() -> None:
-    result = inputs(journal(started(), InputMeasured(at=T0 + 3, decode_s=4.5, examples=90, workers=2, ready_batches=6)))
+    result = describe_inputs(journal(started(), InputMeasured(at=T0 + 3, decode_s=4.5, examples=90, workers=2, ready_batches=6)))
     decode, batch = result["stages"][1], result["stages"][3]
     assert (decode["stage"], decode["seconds"], decode["elements"], decode["at_a_time"]) == ("decode", 4.5, 90, 2)
     assert batch["waiting"] == 6

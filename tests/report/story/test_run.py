@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.diagnosis.builders import T0, host, journal, main, py, stacks, stalled, started, steps
 from unstall.diagnosis.findings import diagnose
-from unstall.diagnosis.run_summary import numerics, time_split
+from unstall.diagnosis.run_summary import summarize_numerics, summarize_time
 from unstall.journal.events import (
     EpochEnded,
     ErrorRaised,
@@ -19,9 +19,9 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.report.story.run import build_story
-from unstall.report.terminal.story import headline, summary_lines
+from unstall.report.terminal.story import format_headline, format_summary
 
-REFUSED = SampleFailed(at=T0 + 5, signal="stacks", missing="the permission", cure="sudo")
+REFUSED = SampleFailed(at=T0 + 5, signal="stacks", missing="the permission", fix="sudo")
 
 
 def missing(events: Journal) -> list[str]:
@@ -43,7 +43,9 @@ def test_a_process_that_ended_while_it_was_looked_at_hides_nothing() -> None:
 
 
 def test_the_time_of_a_stall_has_its_own_share() -> None:
-    split = time_split(journal(started(), steps(0, 0, at=10, each_s=10), steps(1, 50, at=20), stalled(since=20, at=28), now=60))
+    split = summarize_time(
+        journal(started(), steps(0, 0, at=10, each_s=10), steps(1, 50, at=20), stalled(since=20, at=28), now=60)
+    )
     assert split["stuck"] == 40
     assert split["compile"] == 10
     assert split["compute"] == 10
@@ -51,7 +53,7 @@ def test_the_time_of_a_stall_has_its_own_share() -> None:
 
 
 def test_all_shares_sum_up_to_the_total() -> None:
-    split = time_split(journal(started(), steps(0, 0, at=3, each_s=2), steps(1, 50, at=20, wait_s=0.05), host(30), now=30))
+    split = summarize_time(journal(started(), steps(0, 0, at=3, each_s=2), steps(1, 50, at=20, wait_s=0.05), host(30), now=30))
     assert split["total"] == 30
     assert sum(seconds or 0.0 for name, seconds in split.items() if name != "total") == 30
     assert split["input"] == 2.5
@@ -60,9 +62,9 @@ def test_all_shares_sum_up_to_the_total() -> None:
 def test_the_last_loss_is_the_latest_that_is_known_of_a_step_or_an_epoch() -> None:
     epoch = EpochEnded(at=T0 + 30, epoch=0, logs={"loss": 0.4})
     events = [started(), steps(0, 9, at=5, loss=2.0), steps(10, 19, at=20, loss=0.7)]
-    assert numerics(journal(*events, epoch))["last_loss"] == 0.4
-    assert numerics(journal(*events, epoch, steps(20, 29, at=40, loss=0.3)))["last_loss"] == 0.3
-    assert numerics(journal(*events))["first_loss"] == 2.0
+    assert summarize_numerics(journal(*events, epoch))["last_loss"] == 0.4
+    assert summarize_numerics(journal(*events, epoch, steps(20, 29, at=40, loss=0.3)))["last_loss"] == 0.3
+    assert summarize_numerics(journal(*events))["first_loss"] == 2.0
 
 
 def test_the_state_is_how_the_program_ended() -> None:
@@ -97,10 +99,10 @@ def test_the_step_since_which_the_loss_is_not_finite_is_the_closest_that_was_see
     broken = [started(), steps(0, 9, at=5, loss=2.0), seen, replace(steps(1024, 1030, at=20), loss_is_finite=False)]
     result = build_story(journal(*broken), diagnose(journal(*broken)))
     assert result["numerics"]["not_finite_since_step"] == 25
-    assert ("numbers", "loss 2, not finite since step 25") in summary_lines(result)
+    assert ("numbers", "loss 2, not finite since step 25") in format_summary(result)
     corrected = [*broken, replace(steps(1040, 1050, at=30, loss=1.5), loss_is_finite=True)]
     result = build_story(journal(*corrected), diagnose(journal(*corrected)))
-    assert ("numbers", "loss 2 → 1.5, not finite in step 25") in summary_lines(result)
+    assert ("numbers", "loss 2 → 1.5, not finite in step 25") in format_summary(result)
 
 
 def test_a_verdict_that_no_longer_holds_in_the_end_is_told_with_the_evidence_it_had() -> None:
@@ -116,7 +118,7 @@ def test_a_verdict_that_no_longer_holds_in_the_end_is_told_with_the_evidence_it_
     assert (result["cause"], result["summary"], result["evidence"], result["remedies"]) == (
         "input_starved", "It waits.", ["9 of 10 s"], ["prefetch"],
     )  # fmt: skip
-    assert ("earlier", "input_starved: said while it ran, and no longer so") in summary_lines(story)
+    assert ("earlier", "input_starved: said while it ran, and no longer so") in format_summary(story)
 
 
 def test_a_verdict_that_still_holds_is_not_told_twice() -> None:
@@ -134,9 +136,9 @@ def test_a_training_whose_later_steps_could_not_be_written_is_not_called_healthy
     events = journal(started(), steps(0, 7, at=3), host(4), lost, ended, now=10)
     story = build_story(events, diagnose(events))
     assert story["outcome"] == "unknown"
-    assert "8 steps or more" in headline(story)
+    assert "8 steps or more" in format_headline(story)
     assert any("No space left on device" in row["missing"] for row in story["unknown"])
     for more in (steps(8, 9, at=9.5), ProgramEnded(at=T0 + 9.8)):
         whole = journal(started(), steps(0, 7, at=3), host(4), lost, more, ended, now=10)
         assert build_story(whole, diagnose(whole))["outcome"] == "clear"
-        assert "or more" not in headline(build_story(whole, diagnose(whole)))
+        assert "or more" not in format_headline(build_story(whole, diagnose(whole)))

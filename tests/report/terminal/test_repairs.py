@@ -14,7 +14,7 @@ from unstall.report.terminal import story as story_text
 
 PLAN = PlanMade(
     at=T0, remedy="shrink_micro_batch", cause="device_memory_exhausted", verb="change", change={"micro_batch_size": 4},
-    undo={"micro_batch_size": 8}, why="8 did not fit.", attempt=1, most=10, step=1234, from_step=1200, happened="Memory ran out.",
+    undo={"micro_batch_size": 8}, why="8 did not fit.", attempt=1, max_attempts=10, step=1234, from_step=1200, happened="Memory ran out.",
     evidence=["RESOURCE_EXHAUSTED"], verify="the training has got past step 1,234",
 )  # fmt: skip
 
@@ -45,11 +45,11 @@ def test_a_repair_says_what_happened_what_is_changed_and_which_attempt_it_is() -
 
 def test_the_summary_has_a_line_for_each_with_whether_it_helped() -> None:
     (result,) = story(PLAN, PlanVerified(at=T0 + 1, attempt=1, how="so"))["repairs"]  # type: ignore[misc]
-    assert story_text.repair_line(result) == "1: device_memory_exhausted in step 1,234: micro_batch_size 8 → 4; it helped"
+    assert story_text.format_repair(result) == "1: device_memory_exhausted in step 1,234: micro_batch_size 8 → 4; it helped"
     (result,) = story(PLAN, PlanUndone(at=T0 + 1, attempt=1, why="so"))["repairs"]  # type: ignore[misc]
-    assert story_text.repair_line(result).endswith("undone, it did not help")
+    assert story_text.format_repair(result).endswith("undone, it did not help")
     (result,) = story(PLAN)["repairs"]  # type: ignore[misc]
-    assert story_text.repair_line(result).endswith("not seen to help yet")
+    assert story_text.format_repair(result).endswith("not seen to help yet")
 
 
 def test_a_run_without_repairs_has_none() -> None:
@@ -82,6 +82,6 @@ def test_a_training_that_was_interrupted_is_no_failure() -> None:
 
 def test_a_guest_of_another_machine_s_run_does_not_know_the_step_that_it_goes_on_from() -> None:
     resumed = {"change": {}, "before": {}, "verb": "resume from", "from_step": 20}
-    assert story_text.changes(resumed) == "resume from step 20"
-    assert story_text.changes({**resumed, "from_step": 0}) == "resume from the newest checkpoint of worker 0"
-    assert story_text.changes({**resumed, "from_step": 0, "verb": "restart"}) == "begun again"
+    assert story_text.format_changes(resumed) == "resume from step 20"
+    assert story_text.format_changes({**resumed, "from_step": 0}) == "resume from the newest checkpoint of worker 0"
+    assert story_text.format_changes({**resumed, "from_step": 0, "verb": "restart"}) == "begun again"

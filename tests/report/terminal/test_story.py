@@ -10,12 +10,12 @@ import pytest
 from rich.console import Console
 
 from tests.diagnosis.builders import journal, started, steps
-from unstall.base.console import console, grid, print_clean
+from unstall.base.console import create_console, create_grid, print_clean
 from unstall.base.errors import InvalidInputError
-from unstall.base.formatting import duration, size
+from unstall.base.formatting import format_duration, format_size
 from unstall.diagnosis.findings import diagnose
 from unstall.report.json import refuse_unwritable, write
-from unstall.report.story.outcome import UNEXPLAINED, outcome_of
+from unstall.report.story.outcome import UNEXPLAINED, find_outcome
 from unstall.report.story.run import build_story
 from unstall.report.terminal import story as story_text
 
@@ -35,7 +35,7 @@ def story(**changed: Any) -> dict[str, Any]:
     events = journal(started(), steps(0, 10, at=3), now=20)
     plain = {**build_story(events, diagnose(events)), "unknown": [], **changed}
     is_given = "outcome" in changed or "state" not in changed
-    return plain if is_given else {**plain, "outcome": outcome_of(plain, UNEXPLAINED.get(plain["state"]))}
+    return plain if is_given else {**plain, "outcome": find_outcome(plain, UNEXPLAINED.get(plain["state"]))}
 
 
 def shown(plain: dict[str, Any], summary: bool = False) -> str:
@@ -104,14 +104,14 @@ def test_what_nobody_can_help_is_told_only_where_something_is_unexplained() -> N
     ("seconds", "words"), [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3600, "1 h 0 min"), (86_461, "24 h 1 min")]
 )
 def test_durations_are_said_as_people_say_them(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
+    assert format_duration(seconds) == words
 
 
 @pytest.mark.parametrize(
     ("count", "words"), [(512, "512 B"), (1536 * 1024, "1.5 MiB"), (200 << 20, "200 MiB"), (24 << 30, "24 GiB")]
 )
 def test_sizes_are_said_in_their_unit(count: int, words: str) -> None:
-    assert size(count) == words
+    assert format_size(count) == words
 
 
 def test_json_has_no_numbers_that_json_does_not_know(tmp_path: Path) -> None:
@@ -142,17 +142,17 @@ def test_codes_in_what_a_program_printed_do_not_reach_the_terminal(capsys: pytes
         "evidence": [{"claim": claim}],
         "remedies": [{"action": claim}],
     }
-    story_text.show(story(state="failed", verdicts=[hostile], run="\x1b[1ma-run"), console(), summary=True)
+    story_text.show(story(state="failed", verdicts=[hostile], run="\x1b[1ma-run"), create_console(), summary=True)
     printed = capsys.readouterr().out
     assert printed.count("it said shapes red end\n") == 3 and "a.py:1" in printed and "a-run" in printed
     assert [character for character in printed if not character.isprintable() and character != "\n"] == []
 
 
 def test_a_table_with_codes_in_its_cells_stays_straight(capsys: pytest.CaptureFixture[str]) -> None:
-    table = grid()
+    table = create_grid()
     for cell in ("\x1b[31mred\x1b[0m", "red"):
         table.add_row(cell, "end")
-    print_clean(console(), table)
+    print_clean(create_console(), table)
     first, second = capsys.readouterr().out.splitlines()
     assert first == second
 
@@ -161,7 +161,7 @@ def test_colours_of_our_own_stay(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    console().print("red", style="red")
+    create_console().print("red", style="red")
     assert capsys.readouterr().out == "\x1b[31mred\x1b[0m\n"
 
 

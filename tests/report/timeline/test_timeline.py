@@ -7,7 +7,7 @@ import pytest
 
 from tests.diagnosis.builders import T0, host, journal, stalled, started, steps
 from unstall.diagnosis.findings import diagnose
-from unstall.diagnosis.run_summary import time_split
+from unstall.diagnosis.run_summary import summarize_time
 from unstall.journal.events import (
     CheckpointSaved,
     DeviceSampled,
@@ -25,8 +25,8 @@ from unstall.journal.events import (
     WeightsSampled,
 )
 from unstall.report.story.run import build_story
-from unstall.report.timeline import Timeline, of_journal
-from unstall.report.timeline.sections import groups
+from unstall.report.timeline import Timeline, build_timeline
+from unstall.report.timeline.sections import group_losses
 
 
 def of_stream(events: list[Event]) -> Timeline:
@@ -37,7 +37,7 @@ def of_stream(events: list[Event]) -> Timeline:
 
 def timeline_of(*events: Event, now: float | None = None) -> dict[str, Any]:
     known = journal(*events, now=now)
-    return of_journal(known).plain(known.now)
+    return build_timeline(known).plain(known.now)
 
 
 def plot(name: str, *events: Event, now: float | None = None) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def test_the_time_over_the_run_is_that_of_the_terminal() -> None:
         steps(51, 100, at=40, wait_s=0.15),
     ]
     known = journal(*events, now=40)
-    split = {name: seconds for name, seconds in time_split(known).items() if seconds and name != "total"}
+    split = {name: seconds for name, seconds in summarize_time(known).items() if seconds and name != "total"}
     assert seconds_of(plot("time", *events, now=40)) == pytest.approx(split, abs=0.05)
 
 
@@ -170,14 +170,16 @@ def test_gradients_are_norms_by_layer() -> None:
 
 def test_layers_of_a_deep_model_are_put_together_with_their_neighbours() -> None:
     names = tuple(f"net/block_{number:02d}/{part}" for number in range(32) for part in ("kernel", "bias"))
-    found = groups(names)
+    found = group_losses(names)
     assert len(set(found.values())) == 8
     assert found["net/block_00/kernel"] == found["net/block_03/bias"] == "block_00 … block_03"
 
 
 def test_one_layer_is_called_by_its_whole_path() -> None:
-    assert groups(("net/dense/kernel", "net/dense/bias")) == dict.fromkeys(("net/dense/kernel", "net/dense/bias"), "net/dense")
-    assert groups(("scale",)) == {"scale": "scale"}
+    assert group_losses(("net/dense/kernel", "net/dense/bias")) == dict.fromkeys(
+        ("net/dense/kernel", "net/dense/bias"), "net/dense"
+    )
+    assert group_losses(("scale",)) == {"scale": "scale"}
 
 
 # --- memory and input ---
@@ -362,7 +364,7 @@ def test_a_short_run_is_told_exactly_as_before() -> None:
     cards = [DeviceSampled(at=T0 + 2, index=index, name="H200", used_bytes=index, total_bytes=9) for index in (1, 0)]
     known = journal(started(), steps(0, 0, at=5, each_s=4), steps(1, 9, at=9), stalled(since=9, at=18), host(3), *cards, now=40)
     story = build_story(known, diagnose(known))
-    exact = of_journal(known).exact(story, known.now)
+    exact = build_timeline(known).exact(story, known.now)
     assert exact["time"] == pytest.approx(story["time"])
     assert exact["memory"] == story["memory"]
 

@@ -18,7 +18,7 @@ import pytest
 
 from tests.programs import UNSTALL, write
 from unstall.diagnosis import stalls
-from unstall.report.story.threads import lines
+from unstall.report.story.threads import format_lines
 from unstall.supervisor.attach.snapshot import attach
 
 READER = """
@@ -178,7 +178,7 @@ def test_a_thread_without_python_is_told_with_the_call_that_it_sits_in(tmp_path:
     (row,) = [row for row in story["threads"] if row["where"] is None]
     assert (row["call"], row["on"]) == ("read", "a pipe")
     said = f"waits (thread {row['id']}, which runs no Python), in the system call read on a pipe, for "
-    assert any(said in line for line in lines(story["threads"]))
+    assert any(said in line for line in format_lines(story["threads"]))
 
 
 def test_each_thread_is_told_with_its_line_and_share_and_dump_prints_all(tmp_path: Path) -> None:
@@ -268,10 +268,10 @@ def test_a_run_that_failed_while_it_moved_is_told_where_it_was_seen_last(tmp_pat
 def test_many_threads_are_counted_and_not_all_listed() -> None:
     row = {"name": "T", "state": "waits", "where": "a.py:1", "function": "f", "samples": 3, "call": None, "on": None}
     rows = [{**row, "main": index == 0, "is_user_code": True, "total_samples": 3, "duration_s": None} for index in range(20)]
-    assert len(lines(rows)) == 7
-    assert lines(rows)[-1] == "14 more threads: unstall attach --dump"
-    assert lines(rows, is_over=True)[-1] == "14 more threads: story.json in the run folder"
-    assert lines([]) == []
+    assert len(format_lines(rows)) == 7
+    assert format_lines(rows)[-1] == "14 more threads: unstall attach --dump"
+    assert format_lines(rows, is_over=True)[-1] == "14 more threads: story.json in the run folder"
+    assert format_lines([]) == []
 
 
 # --- what looks for something now and then ---

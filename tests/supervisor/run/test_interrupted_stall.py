@@ -21,7 +21,7 @@ from tests.programs import UNSTALL, write
 from unstall.base.errors import VERDICT_FOUND
 from unstall.board.rows import read_row
 from unstall.journal.run_folder import RunFolder
-from unstall.report.terminal.story import headline
+from unstall.report.terminal.story import format_headline
 
 pytestmark = pytest.mark.torch
 WITHIN_S = 120.0  # a machine may be busy
@@ -342,7 +342,7 @@ def test_a_guarded_fit_that_was_interrupted_keeps_its_verdict_until_steps_are_ma
     for story in (interrupted, later):
         assert (story["state"], story["ended"]) == ("interrupted", None)
         assert [(each["cause"], each["certainty"]) for each in story["verdicts"]] == [("generator_blocked", "certain")]
-        assert "interrupted after" in headline(story)
+        assert "interrupted after" in format_headline(story)
     # The second fit was healthy, and so was its interruption.
     assert trained["verdicts"] == [] and trained["state"] in {"training", "running"}
     assert (ended["state"], ended["verdicts"]) == ("done", [])

@@ -68,14 +68,14 @@ def train(run: RunFolder, fault: dict[str, Any], asked: list[int]) -> int:
         if asked:
             return 75
     probe.fit_ended()
-    probe.emit(TrainingEnded(at=time.time(), step=STEPS, ending="done"))
+    probe.emit(TrainingEnded(at=time.time(), step=STEPS, exit_name="done"))
     return int(fault.get("at_exit", 0))
 
 
 def end(run: RunFolder, fault: dict[str, Any], step: int, emit: Any) -> int:
     now = time.time()
     if fault.get("exit") == 76:
-        emit(MemoryExhausted(at=now, step=step, phase="train", micro_batch=8, message=fault.get("message", OF_DEVICE)))
+        emit(MemoryExhausted(at=now, step=step, phase="train", micro_batch_size=8, message=fault.get("message", OF_DEVICE)))
     elif fault.get("exit") == 77:
         emit(UpdateSkipped(at=now, step=step, what="loss", rows=fault["rows"], in_a_row=fault["in_a_row"]))
     elif fault.get("exit") == 78:

@@ -51,7 +51,7 @@ class Files:
 
 
 def main(run: RunFolder) -> int:
-    who = engines.own_process_env(os.environ)
+    who = engines.read_own_process_env(os.environ)
     own = run.of_worker(who.rank)
     end_with_parent()
     lived = len(list(own.path.glob("started-*.json")))
@@ -99,7 +99,7 @@ def train(run: RunFolder, collectives: Collectives, probe: Any, fault: dict[str,
         if ends:
             return 75
     probe.fit_ended()
-    probe.emit(TrainingEnded(at=time.time(), step=STEPS, ending="done"))
+    probe.emit(TrainingEnded(at=time.time(), step=STEPS, exit_name="done"))
     return 0
 
 

@@ -25,11 +25,11 @@ def test_another_model_machine_or_precision_is_another_matter(own_home: Path) ->
 
 def test_a_file_that_cannot_be_read_is_no_reason_not_to_train(own_home: Path) -> None:
     own_home.mkdir()
-    batch_size_cache.path().write_text("{ half of it")
+    batch_size_cache.get_cache_path().write_text("{ half of it")
     assert batch_size_cache.recall(SETTINGS, "card") is None
     batch_size_cache.remember(SETTINGS, "card")
     assert batch_size_cache.recall(SETTINGS, "card") == 4
 
 
 def test_a_machine_is_named_by_what_there_is_to_compute_on() -> None:
-    assert "GiB" in batch_size_cache.machine()
+    assert "GiB" in batch_size_cache.describe_machine()

@@ -15,7 +15,7 @@ from tests.supervisor.test_secrets import modes_of
 from unstall.config.settings import Settings, as_plain
 from unstall.journal import run_folder
 from unstall.journal.events import CheckpointCompleted, PlanMade, RunStarted, StepsEnded, TrainingBegan, TrainingEnded
-from unstall.journal.lock import alone_with
+from unstall.journal.lock import lock_run
 from unstall.journal.reader import FolderTail, Journal
 
 SUPERVISE = """
@@ -89,6 +89,6 @@ def test_a_worker_whose_supervisor_is_killed_saves_and_ends(is_stopped: bool, tm
             worker.kill()
     seen.extend(tail.read())
     ended, saved = seen.last(TrainingEnded), seen.last(CheckpointCompleted)
-    assert ended is not None and saved is not None and (ended.ending, ended.step) == ("interrupted", saved.step)
-    with alone_with(run):
+    assert ended is not None and saved is not None and (ended.exit_name, ended.step) == ("interrupted", saved.step)
+    with lock_run(run):
         pass  # whoever resumes it may

@@ -23,13 +23,13 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.remedies.plan import Fault, Kind, Plan
-from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, find_ineffective_plan, stuck_fault, treat
+from unstall.supervisor.train.fault import NoRemedy, WorkerState, create_stuck_fault, find_fault, find_ineffective_plan, treat
 
 NOTHING = diagnose(Journal())
 
 
 def ended(*events: Event, diagnosis: Diagnosis = NOTHING, step: int = 7, **how: Any) -> Fault | None:
-    return fault_of(WorkerState(Settings(), Journal(events)), ProcessEnded(at=T0, **how), step, diagnosis)
+    return find_fault(WorkerState(Settings(), Journal(events)), ProcessEnded(at=T0, **how), step, diagnosis)
 
 
 def found(cause: str) -> Diagnosis:
@@ -64,7 +64,7 @@ def test_an_error_of_unstalls_own_is_no_fault_and_one_of_python_is() -> None:
     ],
 )
 def test_memory_of_the_device_and_of_the_host(message: str, kind: Kind) -> None:
-    met = ended(MemoryExhausted(at=T0, step=7, phase="train", micro_batch=4, message=message), exit_code=76)
+    met = ended(MemoryExhausted(at=T0, step=7, phase="train", micro_batch_size=4, message=message), exit_code=76)
     assert met is not None
     assert (met.kind, met.evidence) == (kind, (message,))
 
@@ -111,12 +111,12 @@ def test_whoever_lost_the_others_says_which_as_far_as_it_is_known(rows: list[Eve
 @pytest.mark.parametrize(("phase", "what"), [("train", "steps"), ("save", "saves"), ("validate", "steps of validation")])
 def test_a_stall_is_compared_with_what_took_its_time_before(phase: str, what: str) -> None:
     stall = StallBegan(at=T0, phase=phase, step=7, since=T0 - 30, usual_s=0.5)
-    fault = stuck_fault(WorkerState(Settings(), Journal()), stall, 7, 30.0, None)
+    fault = create_stuck_fault(WorkerState(Settings(), Journal()), stall, 7, 30.0, None)
     assert fault.happened == f"The training stood still for 30 s in step 7, where {what} took 0.5 s."
 
 
 def _of_four(journal: Journal, **how: Any) -> Fault:
-    fault = fault_of(WorkerState(Settings(), journal, name="Worker 1 of 4"), ProcessEnded(at=T0 + 50, **how), 7, NOTHING)
+    fault = find_fault(WorkerState(Settings(), journal, name="Worker 1 of 4"), ProcessEnded(at=T0 + 50, **how), 7, NOTHING)
     assert fault is not None
     return fault
 

@@ -33,7 +33,7 @@ def test_a_preempted_training_is_saved_ends_in_order_and_goes_on(monkeypatch: py
     assert process.returncode == 75, said
     assert "This machine is preempted" in said
     assert f"unstall train --resume {run.name}" in said
-    assert setup.steps(run) != []
+    assert setup.list_checkpoint_steps(run) != []
     event = whole(run).last(PreemptionNoticed)
     assert event is not None and event.what == "preempted"
     story = run.read_story()
@@ -47,7 +47,7 @@ def test_maintenance_that_ends_the_machine_is_a_notice_and_a_move_to_another_hos
     with metadata_server() as (machine, address), pytest.MonkeyPatch.context() as patched:
         patched.setenv(preemption.VARIABLE, address)
         listening = PreemptionListener()
-        with listening.listened_to():
+        with listening.listen_for_notice():
             wait_until(lambda: machine.hanging == 2)
             machine.set("maintenance-event", "MIGRATE_ON_HOST_MAINTENANCE")
             wait_until(lambda: machine.hanging == 2)
@@ -63,7 +63,7 @@ def test_maintenance_that_was_known_before_the_start_does_not_end_the_run_again(
         patched.setenv(preemption.VARIABLE, address)
         machine.set("maintenance-event", "TERMINATE_ON_HOST_MAINTENANCE")
         listening = PreemptionListener()
-        with listening.listened_to():
+        with listening.listen_for_notice():
             wait_until(lambda: machine.hanging == 2)
             assert listening.received is None
 
@@ -77,14 +77,14 @@ def test_where_there_is_no_such_server_nothing_is_looked_up_or_opened(monkeypatc
 
     monkeypatch.setattr(socket, "getaddrinfo", refused)
     monkeypatch.setattr(http.client.HTTPConnection, "connect", refused)
-    with PreemptionListener().listened_to():
-        assert preemption.server() == ""
+    with PreemptionListener().listen_for_notice():
+        assert preemption.find_server() == ""
 
 
 def test_a_machine_of_googles_is_known_by_its_firmware(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "product_name").write_text("Google Compute Engine\n")
     monkeypatch.setattr(preemption, "FIRMWARE", tmp_path / "product_name")
-    assert preemption.server() == "169.254.169.254"  # no name, which would have to be looked up
+    assert preemption.find_server() == "169.254.169.254"  # no name, which would have to be looked up
 
 
 def test_a_server_that_is_not_there_or_is_another_harms_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

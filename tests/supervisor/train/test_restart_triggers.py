@@ -12,7 +12,7 @@ from unstall.journal.events import CheckpointCompleted, DeviceSampled, EpochScor
 from unstall.journal.reader import Journal
 from unstall.remedies.plan import Kind
 from unstall.supervisor.train.fault import WorkerState
-from unstall.supervisor.train.worker_monitor import epoch_has_ended_since, find_starvation, is_hung, memory_near_its_limit
+from unstall.supervisor.train.worker_monitor import find_starvation, has_epoch_ended_since, is_hung, is_memory_near_limit
 
 # --- a stall ---
 
@@ -68,12 +68,12 @@ def worker_state(*events: Event) -> WorkerState:
 
 def test_memory_that_this_run_has_nearly_filled() -> None:
     full = host(free_gib=1.0, rss_gib=50.0)
-    fault = memory_near_its_limit(worker_state(full, full, full))
+    fault = is_memory_near_limit(worker_state(full, full, full))
     assert fault is not None
     assert fault.kind is Kind.HOST_MEMORY
-    assert memory_near_its_limit(worker_state(full, full)) is None  # for a moment only
-    assert memory_near_its_limit(worker_state(*3 * [host(free_gib=1.0, rss_gib=10.0)])) is None  # others hold it
-    assert memory_near_its_limit(worker_state(*3 * [host(free_gib=20.0, rss_gib=44.0)])) is None
+    assert is_memory_near_limit(worker_state(full, full)) is None  # for a moment only
+    assert is_memory_near_limit(worker_state(*3 * [host(free_gib=1.0, rss_gib=10.0)])) is None  # others hold it
+    assert is_memory_near_limit(worker_state(*3 * [host(free_gib=20.0, rss_gib=44.0)])) is None
 
 
 # --- input ---
@@ -96,7 +96,7 @@ def test_starved_input_is_worth_a_restart_while_enough_is_left_to_gain() -> None
 
 def test_such_a_restart_waits_for_the_end_of_an_epoch() -> None:
     within = CheckpointCompleted(at=T0 + 5, step=150)
-    assert not epoch_has_ended_since(Journal([began(), within]), T0)
-    assert epoch_has_ended_since(Journal([began(), replace(within, step=200)]), T0)
-    assert not epoch_has_ended_since(Journal([began(), replace(within, step=200)]), T0 + 6)
-    assert epoch_has_ended_since(Journal([began(), EpochScored(at=T0 + 7)]), T0 + 6)
+    assert not has_epoch_ended_since(Journal([began(), within]), T0)
+    assert has_epoch_ended_since(Journal([began(), replace(within, step=200)]), T0)
+    assert not has_epoch_ended_since(Journal([began(), replace(within, step=200)]), T0 + 6)
+    assert has_epoch_ended_since(Journal([began(), EpochScored(at=T0 + 7)]), T0 + 6)

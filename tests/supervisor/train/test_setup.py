@@ -9,11 +9,11 @@ import pytest
 
 from unstall import remedies
 from unstall.base.errors import InvalidInputError
-from unstall.config.settings import Settings, as_plain, changed, from_plain
+from unstall.config.settings import Settings, apply_changes, as_plain, from_plain
 from unstall.journal.events import PlanMade
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
-from unstall.supervisor.train.setup import REMEDIES, begin, join_run, load_resumed, read_planned_changes, sources_of
+from unstall.supervisor.train.setup import REMEDIES, begin, join_run, list_sources, load_resumed, read_planned_changes
 
 WANTED = Settings(batch_size=16)
 
@@ -30,12 +30,12 @@ def preflight(status: str, **changes: Any) -> dict[str, Any]:
 def test_a_new_run_holds_what_was_given_and_what_is_run_with(tmp_path: Path) -> None:
     run = begin(WANTED, None, str(tmp_path / "run"), {"micro_batch_size": 4, "precision": "bfloat16"})
     assert from_plain(run.read_settings(are_given=True)) == WANTED
-    assert from_plain(run.read_settings()) == changed(WANTED, {"micro_batch_size": 4, "precision": "bfloat16"})
+    assert from_plain(run.read_settings()) == apply_changes(WANTED, {"micro_batch_size": 4, "precision": "bfloat16"})
     plans = read_folder(run.path).of(PlanMade)
     assert {plan.remedy for plan in plans} == {"shrink_micro_batch", "use_bfloat16"}
     undone = from_plain(run.read_settings())
     for plan in plans:
-        undone = changed(undone, plan.undo)
+        undone = apply_changes(undone, plan.undo)
     assert undone == WANTED
 
 
@@ -77,7 +77,7 @@ def test_a_guest_begins_nothing_and_leaves_what_is_there_alone(tmp_path: Path) -
     run = begin(WANTED, None, str(tmp_path / "run"), {"micro_batch_size": 4})
     own_folder = join_run(Settings(batch_size=16), str(tmp_path / "run"), worker=1)
     assert own_folder == run.of_worker(1) == own_folder.of_worker(1) and from_plain(own_folder.read_settings()) == WANTED
-    assert from_plain(run.read_settings()) == changed(WANTED, {"micro_batch_size": 4})
+    assert from_plain(run.read_settings()) == apply_changes(WANTED, {"micro_batch_size": 4})
 
 
 def test_a_guest_that_comes_first_is_not_in_the_way_of_the_run(tmp_path: Path) -> None:
@@ -105,6 +105,6 @@ def test_settings_of_a_run_that_goes_on_say_whether_they_are_of_its_beginning_or
     run = RunFolder(tmp_path)
     run.write_settings(as_plain(Settings(epochs=7, batch_size=32)), are_given=True)
     now = Settings(epochs=7, batch_size=32, micro_batch_size=8)
-    assert sources_of(run, now) == {"epochs": "the run", "batch_size": "the run", "micro_batch_size": "a repair"}
+    assert list_sources(run, now) == {"epochs": "the run", "batch_size": "the run", "micro_batch_size": "a repair"}
     run.settings_given_path.unlink()
-    assert sources_of(run, now) == dict.fromkeys(("epochs", "batch_size", "micro_batch_size"), "the run")
+    assert list_sources(run, now) == dict.fromkeys(("epochs", "batch_size", "micro_batch_size"), "the run")

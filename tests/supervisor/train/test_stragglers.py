@@ -7,7 +7,7 @@ from typing import Any
 
 from unstall.journal.events import OthersMissed
 from unstall.journal.reader import Journal
-from unstall.supervisor.train.stragglers import SilenceMonitor, gone_s
+from unstall.supervisor.train.stragglers import SilenceMonitor, compute_gone_s
 
 OURS = {0, 1}
 
@@ -49,5 +49,5 @@ def test_one_that_is_gone_is_not_heard_again() -> None:
 
 
 def test_for_how_long_one_has_been_gone() -> None:
-    assert gone_s(Journal([missed(100, gone=(2,)), missed(104, gone=(2, 3))], now=110.0)) == 10.0
-    assert gone_s(Journal([missed(100, 2)], now=110.0)) == gone_s(Journal()) == 0.0
+    assert compute_gone_s(Journal([missed(100, gone=(2,)), missed(104, gone=(2, 3))], now=110.0)) == 10.0
+    assert compute_gone_s(Journal([missed(100, 2)], now=110.0)) == compute_gone_s(Journal()) == 0.0

@@ -168,7 +168,7 @@ def test_a_worker_that_slows_is_named_with_why_and_its_stack_and_nothing_is_said
         wait_until(lambda: bool(whole(run).of(WorkerRecovered)))
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=240)
-    assert (faltered.worker, faltered.how, faltered.do != []) == (1, "slows", True)
+    assert (faltered.worker, faltered.how, faltered.actions != []) == (1, "slows", True)
     assert "its process is stopped, by a signal or a debugger, for" in faltered.why
     assert any("small_worker_group.py" in line for line in faltered.stack)
     events = [event for kind in (WorkerFaltered, VerdictReached, WorkerRecovered) for event in whole(run).of(kind)]

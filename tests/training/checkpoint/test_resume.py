@@ -10,7 +10,13 @@ import pytest
 
 from tests.data.pipeline.pictures import some_data
 from unstall.base.errors import InvalidInputError
-from unstall.training.checkpoint.integrity import DATA, classes_at_start, describe_data, other_classes, refuse_other_classes
+from unstall.training.checkpoint.integrity import (
+    DATA,
+    describe_data,
+    explain_other_classes,
+    read_starting_classes,
+    refuse_other_classes,
+)
 from unstall.training.loop.datasets import TrainValData
 
 
@@ -41,14 +47,14 @@ def test_other_images_are_said(learned: TrainValData) -> None:
 
 
 def test_names_of_any_length_and_kind_fit_into_a_line() -> None:
-    words = other_classes(["x" * 3000, "a\nb\x1b[31m"], [f"class {number}" for number in range(100)])
+    words = explain_other_classes(["x" * 3000, "a\nb\x1b[31m"], [f"class {number}" for number in range(100)])
     assert "\n" not in words and "\x1b" not in words and len(words) < 300 and "and 92 more" in words
 
 
 def test_a_run_s_checkpoints_say_what_it_has_learned(tmp_path: Path) -> None:
-    assert classes_at_start(tmp_path / "not there") is None
+    assert read_starting_classes(tmp_path / "not there") is None
     for step, position in ((5, {DATA: {"classes": ["old"]}}), (10, {DATA: {"classes": ["a", "b"]}}), (15, {})):
         folder = tmp_path / f"step-{step:09d}"
         folder.mkdir()
         (folder / "position.json").write_text(json.dumps({"position": position}))
-    assert classes_at_start(tmp_path) == ["a", "b"]
+    assert read_starting_classes(tmp_path) == ["a", "b"]

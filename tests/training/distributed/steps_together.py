@@ -38,7 +38,7 @@ STEPS = 2
 
 
 def main(out: Path, cases: list[str]) -> None:
-    who = engines.own_process_env(os.environ)
+    who = engines.read_own_process_env(os.environ)
     if not who.is_alone:
         met = rendezvous.meet(who, {"same": {}}, lambda cards: {}, lambda awaited: None)
         from unstall.training.distributed.backend import join

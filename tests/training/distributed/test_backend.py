@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from unstall.backends import backend_for
+from unstall.backends import choose_backend_for
 from unstall.base.errors import InvalidInputError
 from unstall.training.distributed import backend
 
 
 def test_one_worker_runs_on_any_backend() -> None:
-    assert [backend_for(name, 1, {}) for name in ("auto", "tensorflow", "torch")] == ["auto", "tensorflow", "torch"]
+    assert [choose_backend_for(name, 1, {}) for name in ("auto", "tensorflow", "torch")] == ["auto", "tensorflow", "torch"]
 
 
 def test_several_run_on_jax_where_nobody_says_otherwise() -> None:
-    assert backend_for("auto", 2, {}) == backend_for("jax", 2, {"KERAS_BACKEND": "torch"}) == "jax"
+    assert choose_backend_for("auto", 2, {}) == choose_backend_for("jax", 2, {"KERAS_BACKEND": "torch"}) == "jax"
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_several_run_on_jax_where_nobody_says_otherwise() -> None:
 )
 def test_another_backend_is_refused_with_what_to_do(backend: str, environ: dict[str, str], named: str) -> None:
     with pytest.raises(InvalidInputError, match=rf"{named}: expected jax for 2 workers.*Write --backend jax, or --num-workers 1"):
-        backend_for(backend, 2, environ)
+        choose_backend_for(backend, 2, environ)
 
 
 def test_an_error_of_whoever_carries_the_numbers_is_told_from_others() -> None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 from unstall.training.distributed import heartbeat
-from unstall.training.distributed.heartbeat import Heartbeat, LostWorkers, unanswered_s
+from unstall.training.distributed.heartbeat import Heartbeat, LostWorkers, compute_unanswered_s
 
 SILENT_S = 1.2
 
@@ -106,7 +106,7 @@ def test_more_time_is_given_before_the_first_steps_unless_the_machine_does_not_a
     all_of_them = worker_group(mute=(2,), steps=lambda: 0)
     time.sleep(2 * SILENT_S)
     assert not all_of_them.reported[0]
-    monkeypatch.setattr(heartbeat, "unanswered_s", lambda connection: 2 * SILENT_S)
+    monkeypatch.setattr(heartbeat, "compute_unanswered_s", lambda connection: 2 * SILENT_S)
     wait_until(lambda: bool(all_of_them.reported[0] and all_of_them.reported[1]))
     assert all_of_them.reported[0][0].silent == all_of_them.reported[0][0].unreached == (2,)
     assert all_of_them.reported[1][0].unreached == (2,), "the others are told"
@@ -116,11 +116,11 @@ def test_what_a_machine_has_acknowledged_is_known_by_its_kernel() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as connection:
         connection.sendall(b"x")
         time.sleep(0.3)
-        waited = unanswered_s(connection)
+        waited = compute_unanswered_s(connection)
         connection.sendall(b"x")
-        wait_until(lambda: unanswered_s(connection) < waited)
+        wait_until(lambda: compute_unanswered_s(connection) < waited)
         assert 0.2 <= waited < 10.0
-    assert unanswered_s(connection) == 0.0, "it is not known any more"
+    assert compute_unanswered_s(connection) == 0.0, "it is not known any more"
 
 
 def test_whoever_was_kept_from_running_itself_says_nothing_of_others(

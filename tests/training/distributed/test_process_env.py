@@ -12,20 +12,20 @@ GIVEN = {"UNSTALL_WORKER": "1", "UNSTALL_WORKERS": "4", "UNSTALL_COORDINATOR": "
 
 
 def test_a_worker_of_whom_nobody_has_said_anything_is_alone_and_the_first() -> None:
-    alone = engines.own_process_env({})
+    alone = engines.read_own_process_env({})
     assert alone.is_alone and alone.is_first and not engines.is_process_env_given({})
     assert alone.as_environment() == {}
 
 
 def test_what_is_given_to_a_worker_is_what_it_reads() -> None:
-    second = engines.own_process_env(GIVEN)
+    second = engines.read_own_process_env(GIVEN)
     assert second == ProcessEnv(1, 4, "10.0.0.7:8476") and not second.is_first
     assert second.words == "worker 1 of 4"
     assert second.as_environment() == GIVEN
 
 
 def test_one_of_one_is_alone_wherever_it_was_told_to_meet() -> None:
-    assert engines.own_process_env({**GIVEN, "UNSTALL_WORKER": "0", "UNSTALL_WORKERS": "1"}) == ProcessEnv()
+    assert engines.read_own_process_env({**GIVEN, "UNSTALL_WORKER": "0", "UNSTALL_WORKERS": "1"}) == ProcessEnv()
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_one_of_one_is_alone_wherever_it_was_told_to_meet() -> None:
 )
 def test_what_is_wrong_is_named(change: dict[str, str], named: str) -> None:
     with pytest.raises(InvalidInputError, match=named):
-        engines.own_process_env({**GIVEN, **change})
+        engines.read_own_process_env({**GIVEN, **change})

@@ -13,7 +13,7 @@ import pytest
 
 from unstall.base.errors import InvalidInputError
 from unstall.training.distributed.engines import ProcessEnv
-from unstall.training.distributed.engines.local import free_port
+from unstall.training.distributed.engines.local import find_free_port
 from unstall.training.distributed.rendezvous import AddressTaken, PeersLost, RendezvousResult, WaitStatus, find_difference, meet
 
 CARD: dict[str, Any] = {"same": {"version of jax": "0.10.2"}, "wishes": 8}
@@ -48,7 +48,7 @@ class Worker(threading.Thread):
 
 @pytest.fixture
 def port() -> int:
-    return free_port()
+    return find_free_port()
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])

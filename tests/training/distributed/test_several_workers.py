@@ -16,7 +16,7 @@ from benchmarks.resume import new_run
 
 from tests.training.distributed.worker_processes import QUIET, TINY, live, output
 from unstall.base.exit_codes import DONE, INTERRUPTED
-from unstall.config.settings import changed
+from unstall.config.settings import apply_changes
 from unstall.journal.events import TrainingBegan, WorkerJoined
 from unstall.journal.reader import FolderTail, Journal
 from unstall.journal.run_folder import RunFolder
@@ -43,7 +43,7 @@ def steps(folder: Path, workers: int, *cases: str) -> list[dict[str, dict[str, A
     """What each worker has after a few steps: by case, 'ssd_tiny' or 'ssd_tiny:1' with so many images at once."""
     program = str(Path(__file__).with_name("steps_together.py"))
     processes = []
-    for who in local.process_envs({}, workers):
+    for who in local.build_process_envs({}, workers):
         path = f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
         env = {**os.environ, **QUIET, **who.as_environment(), "PYTHONPATH": path}
         command = [sys.executable, program, str(folder / f"after-{workers}"), *cases]
@@ -102,7 +102,7 @@ def test_a_run_goes_on_with_another_number_of_workers_as_if_nothing_had_been(
     """1 → 2 → 1: SIGTERM ends it twice, once at one worker of two, and each time it was saved. The workers end together, also
     where one of them is slow to end."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    undisturbed, run = (new_run(tmp_path / name, changed(TINY, {"epochs": 3})) for name in ("undisturbed", "disturbed"))
+    undisturbed, run = (new_run(tmp_path / name, apply_changes(TINY, {"epochs": 3})) for name in ("undisturbed", "disturbed"))
     assert live(undisturbed, 1) == [DONE], output(undisturbed)
     assert live(run, 1, asked_at=2) == [INTERRUPTED], output(run)
     run.write_settings({**run.read_settings(), "num_workers": 2})

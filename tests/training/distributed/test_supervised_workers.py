@@ -14,7 +14,7 @@ import pytest
 from benchmarks.resume import new_run
 
 from tests.training.distributed.worker_processes import QUIET, TINY
-from unstall.config.settings import changed
+from unstall.config.settings import apply_changes
 from unstall.journal.events import CheckpointCompleted, PlanMade, RunStarted, TrainingBegan, TrainingEnded, WorkerFaltered
 from unstall.journal.reader import FolderTail, Journal
 from unstall.journal.run_folder import RunFolder
@@ -27,7 +27,7 @@ from unstall.supervisor.run.program import RunOptions
 from unstall.supervisor.train.training_run import train
 sys.exit(train(RunFolder(Path(sys.argv[1])), RunOptions()))
 """
-SETTINGS = changed(TINY, {"num_workers": 2, "epochs": 30, "val_split": 0.0, "checkpoint_interval_steps": 3})
+SETTINGS = apply_changes(TINY, {"num_workers": 2, "epochs": 30, "val_split": 0.0, "checkpoint_interval_steps": 3})
 
 
 class Watched:
@@ -84,4 +84,4 @@ def test_a_worker_that_is_killed_or_stopped_is_named_and_the_run_ends_well(
         # From the checkpoint of the plan, or from the next one, which was on its way to the disk when the plan was made.
         assert began.from_step in (plan.from_step, plan.from_step + SETTINGS.checkpoint_interval_steps)
     ended = journal.last(TrainingEnded)
-    assert ended is not None and (ended.ending, ended.step) == ("done", SETTINGS.epochs * lives[0].steps_per_epoch)
+    assert ended is not None and (ended.exit_name, ended.step) == ("done", SETTINGS.epochs * lives[0].steps_per_epoch)

@@ -57,7 +57,7 @@ def live(run: RunFolder, workers: int, asked_at: int | None = None, asked: int =
     processes = []
     (run.path / "late").mkdir(exist_ok=True)
     (run.path / "late" / "sitecustomize.py").write_text(LATE_TO_END)
-    for who in local.process_envs({}, workers):
+    for who in local.build_process_envs({}, workers):
         command = [sys.executable, "-m", "unstall.training", str(run.path), "--quiet"]
         env = {**os.environ, **QUIET, **who.as_environment()}
         if who.rank == late:

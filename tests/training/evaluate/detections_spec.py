@@ -24,7 +24,7 @@ def test_parts_that_were_dealt_out_come_together_in_the_order_of_the_images() ->
         )
         for worker in range(3)
     ]
-    together = DataSetDetections.of_parts([part.packed() for part in parts])
+    together = DataSetDetections.from_parts([part.packed() for part in parts])
     assert list(together.by_row) == [0, 1, 2, 3, 5, 6]
     assert all(same(together.by_row[row], each) for row, each in whole.items())
     assert together.skipped == {"bad": "why"}
@@ -32,5 +32,5 @@ def test_parts_that_were_dealt_out_come_together_in_the_order_of_the_images() ->
 
 def test_a_part_without_images_takes_nothing_away() -> None:
     only = DataSetDetections({0: found(2, seed=0)}, {})
-    together = DataSetDetections.of_parts([only.packed(), DataSetDetections({}, {}).packed()])
+    together = DataSetDetections.from_parts([only.packed(), DataSetDetections({}, {}).packed()])
     assert list(together.by_row) == [0] and same(together.by_row[0], only.by_row[0])

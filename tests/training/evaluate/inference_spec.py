@@ -18,8 +18,14 @@ from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights.store import build_from
-from unstall.training.evaluate.evaluation import class_map, evaluate, ground_truth_of, predictions_of
-from unstall.training.evaluate.inference import InferenceModel, detections, detections_at, pipeline_for, predict
+from unstall.training.evaluate.evaluation import convert_predictions, evaluate, map_classes, read_ground_truth
+from unstall.training.evaluate.inference import (
+    InferenceModel,
+    compute_detections,
+    compute_detections_at,
+    create_pipeline,
+    predict,
+)
 
 BATCH = 4  # for all: a batch of another size is compiled anew
 
@@ -48,28 +54,30 @@ def test_boxes_come_back_to_the_pixels_of_the_stored_image(size: tuple[int, int]
     width, height = size
     boxes = [(0.1 * width, 0.2 * height, 0.5 * width, 0.9 * height), (0.0, 0.0, float(width), float(height))]
     stored = data_set([example(each.image.path, width, height, boxes) for each in stored.examples if each.image])
-    (batch,) = pipeline_for(detector, stored, 3).batches()
+    (batch,) = create_pipeline(detector, stored, 3).batches()
     outputs = {"boxes": batch.boxes, "scores": batch.mask.astype(np.float32), "classes": batch.classes}
     for place in range(3):
-        found = detections_at(batch, place, outputs)
+        found = compute_detections_at(batch, place, outputs)
         np.testing.assert_allclose(found.boxes, boxes, atol=1e-3 * max(size))
         assert found.classes.tolist() == [0, 1]
 
 
 def test_what_reaches_into_the_padding_is_cut_at_the_image(detector: Detector, tmp_path: Path) -> None:
     stored = some_data(tmp_path, 1, width=80, height=40)
-    (batch,) = pipeline_for(detector, stored, 1).batches()
+    (batch,) = create_pipeline(detector, stored, 1).batches()
     height, width = detector.settings.image_size
     boxes = np.array([[[0, 0, width, height], [5, height - 4, 9, height]]], np.float32)
     outputs = {"boxes": boxes, "scores": np.ones((1, 2), np.float32), "classes": np.zeros((1, 2), np.int32)}
-    assert detections_at(batch, 0, outputs).boxes.tolist() == [[0, 0, 80, 40]]  # the second lies beside the image altogether
+    assert compute_detections_at(batch, 0, outputs).boxes.tolist() == [
+        [0, 0, 80, 40]
+    ]  # the second lies beside the image altogether
 
 
 def test_every_image_comes_once_and_one_that_cannot_be_read_is_named(model: InferenceModel, tmp_path: Path) -> None:
     stored = some_data(tmp_path, 7)
     (tmp_path / "002.jpg").write_bytes(b"no image")
-    pipeline = pipeline_for(model.detector, stored, BATCH)
-    found = dict(detections(model, pipeline))
+    pipeline = create_pipeline(model.detector, stored, BATCH)
+    found = dict(compute_detections(model, pipeline))
     assert sorted(found) == [0, 1, 3, 4, 5, 6] and list(pipeline.skipped.by_name) == ["002.jpg"]
     for each in found.values():
         assert (np.diff(each.scores) <= 0).all() and (each.boxes >= 0).all() and (each.boxes <= (96, 64, 96, 64)).all()
@@ -77,18 +85,18 @@ def test_every_image_comes_once_and_one_that_cannot_be_read_is_named(model: Infe
 
 
 def test_an_image_alone_and_among_others_gives_the_same(model: InferenceModel, data: DataSet) -> None:
-    together = dict(detections(model, pipeline_for(model.detector, data, BATCH)))
-    alone = dict(detections(model, pipeline_for(model.detector, replace(data, examples=data.examples[:1]), BATCH)))
+    together = dict(compute_detections(model, create_pipeline(model.detector, data, BATCH)))
+    alone = dict(compute_detections(model, create_pipeline(model.detector, replace(data, examples=data.examples[:1]), BATCH)))
     np.testing.assert_allclose(alone[0].scores, together[0].scores, atol=1e-4)
     np.testing.assert_allclose(alone[0].boxes[:5], together[0].boxes[:5], atol=0.1)
 
 
 def test_the_figures_are_those_that_pycocotools_gives_for_the_same_boxes(model: InferenceModel, data: DataSet) -> None:
     result = evaluate(model, data, NAMES, BATCH)
-    to_data = class_map(model.detector, NAMES, data)
-    found = dict(detections(model, pipeline_for(model.detector, data, BATCH)))
-    ground_truths = [ground_truth_of(each) for each in data.examples]
-    predictions = [predictions_of(found[row], to_data) for row in range(len(data.examples))]
+    to_data = map_classes(model.detector, NAMES, data)
+    found = dict(compute_detections(model, create_pipeline(model.detector, data, BATCH)))
+    ground_truths = [read_ground_truth(each) for each in data.examples]
+    predictions = [convert_predictions(found[row], to_data) for row in range(len(data.examples))]
     theirs = by_pycocotools(ground_truths, predictions, len(data.classes))
     assert list(result.score.figures().values()) == theirs.stats.tolist()
     plain = result.as_plain()
@@ -100,7 +108,7 @@ def test_the_figures_are_those_that_pycocotools_gives_for_the_same_boxes(model: 
 
 def test_a_detector_that_finds_what_is_there_scores_1(data: DataSet) -> None:
     """The scoring alone: what is marked, as if it had been found."""
-    ground_truths = [ground_truth_of(each) for each in data.examples]
+    ground_truths = [read_ground_truth(each) for each in data.examples]
     from unstall.training.evaluate.coco_metrics import Predictions, score
 
     predictions = [Predictions(each.boxes, each.classes, np.full(len(each.boxes), 0.9)) for each in ground_truths]
@@ -108,14 +116,14 @@ def test_a_detector_that_finds_what_is_there_scores_1(data: DataSet) -> None:
 
 
 def test_classes_are_matched_by_name_and_by_number_only_where_they_have_none(detector: Detector, data: DataSet) -> None:
-    assert class_map(detector, tuple(reversed(data.classes)), data).tolist() == [5, 4, 3, 2, 1, 0]
+    assert map_classes(detector, tuple(reversed(data.classes)), data).tolist() == [5, 4, 3, 2, 1, 0]
     some = replace(data, classes=("star", "square"))
-    assert class_map(detector, ("cube", "Square ", "sphere", "star", "cone", "die"), some).tolist() == [-1, 1, -1, 0, -1, -1]
-    assert class_map(detector, (), data).tolist() == [0, 1, 2, 3, 4, 5]
+    assert map_classes(detector, ("cube", "Square ", "sphere", "star", "cone", "die"), some).tolist() == [-1, 1, -1, 0, -1, -1]
+    assert map_classes(detector, (), data).tolist() == [0, 1, 2, 3, 4, 5]
     with pytest.raises(InvalidInputError, match="have no class in common"):
-        class_map(detector, ("a", "b", "c", "d", "e", "f"), data)
+        map_classes(detector, ("a", "b", "c", "d", "e", "f"), data)
     with pytest.raises(InvalidInputError, match="6 classes of unknown names"):
-        class_map(detector, (), some)
+        map_classes(detector, (), some)
 
 
 def test_areas_that_coco_says_are_those_that_count(tmp_path: Path) -> None:
@@ -126,7 +134,7 @@ def test_areas_that_coco_says_are_those_that_count(tmp_path: Path) -> None:
     file = {"images": [{"id": 1, "file_name": "000.jpg"}], "annotations": boxes, "categories": [{"id": 1, "name": "a"}]}
     (tmp_path / "a.json").write_text(json.dumps(file))
     (stored,) = read(tmp_path / "a.json").examples
-    assert ground_truth_of(stored).areas.tolist() == [321.5, 1200.0, 1200.0]
+    assert read_ground_truth(stored).areas.tolist() == [321.5, 1200.0, 1200.0]
 
 
 def test_what_is_found_is_plain_data(model: InferenceModel, data: DataSet) -> None:

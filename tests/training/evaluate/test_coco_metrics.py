@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
-from unstall.training.evaluate.coco_metrics import AREAS, FIGURES, NOTHING, GroundTruth, Predictions, Score, overlaps, score
+from unstall.training.evaluate.coco_metrics import (
+    AREAS,
+    FIGURES,
+    NOTHING,
+    GroundTruth,
+    Predictions,
+    Score,
+    compute_overlaps,
+    score,
+)
 
 
 def truth(boxes: Any = (), classes: Any = (), crowd: Any = (), areas: Any = None) -> GroundTruth:
@@ -164,5 +173,5 @@ def test_the_curve_of_all_is_the_mean_of_those_there_are() -> None:
 
 def test_overlaps_of_boxes_that_only_touch_are_zero() -> None:
     boxes = np.array([[0, 0, 10, 10], [10, 0, 10, 10], [0, 0, 0, 0]], np.float64)
-    found = overlaps(boxes, boxes, np.zeros(3, np.bool_))
+    found = compute_overlaps(boxes, boxes, np.zeros(3, np.bool_))
     assert found.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]

@@ -23,7 +23,7 @@ def test_it_is_written_with_the_names_of_its_examples(tmp_path: Path) -> None:
     assert (arrays["images"] == batch.images).all() and (arrays["boxes"] == batch.boxes).all()
     plain = json.loads(path.with_suffix(".json").read_text())
     assert plain["step"] == 17 and plain["losses"] == {"class": "nan", "box": "0.5"} and plain["gradient_norm"] == "inf"
-    rows = loss_monitor.rows_of_batch(batch)
+    rows = loss_monitor.list_batch_rows(batch)
     assert [each["row"] for each in plain["examples"]] == rows == batch.rows.tolist()
     assert [each["name"] for each in plain["examples"]] == [data.examples[row].name for row in rows]
 

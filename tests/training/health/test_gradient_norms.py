@@ -11,7 +11,7 @@ from unstall.journal.events import UpdatesMeasured
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
-from unstall.training.health.gradient_norms import EVERY_S, MAX_S, Updates, layer_groups
+from unstall.training.health.gradient_norms import EVERY_S, MAX_S, Updates, group_layers
 
 
 class Clock:
@@ -70,7 +70,7 @@ def test_groups_go_from_the_image_to_the_boxes_and_each_variable_is_in_one() -> 
         "backbone.body.layer2.0.conv1/kernel", "backbone.fpn.inner_blocks.0.0/kernel", "backbone.body.conv1/kernel",
         "head.regression_head.conv.0/kernel", "backbone/scale_weight",
     ]  # fmt: skip
-    assert layer_groups(names) == {
+    assert group_layers(names) == {
         "backbone, first layers": ["backbone.body.conv1/kernel"],
         "backbone, middle layers": ["backbone.body.layer2.0.conv1/kernel"],
         "backbone, last layers": ["backbone.body.layer10.0.conv1/kernel"],

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from unstall.data.example import DataSet, Example, ImageSource, Origin
-from unstall.training.loop.datasets import fingerprint_of
+from unstall.training.loop.datasets import compute_fingerprint
 
 
 def example(name: str, width: int | None, height: int, boxes: int, folder: Path) -> Example:
@@ -31,7 +31,7 @@ def data_of(folder: Path) -> DataSet:
 
 
 def test_sizes_boxes_and_classes_are_told(tmp_path: Path) -> None:
-    result = fingerprint_of(data_of(tmp_path))
+    result = compute_fingerprint(data_of(tmp_path))
     assert (result["examples"], result["files"], result["bytes"], result["classes"]) == (3, 3, 15, {"cat": 4})
     assert result["image_px"]["sizes"] == {"4000×3000": 1, "640×480": 1}, "where the size is not known, it is not guessed"
     assert result["largest"][0] == {"name": "b.jpg", "width": 4000, "height": 3000}
@@ -42,13 +42,13 @@ def test_a_box_that_is_moved_changes_the_digest_of_labels_alone(tmp_path: Path) 
     data = data_of(tmp_path)
     first = data.examples[0]
     moved = replace(data, examples=[replace(first, boxes=first.boxes + 1), *data.examples[1:]])
-    before, after = fingerprint_of(data), fingerprint_of(moved)
+    before, after = compute_fingerprint(data), compute_fingerprint(moved)
     assert before["digest"] == after["digest"] and before["labels_digest"] != after["labels_digest"]
 
 
 def test_the_order_of_examples_does_not_matter_and_one_more_does(tmp_path: Path) -> None:
     data = data_of(tmp_path)
     turned = replace(data, examples=list(reversed(data.examples)))
-    assert fingerprint_of(turned)["digest"] == fingerprint_of(data)["digest"]
+    assert compute_fingerprint(turned)["digest"] == compute_fingerprint(data)["digest"]
     fewer = replace(data, examples=data.examples[:2])
-    assert fingerprint_of(fewer)["digest"] != fingerprint_of(data)["digest"]
+    assert compute_fingerprint(fewer)["digest"] != compute_fingerprint(data)["digest"]

@@ -12,7 +12,7 @@ from unstall.config.settings import Settings
 from unstall.data import formats
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
-from unstall.training.loop.datasets import TrainValData, images_to_learn_from, load_datasets
+from unstall.training.loop.datasets import TrainValData, load_datasets, select_training_images
 
 PX = (48, 64)
 
@@ -130,7 +130,7 @@ def test_as_many_are_counted_as_are_learned_from(tmp_path: Path) -> None:
     ):
         found = load_datasets(settings, PX, tmp_path)
         assert settings.data is not None
-        counted = images_to_learn_from(formats.read(Path(settings.data)), settings)
+        counted = select_training_images(formats.read(Path(settings.data)), settings)
         assert counted == len(found.train.examples)
 
 
@@ -139,4 +139,4 @@ def test_a_single_image_is_learned_from_and_not_scored(tmp_path: Path) -> None:
     found = learned(tmp_path, data=data)
     assert (len(found.train.examples), found.validation) == (1, None)
     assert found.remark == "not scored: there is one image, which is learned from"
-    assert images_to_learn_from(formats.read(Path(data)), Settings(data=data)) == 1
+    assert select_training_images(formats.read(Path(data)), Settings(data=data)) == 1

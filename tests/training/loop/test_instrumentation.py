@@ -15,7 +15,7 @@ from unstall.training.loop import instrumentation
 
 def test_what_comes_after_the_steps_of_an_epoch_is_not_counted_as_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = Probe(RunFolder(tmp_path))
-    monkeypatch.setattr(probe, "current", lambda: own)
+    monkeypatch.setattr(probe, "get_current", lambda: own)
     began = time.monotonic()
     with instrumentation.fit("none", 1, 100):
         instrumentation.epoch_began(0)

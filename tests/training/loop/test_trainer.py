@@ -14,7 +14,7 @@ import pytest
 from benchmarks.resume import TINY, differences, live, new_run
 
 from unstall.base.exit_codes import DONE, INTERRUPTED
-from unstall.config.settings import changed
+from unstall.config.settings import apply_changes
 from unstall.detectors.weights.description import read_description
 from unstall.journal.events import (
     CheckpointCompleted,
@@ -34,7 +34,7 @@ from unstall.training.checkpoint.store import Checkpoints
 
 pytestmark = pytest.mark.torch  # it compiles nothing: a process of it takes seconds. The benchmark has each backend
 STEPS = 27  # 3 epochs of 36 pictures, 4 at a time
-SETTINGS = changed(TINY, {"backend": "torch", "epochs": 3, "eval_interval": 2, "checkpoint_interval_steps": 4})
+SETTINGS = apply_changes(TINY, {"backend": "torch", "epochs": 3, "eval_interval": 2, "checkpoint_interval_steps": 4})
 
 NewRun = Callable[..., RunFolder]
 
@@ -45,7 +45,7 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         patch.setenv("OMP_NUM_THREADS", "1")
-        yield lambda name, **changes: new_run(folder / name, changed(SETTINGS, changes))
+        yield lambda name, **changes: new_run(folder / name, apply_changes(SETTINGS, changes))
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_the_watching_half_sees_its_steps_its_phases_and_its_input(done: RunFold
     (began,), (fit,), (ended,) = seen.of(TrainingBegan), seen.of(FitBegan), seen.of(TrainingEnded)
     assert (began.model, began.backend, began.examples, began.steps_per_epoch) == ("ssd_tiny", "torch", 36, 9)
     assert (fit.api, fit.backend, fit.epochs) == ("unstall", "torch", 3)
-    assert (ended.step, ended.ending) == (STEPS, "done")
+    assert (ended.step, ended.exit_name) == (STEPS, "done")
     steps = [event for event in seen.of(StepsEnded) if event.phase == "train"]
     assert steps[0].first == 0 and steps[-1].last == STEPS - 1
     assert sum(event.last - event.first + 1 for event in steps) == STEPS

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 from tests.detectors.seeded import set_weights
 from tests.training.step.step_spec import PX, SETTINGS, TOTAL, furthest, taken
-from unstall.backends.devices import as_on_a_card
+from unstall.backends.devices import trace_for_gpu
 from unstall.detectors import create_model
 from unstall.training.step.step import Step
 
@@ -21,7 +21,7 @@ def test_a_step_as_it_is_compiled_for_a_card_changes_weights_and_statistics_by_a
         "freeze_batch_norm": False,
     }
     state = []
-    for context in (nullcontext(), as_on_a_card()):
+    for context in (nullcontext(), trace_for_gpu()):
         with context:
             detector = create_model("retinanet_resnet50_fpn", image_size=PX, num_classes=3, **resnet)
             set_weights(detector)

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unstall.config.settings import Settings
-from unstall.training.step.optimizer import rate_at
+from unstall.training.step.optimizer import compute_rate
 
 TOTAL = 120  # 10 steps in each of the 12 epochs
 
 
 def rates(**changes: Any) -> list[float]:
     settings = Settings(learning_rate=0.5, warmup_steps=20, **changes)
-    return [rate_at(iteration, settings, TOTAL) for iteration in range(TOTAL)]
+    return [compute_rate(iteration, settings, TOTAL) for iteration in range(TOTAL)]
 
 
 def test_the_warm_up_is_a_line_that_ends_at_the_rate() -> None:
@@ -44,9 +44,9 @@ def test_steps_lie_at_the_beginning_of_their_epochs() -> None:
 
 
 def test_without_a_warm_up_it_begins_with_the_rate() -> None:
-    assert rate_at(0, Settings(learning_rate=0.5, warmup_steps=0), TOTAL) == 0.5
+    assert compute_rate(0, Settings(learning_rate=0.5, warmup_steps=0), TOTAL) == 0.5
 
 
 @given(st.integers(0, 10_000), st.integers(1, 5_000), st.integers(0, 5_000), st.sampled_from(["cosine", "step", "constant"]))
 def test_it_is_never_above_the_rate_nor_below_nothing(iteration: int, total: int, warm_up: int, schedule: Any) -> None:
-    assert 0 <= rate_at(iteration, Settings(learning_rate=0.5, warmup_steps=warm_up, lr_schedule=schedule), total) <= 0.5
+    assert 0 <= compute_rate(iteration, Settings(learning_rate=0.5, warmup_steps=warm_up, lr_schedule=schedule), total) <= 0.5

@@ -10,7 +10,7 @@ import torch
 from keras import ops
 
 from unstall.config.settings import Settings
-from unstall.training.step.optimizer import FIRST_SCALE, GROWS_AFTER, MAX_SCALE, Rules, State, first_state, update_state
+from unstall.training.step.optimizer import FIRST_SCALE, GROWS_AFTER, MAX_SCALE, Rules, State, create_state, update_state
 
 STEPS = 4
 SHAPES = {"kernel": (3, 3, 2, 4), "matrix": (5, 4), "bias": (4,), "gamma": (4,)}
@@ -28,7 +28,7 @@ def weights(seed: int = 0) -> dict[str, np.ndarray]:
 
 def initial_state(own: Rules) -> State:
     first = weights()
-    state = {**{f"weights/{name}": value for name, value in first.items()}, **first_state(first, first, own)}
+    state = {**{f"weights/{name}": value for name, value in first.items()}, **create_state(first, first, own)}
     return {name: ops.convert_to_tensor(value) for name, value in state.items()}
 
 

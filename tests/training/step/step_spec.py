@@ -16,7 +16,7 @@ from tests.detectors.seeded import batch, set_weights
 from unstall.base.errors import InvalidInputError
 from unstall.config.settings import Settings
 from unstall.detectors import create_model
-from unstall.training.step.step import Numbers, Step, draw_key
+from unstall.training.step.step import Step, StepNumbers, draw_key
 
 PX = (64, 64)
 STEPS = 3
@@ -54,7 +54,7 @@ def given(number: int) -> dict[str, np.ndarray]:
     return batch(PX, 3, counts=(5, 1, 0, 3), seed=number)
 
 
-def taken(step: Step, count: int = STEPS) -> list[Numbers]:
+def taken(step: Step, count: int = STEPS) -> list[StepNumbers]:
     return [result.read() for result in [step(given(step.iteration)) for _ in range(count)]]
 
 
@@ -72,7 +72,7 @@ def same_bits(these: dict[str, np.ndarray], those: dict[str, np.ndarray]) -> lis
 
 
 @cache
-def first_steps() -> tuple[Step, list[Numbers], dict[str, np.ndarray], dict[str, np.ndarray]]:
+def first_steps() -> tuple[Step, list[StepNumbers], dict[str, np.ndarray], dict[str, np.ndarray]]:
     """After 2·STEPS steps, with what it had told by then, and its arrays after STEPS and after all of them. Its norms learn."""
     step = made()
     numbers = taken(step)
@@ -234,7 +234,7 @@ def test_the_detector_shows_the_averages_and_then_its_own_weights() -> None:
         return all(np.array_equal(value, arrays[f"{kind}/{name}"]) for name, value in held.items())
 
     assert shown("weights") and not shown("average")
-    with step.averaged():
+    with step.get_ema_weights():
         assert shown("average")
         with pytest.raises(RuntimeError, match="averages"):
             step(given(0))
@@ -258,7 +258,7 @@ class Looking(keras.Model):
 def test_keras_may_predict_meanwhile_and_the_state_is_as_before(ema_decay: float) -> None:
     step = made(settings=replace(SETTINGS, ema_decay=ema_decay))
     before = step.arrays()
-    with step.averaged():
+    with step.get_ema_weights():
         for _ in range(2):
             Looking(step).predict_on_batch(given(0)["images"])
     assert same_bits(step.arrays(), before) == []
@@ -317,11 +317,11 @@ def test_what_would_be_recorded_of_a_step_gives_its_bits(variant: str) -> None:
     """Also with other weights than those it was traced with, and in stretches with what waits for a card between them."""
     import torch
 
-    from unstall.training.step.cuda_graphs import in_stretches, trace_operations
+    from unstall.training.step.cuda_graphs import split_into_stretches, trace_operations
 
     step = made(variant)
     part, given_tensors = step.train_step._one_part, _tensors_of(step)  # type: ignore[attr-defined]
-    recorded = in_stretches(trace_operations(part, given_tensors))
+    recorded = split_into_stretches(trace_operations(part, given_tensors))
     taken(step, 1)
     with torch.no_grad():
         result = recorded(*given_tensors)

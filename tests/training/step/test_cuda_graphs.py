@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import numpy as np, torch
-from unstall.training.step.cuda_graphs import WAITING, GraphReplay, agree, in_stretches, same_bits, trace_operations
+from unstall.training.step.cuda_graphs import WAITING, GraphReplay, agree, split_into_stretches, is_bitwise_equal, trace_operations
 
 # 'meta' is a device, and not where NumPy's arrays are.
 def shifted(x):
@@ -31,7 +31,7 @@ def summed_twice(x):
     return [second - first, x + 1]
 
 x = torch.tensor([3.0, -1.0, 2.0])
-stretches = in_stretches(trace_operations(summed_twice, [x]))
+stretches = split_into_stretches(trace_operations(summed_twice, [x]))
 kinds = [node.op for node in stretches.graph.nodes if node.op == "call_module" or node.target in WAITING]
 assert kinds == ["call_module", "call_function", "call_module", "call_function", "call_module"], kinds
 assert all(torch.equal(these, those) for these, those in zip(stretches(x), summed_twice(x)))
@@ -42,10 +42,10 @@ assert agree([large * (1 + 1e-4), small], [large, small]) and agree([large, smal
 assert not agree([large * float("nan"), small], [large, small]) and agree([small / 0], [small / 0])
 assert not agree([large * 1.2, small], [large, small]) and not agree([large, small + 1], [large, small])
 
-assert not agree([small * 0, large], [small * float("nan"), large]) and not same_bits([small * 0], [small * float("nan")])
+assert not agree([small * 0, large], [small * float("nan"), large]) and not is_bitwise_equal([small * 0], [small * float("nan")])
 
 # Where a run is promised to repeat, rounding is one too.
-assert same_bits([large, small / 0], [large, small / 0]) and not same_bits([large * (1 + 1e-6)], [large])
+assert is_bitwise_equal([large, small / 0], [large, small / 0]) and not is_bitwise_equal([large * (1 + 1e-6)], [large])
 
 # Where there is no card nothing is recorded, and the function is called.
 calls = []

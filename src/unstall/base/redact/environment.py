@@ -73,12 +73,12 @@ def redact_command(arguments: Iterable[str]) -> list[str]:
         if value_is_secret and not argument.startswith("--"):
             rows.append(MASK)
             value_is_secret = False
-        elif sign and value and speaks_of_secret(name):
+        elif sign and value and has_secret_word(name):
             rows.append(f"{name}={MASK}")
             value_is_secret = False
         else:
             rows.append(redact_value(argument))
-            value_is_secret = argument.startswith("-") and not sign and speaks_of_secret(name)
+            value_is_secret = argument.startswith("-") and not sign and has_secret_word(name)
     return rows
 
 
@@ -90,7 +90,7 @@ def redact_value(text: str) -> str:
 
 
 def _without_value(found: re.Match[str]) -> str:
-    is_secret = speaks_of_secret(found["name"]) and not is_line_of_file(found["name"], found["between"], found["value"])
+    is_secret = has_secret_word(found["name"]) and not is_line_of_file(found["name"], found["between"], found["value"])
     return f"{found['name']}{found['between']}{MASK}" if is_secret else found[0]
 
 
@@ -108,14 +108,14 @@ def _masked_line(line: str) -> str:
     def without_secret(found: re.Match[str]) -> str:
         quote, inside = found["quote"], found["inside"]
         given = _GIVEN.search(line[: found.start()])
-        if given is not None and len(inside) >= 4 and speaks_of_secret(given["name"]):
+        if given is not None and len(inside) >= 4 and has_secret_word(given["name"]):
             return f"{quote}{MASK}{quote}"
         return f"{quote}{redact_value(inside)}{quote}"
 
     return _QUOTED.sub(without_secret, line)
 
 
-def speaks_of_secret(name: str) -> bool:
+def has_secret_word(name: str) -> bool:
     """Whether an option or a variable of this name holds a secret, by the words in it."""
     words = [word.lower() for word in _WORD.findall(name)]
     if not words:

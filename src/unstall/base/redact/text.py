@@ -5,7 +5,7 @@ option of the command line has said it (`register_variables`, `register_command`
 of files, hashes, numbers, and ordinary words such as `keypoints`, `num_tokens=512` or `KeyError: 'image'`.
 
 An event passes here before it is written to a journal, in the watched program too, so a text without any sign of a secret costs
-microseconds: `may_hold_secret` looks for a few short words and nothing else.
+microseconds: `can_hold_secret` looks for a few short words and nothing else.
 
 Standard library only, syntax of Python 3.7: it also runs inside the watched program.
 """
@@ -118,7 +118,7 @@ def redact(value: Any) -> Any:
 
 def redact_json(text: str, indent: int | None = None) -> str:
     """A text of JSON, without secrets; compact unless it is to be indented."""
-    if not may_hold_secret(text):
+    if not can_hold_secret(text):
         return text
     plain = json.loads(text)
     result = redact(plain)
@@ -147,7 +147,7 @@ def _is_secret_option(argument: str) -> bool:
 
 
 def redact_text(text: str) -> str:
-    if not may_hold_secret(text):
+    if not can_hold_secret(text):
         return text
     for secret in _Known.values:
         if secret in text:
@@ -174,7 +174,7 @@ def redact_text(text: str) -> str:
     return _without_cut_value(text)
 
 
-def may_hold_secret(text: str) -> bool:
+def can_hold_secret(text: str) -> bool:
     """Whether it is worth a closer look: also for a whole line of a journal, before it is taken apart."""
     small = text.lower()
     for marker in MARKERS:

@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from unstall.cli import answer, json_option
+from unstall.cli import json_option, write_answer
 from unstall.config.command import Command
 
 
@@ -29,6 +29,6 @@ def command(bucket: str | None, read_only: bool, json_target: str | None) -> Non
     if read_only and not bucket:
         raise InvalidInputError("--read-only: expected together with --bucket, which it is about.")
     plain = check_machine(bucket, read_only)
-    answer(plain, json_target, show_check)
+    write_answer(plain, json_target, show_check)
     if not plain["works"]:
         sys.exit(1)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unstall.cli import answer, json_option, num_classes_option
-from unstall.config.options import GroupedCommand, setting_options
+from unstall.cli import json_option, num_classes_option, write_answer
+from unstall.config.options import GroupedCommand, add_setting_options
 
 if TYPE_CHECKING:
     from unstall.base.progress import Progress
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 )
 @num_classes_option("Number of classes. Without it, they are counted in the data.")
 @json_option("the plan")
-@setting_options
+@add_setting_options
 def command(
     prices: str | None,
     device_table: str | None,
@@ -51,13 +51,13 @@ def command(
     from unstall.cloud import machines
     from unstall.cloud import plan as machine_plan
     from unstall.cloud.terminal import show_plan
-    from unstall.config.options import config_used, explicit_settings
+    from unstall.config.options import collect_explicit_settings, find_config
     from unstall.config.sources import resolve
     from unstall.report import json
 
     json.refuse_unwritable(json_target)
-    table = machines.table(prices, device_table)
-    resolved = resolve(explicit_settings(settings), config_used(config, no_config)).settings
+    table = machines.load_table(prices, device_table)
+    resolved = resolve(collect_explicit_settings(settings), find_config(config, no_config)).settings
     with show_progress() as progress:
         request, classes = _training_request(resolved, num_classes, progress, spot, images_per_s)
         offers = machine_plan.plan_machines(request, table, _plan(request, classes, progress), device_table, looks_at_all)
@@ -66,9 +66,9 @@ def command(
         "model": resolved.model, "classes": classes, "batch_size": resolved.batch_size, "workers": request.workers,
         "is_spot": spot, "images_per_s": images_per_s, "table": table.said(), "input": request.input.as_plain(),
         "offers": [each.as_plain() for each in offers], "chosen": best.as_plain() if best else None,
-        "cost": machine_plan.cost(request, best) if best else None,
+        "cost": machine_plan.compute_cost(request, best) if best else None,
     }  # fmt: skip
-    answer(plain, json_target, show_plan)
+    write_answer(plain, json_target, show_plan)
     if best is None:
         sys.exit(1)
 
@@ -88,7 +88,7 @@ def _training_request(
     pixels = [(each.width or 0) * (each.height or 0) for each in data.examples] if data is not None else []
     request = machine_plan.TrainingRequest(
         settings=settings,
-        parameters=compatibility.parameters(settings.model),
+        parameters=compatibility.list_parameters(settings.model),
         images=len(data.examples) if data is not None else settings.synthetic_images,
         largest_pixels=max(pixels, default=0) or None,
         input=machine_plan.measure_input(data, settings),

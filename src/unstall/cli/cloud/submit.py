@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unstall.cli import answer, json_option
-from unstall.config.options import GroupedCommand, setting_options
+from unstall.cli import json_option, write_answer
+from unstall.config.options import GroupedCommand, add_setting_options
 
 if TYPE_CHECKING:
     from unstall.cloud.job import Job
@@ -58,26 +58,26 @@ DISKS = click.Choice(["pd-ssd", "pd-standard", "hyperdisk-balanced"])
 @click.option("--dry-run", is_flag=True, help="Show the request without sending it.")
 @click.option("--write", "target", metavar="FILE", help="Write the request to this file, as YAML (.yaml) or JSON.")
 @json_option("the request, and what became of it")
-@setting_options
+@add_setting_options
 def command(
     json_target: str | None, config: str | None, no_config: bool, engine: str, dry_run: bool, target: str | None, **given: Any
 ) -> None:
     from unstall.cloud.job import create_job, refuse_unwritable, write_request
     from unstall.cloud.terminal import show_job
-    from unstall.config.options import config_used
+    from unstall.config.options import find_config
     from unstall.report import json
 
     json.refuse_unwritable(json_target)
     if target is not None:
         refuse_unwritable(target)
-    job = create_job(engine, given, config_used(config, no_config))
+    job = create_job(engine, given, find_config(config, no_config))
     request = _request(engine, job, given)
     if target is not None:
         write_request(request, target)
     plain: dict[str, Any] = {"engine": engine, "is_sent": False, "request": request, "written_to": target, "job": None}
     if engine == "vertex" and not dry_run:
         plain |= {"is_sent": True, **_sent(job, given["endpoint"])}
-    answer({**plain, **_describe_job(job)}, json_target, show_job)
+    write_answer({**plain, **_describe_job(job)}, json_target, show_job)
 
 
 def _request(engine: str, job: Job, given: dict[str, Any]) -> dict[str, Any]:
@@ -88,14 +88,14 @@ def _request(engine: str, job: Job, given: dict[str, Any]) -> dict[str, Any]:
         return kubeflow.train_job(job, given["namespace"], given["runtime"], cards)
     from unstall.cloud import vertex
 
-    return vertex.as_plain(vertex.custom_job(job))
+    return vertex.as_plain(vertex.build_custom_job(job))
 
 
 def _sent(job: Job, endpoint: str | None) -> dict[str, Any]:
     from unstall.cloud import vertex
 
-    found = vertex.send_job(job, vertex.custom_job(job), endpoint)
-    return {**found, "page": vertex.console_page(job, found["job"])}
+    found = vertex.send_job(job, vertex.build_custom_job(job), endpoint)
+    return {**found, "page": vertex.build_console_url(job, found["job"])}
 
 
 def _describe_job(job: Job) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def command(
     run_name: str | None,
     json_target: str | None,
 ) -> None:
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.base.progress import show_progress
     from unstall.data.check.corrected_copy import refuse_unsafe
     from unstall.data.check.runner import as_plain, check
@@ -58,7 +58,7 @@ def command(
         report = check(read(path, format_name, progress, label_map), not no_images, progress)
     plain = as_plain(report)
     if json_target != "-":
-        show_check(plain, console())
+        show_check(plain, create_console())
     if html_target:
         from unstall.report.html.data import write_check
 
@@ -87,7 +87,7 @@ def _keep_with(run: RunFolder, report: Report) -> None:
 
 
 def _write_copy(report: Report, copy: Path, quiet: bool) -> dict[str, object]:
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.base.progress import show_progress
     from unstall.data.check.corrected_copy import write_copy
     from unstall.report.terminal.data import show_fixed
@@ -95,5 +95,5 @@ def _write_copy(report: Report, copy: Path, quiet: bool) -> dict[str, object]:
     with show_progress() as progress:
         plain = write_copy(report, copy, progress)
     if not quiet:
-        show_fixed(plain, console())
+        show_fixed(plain, create_console())
     return plain

@@ -12,15 +12,15 @@ from unstall.config.command import Command
 @click.argument("name", required=False, metavar="[FORMAT]")
 @json_option("it")
 def command(name: str | None, json_target: str | None) -> None:
-    from unstall.base.console import console, print_clean
+    from unstall.base.console import create_console, print_clean
     from unstall.data import formats
     from unstall.report import json
 
     if name is not None:
         formats.FORMATS.refuse_unknown(name)
-    listed = formats.summaries()
+    listed = formats.list_summaries()
     if json_target:
-        pages = {"format": name, "page": formats.page(name)} if name else {}
+        pages = {"format": name, "page": formats.build_page(name)} if name else {}
         json.write(pages or {"formats": [{"format": key, "summary": line} for key, line in listed.items()]}, json_target)
     if json_target == "-":
         return
@@ -28,9 +28,9 @@ def command(name: str | None, json_target: str | None) -> None:
     from rich.table import Table
 
     if name:
-        print_clean(console(), Markdown(formats.page(name)))
+        print_clean(create_console(), Markdown(formats.build_page(name)))
         return
     table = Table.grid(padding=(0, 2))
     for key, line in listed.items():
         table.add_row(f"[cyan]{key}[/cyan]", line)
-    print_clean(console(), table)
+    print_clean(create_console(), table)

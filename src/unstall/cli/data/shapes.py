@@ -43,14 +43,14 @@ def command(
     from unstall.data.tools.convert import refuse_taken
     from unstall.report import json
     from unstall.storage import is_bucket, resolve_path
-    from unstall.storage.transfer import whole_at
+    from unstall.storage.transfer import open_target
 
     json.refuse_unwritable(json_target)
     width, height = _size(image_size)
     shapes = Shapes(num_images, width, height, seed, max_shapes, empty_fraction)
     if is_bucket(out):
         refuse_taken(resolve_path(out))
-    with show_progress() as progress, whole_at(resolve_path(out)) as local:
+    with show_progress() as progress, open_target(resolve_path(out)) as local:
         written = write_shapes(local, shapes, format_name, _splits(splits), list(dict.fromkeys(defects)), progress)
     plain = {
         "path": out,

@@ -36,7 +36,7 @@ def command(
 ) -> None:
     from unstall.base.progress import show_progress
     from unstall.data.formats import read
-    from unstall.data.tools.visualization import choose_rows, save, sheet, with_boxes
+    from unstall.data.tools.visualization import choose_rows, draw_boxes, draw_sheet, save
     from unstall.report import json
     from unstall.storage import resolve_path
 
@@ -47,10 +47,10 @@ def command(
         pictures = []
         for number, row in enumerate(rows):
             example = data.examples[row]
-            pictures.append((example.name, with_boxes(example, data.classes, tile_size)))
+            pictures.append((example.name, draw_boxes(example, data.classes, tile_size)))
             if progress is not None:
                 progress("drawing", number + 1, len(rows))
-        save(sheet(pictures, min(columns, len(rows)), tile_size), resolve_path(out))
+        save(draw_sheet(pictures, min(columns, len(rows)), tile_size), resolve_path(out))
     if json_target:
         shown = [{"example": data.examples[row].name, "boxes": data.examples[row].count} for row in rows]
         json.write({"path": path, "picture": out, "examples": shown}, json_target)

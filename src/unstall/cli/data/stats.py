@@ -26,11 +26,11 @@ def command(
     png_target: str | None,
     json_target: str | None,
 ) -> None:
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.base.progress import show_progress
     from unstall.data.formats import read
-    from unstall.data.tools.anchor_fit import anchors_of
-    from unstall.data.tools.stats import stats
+    from unstall.data.tools.anchor_fit import list_anchors
+    from unstall.data.tools.stats import compute_stats
     from unstall.report import json
     from unstall.report.terminal.data import show_stats
     from unstall.storage import resolve_path
@@ -38,10 +38,10 @@ def command(
     for target in (json_target, html_target, png_target):
         json.refuse_unwritable(target)
     for detector in detectors:
-        anchors_of(detector)
+        list_anchors(detector)
     with show_progress() as progress:
         data = read(path, format_name, progress, label_map)
-    plain = stats(data, detectors or None)
+    plain = compute_stats(data, detectors or None)
     if json_target:
         json.write(plain, json_target)
     if png_target:
@@ -53,4 +53,4 @@ def command(
 
         write_stats(data, plain, resolve_path(html_target))
     if json_target != "-":
-        show_stats(plain, console())
+        show_stats(plain, create_console())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import click
 
-from unstall.cli import answer, json_option
+from unstall.cli import json_option, write_answer
 from unstall.config.command import Command
 
 
@@ -34,4 +34,4 @@ def command(
     with show_progress() as progress:
         converted = convert(config, PathOverrides(data, label_map, val_data, out), progress)
     files = write(converted, out)
-    answer({**converted.as_plain(), **files}, json_target, show_imported_config)
+    write_answer({**converted.as_plain(), **files}, json_target, show_imported_config)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import click
 
-from unstall.cli import Learning, answer, json_option, num_classes_option
+from unstall.cli import TrainingCommand, json_option, num_classes_option, write_answer
 
 
-@click.command("import", cls=Learning, help=__doc__)
+@click.command("import", cls=TrainingCommand, help=__doc__)
 @click.argument("file")
 @click.option("--variant", "--model", "variant", metavar="NAME", help="The detector that it is to be of; else it is recognised.")
 @click.option("--out", metavar="PATH", help="The file to write; else VARIANT.safetensors.")
@@ -38,4 +38,4 @@ def command(
     target = out or f"{imported.description.variant}.safetensors"
     write(imported, target)
     plain = {**imported.as_plain(), "out": target}
-    answer(plain, json_target, show_imported)
+    write_answer(plain, json_target, show_imported)

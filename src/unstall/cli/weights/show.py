@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from unstall.cli import Learning, json_option
+from unstall.cli import TrainingCommand, json_option
 
 
-@click.command("show", cls=Learning, help=__doc__)
+@click.command("show", cls=TrainingCommand, help=__doc__)
 @click.argument("file")
 @click.option("--tensors", "lists_tensors", is_flag=True, help="List every tensor.")
 @json_option("it")
 def command(file: str, lists_tensors: bool, json_target: str | None) -> None:
-    from unstall.base.console import console
+    from unstall.base.console import create_console
     from unstall.detectors.weights.description import describe_file
     from unstall.report import json
     from unstall.report.terminal.imports import show_seen
@@ -21,4 +21,4 @@ def command(file: str, lists_tensors: bool, json_target: str | None) -> None:
     if json_target:
         json.write(plain, json_target)
     if json_target != "-":
-        show_seen(plain, console(), lists_tensors)
+        show_seen(plain, create_console(), lists_tensors)

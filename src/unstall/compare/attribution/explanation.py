@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from unstall.base.formatting import size
+from unstall.base.formatting import format_size
 from unstall.compare.differences.difference import Difference
 from unstall.compare.record.results import OF_THE_RUN
 
@@ -82,7 +82,7 @@ def format_amount(amount: float, unit: str, channel: str = "", part: str = "") -
         return "the loss is no number any more"
     sign = "+" if amount >= 0 else "−"
     if unit == "B":
-        return f"{sign}{size(abs(amount))}{' free' if channel == 'free' else ''}"
+        return f"{sign}{format_size(abs(amount))}{' free' if channel == 'free' else ''}"
     if unit == "s":
         text = f"{abs(amount) * 1000:.3g} ms" if abs(amount) < 1 else f"{abs(amount):.3g} s"
         where = f" ({part})" if part else ""

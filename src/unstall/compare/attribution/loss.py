@@ -68,14 +68,14 @@ def _stopped_learning(moved: FigureChange, first: FigureChange) -> bool:
 
 def _beside_others(each: Difference, touching: Sequence[Difference], parts_at_once: bool) -> float:
     """Rates of two optimizers are of two scales: that of another one is a part of its change, and no stronger."""
-    value = strength(each, parts_at_once)
+    value = rate_strength(each, parts_at_once)
     optimizers = [other for other in touching if other.name == "optimizer"]
     if each.name != "learning_rate" or not optimizers:
         return value
-    return min(value, OF_ANOTHER_OPTIMIZER * strength(optimizers[0], parts_at_once))
+    return min(value, OF_ANOTHER_OPTIMIZER * rate_strength(optimizers[0], parts_at_once))
 
 
-def strength(each: Difference, parts_at_once: bool) -> float:
+def rate_strength(each: Difference, parts_at_once: bool) -> float:
     value = STRENGTHS.get(each.name, 0.3)
     if each.name == "learning_rate":
         value = _of_rate(each)

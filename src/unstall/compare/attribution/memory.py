@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.errors import UnstallError
-from unstall.base.formatting import size
+from unstall.base.formatting import format_size
 from unstall.compare.attribution.explanation import ChannelExplanation, Explanation
 from unstall.compare.attribution.memory_terms import MODELLED, RunPair, Terms
 from unstall.compare.attribution.noise import ON_A_CARD, FigureChange
@@ -70,7 +70,7 @@ def explain(
 ) -> ChannelExplanation:
     """`planned`: what the planner says that each change adds by itself, where there is one."""
     touching = [each for each in differences if MEMORY in each.touches]
-    is_cut_short = facts.died_of_memory(after)
+    is_cut_short = facts.is_out_of_memory(after)
     if not touching or (not moved.is_clear and not is_cut_short):
         return ChannelExplanation(MEMORY, left_unit="B")
     total = None if is_cut_short else moved.by
@@ -85,14 +85,14 @@ def explain(
         total, unsure = (None, unsure) if total is None else _settled(_joint(planned), total, moved)
         found = _by_plan(touching, planned, total)
     else:
-        found = _by_arithmetic(touching, beside, moved, total, facts.floor_bytes(before))
+        found = _by_arithmetic(touching, beside, moved, total, facts.compute_floor_bytes(before))
     result = found if total is None else _with_what_is_left(found, touching, total, moved.noise)
     return _with_unsure(result, total, unsure)
 
 
-def free(differences: Sequence[Difference], after: dict[str, Any]) -> ChannelExplanation:
+def find_free_terms(differences: Sequence[Difference], after: dict[str, Any]) -> ChannelExplanation:
     """Room that was taken away: told where the run was short of it."""
-    if not facts.died_of_memory(after):
+    if not facts.is_out_of_memory(after):
         return ChannelExplanation(FREE, left_unit="B")
     lost = [each for each in differences if FREE in each.touches and each.after < each.before]
     return ChannelExplanation(
@@ -143,7 +143,7 @@ def _by_arithmetic(
     base = beside.terms(())
     names = frozenset(each.name for each in changes)
     joint = _minus(beside.terms(names), base)
-    copies = usual_copies(base, moved.before, floor)
+    copies = estimate_copies(base, moved.before, floor)
     others = len(touching) > len(changes)
     held = copies if total is None else fit_copies(copies, joint, total, MAX_SCALE_FACTOR if others else None)
     alone = {each.name: _bytes(_minus(beside.terms({each.name}), base), held) for each in changes}
@@ -153,7 +153,7 @@ def _by_arithmetic(
     return _ordered(ChannelExplanation(MEMORY, tuple(found), together, left_unit="B"), total or _bytes(joint, held))
 
 
-def usual_copies(base: Terms, peak: float | None, floor: float | None) -> dict[str, float]:
+def estimate_copies(base: Terms, peak: float | None, floor: float | None) -> dict[str, float]:
     """As the older run shows them: what it held at its peak beyond what it had before the training began."""
     copies = {name: each.usual for name, each in COPIES.items()}
     name = "activations" if base["activations"] else "guessed"
@@ -223,7 +223,7 @@ def _with_what_is_left(found: ChannelExplanation, touching: list[Difference], to
         how = "measured" if not found.explanations else "possible"
         taken = Explanation(unknown[0], MEMORY, left, "B", how, note="" if how == "measured" else "(what nothing else explains)")
         return _ordered(ChannelExplanation(MEMORY, (*found.explanations, taken), found.together, 0.0, "B"), total)
-    words = f"{size(abs(left))} {'more' if left > 0 else 'less'} that none of it explains"
+    words = f"{format_size(abs(left))} {'more' if left > 0 else 'less'} that none of it explains"
     candidates = tuple(each.description for each in unknown)
     return _ordered(ChannelExplanation(MEMORY, found.explanations, found.together, left, "B", words, candidates), total)
 
@@ -234,7 +234,7 @@ def _with_what_is_left(found: ChannelExplanation, touching: list[Difference], to
 NOT_PLANNED = frozenset({"large_images", "data_size", "prefetch", "cache", "threads"})  # they change the host, not the step
 
 
-def planner(
+def create_planner(
     before: dict[str, Any], after: dict[str, Any], callback: Callable[[Question], None] | None = None
 ) -> Callable[[Sequence[Difference]], Alone | None]:
     """For `attribution.compared`: None where one of the runs has no settings, or nothing can be planned here."""
@@ -242,8 +242,8 @@ def planner(
     def plan(differences: Sequence[Difference]) -> Alone | None:
         own = [each for each in differences if each.section == "settings" and MEMORY in each.touches]
         changes = {each.name: _change(each) for each in own if each.name not in NOT_PLANNED}
-        settings = facts.settings(before)
-        if not settings or not facts.section(after, "settings") or not changes:
+        settings = facts.read_settings(before)
+        if not settings or not facts.get_section(after, "settings") or not changes:
             return None
         try:
             return _planned(settings, changes, callback)
@@ -262,12 +262,12 @@ def _change(each: Difference) -> dict[str, Any]:
 
 def _planned(settings: dict[str, Any], changes: dict[str, dict[str, Any]], callback: Callable[[Question], None] | None) -> Alone:
     from unstall.planning.memory.client import PlannerClient
-    from unstall.planning.memory.planner import step_need
+    from unstall.planning.memory.planner import find_step_need
 
     with PlannerClient(callback) as client:
 
         def need(*some: dict[str, Any]) -> float:
-            return float(step_need(_with(settings, some), client).need)
+            return float(find_step_need(_with(settings, some), client).need)
 
         base = need()
         alone = {name: need(change) - base for name, change in changes.items()}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from unstall.compare.differences.model import Pair, beside, follows_width, layers_of
+from unstall.compare.differences.model import Pair, is_width_scaled, pair_layers, read_layers
 from unstall.compare.record import facts
 
 WEIGHT_BYTES = 4  # variables stay in float32, whatever layers compute in
@@ -40,7 +40,7 @@ class RunPair:
 
     @classmethod
     def of(cls, before: dict[str, Any], after: dict[str, Any]) -> RunPair:
-        return cls(before, after, tuple(beside(layers_of(before), layers_of(after))))
+        return cls(before, after, tuple(pair_layers(read_layers(before), read_layers(after))))
 
     def terms(self, changes: Iterable[str]) -> Terms:
         with_these = frozenset(changes)
@@ -53,7 +53,7 @@ class RunPair:
             "input": self._input(with_these),
             "decoding": self._decoding(with_these),
             "matching": self._matching(with_these),
-            "data": self._chosen(with_these, "data_size", facts.held_bytes) or 0.0,
+            "data": self._chosen(with_these, "data_size", facts.compute_held_bytes) or 0.0,
         }
 
     def work(self, changes: Iterable[str]) -> float:
@@ -83,12 +83,12 @@ class RunPair:
         return read(self.after if kind in changes else self.before)
 
     def _batch(self, changes: frozenset[str]) -> float:
-        return float(self._chosen(changes, "batch", facts.batch_size) or 1)
+        return float(self._chosen(changes, "batch", facts.read_batch_size) or 1)
 
     def _area(self, changes: frozenset[str]) -> float | None:
         """Of the largest image that is fed."""
-        kind = "image_size" if facts.image_size(self.before) != facts.image_size(self.after) else "large_images"
-        area: float | None = self._chosen(changes, kind, facts.fed_area)
+        kind = "image_size" if facts.read_image_size(self.before) != facts.read_image_size(self.after) else "large_images"
+        area: float | None = self._chosen(changes, kind, facts.compute_fed_area)
         return area
 
     def _area_ratio(self, changes: frozenset[str]) -> float:
@@ -97,15 +97,15 @@ class RunPair:
 
     def _width(self, changes: frozenset[str]) -> float:
         """Of one value of an activation, in bytes."""
-        return facts.width_bytes(self._chosen(changes, "precision", facts.precision))
+        return facts.compute_width_bytes(self._chosen(changes, "precision", facts.read_precision))
 
     def _slots(self, changes: frozenset[str]) -> float:
-        optimizer = self._chosen(changes, "optimizer", lambda record: facts.section(record, "optimizer"))
+        optimizer = self._chosen(changes, "optimizer", lambda record: facts.get_section(record, "optimizer"))
         name = str(optimizer.get("class") or "").lower()
         slots = SLOTS.get(name, 1)
         if name in {"sgd", "rmsprop"} and (optimizer.get("momentum") or 0) > 0:
             slots += 1
-        accumulates = (self._chosen(changes, "accumulation", facts.accumulation) or 1) > 1
+        accumulates = (self._chosen(changes, "accumulation", facts.read_accumulation) or 1) > 1
         return slots + (1 if accumulates else 0)
 
     # --- the terms ---
@@ -153,8 +153,8 @@ class RunPair:
         layer = pair.before or pair.after
         if layer is not None and None in layer.shape[1:-1]:  # as large as what is fed
             return self._area_ratio(changes)
-        resized = facts.image_size(self.before) != facts.image_size(self.after)
-        if not resized and follows_width(pair, self.pairs):
+        resized = facts.read_image_size(self.before) != facts.read_image_size(self.after)
+        if not resized and is_width_scaled(pair, self.pairs):
             return pair.places_ratio if changes & {"filters", "model"} else 1.0
         is_changed = "image_size" in changes if resized else bool(changes & {"layers", "model", "large_images"})
         return pair.places_ratio if is_changed else 1.0
@@ -167,7 +167,7 @@ class RunPair:
 
     def _parameters(self, changes: frozenset[str]) -> float:
         if not self.pairs:
-            count = self._chosen(changes, "model", facts.parameters)
+            count = self._chosen(changes, "model", facts.count_parameters)
             return float(count or 0)
         return sum(self._parameters_of(pair, changes) for pair in self.pairs if self._layer(pair, changes) is not None)
 
@@ -181,16 +181,19 @@ class RunPair:
 
     def _input(self, changes: frozenset[str]) -> float:
         batch = self._batch(changes) / self._batch(frozenset())
-        ahead = 1.0 + float(self._chosen(changes, "prefetch", facts.batches_ahead) or 0)
-        return (facts.input_bytes(self.before) or 0.0) * batch * self._area_ratio(changes) * ahead
+        ahead = 1.0 + float(self._chosen(changes, "prefetch", facts.count_batches_ahead) or 0)
+        return (facts.compute_input_bytes(self.before) or 0.0) * batch * self._area_ratio(changes) * ahead
 
     def _decoding(self, changes: frozenset[str]) -> float:
         """The largest image while it is read, in as many threads as read at once."""
-        largest = self._chosen(changes, "large_images", lambda record: facts.largest_area(facts.section(record, "data"))) or 0.0
-        at_once = self._chosen(changes, "parallelism", facts.read_at_once) or 1
+        largest = (
+            self._chosen(changes, "large_images", lambda record: facts.find_largest_area(facts.get_section(record, "data")))
+            or 0.0
+        )
+        at_once = self._chosen(changes, "parallelism", facts.count_read_at_once) or 1
         return float(largest) * CHANNELS * DECODED_BYTES * float(at_once)
 
     def _matching(self, changes: frozenset[str]) -> float:
         """Boxes against all outputs: a loss of detectors compares each with each."""
-        boxes = self._chosen(changes, "boxes", facts.max_boxes_per_image) or 0.0
-        return float(boxes) * (facts.output_rows(self.before) or 1.0) * self._batch(changes) * WEIGHT_BYTES
+        boxes = self._chosen(changes, "boxes", facts.read_max_boxes_per_image) or 0.0
+        return float(boxes) * (facts.count_output_rows(self.before) or 1.0) * self._batch(changes) * WEIGHT_BYTES

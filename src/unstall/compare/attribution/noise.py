@@ -7,7 +7,7 @@ import statistics
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unstall.base.formatting import size
+from unstall.base.formatting import format_size
 from unstall.compare.record import facts
 from unstall.compare.record.results import OF_THE_RUN
 
@@ -81,11 +81,11 @@ class FigureChange:
         }  # fmt: skip
 
 
-def memory(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
+def measure_memory_change(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
     """On the card where there is one; else of the host. Of a run that was cut short of its need nothing was measured; that of one
     which died of memory is at least what it had come to."""
     moved = _memory(before, after)
-    was, is_now = _comes_to_its_need(before, after), _comes_to_its_need(after, before) or facts.died_of_memory(after)
+    was, is_now = _comes_to_its_need(before, after), _comes_to_its_need(after, before) or facts.is_out_of_memory(after)
     if was and is_now:
         return moved
     return replace(moved, before=moved.before if was else None, after=moved.after if is_now else None, level=None, note="")
@@ -94,15 +94,15 @@ def memory(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
 def _comes_to_its_need(record: dict[str, Any], other: dict[str, Any]) -> bool:
     """A run that was not seen to its end, and of which no step was measured though the other one has steps, held less than it
     would have needed; so did one whose memory was last looked at before its steps. The first steps do not count: they compile."""
-    if facts.section(record, "run").get("outcome") == "done" or facts.figure(other, "step_s") is None:
+    if facts.get_section(record, "run").get("outcome") == "done" or facts.get_figure(other, "step_s") is None:
         return True
-    peak, floor = facts.figure(record, "host_peak_bytes"), facts.floor_bytes(record)
-    return facts.figure(record, "step_s") is not None and not (peak and floor and peak <= floor)
+    peak, floor = facts.get_figure(record, "host_peak_bytes"), facts.compute_floor_bytes(record)
+    return facts.get_figure(record, "step_s") is not None and not (peak and floor and peak <= floor)
 
 
 def _memory(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
-    if facts.figure(before, "device_peak_bytes") and facts.figure(after, "device_peak_bytes"):
-        old, new = facts.figure(before, "device_peak_bytes"), facts.figure(after, "device_peak_bytes")
+    if facts.get_figure(before, "device_peak_bytes") and facts.get_figure(after, "device_peak_bytes"):
+        old, new = facts.get_figure(before, "device_peak_bytes"), facts.get_figure(after, "device_peak_bytes")
         noise = max(DEVICE_NOISE_BYTES, DEVICE_NOISE_SHARE * max(old or 0.0, new or 0.0))
         return FigureChange(ON_A_CARD, old, new, noise, "B", unsure=noise)
     return _host_memory(before, after)
@@ -111,12 +111,12 @@ def _memory(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
 def _host_memory(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
     """By what steps hold one after the other, where both runs show it, and by their highest moments; without what the compiler
     left by chance."""
-    old, new = facts.figure(before, "host_peak_bytes"), facts.figure(after, "host_peak_bytes")
+    old, new = facts.get_figure(before, "host_peak_bytes"), facts.get_figure(after, "host_peak_bytes")
     noise = max(HOST_NOISE_BYTES, HOST_NOISE_SHARE * max(old or 0.0, new or 0.0))
     if old is None or new is None:
         return FigureChange("host memory", old, new, noise, "B")
     by, unsure = _grown(before, after, old, new)
-    if facts.figure(after, "compiler_bytes") is not None:  # told by JAX alone
+    if facts.get_figure(after, "compiler_bytes") is not None:  # told by JAX alone
         ahead = _ahead_bytes(before, after) / 2.0  # watched it holds little of it, else all
         by, unsure = by + ahead, math.hypot(max(AHEAD_UNSURE_BYTES, unsure), ahead)
     unsure = max(HOST_UNSURE_BYTES, unsure)
@@ -126,7 +126,7 @@ def _host_memory(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
     taken = _of_what_was_measured(compiler_noise, by)
     unsure = math.hypot(unsure, compiler_noise - taken)
     noise = max(noise, unsure)
-    more = f"{size(abs(taken))} {'more' if taken > 0 else 'less'}"
+    more = f"{format_size(abs(taken))} {'more' if taken > 0 else 'less'}"
     note = f"of the host memory {more} is what the compiler left in the process: that differs from run to run"
     return FigureChange(
         "host memory", old, new, noise, "B", by - taken, unsure, note if abs(taken) > HOST_NOISE_BYTES / 2 else ""
@@ -140,7 +140,7 @@ def _grown(before: dict[str, Any], after: dict[str, Any], old: float, new: float
     by_peaks, peaks_unsure = new - old, max(1.0, PEAK_UNSURE_SHARE * own)
     if facts.is_of_torch(before) or facts.is_of_torch(after):
         return by_peaks, TORCH_UNSURE_SHARE * own
-    levels = facts.usual_memory(before), facts.usual_memory(after)
+    levels = facts.get_usual_memory(before), facts.get_usual_memory(after)
     if levels[0] is None or levels[1] is None:
         return by_peaks, peaks_unsure
     by = levels[1][0] - levels[0][0]
@@ -154,10 +154,10 @@ def _grown(before: dict[str, Any], after: dict[str, Any], old: float, new: float
 
 def _ahead_bytes(before: dict[str, Any], after: dict[str, Any]) -> float:
     """By how much more the inputs of steps that are ahead hold. The trainer of Unstall itself keeps close to its steps."""
-    if facts.settings(after):
+    if facts.read_settings(after):
         return 0.0
-    sizes = [facts.input_bytes(record) for record in (before, after)]
-    steps = min((count for record in (before, after) if (count := facts.figure(record, "steps"))), default=0.0)
+    sizes = [facts.compute_input_bytes(record) for record in (before, after)]
+    steps = min((count for record in (before, after) if (count := facts.get_figure(record, "steps"))), default=0.0)
     return (sizes[1] - sizes[0]) * min(steps, AHEAD_STEPS) if sizes[0] and sizes[1] else 0.0
 
 
@@ -169,25 +169,25 @@ def _of_what_was_measured(compiler_noise: float, by: float) -> float:
 
 
 def _layers(record: dict[str, Any]) -> int:
-    return len(facts.section(record, "model").get("layers") or ())
+    return len(facts.get_section(record, "model").get("layers") or ())
 
 
 def _own_bytes(record: dict[str, Any], peak: float) -> float:
     """Of the peak, what is of the training itself."""
-    return peak - (facts.floor_bytes(record) or 0.0) - (facts.figure(record, "compiler_bytes") or 0.0)
+    return peak - (facts.compute_floor_bytes(record) or 0.0) - (facts.get_figure(record, "compiler_bytes") or 0.0)
 
 
 def _by_the_compiler(before: dict[str, Any], after: dict[str, Any]) -> float:
     """What one compiler left more than the other; 0 where that is more than chance, too little to be told from what else goes on
     meanwhile, or not known."""
-    old, new = facts.figure(before, "compiler_bytes"), facts.figure(after, "compiler_bytes")
+    old, new = facts.get_figure(before, "compiler_bytes"), facts.get_figure(after, "compiler_bytes")
     if old is None or new is None or not HOST_NOISE_BYTES < abs(new - old) <= COMPILER_NOISE * max(old, new):
         return 0.0
     return new - old
 
 
-def step(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
-    old, new = facts.figure(before, "step_s"), facts.figure(after, "step_s")
+def measure_step_change(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
+    old, new = facts.get_figure(before, "step_s"), facts.get_figure(after, "step_s")
     noise = _time_noise(before, after, old, new)
     note = _crowded_note(before, after, new - old, noise) if old and new else ""  # of one that was not measured nothing is known
     return FigureChange("step", old, new, noise, "s", note=note)
@@ -195,8 +195,8 @@ def step(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
 
 def _crowded_note(before: dict[str, Any], after: dict[str, Any], by: float, noise: float) -> str:
     """Where a step took longer than such steps usually differ by, and others on the machine can be all of the reason."""
-    crowds = [facts.waiting_share(record) for record in (before, after)]
-    alone = noise - _by_the_machine(before, after, facts.figure(before, "step_s"), facts.figure(after, "step_s"))
+    crowds = [facts.compute_waiting_share(record) for record in (before, after)]
+    alone = noise - _by_the_machine(before, after, facts.get_figure(before, "step_s"), facts.get_figure(after, "step_s"))
     if not alone < abs(by) <= noise or abs(crowds[1] - crowds[0]) < CROWDED_MORE:
         return ""
     took = f"{abs(by):.3g} s" if abs(by) >= 1 else f"{abs(by) * 1000:.3g} ms"
@@ -206,20 +206,20 @@ def _crowded_note(before: dict[str, Any], after: dict[str, Any], by: float, nois
     )
 
 
-def speed(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
+def measure_speed_change(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
     """Images of a second: as unsure as the step that it is made of."""
-    taken = step(before, after)
-    old, new = facts.figure(before, "images_per_s"), facts.figure(after, "images_per_s")
+    taken = measure_step_change(before, after)
+    old, new = facts.get_figure(before, "images_per_s"), facts.get_figure(after, "images_per_s")
     longest = max(taken.before or 0.0, taken.after or 0.0)
     share = taken.noise / longest if longest else TIME_NOISE_SHARE
     return FigureChange("images per second", old, new, share * max(old or 0.0, new or 0.0), "")
 
 
-def part(name: str, before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
+def measure_part_change(name: str, before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
     old, new = _part(before, name), _part(after, name)
-    whole, now = facts.figure(before, "step_s"), facts.figure(after, "step_s")
+    whole, now = facts.get_figure(before, "step_s"), facts.get_figure(after, "step_s")
     if name in OF_THE_RUN:
-        crowd = max(facts.waiting_share(before), facts.waiting_share(after))
+        crowd = max(facts.compute_waiting_share(before), facts.compute_waiting_share(after))
         least = MIN_COMPILE_S if name == "compile" else MIN_OF_THE_RUN_S
         return FigureChange(name, old, new, max(least, max(0.4, crowd) * max(old or 0.0, new or 0.0)), "s")
     if name == "input" and _is_known_by_itself(before, after):
@@ -233,29 +233,31 @@ def part(name: str, before: dict[str, Any], after: dict[str, Any]) -> FigureChan
 def _is_known_by_itself(before: dict[str, Any], after: dict[str, Any]) -> bool:
     """Of both runs it is told how much their waiting for input differs from step to step, and the machine was as full: then the
     noise of what is computed is none of the input's."""
-    is_known = all(facts.part_unsure(record, "input") > 0 for record in (before, after))
-    return is_known and abs(facts.waiting_share(after) - facts.waiting_share(before)) < CROWDED_MORE
+    is_known = all(facts.get_part_uncertainty(record, "input") > 0 for record in (before, after))
+    return is_known and abs(facts.compute_waiting_share(after) - facts.compute_waiting_share(before)) < CROWDED_MORE
 
 
 def _random_change(name: str, before: dict[str, Any], after: dict[str, Any]) -> float:
     """Of a part, which is a mean over steps: by how much it is wrong at the most, as its steps differ among each other."""
     names = (name, "other") if name == "compute" else (name,)
-    return STANDARD_ERRORS * math.hypot(*(facts.part_unsure(record, each) for record in (before, after) for each in names))
+    return STANDARD_ERRORS * math.hypot(
+        *(facts.get_part_uncertainty(record, each) for record in (before, after) for each in names)
+    )
 
 
 def _part(record: dict[str, Any], name: str) -> float | None:
     """A framework that computes while Python goes on is waited for between steps: both are its computing."""
-    own, between = facts.part(record, name), facts.part(record, "other")
+    own, between = facts.get_part(record, name), facts.get_part(record, "other")
     return own + between if name == "compute" and own is not None and between is not None else own
 
 
 def _time_noise(before: dict[str, Any], after: dict[str, Any], old: float | None, new: float | None) -> float:
     """Of the median of so many steps, by how much they differ among each other; never less than a share of them."""
     usual = min(value for value in (old, new) if value) if old and new else 0.0
-    spreads = [facts.spread(record) for record in (before, after)]
+    spreads = [facts.get_spread(record) for record in (before, after)]
     spread = max((value for value in spreads if value is not None), default=0.0)
     held_up = _held_up(before, after, old, new)
-    crowd = CROWD_SHARE * max(facts.waiting_share(before) * held_up[0], facts.waiting_share(after) * held_up[1])
+    crowd = CROWD_SHARE * max(facts.compute_waiting_share(before) * held_up[0], facts.compute_waiting_share(after) * held_up[1])
     noise = max(MIN_STEP_S, TIME_NOISE_SHARE * usual, min(spread, 2.0 * usual), crowd)
     return noise + _by_the_machine(before, after, old, new)
 
@@ -265,7 +267,7 @@ def _held_up(before: dict[str, Any], after: dict[str, Any], old: float | None, n
     that is the run's own slowness, and no reason to allow for more."""
     if not old or not new:
         return old or 0.0, new or 0.0
-    alone = [max(1.0 - facts.waiting_share(record), MIN_ALONE) for record in (before, after)]
+    alone = [max(1.0 - facts.compute_waiting_share(record), MIN_ALONE) for record in (before, after)]
     stretched = alone[0] / alone[1] if new > old else alone[1] / alone[0]
     most = min(old, new) * max(STRETCHED, stretched**2)  # twice: threads that share a step wait for the last of them
     return min(old, most), min(new, most)
@@ -274,18 +276,18 @@ def _held_up(before: dict[str, Any], after: dict[str, Any], old: float | None, n
 def _by_the_machine(before: dict[str, Any], after: dict[str, Any], old: float | None, new: float | None) -> float:
     """Of a step, what others on the machine can have done: the one run waited for a core more than the other, or its steps were
     few and short."""
-    cores = [facts.section(record, "machine").get("cores") or 0 for record in (before, after)]
-    more = facts.waiting_share(after) - facts.waiting_share(before)
+    cores = [facts.get_section(record, "machine").get("cores") or 0 for record in (before, after)]
+    more = facts.compute_waiting_share(after) - facts.compute_waiting_share(before)
     more = 0.0 if more * (cores[1] - cores[0]) < 0 else more  # with fewer cores it waits for itself
     slower = _held_up(before, after, old, new)[1 if more > 0 else 0]
     waited = slower * (1.0 - (1.0 - abs(more)) ** 2)  # twice: threads that share a step wait for the last of them
-    steps = min((count for record in (before, after) if (count := facts.figure(record, "steps"))), default=0.0)
+    steps = min((count for record in (before, after) if (count := facts.get_figure(record, "steps"))), default=0.0)
     return waited + (PAUSES_S / steps if steps else 0.0)
 
 
-def loss(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
+def measure_loss_change(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
     """At the same step, the last that both runs have told of: the mean of the last quarter."""
-    old, new = facts.curve(before), facts.curve(after)
+    old, new = facts.get_curve(before), facts.get_curve(after)
     upto = min((curve[-1][0] for curve in (old, new) if curve), default=0.0)
     ends = [_end([value for place, value in curve if place <= upto]) for curve in (old, new)]
     if ends[0] is None or ends[1] is None:
@@ -303,9 +305,9 @@ def _of_the_same_step(old: list[tuple[float, float]], new: list[tuple[float, flo
     return FigureChange("loss", first, last, 2.0 * LOSS_NOISE_SHARE * max(abs(first), abs(last)), "")
 
 
-def first_loss(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
+def measure_first_loss_change(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
     """Before anything was learned: what then differs came in with the data, the model or the loss, not with the optimizer."""
-    old, new = facts.figure(before, "loss_first"), facts.figure(after, "loss_first")
+    old, new = facts.get_figure(before, "loss_first"), facts.get_figure(after, "loss_first")
     return FigureChange("first loss", old, new, 0.25 * max(abs(old or 0.0), abs(new or 0.0)), "")
 
 
@@ -318,15 +320,15 @@ def _end(values: list[float]) -> tuple[float, float] | None:
     return mean, statistics.pstdev(last) / math.sqrt(len(last)) if len(last) > 1 else 0.0
 
 
-def score(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
-    old, new = facts.score(before), facts.score(after)
+def measure_score_change(before: dict[str, Any], after: dict[str, Any]) -> FigureChange:
+    old, new = facts.get_score(before), facts.get_score(after)
     return FigureChange("AP", old, new, 0.01, "")
 
 
-def all_moved(before: dict[str, Any], after: dict[str, Any]) -> dict[str, FigureChange]:
-    parts = {name: part(name, before, after) for name in PARTS}
+def measure_all_changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, FigureChange]:
+    parts = {name: measure_part_change(name, before, after) for name in PARTS}
     own = [
-        memory(before, after), step(before, after), speed(before, after), loss(before, after), first_loss(before, after),
-        score(before, after),
+        measure_memory_change(before, after), measure_step_change(before, after), measure_speed_change(before, after),
+        measure_loss_change(before, after), measure_first_loss_change(before, after), measure_score_change(before, after),
     ]  # fmt: skip
     return {**parts, **{moved.what if "memory" not in moved.what else "memory": moved for moved in own}}

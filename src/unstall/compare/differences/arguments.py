@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from unstall.compare.differences.difference import Difference, difference
-from unstall.compare.record.results import section
+from unstall.compare.differences.difference import Difference, create_difference
+from unstall.compare.record.results import get_section
 
 TEMPORARY = re.compile(r"^(/tmp/|/var/tmp/|/dev/shm/|/proc/|/run/)|unstall")
 GIVEN = "given"
@@ -24,14 +24,14 @@ _SETTING = re.compile(r"[+~]{0,2}[A-Za-z_][\w.@/]*=")  # as Hydra takes it: mode
 MAX_SOURCE = 2**19  # characters of a file that is looked into
 
 
-def arguments(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+def find_argument_differences(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
     """Of the records of two runs: what stands after the script, without files that only lie in another temporary folder."""
-    was, is_now = all_arguments(before, after)
+    was, is_now = list_arguments(before, after)
     same = {name for name in was if _is_same_temporary(was[name], is_now.get(name))}
     return {name: was[name] for name in was if name not in same}, {name: is_now[name] for name in is_now if name not in same}
 
 
-def all_arguments(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+def list_arguments(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
     old, new = _after_script(before), _after_script(after)
     switches = _declared(before) | _declared(after)
     switches |= _not_followed_by_a_value(old, new, switches) | _not_followed_by_a_value(new, old, switches)
@@ -39,7 +39,7 @@ def all_arguments(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[s
 
 
 def _after_script(record: dict[str, Any]) -> list[str]:
-    command = [str(each) for each in section(record, "run").get("command") or []]
+    command = [str(each) for each in get_section(record, "run").get("command") or []]
     return command[next((place + 1 for place, each in enumerate(command) if each.endswith(".py")), 1) :]
 
 
@@ -98,7 +98,7 @@ def _is_same_temporary(was: str, is_now: str | None) -> bool:
 def _declared(record: dict[str, Any]) -> frozenset[str]:
     """Options that take no value, as the source of the program declares them."""
     found: set[str] = set()
-    for file, entry in section(record, "sources").items():
+    for file, entry in get_section(record, "sources").items():
         text = str(entry.get("text") or "") if isinstance(entry, dict) else ""
         if not str(file).endswith(".py") or len(text) > MAX_SOURCE or not any(word in text for word in _SWITCH_WORDS):
             continue
@@ -134,8 +134,8 @@ def _makes_switch(keyword: ast.keyword) -> bool:
 def pair_sources(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The sources of both. A configuration that each run has in a file of another name stands under the newer name in both, so
     that its lines are compared, not its path."""
-    old, new = dict(section(before, "sources")), dict(section(after, "sources"))
-    were, are = all_arguments(before, after)
+    old, new = dict(get_section(before, "sources")), dict(get_section(after, "sources"))
+    were, are = list_arguments(before, after)
     for name, value in are.items():
         was, is_now = _recorded(were.get(name), old), _recorded(value, new)
         if was and is_now and was != is_now and was not in new and is_now not in old:
@@ -151,9 +151,9 @@ def _recorded(value: str | None, files: dict[str, Any]) -> str | None:
     )
 
 
-def of_named_files(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
+def find_named_file_differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
     """Of a file that both name by the same path, and that is another one now."""
-    old, new = section(before, "named_files"), section(after, "named_files")
+    old, new = get_section(before, "named_files"), get_section(after, "named_files")
     for name in sorted({*old} & {*new}):
         was, is_now = old[name], new[name]
         if not isinstance(was, dict) or not isinstance(is_now, dict) or was.get("sha256") == is_now.get("sha256"):
@@ -162,4 +162,4 @@ def of_named_files(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Di
         sizes_differ = sizes[0] != sizes[1] and all(isinstance(size, int) for size in sizes)
         how = f": {sizes[0]:,} → {sizes[1]:,} bytes" if sizes_differ else ", in as many bytes as before"
         words = f"{name} changed{how}"
-        yield difference("named_files", "data_contents", sizes[0], sizes[1], words, detail=name)
+        yield create_difference("named_files", "data_contents", sizes[0], sizes[1], words, detail=name)

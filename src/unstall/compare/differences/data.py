@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from unstall.compare.differences.difference import Difference, difference, format_value
+from unstall.compare.differences.difference import Difference, create_difference, format_value
 from unstall.compare.record import facts
 
 LARGER = 1.3  # times the widest before: an image that is new in its size
@@ -20,8 +20,8 @@ CHOSEN = frozenset({
 PARALLEL = ("num_parallel_calls", "cycle_length", "workers", "num_workers", "use_multiprocessing", "num_parallel_reads")
 
 
-def of_data(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
-    old, new = facts.section(before, "data"), facts.section(after, "data")
+def find_data_differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
+    old, new = facts.get_section(before, "data"), facts.get_section(after, "data")
     result = list(_of_contents(old, new)) if old and new else []
     yield from result
     yield from _of_labels(before, after)
@@ -39,31 +39,35 @@ def _of_digests(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference
     """As many files as before, of the same images, and yet not the same."""
     differing = [name for name in DIGESTS if old.get(name) and new.get(name) and old[name] != new[name]]
     if "labels_digest" in differing:
-        yield difference("data", "labels", old["labels_digest"], new["labels_digest"], "the labels in the annotations changed")
+        yield create_difference(
+            "data", "labels", old["labels_digest"], new["labels_digest"], "the labels in the annotations changed"
+        )
     elif differing:
         name = differing[0]
-        yield difference("data", "data_contents", old[name], new[name], "the data's contents changed, in as many files as before")
+        yield create_difference(
+            "data", "data_contents", old[name], new[name], "the data's contents changed, in as many files as before"
+        )
 
 
 def _of_contents(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Difference]:
-    was, is_now = facts.largest_side(old), facts.largest_side(new)
+    was, is_now = facts.find_largest_side(old), facts.find_largest_side(new)
     if was and is_now and (is_now > LARGER * was or was > LARGER * is_now):
-        count = facts.images_over(new, was) if is_now > was else facts.images_over(old, is_now)
-        yield difference("data", "large_images", was, is_now, _large(was, is_now, count))
-    old_boxes, new_boxes = facts.boxes_per_image(old), facts.boxes_per_image(new)
+        count = facts.count_images_over(new, was) if is_now > was else facts.count_images_over(old, is_now)
+        yield create_difference("data", "large_images", was, is_now, _large(was, is_now, count))
+    old_boxes, new_boxes = facts.compute_boxes_per_image(old), facts.compute_boxes_per_image(new)
     if old_boxes and new_boxes and _differ(old_boxes, new_boxes, MORE_BOXES):
         words = f"boxes of an image: {_boxes(old_boxes)} → {_boxes(new_boxes)}"
-        yield difference("data", "boxes", old_boxes[1], new_boxes[1], words)
+        yield create_difference("data", "boxes", old_boxes[1], new_boxes[1], words)
     if not _are_of_the_same_look(old, new):
         return
     for name in ("examples", "files"):
         count, now = old.get(name), new.get(name)
         if count and now and count != now:
-            yield difference("data", "data_size", count, now, f"{name} of the data {count:,} → {now:,}")
+            yield create_difference("data", "data_size", count, now, f"{name} of the data {count:,} → {now:,}")
             return
     total, now_total = old.get("bytes"), new.get("bytes")
     if total and now_total and abs(now_total - total) > 0.02 * total and not (was and is_now and was != is_now):
-        yield difference("data", "data_contents", total, now_total, f"bytes of the data {total:,} → {now_total:,}")
+        yield create_difference("data", "data_contents", total, now_total, f"bytes of the data {total:,} → {now_total:,}")
 
 
 def _large(was: int, is_now: int, count: int | None) -> str:
@@ -84,30 +88,32 @@ def _boxes(mean_most: tuple[float, float]) -> str:
 def _of_labels(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
     """By what the targets of batches were seen to hold: their range, how many different ones. Those of another form that came
     with another loss are what that loss asks for, and explain nothing by themselves."""
-    old, new = facts.target_range(before), facts.target_range(after)
+    old, new = facts.read_target_range(before), facts.read_target_range(after)
     if not old or not new or old == new:
         return
     words = f"labels from {format_value(old[0])} to {format_value(old[1])} → {format_value(new[0])} to {format_value(new[1])}"
-    if facts.target_form(before) != facts.target_form(after) and facts.losses(before) != facts.losses(after):
+    if facts.describe_target_form(before) != facts.describe_target_form(after) and facts.read_losses(before) != facts.read_losses(
+        after
+    ):
         words = f"{words}, in the form that the other loss asks for"
-        yield difference("batch", "labels", list(old), list(new), words, touches=frozenset())
+        yield create_difference("batch", "labels", list(old), list(new), words, touches=frozenset())
     else:
-        yield difference("batch", "labels", list(old), list(new), words)
+        yield create_difference("batch", "labels", list(old), list(new), words)
 
 
 # --- how it is fed ---
 
 
-def of_input(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
-    old, new = facts.section(before, "input"), facts.section(after, "input")
+def find_input_differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
+    old, new = facts.get_section(before, "input"), facts.get_section(after, "input")
     if not old or not new:
         return
     if old.get("kind") and new.get("kind") and old["kind"] != new["kind"]:
-        yield difference("input", "input_kind", old["kind"], new["kind"], f"fed by {old['kind']} → {new['kind']}")
-    yield from _of_arguments(facts.input_arguments(old), facts.input_arguments(new))
+        yield create_difference("input", "input_kind", old["kind"], new["kind"], f"fed by {old['kind']} → {new['kind']}")
+    yield from _of_arguments(facts.read_input_arguments(old), facts.read_input_arguments(new))
     # What was built says other things than what was seen to run; and only a run that went on for a while was seen.
     name = "stages" if old.get("stages_are") == new.get("stages_are") else "stages_built"
-    stages = facts.stages(old, name), facts.stages(new, name)
+    stages = facts.read_stages(old, name), facts.read_stages(new, name)
     if all(stages) and "tf.data" in str(new.get("kind")):  # what Keras builds around a generator is nobody's choice
         yield from _of_stages(*stages)
 
@@ -118,11 +124,11 @@ def _of_arguments(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Differen
         if facts.are_equal(was, is_now):
             continue
         if name in PARALLEL:
-            yield difference("input", "parallelism", was, is_now, detail=name)
+            yield create_difference("input", "parallelism", was, is_now, detail=name)
         elif name in {"max_queue_size", "prefetch_factor", "prefetch"}:
-            yield difference("input", "prefetch", was, is_now, detail=name)
+            yield create_difference("input", "prefetch", was, is_now, detail=name)
         elif name == "threads":
-            yield difference("input", "threads", was, is_now, f"threads {format_value(was)} → {format_value(is_now)}")
+            yield create_difference("input", "threads", was, is_now, f"threads {format_value(was)} → {format_value(is_now)}")
 
 
 def _of_stages(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> Iterator[Difference]:
@@ -139,7 +145,7 @@ def _of_stages(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> Iterator
 def _counted(name: str, before: int, after: int, stage: dict[str, Any]) -> Difference:
     kind = "prefetch" if name in PREFETCHES else "cache" if name == "cache" else "stages"
     words = f"{name} {'gone' if not after else 'new' if not before else f'{before} → {after} times'}"
-    return difference("input", kind, before, after, words, detail=name)
+    return create_difference("input", kind, before, after, words, detail=name)
 
 
 def _of_one_stage(name: str, was: dict[str, Any], is_now: dict[str, Any]) -> Iterator[Difference]:
@@ -149,4 +155,4 @@ def _of_one_stage(name: str, was: dict[str, Any], is_now: dict[str, Any]) -> Ite
             continue
         kind = "prefetch" if name in PREFETCHES else "parallelism" if argument in PARALLEL else "stages"
         words = f"{name}({argument}) {format_value(old)} → {format_value(new)}"
-        yield difference("input", kind, old, new, words, detail=f"{name}.{argument}")
+        yield create_difference("input", kind, old, new, words, detail=f"{name}.{argument}")

@@ -97,7 +97,7 @@ class Difference:
 
     @property
     def absent(self) -> str:
-        return absent(self.name)
+        return describe_absent(self.name)
 
     @property
     def description(self) -> str:
@@ -114,22 +114,22 @@ class Difference:
 MAX_LINES = 40
 
 
-def difference(
+def create_difference(
     section: str, name: str, before: Any, after: Any, words: str = "", detail: str = "", touches: frozenset[str] | None = None
 ) -> Difference:
     kind = KINDS[name]
-    was, is_now = (format_value(value, absent(name)) for value in (before, after))
+    was, is_now = (format_value(value, describe_absent(name)) for value in (before, after))
     return Difference(
-        section, name, before, after, words or f"{spoken_name(detail or name)} {was} → {is_now}",
+        section, name, before, after, words or f"{format_name(detail or name)} {was} → {is_now}",
         kind.touches if touches is None else touches, kind.weight, detail=detail,
     )  # fmt: skip
 
 
-def spoken_name(name: str) -> str:
+def format_name(name: str) -> str:
     return name.replace("_", " ") if name.islower() else name
 
 
-def absent(name: str) -> str:
+def describe_absent(name: str) -> str:
     """What is said in the place of a value that is not there, of a difference of this kind."""
     return "not given" if name == "command" else "none"
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from unstall.base.formatting import size
-from unstall.compare.differences.arguments import arguments, is_temporary
-from unstall.compare.differences.difference import Difference, difference
+from unstall.base.formatting import format_size
+from unstall.compare.differences.arguments import find_argument_differences, is_temporary
+from unstall.compare.differences.difference import Difference, create_difference
 from unstall.compare.record import facts
 
 # A setting of `unstall train` and the kind of thing that it is.
@@ -40,11 +40,13 @@ COMPUTING = frozenset({
 SAME_MEMORY = 0.05  # of the machine: the same one after an update of its kernel reports a little more or less
 
 
-def of_surroundings(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
-    yield from _of_settings(facts.settings(before), facts.settings(after))
+def find_environment_differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
+    yield from _of_settings(facts.read_settings(before), facts.read_settings(after))
     yield from _of_command(before, after)
-    yield from _of_environment(facts.section(before, "environment"), facts.section(after, "environment"))
-    yield from _of_versions(facts.section(before, "versions"), facts.section(after, "versions"), facts.imported_packages(after))
+    yield from _of_environment(facts.get_section(before, "environment"), facts.get_section(after, "environment"))
+    yield from _of_versions(
+        facts.get_section(before, "versions"), facts.get_section(after, "versions"), facts.list_imported_packages(after)
+    )
     yield from _of_machine(before, after)
     yield from _of_devices(before, after)
 
@@ -60,35 +62,35 @@ def _of_settings(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Diff
             yield from _of_detector(was, is_now)
         else:
             kind = SETTINGS.get(name, "setting")
-            yield difference("settings", kind, was, is_now, detail="" if kind == name else name)
+            yield create_difference("settings", kind, was, is_now, detail="" if kind == name else name)
 
 
 def _of_detector(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
     for name in sorted({*before, *after}):
         if not facts.are_equal(before.get(name), after.get(name)):
             kind = DETECTOR.get(name, "model")
-            yield difference("settings", kind, before.get(name), after.get(name), detail=f"detector.{name}")
+            yield create_difference("settings", kind, before.get(name), after.get(name), detail=f"detector.{name}")
 
 
 def _of_command(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
     """Arguments, by their names where they have one. Of `unstall train` they are settings, and told as such."""
-    if facts.section(before, "settings") and facts.section(after, "settings"):
+    if facts.get_section(before, "settings") and facts.get_section(after, "settings"):
         return
-    old, new = arguments(before, after)
+    old, new = find_argument_differences(before, after)
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):
-            found = difference("run", "command", old.get(name), new.get(name), detail=name)
-            where, line = facts.where_read(after, name)
+            found = create_difference("run", "command", old.get(name), new.get(name), detail=name)
+            where, line = facts.find_reading_line(after, name)
             yield replace(found, words=f"{found.words}: {line}", where=where) if where else found
 
 
 def _of_environment(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
     for name in sorted({*before, *after}):
-        was, is_now = facts.variable(before, name), facts.variable(after, name)
+        was, is_now = facts.read_variable(before, name), facts.read_variable(after, name)
         if was == is_now or name.startswith(NOISE_VARIABLES) or is_temporary(was) or is_temporary(is_now):
             continue
         kind = "threads" if name in THREADS else "backend" if name == "KERAS_BACKEND" else "environment"
-        yield difference("environment", kind, was, is_now, detail=name)
+        yield create_difference("environment", kind, was, is_now, detail=name)
 
 
 def _of_versions(before: dict[str, Any], after: dict[str, Any], imported: frozenset[str]) -> Iterator[Difference]:
@@ -100,62 +102,74 @@ def _of_versions(before: dict[str, Any], after: dict[str, Any], imported: frozen
         if was == is_now or (was is None or is_now is None):
             continue
         kind = "python" if name == "python" else "version"
-        found = difference("versions", kind, was, is_now, detail=name)
+        found = create_difference("versions", kind, was, is_now, detail=name)
         if name.lower() in OF_THE_LEARNING:
             yield replace(found, weight=found.weight + 0.1)
-        elif kind == "python" or name.lower() in COMPUTING or facts.module_of(name) in imported:
+        elif kind == "python" or name.lower() in COMPUTING or facts.find_module(name) in imported:
             yield found
         else:
             yield replace(found, weight=0.1, touches=frozenset())
 
 
 def _of_machine(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
-    old, new = facts.section(before, "machine"), facts.section(after, "machine")
+    old, new = facts.get_section(before, "machine"), facts.get_section(after, "machine")
     if not old or not new:
         return
     if old.get("cores") and new.get("cores") and old["cores"] != new["cores"]:
-        yield difference("machine", "cores", old["cores"], new["cores"], f"cores to use {old['cores']:g} → {new['cores']:g}")
-    limits = tuple(facts.memory_limit(section) for section in (old, new))
+        yield create_difference(
+            "machine", "cores", old["cores"], new["cores"], f"cores to use {old['cores']:g} → {new['cores']:g}"
+        )
+    limits = tuple(facts.read_memory_limit(section) for section in (old, new))
     if limits[0] and limits[1] and abs(limits[1] - limits[0]) > SAME_MEMORY * limits[0]:
-        yield difference(
-            "machine", "memory_limit", limits[0], limits[1], f"memory that may be used {size(limits[0])} → {size(limits[1])}"
+        yield create_difference(
+            "machine",
+            "memory_limit",
+            limits[0],
+            limits[1],
+            f"memory that may be used {format_size(limits[0])} → {format_size(limits[1])}",
         )
     if old.get("processor") and new.get("processor") and old["processor"] != new["processor"]:  # a container has any name
-        yield difference("machine", "machine", old["processor"], new["processor"], detail="processor")
-    disks = [facts.storage(record) for record in (before, after)]
+        yield create_difference("machine", "machine", old["processor"], new["processor"], detail="processor")
+    disks = [facts.describe_storage(record) for record in (before, after)]
     if disks[0] and disks[1] and disks[0] != disks[1]:
-        yield difference("machine", "storage", disks[0], disks[1], f"the data lies on {disks[0]} → {disks[1]}")
+        yield create_difference("machine", "storage", disks[0], disks[1], f"the data lies on {disks[0]} → {disks[1]}")
 
 
 def _of_devices(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
-    old, new = facts.devices(before), facts.devices(after)
+    old, new = facts.read_devices(before), facts.read_devices(after)
     names = tuple(sorted(str(device.get("name")) for device in devices) for devices in (old, new))
     if names[0] != names[1] and (old or new):
-        yield difference("devices", "device", names[0], names[1])
+        yield create_difference("devices", "device", names[0], names[1])
     yield from _of_foreign(before, after)
 
 
 def _of_foreign(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
     """Who else held memory of the card, or of the host, before the start: told only where it left too little or much less."""
-    for old, new in zip(facts.devices(before), facts.devices(after), strict=False):
+    for old, new in zip(facts.read_devices(before), facts.read_devices(after), strict=False):
         was, is_now = old.get("free_bytes_before"), new.get("free_bytes_before")
         total = new.get("total_bytes") or 0
         if not was or not is_now or abs(was - is_now) <= 0.02 * total:
             continue
         foreign = [each for each in new.get("foreign") or [] if isinstance(each, dict)]
         who = ", ".join(
-            f"{each.get('name') or 'process'} {each.get('pid')}: {size(each.get('bytes') or 0)}" for each in foreign[:3]
+            f"{each.get('name') or 'process'} {each.get('pid')}: {format_size(each.get('bytes') or 0)}" for each in foreign[:3]
         )
-        words = f"free on the card before the start {size(was)} → {size(is_now)}" + (f" (held by {who})" if who else "")
-        yield difference("devices", "foreign", was, is_now, words)
+        words = f"free on the card before the start {format_size(was)} → {format_size(is_now)}" + (
+            f" (held by {who})" if who else ""
+        )
+        yield create_difference("devices", "foreign", was, is_now, words)
     yield from _of_foreign_on_host(before, after)
 
 
 def _of_foreign_on_host(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
     """What is free on a host changes all the time. It matters where less is left than the older run needed."""
-    old, new = (facts.free_bytes(record) for record in (before, after))
-    needed = facts.figure(before, "host_peak_bytes")
+    old, new = (facts.read_free_bytes(record) for record in (before, after))
+    needed = facts.get_figure(before, "host_peak_bytes")
     if old and new and needed and new < ROOM * needed and old - new > MIN_TAKEN * needed:
-        yield difference(
-            "machine", "foreign", old, new, f"memory that was free before the start {size(old)} → {size(new)}: others hold it"
+        yield create_difference(
+            "machine",
+            "foreign",
+            old,
+            new,
+            f"memory that was free before the start {format_size(old)} → {format_size(new)}: others hold it",
         )

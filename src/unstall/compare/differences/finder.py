@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from unstall.compare.differences import source_diff
-from unstall.compare.differences.arguments import of_named_files, pair_sources
-from unstall.compare.differences.data import of_data, of_input
+from unstall.compare.differences.arguments import find_named_file_differences, pair_sources
+from unstall.compare.differences.data import find_data_differences, find_input_differences
 from unstall.compare.differences.difference import (
     COMPUTE,
     EVERYTHING,
@@ -24,11 +24,11 @@ from unstall.compare.differences.difference import (
     MEMORY,
     VALIDATION,
     Difference,
-    difference,
+    create_difference,
     format_value,
 )
-from unstall.compare.differences.environment import of_surroundings
-from unstall.compare.differences.model import of_model
+from unstall.compare.differences.environment import find_environment_differences
+from unstall.compare.differences.model import find_model_differences
 from unstall.compare.differences.source_diff import Change
 from unstall.compare.record import facts
 
@@ -69,14 +69,15 @@ SPEAKS_OF: tuple[tuple[str, frozenset[str]], ...] = (
 )
 
 
-def differences(before: dict[str, Any], after: dict[str, Any]) -> list[Difference]:
+def find_differences(before: dict[str, Any], after: dict[str, Any]) -> list[Difference]:
     """Empty: nothing that can matter differs."""
     found = [
-        *of_surroundings(before, after), *of_data(before, after), *of_input(before, after), *of_model(before, after),
-        *of_named_files(before, after),
+        *find_environment_differences(before, after), *find_data_differences(before, after),
+        *find_input_differences(before, after), *find_model_differences(before, after),
+        *find_named_file_differences(before, after),
     ]  # fmt: skip
     found = _each_once(found)
-    changed = source_diff.changes(*pair_sources(before, after))
+    changed = source_diff.find_changes(*pair_sources(before, after))
     found = _with_their_origins(found, changed)
     return sorted(found, key=lambda each: -each.weight)
 
@@ -109,7 +110,7 @@ def _with_their_origins(found: list[Difference], changed: list[Change]) -> list[
     origins = [each for each in found if each.name in ORIGINS]
     unexplained: list[Change] = []
     for change in changed:
-        places = [place for place, each in enumerate(effects) if each.section != "versions" and makes(change, each)]
+        places = [place for place, each in enumerate(effects) if each.section != "versions" and can_cause(change, each)]
         for place in places:
             effects[place] = effects[place].made_at(change.where, change.lines)
         if not places:
@@ -133,7 +134,7 @@ def _named_by_its_lines(each: Difference) -> Difference:
     return each
 
 
-def makes(change: Change, effect: Difference) -> bool:
+def can_cause(change: Change, effect: Difference) -> bool:
     """Whether this line makes that difference: it writes its value, names it, or adds or removes what such a thing is done by."""
     kind = KINDS[effect.name]
     values = list(zip(_values(effect.before), _values(effect.after), strict=False))
@@ -219,7 +220,7 @@ def _of_source(unexplained: list[Change]) -> list[Difference]:
         more = f" and {len(own) - 1} more" if len(own) > 1 else ""
         touches = frozenset[str]().union(*(_touched_by(change) for change in own)) if kind == "source" else KINDS[kind].touches
         lines = tuple(line for change in own for line in change.lines)
-        result = difference("sources", kind, list(first.before), list(first.after), f"{first.words}{more}", file, touches)
+        result = create_difference("sources", kind, list(first.before), list(first.after), f"{first.words}{more}", file, touches)
         found.append(replace(result, where=first.where, lines=lines[:MAX_LINES]))
     return found
 

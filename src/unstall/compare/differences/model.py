@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unstall.compare.differences.difference import Difference, difference, format_value
+from unstall.compare.differences.difference import Difference, create_difference, format_value
 from unstall.compare.record import facts
 
 MAX_NAMED = 4  # layers, in a sentence
@@ -17,28 +17,28 @@ EXECUTION = ("jit_compile", "run_eagerly", "steps_per_execution")
 NO_CHANGE = ("class", "name", "where", "around", "unread", *EXECUTION)  # beside its numbers: told elsewhere, or nothing
 
 
-def of_model(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
+def find_model_differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
     yield from _of_batch(before, after)
     yield from _of_layers(before, after)
-    yield from _of_optimizer(facts.section(before, "optimizer"), facts.section(after, "optimizer"))
+    yield from _of_optimizer(facts.get_section(before, "optimizer"), facts.get_section(after, "optimizer"))
     yield from _of_loss(before, after)
     yield from _of_execution(before, after)
 
 
 def _of_batch(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
-    old, new = facts.batch_size(before), facts.batch_size(after)
+    old, new = facts.read_batch_size(before), facts.read_batch_size(after)
     if old and new and old != new:
-        yield difference("batch", "batch", old, new)
-    old_size, new_size = facts.image_size(before), facts.image_size(after)
+        yield create_difference("batch", "batch", old, new)
+    old_size, new_size = facts.read_image_size(before), facts.read_image_size(after)
     if old_size and new_size and old_size != new_size:
         words = f"image size {_by(old_size)} → {_by(new_size)}"
-        yield difference("batch", "image_size", list(old_size), list(new_size), words)
-    old_type, new_type = facts.input_dtype(before), facts.input_dtype(after)
+        yield create_difference("batch", "image_size", list(old_size), list(new_size), words)
+    old_type, new_type = facts.read_input_dtype(before), facts.read_input_dtype(after)
     if old_type and new_type and old_type != new_type:
-        yield difference("batch", "precision", old_type, new_type, f"inputs {old_type} → {new_type}", "inputs")
-    old_rows, new_rows = facts.target_rows(before), facts.target_rows(after)
+        yield create_difference("batch", "precision", old_type, new_type, f"inputs {old_type} → {new_type}", "inputs")
+    old_rows, new_rows = facts.count_target_rows(before), facts.count_target_rows(after)
     if old_rows and new_rows and old_rows != new_rows and facts.has_boxes(before, after):
-        yield difference("batch", "boxes", old_rows, new_rows, f"boxes of an image, as fed, {old_rows:,} → {new_rows:,}")
+        yield create_difference("batch", "boxes", old_rows, new_rows, f"boxes of an image, as fed, {old_rows:,} → {new_rows:,}")
 
 
 def _by(size: tuple[int, int]) -> str:
@@ -46,30 +46,30 @@ def _by(size: tuple[int, int]) -> str:
 
 
 def _of_layers(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
-    old, new = layers_of(before), layers_of(after)
+    old, new = read_layers(before), read_layers(after)
     if not old or not new:
         return
-    pairs = beside(old, new)
-    same_input = facts.image_size(before) == facts.image_size(after)
+    pairs = pair_layers(old, new)
+    same_input = facts.read_image_size(before) == facts.read_image_size(after)
     grown = [pair for pair in pairs if pair.is_wider and (same_input or pair.is_of_known_shape)]
     lost = [pair.before for pair in pairs if pair.after is None and pair.before]
     added = [pair.after for pair in pairs if pair.before is None and pair.after]
     parameters = _parameters(before, after)
     if grown and not (lost and added and len(lost) + len(added) > len(grown)):
         widths = [[_width(layer) for layer in each] for each in zip(*((pair.before, pair.after) for pair in grown), strict=True)]
-        yield difference("model", "filters", widths[0], widths[1], f"filters: {_named(grown)}{parameters}")
+        yield create_difference("model", "filters", widths[0], widths[1], f"filters: {_named(grown)}{parameters}")
     if lost or added:
         text = [f"new: {_counted([layer.kind for layer in added])}"] if added else []
         text += [f"gone: {_counted([layer.kind for layer in lost])}"] if lost else []
         words = f"layers {len(old)} → {len(new)}: {'; '.join(text)}{parameters}"
-        yield difference("model", "layers", len(old), len(new), words)
+        yield create_difference("model", "layers", len(old), len(new), words)
     places = [
-        pair for pair in pairs if pair.before and pair.after and pair.places_ratio != 1.0 and not follows_width(pair, pairs)
+        pair for pair in pairs if pair.before and pair.after and pair.places_ratio != 1.0 and not is_width_scaled(pair, pairs)
     ]
     if same_input and places and not (lost or added):
         first = places[0]
         words = f"output of {first.after.name if first.after else ''} {_shapes(first)}"
-        yield difference("model", "layers", _plain_shape(first.before), _plain_shape(first.after), words, "strides")
+        yield create_difference("model", "layers", _plain_shape(first.before), _plain_shape(first.after), words, "strides")
 
 
 def _named(grown: list[Pair]) -> str:
@@ -91,7 +91,7 @@ def _counted(kinds: list[str]) -> str:
 
 
 def _parameters(before: dict[str, Any], after: dict[str, Any]) -> str:
-    old, new = facts.parameters(before), facts.parameters(after)
+    old, new = facts.count_parameters(before), facts.count_parameters(after)
     return f"; {old:,} → {new:,} parameters" if old and new and old != new else ""
 
 
@@ -108,38 +108,38 @@ def _of_optimizer(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Dif
         return
     old, new = before.get("class"), after.get("class")
     if old and new and old != new:
-        yield difference("optimizer", "optimizer", old, new)
+        yield create_difference("optimizer", "optimizer", old, new)
     unread = [*(before.get("unread") or ()), *(after.get("unread") or ())]  # there, with a value that was not seen
     for name in sorted({*before, *after}):
         was, is_now = before.get(name), after.get(name)
         if name in NO_CHANGE or name in unread or facts.are_equal(was, is_now):
             continue
         if name in RATES:
-            yield difference("optimizer", "learning_rate", was, is_now, detail=name)
+            yield create_difference("optimizer", "learning_rate", was, is_now, detail=name)
         elif name == "gradient_accumulation_steps":
             words = f"gradients accumulated over {format_value(was or 1)} → {format_value(is_now or 1)} steps"
-            yield difference("optimizer", "accumulation", was or 1, is_now or 1, words)
+            yield create_difference("optimizer", "accumulation", was or 1, is_now or 1, words)
         elif old == new:  # another optimizer has other settings: that is told already
-            yield difference("optimizer", "optimizer_setting", was, is_now, detail=name)
+            yield create_difference("optimizer", "optimizer_setting", was, is_now, detail=name)
 
 
 def _of_loss(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
-    old, new = facts.losses(before), facts.losses(after)
+    old, new = facts.read_losses(before), facts.read_losses(after)
     if old and new and old != new:
-        yield difference("optimizer", "loss", old, new, f"loss {', '.join(old)} → {', '.join(new)}")
+        yield create_difference("optimizer", "loss", old, new, f"loss {', '.join(old)} → {', '.join(new)}")
 
 
 def _of_execution(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Difference]:
-    old, new = facts.precision(before), facts.precision(after)
+    old, new = facts.read_precision(before), facts.read_precision(after)
     if old and new and old != new:
-        yield difference("model", "precision", old, new)
+        yield create_difference("model", "precision", old, new)
     for name in EXECUTION:
-        was, is_now = facts.execution(before, name), facts.execution(after, name)
+        was, is_now = facts.describe_execution(before, name), facts.describe_execution(after, name)
         if was is not None and is_now is not None and was != is_now:
-            yield difference("model", "execution", was, is_now, detail=name)
-    old_backend, new_backend = facts.backend(before), facts.backend(after)
+            yield create_difference("model", "execution", was, is_now, detail=name)
+    old_backend, new_backend = facts.read_backend(before), facts.read_backend(after)
     if old_backend and new_backend and old_backend != new_backend:
-        yield difference("model", "backend", old_backend, new_backend)
+        yield create_difference("model", "backend", old_backend, new_backend)
 
 
 # --- the layers of two models beside each other: which are the same, grown, new or gone, and what each holds of memory ---
@@ -198,12 +198,12 @@ class Pair:
         return _ratio(self.before.places, self.after.places) if self.before and self.after else 1.0
 
 
-def follows_width(pair: Pair, pairs: Sequence[Pair]) -> bool:
+def is_width_scaled(pair: Pair, pairs: Sequence[Pair]) -> bool:
     """Its places are the channels of a wider layer, turned round: a mixer computes over them."""
     return any(each.is_wider and math.isclose(each.channels_ratio, pair.places_ratio) for each in pairs)
 
 
-def layers_of(record: dict[str, Any]) -> list[Layer]:
+def read_layers(record: dict[str, Any]) -> list[Layer]:
     model = record.get("model")
     rows = model.get("layers") if isinstance(model, dict) else None
     return [_layer(row) for row in rows or [] if isinstance(row, dict)]
@@ -225,7 +225,7 @@ def _shape(given: Any) -> tuple[int | None, ...]:
     return tuple(size if isinstance(size, int) else None for size in given)
 
 
-def beside(before: Sequence[Layer], after: Sequence[Layer]) -> list[Pair]:
+def pair_layers(before: Sequence[Layer], after: Sequence[Layer]) -> list[Pair]:
     """In order. Layers are the same by their place among those of their class: names that Keras gives by itself count on.
 
     Where as many layers of some classes stand against as many of others, each became its successor."""

@@ -82,7 +82,7 @@ class Change:
         )
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+def find_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
     """Of all files that both runs have recorded, or one of them."""
     found: list[Change] = []
     for file in sorted({*before, *after}):
@@ -95,11 +95,11 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]
             text = (f"({count:,} lines)",)
             found.append(Change(file, 1, () if file in after else text, text if file in after else ()))
         else:
-            found += of_file(file, str(old.get("text") or ""), str(new.get("text") or ""))
+            found += find_file_changes(file, str(old.get("text") or ""), str(new.get("text") or ""))
     return found[:MAX_CHANGES]
 
 
-def of_file(file: str, before: str, after: str) -> list[Change]:
+def find_file_changes(file: str, before: str, after: str) -> list[Change]:
     if _means_the_same(before, after):
         return []
     old, new = _code_lines(before), _code_lines(after)

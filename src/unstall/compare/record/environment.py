@@ -28,17 +28,17 @@ STAGE_ARGUMENTS = {
 }  # fmt: skip
 
 
-def settings(folder: RunFolder, taken: JournalSummary) -> dict[str, Any]:
+def record_settings(folder: RunFolder, taken: JournalSummary) -> dict[str, Any]:
     """Of `unstall train`, as they were in the end; what was left to be chosen as it was chosen."""
-    known = dict(artifacts.settings(folder))
+    known = dict(artifacts.write_settings(folder))
     began = taken.last(TrainingBegan)
     if known and began is not None:
         known["backend"] = began.backend or known.get("backend")
-        known["micro_batch_size"] = began.micro_batch or known.get("micro_batch_size")
+        known["micro_batch_size"] = began.micro_batch_size or known.get("micro_batch_size")
     return known
 
 
-def environment(taken: JournalSummary) -> dict[str, str]:
+def record_environment(taken: JournalSummary) -> dict[str, str]:
     """As the program began with it, with what it has set itself."""
     seen, loaded, listed = taken.last(CircumstancesSeen), taken.last(ModulesLoaded), taken.last(DevicesListed)
     known = dict(seen.variables) if seen else dict(listed.variables) if listed else {}
@@ -48,14 +48,14 @@ def environment(taken: JournalSummary) -> dict[str, str]:
     return dict(sorted({**known, **({"PYTHONPATH": path} if path else {})}.items()))
 
 
-def machine(taken: JournalSummary) -> dict[str, Any]:
+def record_machine(taken: JournalSummary) -> dict[str, Any]:
     seen, host = taken.last(CircumstancesSeen), taken.first(HostSampled)
     if seen is not None and seen.machine:
         return dict(seen.machine)
     return {"memory_bytes": host.total_bytes, "cgroup_limit_bytes": host.cgroup_limit_bytes} if host else {}
 
 
-def devices(taken: JournalSummary) -> list[dict[str, Any]]:
+def record_devices(taken: JournalSummary) -> list[dict[str, Any]]:
     """Cards as they were before the start: what was free, and who else held what."""
     rows = []
     for card in taken.cards():
@@ -77,7 +77,7 @@ def devices(taken: JournalSummary) -> list[dict[str, Any]]:
     return rows
 
 
-def inputs(taken: JournalSummary) -> dict[str, Any]:
+def record_inputs(taken: JournalSummary) -> dict[str, Any]:
     """What fed the training: its kind, its arguments, the stages of tf.data with how much each does at a time."""
     described = [event for event in taken.of(InputDescribed) if event.role == "train"]
     last = described[-1] if described else None
@@ -126,7 +126,7 @@ def _named(stage: str, given: dict[str, Any]) -> dict[str, Any]:
 # The fingerprint of the data, as far as it was met.
 
 
-def data(taken: JournalSummary) -> dict[str, Any]:
+def record_data(taken: JournalSummary) -> dict[str, Any]:
     """Of the trainer's own data set where there is one; else the newest measurement of the files, which holds most of them."""
     measured = taken.last(DataMeasured)
     if measured is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar, cast
 
-from unstall.diagnosis.run_summary import input_seconds
+from unstall.diagnosis.run_summary import measure_input_seconds
 from unstall.journal.events import (
     CheckpointSaved,
     CompilationsCounted,
@@ -202,7 +202,7 @@ class StepStatistics:
         if group.first == 0:
             self.totals["compile"] += group.busy_s
             return
-        waiting = input_seconds([group])
+        waiting = measure_input_seconds([group])
         self.is_input_measured = self.is_input_measured or waiting is not None
         inside = min(group.seconds, group.busy_s + (group.wait_s or 0.0))
         if group.first < WARM_UP_STEPS:
@@ -246,11 +246,11 @@ class StepStatistics:
             self.busy_and_queued = (busy + event.cpu_cores * event.interval_s, queued + event.queued_cores * event.interval_s)
 
     def _take_windows(self, event: HostSampled) -> None:
-        if not self.stepped_at or not event.most_rss_bytes:
+        if not self.stepped_at or not event.max_rss_bytes:
             return
-        seconds = event.interval_s / len(event.most_rss_bytes)
+        seconds = event.interval_s / len(event.max_rss_bytes)
         began = event.at - event.interval_s
-        self.held += [(began + place * seconds, seconds, most) for place, most in enumerate(event.most_rss_bytes)]
+        self.held += [(began + place * seconds, seconds, most) for place, most in enumerate(event.max_rss_bytes)]
         if len(self.held) > MAX_DURATIONS:
             self.held = self.held[::2]
 

@@ -31,7 +31,7 @@ OF_SETTINGS = {
 Array = dict[str, Any]
 
 
-def batch(taken: JournalSummary) -> dict[str, Any]:
+def record_batch(taken: JournalSummary) -> dict[str, Any]:
     """The arrays of the largest batch that was seen, how many shapes there were, and how the numbers in them ranged."""
     counted = _counted(taken)
     if counted is not None:
@@ -46,11 +46,15 @@ def batch(taken: JournalSummary) -> dict[str, Any]:
         different, looked_at = (1, 1) if arrays else (0, 0)
     if not arrays:
         began = taken.last(TrainingBegan)
-        return {"size": began.batch_size, "micro_batch_size": began.micro_batch} if began is not None and began.batch_size else {}
+        return (
+            {"size": began.batch_size, "micro_batch_size": began.micro_batch_size}
+            if began is not None and began.batch_size
+            else {}
+        )
     began = taken.last(TrainingBegan)
     return {
         "size": _rows(arrays),
-        **({"micro_batch_size": began.micro_batch} if began is not None and began.micro_batch else {}),
+        **({"micro_batch_size": began.micro_batch_size} if began is not None and began.micro_batch_size else {}),
         "arrays": arrays,
         "bytes": sum(array["bytes"] or 0 for array in arrays),
         "input_bytes": sum(array["bytes"] or 0 for array in arrays if array["role"] == "x"),
@@ -83,7 +87,7 @@ def _with_rows(part: list[Any], rows: int | None) -> list[Any]:
 
 
 def _array(role: str, name: str, shape: list[int], dtype: str) -> Array:
-    return {"role": role, "name": name, "shape": shape, "dtype": dtype, "bytes": size_bytes(shape, dtype)}
+    return {"role": role, "name": name, "shape": shape, "dtype": dtype, "bytes": compute_size_bytes(shape, dtype)}
 
 
 def _from_samples(taken: JournalSummary) -> list[Array]:
@@ -138,7 +142,7 @@ def _values(taken: JournalSummary) -> list[dict[str, Any]]:
     return rows
 
 
-def size_bytes(shape: Sequence[int | None], dtype: str) -> int | None:
+def compute_size_bytes(shape: Sequence[int | None], dtype: str) -> int | None:
     width = BYTES.get(dtype)
     if width is None or any(side is None or side < 0 for side in shape):
         return None
@@ -148,7 +152,7 @@ def size_bytes(shape: Sequence[int | None], dtype: str) -> int | None:
 # --- the model ---
 
 
-def model(taken: JournalSummary, fed: dict[str, Any]) -> dict[str, Any]:
+def record_model(taken: JournalSummary, fed: dict[str, Any]) -> dict[str, Any]:
     result = find_model_record(taken)
     if result is None:
         return _from_description(taken)
@@ -195,7 +199,7 @@ def _from_description(taken: JournalSummary) -> dict[str, Any]:
 
 def _layer(row: list[Any], size: int | None) -> dict[str, Any]:
     name, kind, shapes, parameters, trainable, dtype = row
-    bytes_each = [size_bytes(_filled(shape, size), dtype) for shape in shapes or []]
+    bytes_each = [compute_size_bytes(_filled(shape, size), dtype) for shape in shapes or []]
     is_known = bool(bytes_each) and all(each is not None for each in bytes_each)
     return {
         "name": name,
@@ -216,10 +220,10 @@ def _filled(shape: list[int | None], size: int | None) -> list[int | None]:
 
 def _tensor(rows: list[Any], size: int | None) -> dict[str, Any]:
     name, shape, dtype = rows
-    return {"name": name, "shape": shape, "dtype": dtype, "bytes": size_bytes(_filled(shape, size), dtype)}
+    return {"name": name, "shape": shape, "dtype": dtype, "bytes": compute_size_bytes(_filled(shape, size), dtype)}
 
 
-def optimizer(taken: JournalSummary, settings: dict[str, Any]) -> dict[str, Any]:
+def record_optimizer(taken: JournalSummary, settings: dict[str, Any]) -> dict[str, Any]:
     if settings.get("optimizer"):  # of a training of Unstall's own
         return {"class": settings["optimizer"], **{key: settings.get(name) for key, name in OF_SETTINGS.items()}}
     result, described = find_model_record(taken), taken.last(ModelDescribed)
@@ -233,7 +237,7 @@ def optimizer(taken: JournalSummary, settings: dict[str, Any]) -> dict[str, Any]
     return {**facts, **switches}
 
 
-def losses(taken: JournalSummary) -> dict[str, Any]:
+def record_losses(taken: JournalSummary) -> dict[str, Any]:
     """The names of Keras's own; of one's own, the name and the place of the function."""
     result, described = find_model_record(taken), taken.last(ModelDescribed)
     found = (result.facts.get("losses") if result else None) or (described.facts.get("losses") if described else None) or []

@@ -25,12 +25,12 @@ from unstall.journal.events import (
     VerdictReached,
 )
 from unstall.journal.run_folder import RunFolder
-from unstall.sensors.environment import script_of
+from unstall.sensors.environment import find_script
 
 FRESH_S = 60.0  # a journal that was written to so lately may be that of a run which goes on
 
 
-def run(folder: RunFolder, taken: JournalSummary) -> dict[str, Any]:
+def record_run(folder: RunFolder, taken: JournalSummary) -> dict[str, Any]:
     started, program, ended = taken.first(RunStarted), taken.first(ProgramStarted), taken.last(ProcessEnded)
     command = started.command if started else program.argv if program else []
     where = started.folder if started else ""
@@ -46,10 +46,10 @@ def run(folder: RunFolder, taken: JournalSummary) -> dict[str, Any]:
         "began_at": began,
         "ended_at": last if ended else None,
         "seconds": max(0.0, last - began) if last is not None and began is not None else None,
-        "outcome": outcome(taken),
+        "outcome": record_outcome(taken),
         "exit_code": ended.exit_code if ended else None,
         "signal": ended.signal if ended else None,
-        "cause": cause(folder, taken),
+        "cause": find_cause(folder, taken),
         "error": _error(taken),
         "unstall": started.version if started else "",
     }
@@ -61,10 +61,10 @@ def _script(taken: JournalSummary, command: list[str], folder: str) -> str:
         return seen.script
     if copied is not None and copied.script:
         return str(Path(copied.folder, copied.script))
-    return script_of(command, folder)
+    return find_script(command, folder)
 
 
-def outcome(taken: JournalSummary) -> str:
+def record_outcome(taken: JournalSummary) -> str:
     """done | failed | stuck | interrupted | running | unknown. Where nobody saw how it ended, it is not called done."""
     if taken.last_at is None:
         return "unknown"  # nothing of its journal could be read
@@ -121,7 +121,7 @@ def _error(taken: JournalSummary) -> dict[str, Any] | None:
     return {"kind": fatal.kind, "message": fatal.message, "step": fatal.step, "phase": fatal.phase} if fatal else None
 
 
-def cause(folder: RunFolder, taken: JournalSummary) -> str:
+def find_cause(folder: RunFolder, taken: JournalSummary) -> str:
     """The first verdict of the final story; of a run without one, the last that was reached."""
     story = folder.read_story() or {}
     verdicts = story.get("verdicts")
@@ -140,16 +140,16 @@ MIN_WINDOWS = 3
 STEPS_OF_A_WINDOW = 1.1  # the least, so that each has seen the fullest moment of a step
 
 
-def figures(taken: JournalSummary, batch: dict[str, Any], score: dict[str, Any]) -> dict[str, Any]:
+def record_figures(taken: JournalSummary, batch: dict[str, Any], score: dict[str, Any]) -> dict[str, Any]:
     step_stats = taken.step_stats
-    step_s = median_step_s(step_stats)
+    step_s = compute_median_step_s(step_stats)
     size = batch.get("size")
-    usual_bytes, unsure_bytes = usual_max(step_stats)
+    usual_bytes, unsure_bytes = compute_usual_max(step_stats)
     return {
         "steps": step_stats.steps,
         "step_s": step_s,
-        "step_spread_s": step_spread_s(step_stats),
-        "parts": parts(step_stats),
+        "step_spread_s": compute_step_spread_s(step_stats),
+        "parts": record_parts(step_stats),
         "parts_uncertainty_s": {name: mean.unsure for name, mean in step_stats.parts.items()},
         "totals_s": {name: round(seconds, 6) for name, seconds in step_stats.totals.items()},
         "is_input_measured": step_stats.is_input_measured,
@@ -178,7 +178,7 @@ def figures(taken: JournalSummary, batch: dict[str, Any], score: dict[str, Any])
     }
 
 
-def median_step_s(step_stats: StepStatistics) -> float | None:
+def compute_median_step_s(step_stats: StepStatistics) -> float | None:
     """Of the steps after the warm-up, each counted as often as it occurred."""
     ordered = sorted(step_stats.durations)
     half = sum(count for _, count in ordered) / 2
@@ -190,20 +190,20 @@ def median_step_s(step_stats: StepStatistics) -> float | None:
     return None
 
 
-def step_spread_s(step_stats: StepStatistics) -> float | None:
+def compute_step_spread_s(step_stats: StepStatistics) -> float | None:
     """Half of what lies between the quarters of the steps: how much they differ among each other."""
     steps = sorted(seconds for seconds, _ in step_stats.durations)
     return (steps[3 * len(steps) // 4] - steps[len(steps) // 4]) / 2 if len(steps) >= MIN_GROUPS else None
 
 
-def usual_max(step_stats: StepStatistics) -> tuple[float | None, float | None]:
+def compute_usual_max(step_stats: StepStatistics) -> tuple[float | None, float | None]:
     """The most that is held in a step, in the middle of all steps, and by how much steps differ in it.
 
     The one highest moment of a run is chance: what of the step before is still there, and where."""
     if len(step_stats.stepped_at) < 2:
         return None, None
     first, last = step_stats.stepped_at
-    needed = STEPS_OF_A_WINDOW * (median_step_s(step_stats) or 0.0)
+    needed = STEPS_OF_A_WINDOW * (compute_median_step_s(step_stats) or 0.0)
     peaks: list[int] = []
     most, seconds = 0, 0.0
     for began, length, held in step_stats.held:
@@ -219,7 +219,7 @@ def usual_max(step_stats: StepStatistics) -> tuple[float | None, float | None]:
     return statistics.median(peaks), (peaks[3 * len(peaks) // 4] - peaks[len(peaks) // 4]) / 2
 
 
-def parts(step_stats: StepStatistics) -> dict[str, float | None]:
+def record_parts(step_stats: StepStatistics) -> dict[str, float | None]:
     """Seconds of a step, by what they went into. Validation, checkpoints and compilation are shared out among all steps."""
     steps = step_stats.steps
     if not steps:

@@ -31,9 +31,9 @@ from unstall.base.redact.environment import redact_command
 from unstall.base.redact.text import redact_json
 from unstall.compare.record import environment, model, outcome
 from unstall.compare.record.journal_summary import JournalSummary
-from unstall.config.aliases import current_names
-from unstall.journal.provenance import read_sources, versions_of
-from unstall.journal.reader import JOURNAL_FILES, stream_folder
+from unstall.config.aliases import update_names
+from unstall.journal.provenance import read_sources, read_versions
+from unstall.journal.reader import JOURNAL_FILES, read_stream
 from unstall.journal.run_folder import RunFolder
 
 VERSION = 3  # of the form; a kept record of another one is made anew
@@ -41,7 +41,7 @@ VERSION = 3  # of the form; a kept record of another one is made anew
 ODD = (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError)
 
 
-def record_of(folder: RunFolder) -> dict[str, Any]:
+def load_record(folder: RunFolder) -> dict[str, Any]:
     """The whole record. That of a run that has ended is kept in its folder, and only read the next time."""
     kept = _kept(folder)
     record = kept if kept is not None else _made(folder)
@@ -49,7 +49,7 @@ def record_of(folder: RunFolder) -> dict[str, Any]:
     return {**record, "run": here, **_copied(folder)}
 
 
-def keep(folder: RunFolder) -> None:
+def save_record(folder: RunFolder) -> None:
     """Writes the record into the folder of a run that has ended. A full disk loses it, and it is made anew when asked for."""
     plain = {"version": VERSION, "journal_bytes": _journal_bytes(folder), "record": _made(folder)}
     aside = folder.record_path.with_name(f".{folder.record_path.name}.new")
@@ -74,7 +74,7 @@ def _kept(folder: RunFolder) -> dict[str, Any] | None:
 def _by_current_names(record: dict[str, Any]) -> dict[str, Any]:
     """Of `unstall train`, whose settings had other names when it was written; some stand among the optimizer's numbers, too."""
     names = [name for name in ("settings", "optimizer") if isinstance(record.get(name), dict)]
-    return {**record, **{name: current_names(record[name]) for name in names}} if record.get("settings") else record
+    return {**record, **{name: update_names(record[name]) for name in names}} if record.get("settings") else record
 
 
 def _journal_bytes(folder: RunFolder) -> int:
@@ -87,21 +87,21 @@ def _journal_bytes(folder: RunFolder) -> int:
 
 def _made(folder: RunFolder) -> dict[str, Any]:
     taken = _taken(folder)
-    batch = _or_empty(lambda: model.batch(taken), {})
+    batch = _or_empty(lambda: model.record_batch(taken), {})
     sections: dict[str, Callable[[], Any]] = {
-        "run": lambda: outcome.run(folder, taken),
-        "settings": lambda: environment.settings(folder, taken),
-        "environment": lambda: environment.environment(taken),
-        "versions": lambda: versions_of(taken),
-        "machine": lambda: environment.machine(taken),
-        "devices": lambda: environment.devices(taken),
-        "data": lambda: environment.data(taken),
+        "run": lambda: outcome.record_run(folder, taken),
+        "settings": lambda: environment.record_settings(folder, taken),
+        "environment": lambda: environment.record_environment(taken),
+        "versions": lambda: read_versions(taken),
+        "machine": lambda: environment.record_machine(taken),
+        "devices": lambda: environment.record_devices(taken),
+        "data": lambda: environment.record_data(taken),
         "batch": lambda: batch,
-        "model": lambda: model.model(taken, batch),
-        "optimizer": lambda: model.optimizer(taken, environment.settings(folder, taken)),
-        "loss": lambda: model.losses(taken),
-        "input": lambda: environment.inputs(taken),
-        "figures": lambda: outcome.figures(taken, batch, score_of(folder)),
+        "model": lambda: model.record_model(taken, batch),
+        "optimizer": lambda: model.record_optimizer(taken, environment.record_settings(folder, taken)),
+        "loss": lambda: model.record_losses(taken),
+        "input": lambda: environment.record_inputs(taken),
+        "figures": lambda: outcome.record_figures(taken, batch, load_score(folder)),
     }
     record = {name: _or_empty(make, [] if name == "devices" else {}) for name, make in sections.items()}
     record["run"]["command"] = redact_command(record["run"].get("command") or [])
@@ -111,7 +111,7 @@ def _made(folder: RunFolder) -> dict[str, Any]:
 def _taken(folder: RunFolder) -> JournalSummary:
     taken = JournalSummary()
     try:
-        for event in stream_folder(folder.path):
+        for event in read_stream(folder.path):
             try:
                 taken.take(event)
             except ODD:
@@ -128,7 +128,7 @@ def _or_empty(make: Callable[[], Any], empty: Any) -> Any:
         return empty
 
 
-def score_of(folder: RunFolder) -> dict[str, Any]:
+def load_score(folder: RunFolder) -> dict[str, Any]:
     """COCO's figures of the best weights, as a training of Unstall's own leaves them."""
     try:
         plain = json.loads(folder.score_path.read_text(encoding="utf-8"))
@@ -145,6 +145,6 @@ def _copied(folder: RunFolder) -> dict[str, Any]:
     return {"sources": files if isinstance(files, dict) else {}, "named_files": named if isinstance(named, dict) else {}}
 
 
-def sources_of(folder: RunFolder) -> dict[str, Any]:
+def list_sources(folder: RunFolder) -> dict[str, Any]:
     sources: dict[str, Any] = _copied(folder)["sources"]
     return sources

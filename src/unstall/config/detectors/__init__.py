@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from unstall.base.errors import InvalidInputError
 from unstall.base.registry import Registry
-from unstall.base.suggestions import did_you_mean
+from unstall.base.suggestions import suggest_closest
 
 FAMILIES = Registry(__name__, "family of detectors", exclude=("defaults", "ranges"))
 Optimizer = Literal["adamw", "sgd"]
@@ -53,63 +53,63 @@ class DetectorSetting(NamedTuple):
 
 
 @cache
-def families() -> dict[str, tuple[str, ...]]:
+def list_families() -> dict[str, tuple[str, ...]]:
     """The name of each family, and its variants."""
-    return {family: tuple(variants_of(family)) for family in FAMILIES.names()}
+    return {family: tuple(list_family_variants(family)) for family in FAMILIES.names()}
 
 
-def variants_of(family: str) -> Mapping[str, Any]:
+def list_family_variants(family: str) -> Mapping[str, Any]:
     """Names and settings."""
     found: Mapping[str, Any] = FAMILIES.module(family).VARIANTS
     return found
 
 
-def variants() -> tuple[str, ...]:
-    return tuple(name for names in families().values() for name in names)
+def list_variants() -> tuple[str, ...]:
+    return tuple(name for names in list_families().values() for name in names)
 
 
-def family_of(variant: str) -> str:
-    for family, names in families().items():
+def find_family(variant: str) -> str:
+    for family, names in list_families().items():
         if variant in names:
             return family
     raise InvalidInputError(
-        f"There is no detector '{variant}'.{did_you_mean(variant, variants())} Detectors: {', '.join(variants())}."
+        f"There is no detector '{variant}'.{suggest_closest(variant, list_variants())} Detectors: {', '.join(list_variants())}."
     )
 
 
-def recipe_of(variant: str) -> Recipe:
-    found: Recipe = FAMILIES.module(family_of(variant)).RECIPES[variant]
+def get_recipe(variant: str) -> Recipe:
+    found: Recipe = FAMILIES.module(find_family(variant)).RECIPES[variant]
     return found
 
 
-def family_settings(family: str) -> list[DetectorSetting]:
+def list_family_settings(family: str) -> list[DetectorSetting]:
     """What can be set of the detectors of a family, in the order of the dataclass."""
-    published = next(iter(variants_of(family).values()))
+    published = next(iter(list_family_variants(family).values()))
     return [DetectorSetting(each.name, str(each.type), each.default, each.metadata["meaning"]) for each in fields(published)]
 
 
-def settings_of(variant: str, **changes: Any) -> Any:
+def create_settings(variant: str, **changes: Any) -> Any:
     """The settings of that variant, with changes. Lists are taken as tuples; where a level has a list of its own, a number alone
     is one of one: `anchor_sizes = [8, 16, 32, 64, 128]`."""
-    settings = variants_of(family_of(variant))[variant]
+    settings = list_family_variants(find_family(variant))[variant]
     known = {field.name: str(field.type) for field in fields(settings)}
     for name in changes:
         if name not in known:
             raise InvalidInputError(
-                f"{variant} has no setting '{name}'.{did_you_mean(name, known)} Settings: {', '.join(known)}."
+                f"{variant} has no setting '{name}'.{suggest_closest(name, known)} Settings: {', '.join(known)}."
             )
     return replace(settings, **{name: _as_rows(_as_tuple(value), known[name]) for name, value in changes.items()})
 
 
-def changed_settings(variant: str) -> dict[str, Any]:
+def list_changed_settings(variant: str) -> dict[str, Any]:
     """The settings in which a variant differs from the defaults of its family."""
-    settings = settings_of(variant)
+    settings = create_settings(variant)
     return {each.name: value for each in fields(settings) if (value := getattr(settings, each.name)) != each.default}
 
 
-def image_size(variant: str) -> tuple[int, int]:
+def get_image_size(variant: str) -> tuple[int, int]:
     """Height and width that it sees, if nobody says otherwise."""
-    size: tuple[int, int] = settings_of(variant).image_size
+    size: tuple[int, int] = create_settings(variant).image_size
     return size
 
 

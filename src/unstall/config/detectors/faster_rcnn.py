@@ -14,74 +14,78 @@ from typing import Literal
 from unstall.base.errors import InvalidInputError
 from unstall.config.detectors import Recipe, ranges
 from unstall.config.detectors.ranges import FPN_CHANNELS, RESNET50, RESNET_STEM_CHANNELS, Precision
-from unstall.config.settings import setting
+from unstall.config.settings import define_setting
 
 Backbone = Literal["resnet", "mobilenet_v3_large"]
 
 
 @dataclass(frozen=True)
 class FasterRCNNSettings:
-    num_classes: int = setting(90, "without background")
-    image_size: tuple[int, int] = setting((800, 800), "height, width")
-    backbone: Backbone = setting("resnet", "or mobilenet_v3_large")
-    anchor_sizes: tuple[tuple[float, ...], ...] = setting(
+    num_classes: int = define_setting(90, "without background")
+    image_size: tuple[int, int] = define_setting((800, 800), "height, width")
+    backbone: Backbone = define_setting("resnet", "or mobilenet_v3_large")
+    anchor_sizes: tuple[tuple[float, ...], ...] = define_setting(
         ((32,), (64,), (128,), (256,), (512,)), "of each level, the finest first"
     )
-    aspect_ratios: tuple[float, ...] = setting((0.5, 1.0, 2.0), "height / width")
+    aspect_ratios: tuple[float, ...] = define_setting((0.5, 1.0, 2.0), "height / width")
     # the first stage
-    num_rpn_convs: int = setting(1, "of the first stage, before its outputs")
-    rpn_fg_iou_threshold: float = setting(0.7, "from this overlap with a box on an anchor is an object")
-    rpn_bg_iou_threshold: float = setting(0.3, "below this it is background; between the two it is left out")
-    rpn_batch_size_per_image: int = setting(256, "of an image, that learn")
-    rpn_positive_fraction: float = setting(0.5, "of these, at most")
-    rpn_pre_nms_top_n: tuple[int, int] = setting(
+    num_rpn_convs: int = define_setting(1, "of the first stage, before its outputs")
+    rpn_fg_iou_threshold: float = define_setting(0.7, "from this overlap with a box on an anchor is an object")
+    rpn_bg_iou_threshold: float = define_setting(0.3, "below this it is background; between the two it is left out")
+    rpn_batch_size_per_image: int = define_setting(256, "of an image, that learn")
+    rpn_positive_fraction: float = define_setting(0.5, "of these, at most")
+    rpn_pre_nms_top_n: tuple[int, int] = define_setting(
         (2000, 1000), "proposals of a level that suppression sees, in training and in detection"
     )
-    rpn_post_nms_top_n: tuple[int, int] = setting((2000, 1000), "of an image")
-    rpn_nms_threshold: float = setting(0.7, "of two proposals of a level: the less likely one goes")
-    rpn_score_threshold: float = setting(0.0, "a proposal less likely than this is none")
+    rpn_post_nms_top_n: tuple[int, int] = define_setting((2000, 1000), "of an image")
+    rpn_nms_threshold: float = define_setting(0.7, "of two proposals of a level: the less likely one goes")
+    rpn_score_threshold: float = define_setting(0.0, "a proposal less likely than this is none")
     # the second stage
-    box_fg_iou_threshold: float = setting(0.5, "from this overlap with a box on a region is an object, below it background")
-    box_batch_size_per_image: int = setting(512, "of an image, that learn")
-    box_positive_fraction: float = setting(0.25, "of these, at most")
-    num_head_convs: int = setting(0, "over each region, each with a norm; none: two dense layers instead")
-    head_units: int = setting(1024, "of a dense layer")
+    box_fg_iou_threshold: float = define_setting(
+        0.5, "from this overlap with a box on a region is an object, below it background"
+    )
+    box_batch_size_per_image: int = define_setting(512, "of an image, that learn")
+    box_positive_fraction: float = define_setting(0.25, "of these, at most")
+    num_head_convs: int = define_setting(0, "over each region, each with a norm; none: two dense layers instead")
+    head_units: int = define_setting(1024, "of a dense layer")
     # what comes out
-    score_threshold: float = setting(0.05, "a detection less likely than this is none")
-    nms_iou_threshold: float = setting(0.5, "of two detections of a class: the less likely one goes")
-    pre_nms_top_k: int = setting(2000, "of an image, that suppression sees: see `detections_of`")
-    max_detections: int = setting(100, "of an image")
-    trainable_backbone_layers: int = setting(3, "of the backbone's: five, MobileNet's six")
-    freeze_batch_norm: bool = setting(True, "norms keep the statistics that came with the weights, and learn nothing")
-    norm_epsilon: float = setting(1e-5, "what variances are enlarged by")
-    fpn_batch_norm: bool = setting(False, "norms in the pyramid, in the place of biases")
-    stage_blocks: tuple[int, ...] = setting(RESNET50, "of each stage of the ResNet")
-    stem_channels: int = setting(RESNET_STEM_CHANNELS, "channels of the ResNet's stem")
-    fpn_channels: int = setting(FPN_CHANNELS, "of the pyramid")
-    precision: Precision = setting("float32", "that layers compute in; losses are in float32 always")
-    remat: bool = setting(False, "compute the backbone's blocks again when gradients need them, rather than keep their outputs")
+    score_threshold: float = define_setting(0.05, "a detection less likely than this is none")
+    nms_iou_threshold: float = define_setting(0.5, "of two detections of a class: the less likely one goes")
+    pre_nms_top_k: int = define_setting(2000, "of an image, that suppression sees: see `select_detections`")
+    max_detections: int = define_setting(100, "of an image")
+    trainable_backbone_layers: int = define_setting(3, "of the backbone's: five, MobileNet's six")
+    freeze_batch_norm: bool = define_setting(True, "norms keep the statistics that came with the weights, and learn nothing")
+    norm_epsilon: float = define_setting(1e-5, "what variances are enlarged by")
+    fpn_batch_norm: bool = define_setting(False, "norms in the pyramid, in the place of biases")
+    stage_blocks: tuple[int, ...] = define_setting(RESNET50, "of each stage of the ResNet")
+    stem_channels: int = define_setting(RESNET_STEM_CHANNELS, "channels of the ResNet's stem")
+    fpn_channels: int = define_setting(FPN_CHANNELS, "of the pyramid")
+    precision: Precision = define_setting("float32", "that layers compute in; losses are in float32 always")
+    remat: bool = define_setting(
+        False, "compute the backbone's blocks again when gradients need them, rather than keep their outputs"
+    )
 
     def __post_init__(self) -> None:
         ranges.check_image_size(self)
-        ranges.one_of(self, Backbone, "backbone")
-        ranges.one_of(self, Precision, "precision")
-        ranges.flags(self, "freeze_batch_norm", "fpn_batch_norm", "remat")
-        ranges.whole(self, 1, None, "num_classes", "rpn_batch_size_per_image", "box_batch_size_per_image")
-        ranges.whole(
+        ranges.check_choices(self, Backbone, "backbone")
+        ranges.check_choices(self, Precision, "precision")
+        ranges.check_flags(self, "freeze_batch_norm", "fpn_batch_norm", "remat")
+        ranges.check_whole_numbers(self, 1, None, "num_classes", "rpn_batch_size_per_image", "box_batch_size_per_image")
+        ranges.check_whole_numbers(
             self, 1, None, "num_rpn_convs", "head_units", "pre_nms_top_k", "max_detections", "stem_channels", "fpn_channels"
         )
-        ranges.whole(self, 0, None, "num_head_convs")
-        ranges.positive(self, "anchor_sizes", "aspect_ratios", "stage_blocks", "rpn_pre_nms_top_n", "rpn_post_nms_top_n")
-        ranges.as_many(self, 2, "in training and in detection", "rpn_pre_nms_top_n", "rpn_post_nms_top_n")
-        ranges.as_many(self, 4, "one for each stage after the stem", "stage_blocks")
-        ranges.share(self, "rpn_fg_iou_threshold", "rpn_bg_iou_threshold", "rpn_positive_fraction", "rpn_nms_threshold")
-        ranges.share(self, "rpn_score_threshold", "box_fg_iou_threshold", "box_positive_fraction")
-        ranges.share(self, "score_threshold", "nms_iou_threshold")
-        ranges.ordered(self, "rpn_bg_iou_threshold", "rpn_fg_iou_threshold")
-        ranges.at_least(self, 0, "norm_epsilon")
+        ranges.check_whole_numbers(self, 0, None, "num_head_convs")
+        ranges.check_positive(self, "anchor_sizes", "aspect_ratios", "stage_blocks", "rpn_pre_nms_top_n", "rpn_post_nms_top_n")
+        ranges.check_same_length(self, 2, "in training and in detection", "rpn_pre_nms_top_n", "rpn_post_nms_top_n")
+        ranges.check_same_length(self, 4, "one for each stage after the stem", "stage_blocks")
+        ranges.check_fractions(self, "rpn_fg_iou_threshold", "rpn_bg_iou_threshold", "rpn_positive_fraction", "rpn_nms_threshold")
+        ranges.check_fractions(self, "rpn_score_threshold", "box_fg_iou_threshold", "box_positive_fraction")
+        ranges.check_fractions(self, "score_threshold", "nms_iou_threshold")
+        ranges.check_ordered(self, "rpn_bg_iou_threshold", "rpn_fg_iou_threshold")
+        ranges.check_at_least(self, 0, "norm_epsilon")
         is_resnet = self.backbone == "resnet"
-        ranges.as_many(self, 5 if is_resnet else 3, "one for each level of the pyramid", "anchor_sizes")
-        ranges.whole(self, 0, 5 if is_resnet else 6, "trainable_backbone_layers")
+        ranges.check_same_length(self, 5 if is_resnet else 3, "one for each level of the pyramid", "anchor_sizes")
+        ranges.check_whole_numbers(self, 0, 5 if is_resnet else 6, "trainable_backbone_layers")
         if len({len(sizes) for sizes in self.anchor_sizes}) > 1:
             raise InvalidInputError(f"anchor_sizes: expected as many sizes on every level. Received: {self.anchor_sizes}")
 

@@ -13,7 +13,7 @@ MAX_SIDE_PX = 8192
 SHARES = ("_iou_threshold", "_nms_threshold", "score_threshold", "_fraction")  # ends of names: each is one, whatever the detector
 
 
-def whole(settings: Any, least: int, most: int | None, *names: str) -> None:
+def check_whole_numbers(settings: Any, least: int, most: int | None, *names: str) -> None:
     """Whole numbers from `least` to `most`, both included."""
     expected = f"a whole number of {least} or more" if most is None else f"a whole number from {least} to {most}"
     for name in names:
@@ -22,19 +22,19 @@ def whole(settings: Any, least: int, most: int | None, *names: str) -> None:
         _refuse_unless(fits, name, expected, value)
 
 
-def share(settings: Any, *names: str) -> None:
+def check_fractions(settings: Any, *names: str) -> None:
     for name in names:
         value = getattr(settings, name)
         _refuse_unless(_is_number(value) and 0 <= value <= 1, name, "a share, 0 to 1", value)
 
 
-def at_least(settings: Any, least: float, *names: str) -> None:
+def check_at_least(settings: Any, least: float, *names: str) -> None:
     for name in names:
         value = getattr(settings, name)
         _refuse_unless(_is_number(value) and value >= least, name, f"{least:g} or more", value)
 
 
-def one_of(settings: Any, kind: Any, *names: str) -> None:
+def check_choices(settings: Any, kind: Any, *names: str) -> None:
     """One of the words of a `Literal`."""
     words = get_args(kind)
     for name in names:
@@ -42,13 +42,13 @@ def one_of(settings: Any, kind: Any, *names: str) -> None:
         _refuse_unless(value in words, name, f"one of {', '.join(words)}", repr(value))
 
 
-def flags(settings: Any, *names: str) -> None:
+def check_flags(settings: Any, *names: str) -> None:
     for name in names:
         value = getattr(settings, name)
         _refuse_unless(isinstance(value, bool), name, "True or False", repr(value))
 
 
-def positive(settings: Any, *names: str) -> None:
+def check_positive(settings: Any, *names: str) -> None:
     """A list, not empty, of numbers above 0; or a list of such lists."""
     for name in names:
         value = getattr(settings, name)
@@ -67,7 +67,7 @@ def check_image_size(settings: Any) -> None:
     )
 
 
-def of_kind(name: str, kind: str, value: Any) -> None:
+def check_kind(name: str, kind: str, value: Any) -> None:
     """By the annotation of its field alone, as the source has it: what can be said before any framework is loaded."""
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if kind == "int":
@@ -82,13 +82,13 @@ def of_kind(name: str, kind: str, value: Any) -> None:
         _refuse_unless(_is_list(value), name, "a list, as in [1.0, 2.0]", repr(value))
 
 
-def as_many(settings: Any, count: int, why: str, *names: str) -> None:
+def check_same_length(settings: Any, count: int, why: str, *names: str) -> None:
     for name in names:
         value = getattr(settings, name)
         _refuse_unless(_is_list(value) and len(value) == count, name, f"{count} entries ({why})", value)
 
 
-def ordered(settings: Any, lower: str, upper: str) -> None:
+def check_ordered(settings: Any, lower: str, upper: str) -> None:
     low, high = getattr(settings, lower), getattr(settings, upper)
     _refuse_unless(low <= high, lower, f"no more than {upper} ({high})", low)
 

@@ -13,7 +13,7 @@ from typing import Literal
 from unstall.base.errors import InvalidInputError
 from unstall.config.detectors import Recipe, ranges
 from unstall.config.detectors.ranges import MOBILENET_STAGES, VGG16, VGG_DILATION, VGG_WIDTH, Precision
-from unstall.config.settings import setting
+from unstall.config.settings import define_setting
 
 BACKBONE_MAPS = 2  # that the backbone gives
 Backbone = Literal["vgg", "mobilenet_v3"]
@@ -26,46 +26,52 @@ SSD300_RATIOS = ((2.0,), (2.0, 3.0), (2.0, 3.0), (2.0, 3.0), (2.0,), (2.0,))
 
 @dataclass(frozen=True)
 class SSDSettings:
-    num_classes: int = setting(90, "without background, which is one more output, the first")
-    image_size: tuple[int, int] = setting((300, 300), "height, width")
-    scales: tuple[float, ...] = setting(
+    num_classes: int = define_setting(90, "without background, which is one more output, the first")
+    image_size: tuple[int, int] = define_setting((300, 300), "height, width")
+    scales: tuple[float, ...] = define_setting(
         (0.07, 0.15, 0.33, 0.51, 0.69, 0.87, 1.05), "sides as shares of the image's, one more than levels"
     )
-    aspect_ratios: tuple[tuple[float, ...], ...] = setting(
+    aspect_ratios: tuple[tuple[float, ...], ...] = define_setting(
         SSD300_RATIOS, "of each level's boxes, lying and standing, beside squares"
     )
-    fg_iou_threshold: float = setting(0.5, "a default box that overlaps a box by this learns it; others learn background")
-    neg_pos_ratio: float = setting(3.0, "how many of the hardest background count, for each default box that learns an object")
-    score_threshold: float = setting(0.01, "of a detection")
-    nms_iou_threshold: float = setting(0.45, "of two detections of one class")
-    pre_nms_top_k: int = setting(400, "of a class, that suppression sees")
-    max_detections: int = setting(200, "of an image")
-    backbone: Backbone = setting("vgg", "MobileNet has the heads and further maps of SSDLite, too")
-    trainable_backbone_layers: int = setting(4, "of the backbone's: VGG has five, MobileNet six")
-    freeze_batch_norm: bool = setting(False, "norms use the statistics that came with the weights")
-    stage_convs: tuple[int, ...] = setting(VGG16, "of VGG's stages")
-    stem_channels: int = setting(VGG_WIDTH, "of VGG's first stage")
-    dilation: int = setting(VGG_DILATION, "of the convolution after VGG's last stage")
-    vgg_batch_norm: bool = setting(False, "the published VGG has none")
-    reduced_tail: bool = setting(True, "MobileNet's last blocks have half the channels")
-    precision: Precision = setting("float32", "that layers compute in; weights and losses stay in float32")
-    remat: bool = setting(False, "compute the backbone's blocks again when gradients need them, rather than keep their outputs")
+    fg_iou_threshold: float = define_setting(0.5, "a default box that overlaps a box by this learns it; others learn background")
+    neg_pos_ratio: float = define_setting(
+        3.0, "how many of the hardest background count, for each default box that learns an object"
+    )
+    score_threshold: float = define_setting(0.01, "of a detection")
+    nms_iou_threshold: float = define_setting(0.45, "of two detections of one class")
+    pre_nms_top_k: int = define_setting(400, "of a class, that suppression sees")
+    max_detections: int = define_setting(200, "of an image")
+    backbone: Backbone = define_setting("vgg", "MobileNet has the heads and further maps of SSDLite, too")
+    trainable_backbone_layers: int = define_setting(4, "of the backbone's: VGG has five, MobileNet six")
+    freeze_batch_norm: bool = define_setting(False, "norms use the statistics that came with the weights")
+    stage_convs: tuple[int, ...] = define_setting(VGG16, "of VGG's stages")
+    stem_channels: int = define_setting(VGG_WIDTH, "of VGG's first stage")
+    dilation: int = define_setting(VGG_DILATION, "of the convolution after VGG's last stage")
+    vgg_batch_norm: bool = define_setting(False, "the published VGG has none")
+    reduced_tail: bool = define_setting(True, "MobileNet's last blocks have half the channels")
+    precision: Precision = define_setting("float32", "that layers compute in; weights and losses stay in float32")
+    remat: bool = define_setting(
+        False, "compute the backbone's blocks again when gradients need them, rather than keep their outputs"
+    )
 
     def __post_init__(self) -> None:
         ranges.check_image_size(self)
-        ranges.whole(self, 1, None, "num_classes", "pre_nms_top_k", "max_detections", "stem_channels", "dilation")
-        ranges.positive(self, "scales", "aspect_ratios", "stage_convs")
-        ranges.share(self, "fg_iou_threshold", "score_threshold", "nms_iou_threshold")
-        ranges.at_least(self, 0, "neg_pos_ratio")
-        ranges.one_of(self, Backbone, "backbone")
-        ranges.one_of(self, Precision, "precision")
-        ranges.flags(self, "freeze_batch_norm", "vgg_batch_norm", "reduced_tail", "remat")
-        ranges.whole(self, 0, len(VGG16 if self.backbone == "vgg" else MOBILENET_STAGES), "trainable_backbone_layers")
-        ranges.as_many(self, len(VGG16), "one for each stage of VGG", "stage_convs")
+        ranges.check_whole_numbers(self, 1, None, "num_classes", "pre_nms_top_k", "max_detections", "stem_channels", "dilation")
+        ranges.check_positive(self, "scales", "aspect_ratios", "stage_convs")
+        ranges.check_fractions(self, "fg_iou_threshold", "score_threshold", "nms_iou_threshold")
+        ranges.check_at_least(self, 0, "neg_pos_ratio")
+        ranges.check_choices(self, Backbone, "backbone")
+        ranges.check_choices(self, Precision, "precision")
+        ranges.check_flags(self, "freeze_batch_norm", "vgg_batch_norm", "reduced_tail", "remat")
+        ranges.check_whole_numbers(
+            self, 0, len(VGG16 if self.backbone == "vgg" else MOBILENET_STAGES), "trainable_backbone_layers"
+        )
+        ranges.check_same_length(self, len(VGG16), "one for each stage of VGG", "stage_convs")
         levels = len(self.aspect_ratios)
         if not BACKBONE_MAPS <= levels <= BACKBONE_MAPS + len(VGG_EXTRAS):
             raise InvalidInputError(f"aspect_ratios: expected those of 2 to 6 levels. Received: {self.aspect_ratios}")
-        ranges.as_many(self, levels + 1, "one more than the levels that aspect_ratios has", "scales")
+        ranges.check_same_length(self, levels + 1, "one more than the levels that aspect_ratios has", "scales")
 
 
 VARIANTS = {

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unstall.data.augment.geometry import Area, Rect, Scene, View, surfaces
+from unstall.data.augment.geometry import Area, Rect, Scene, View, compute_areas
 from unstall.data.augment.rng import Rng
 from unstall.data.example import Flags, Floats
 
@@ -39,15 +39,17 @@ class Colours:
 
         early = 1.0 if self.contrast_is_last else self.contrast
         if self.brightness or early != 1.0:
-            cv2.LUT(pixels, colour_table((LEVELS + self.brightness) * early), dst=pixels)
+            cv2.LUT(pixels, compute_colour_table((LEVELS + self.brightness) * early), dst=pixels)
         if self.changes_colour:
             hue = (LEVELS + round(256 * self.hue_turns)) % 256
             coloured: Any = cv2.cvtColor(pixels, cv2.COLOR_RGB2HSV_FULL)
-            tables = np.stack([colour_table(hue), colour_table(LEVELS * self.saturation), colour_table(LEVELS)], axis=-1)
+            tables = np.stack(
+                [compute_colour_table(hue), compute_colour_table(LEVELS * self.saturation), compute_colour_table(LEVELS)], axis=-1
+            )
             cv2.LUT(coloured, tables.reshape(256, 1, 3), dst=coloured)
             cv2.cvtColor(coloured, cv2.COLOR_HSV2RGB_FULL, dst=pixels)
         if self.contrast_is_last and self.contrast != 1.0:
-            cv2.LUT(pixels, colour_table(LEVELS * self.contrast), dst=pixels)
+            cv2.LUT(pixels, compute_colour_table(LEVELS * self.contrast), dst=pixels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class PhotometricDistort:
     saturation: tuple[float, float] = (0.5, 1.5)
     hue_turns: float = 0.05  # 18 degrees, either way
 
-    def drawn(self, rng: Rng) -> Colours:
+    def draw_parameters(self, rng: Rng) -> Colours:
         """The same count of numbers whatever happens, so that what is drawn later does not depend on it."""
         happens = [rng.happens(self.probability) for _ in range(4)]
         brightness = rng.between(-self.brightness, self.brightness)
@@ -80,7 +82,7 @@ class PhotometricDistort:
         )
 
 
-def colour_table(levels: npt.NDArray[np.float64]) -> Pixels:
+def compute_colour_table(levels: npt.NDArray[np.float64]) -> Pixels:
     return np.clip(np.rint(levels), 0, 255).astype(np.uint8)
 
 
@@ -161,7 +163,7 @@ class IoUCrop:
             fitting = np.flatnonzero(_overlaps(crops, boxes) >= min_iou)
             if len(fitting):
                 crop = crops[fitting[0]]
-                keep = view.keep & centres_inside(crop[None], scene.boxes)[0]
+                keep = view.keep & select_centres_inside(crop[None], scene.boxes)[0]
                 return replace(view, window=Rect(*crop.tolist()), keep=keep)
         return view
 
@@ -177,7 +179,7 @@ class IoUCrop:
         return shaped
 
 
-def centres_inside(crops: Floats, boxes: Floats) -> Flags:
+def select_centres_inside(crops: Floats, boxes: Floats) -> Flags:
     """(crops, boxes): whether the box's centre lies within."""
     x, y = (boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2
     crops = crops[:, :, None]
@@ -190,8 +192,8 @@ def _overlaps(crops: Floats, boxes: Floats) -> Floats:
     pairs = crops[:, None]
     sides = np.minimum(pairs[..., 2:], boxes[:, 2:]) - np.maximum(pairs[..., :2], boxes[:, :2])
     common = np.prod(np.maximum(sides, 0), axis=-1)
-    iou = common / (surfaces(pairs) + surfaces(boxes) - common)
-    best: Floats = np.where(centres_inside(crops, boxes), iou, -1.0).max(axis=1, initial=-1.0)
+    iou = common / (compute_areas(pairs) + compute_areas(boxes) - common)
+    best: Floats = np.where(select_centres_inside(crops, boxes), iou, -1.0).max(axis=1, initial=-1.0)
     return best
 
 

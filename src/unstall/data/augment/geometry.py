@@ -93,26 +93,26 @@ class Placement:
         return a, source.left * part - a * target.left, c, d
 
 
-def on_canvas(boxes: Floats, back: Floats) -> Floats:
+def map_to_canvas(boxes: Floats, back: Floats) -> Floats:
     """Where boxes of images lie on the canvas, not cut off at edges. `back` has a row (see Placement.back) for each box."""
     mapped = (boxes - back[:, [1, 3, 1, 3]]) / back[:, [0, 2, 0, 2]]
     mirrored: Floats = np.where(back[:, :1] < 0, mapped[:, [2, 1, 0, 3]], mapped)
     return mirrored
 
 
-def inside(boxes: Floats, areas: Integers, min_kept_share: float) -> tuple[Floats, Flags]:
+def clip_boxes(boxes: Floats, areas: Integers, min_kept_share: float) -> tuple[Floats, Flags]:
     """Each box cut off at the edges of its area, and whether it still shows at least that share of itself."""
     cut = np.minimum(np.maximum(boxes, areas[:, [0, 1, 0, 1]]), areas[:, [2, 3, 2, 3]])
-    is_seen = surfaces(cut.astype(np.float32)) > 0  # as a batch holds it: the last sliver of a box may have no width there
-    return cut, is_seen & (surfaces(cut) >= min_kept_share * surfaces(boxes))
+    is_seen = compute_areas(cut.astype(np.float32)) > 0  # as a batch holds it: the last sliver of a box may have no width there
+    return cut, is_seen & (compute_areas(cut) >= min_kept_share * compute_areas(boxes))
 
 
-def surfaces(boxes: Floats) -> Floats:
+def compute_areas(boxes: Floats) -> Floats:
     result: Floats = (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
     return result
 
 
-def place(view: View, scene: Scene, area: Area, resize: Resize, is_reducible: bool) -> Placement:
+def fit_window(view: View, scene: Scene, area: Area, resize: Resize, is_reducible: bool) -> Placement:
     """The window fitted into the area: its top left corner into that of the area, the rest of the area is filled."""
     window = view.window
     scale_x, scale_y = area.width / window.width, area.height / window.height

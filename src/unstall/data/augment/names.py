@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.suggestions import did_you_mean
+from unstall.base.suggestions import suggest_closest
 
 if TYPE_CHECKING:
     from unstall.data.augment.augmentations import Augmentation
@@ -22,11 +22,11 @@ NAMED = {
 }
 
 
-def augmentations(names: Sequence[str]) -> tuple[Augmentation, ...]:
+def create_augmentations(names: Sequence[str]) -> tuple[Augmentation, ...]:
     for name in names:
         if name not in NAMED:
             expected = f"Expected some of: {', '.join(NAMED)}."
-            raise InvalidInputError(f"augmentations: there is no '{name}'.{did_you_mean(name, NAMED)} {expected}")
+            raise InvalidInputError(f"augmentations: there is no '{name}'.{suggest_closest(name, NAMED)} {expected}")
     return tuple(_made(NAMED[name]) for name in names)
 
 

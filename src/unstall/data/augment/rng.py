@@ -13,7 +13,7 @@ ORDER, EXAMPLE, SUBSTITUTE, TILE = range(4)  # what the numbers are for: no two 
 BLOCK = 64  # words drawn at once
 
 
-def raw_words(seed: int, purpose: int, epoch: int, row: int, count: int) -> npt.NDArray[np.uint64]:
+def draw_raw_words(seed: int, purpose: int, epoch: int, row: int, count: int) -> npt.NDArray[np.uint64]:
     return _philox(seed, purpose, epoch, row).random_raw(count)
 
 

@@ -58,14 +58,14 @@ def judge(checked: CheckedData) -> BoxFit:
     return BoxFit(finite, normalised, in_pixels, swapped, turned, rest & ~swapped & ~turned, slack_x, slack_y)
 
 
-def within(boxes: Floats, width: Floats, height: Floats, slack_x: Floats, slack_y: Floats) -> Flags:
+def select_within(boxes: Floats, width: Floats, height: Floats, slack_x: Floats, slack_y: Floats) -> Flags:
     left, top, right, bottom = boxes.T
     inside = (np.minimum(left, right) >= -slack_x) & (np.maximum(left, right) <= width + slack_x)
     inside &= (np.minimum(top, bottom) >= -slack_y) & (np.maximum(top, bottom) <= height + slack_y)
     return np.asarray(inside)
 
 
-def of_rows(table: Table, flags: Flags, considered: Flags) -> Flags:
+def select_rows(table: Table, flags: Flags, considered: Flags) -> Flags:
     """For each box: whether the flag is set for every box of its image that is considered, and there is one."""
     rows = int(table.row.max()) + 1 if len(table.row) else 0
     against = np.bincount(table.row[considered & ~flags], minlength=rows) == 0
@@ -73,7 +73,7 @@ def of_rows(table: Table, flags: Flags, considered: Flags) -> Flags:
     return np.asarray((against & some)[table.row])
 
 
-def any_of_rows(table: Table, flags: Flags) -> Flags:
+def select_any_of_rows(table: Table, flags: Flags) -> Flags:
     rows = int(table.row.max()) + 1 if len(table.row) else 0
     return np.asarray((np.bincount(table.row[flags], minlength=rows) > 0)[table.row])
 
@@ -83,14 +83,14 @@ def _normalised(table: Table, finite: Flags, usable: Flags) -> Flags:
     boxes = table.boxes
     small = (boxes >= -1e-3).all(axis=1) & (boxes <= 1.001).all(axis=1) & (table.width >= MIN_SIDE) & (table.height >= MIN_SIDE)
     has_area = (boxes[:, 2] != boxes[:, 0]) & (boxes[:, 3] != boxes[:, 1])
-    fractional = any_of_rows(table, finite & (boxes != np.round(boxes)).any(axis=1))
-    return np.asarray(of_rows(table, small & has_area, usable) & fractional)
+    fractional = select_any_of_rows(table, finite & (boxes != np.round(boxes)).any(axis=1))
+    return np.asarray(select_rows(table, small & has_area, usable) & fractional)
 
 
 def _in_pixels(table: Table) -> Flags:
     """As the file has them they reach far beyond 1, and lie in the image if they are taken for pixels."""
     raw = table.boxes / np.stack([table.width, table.height, table.width, table.height], axis=1)
-    lies_inside = within(raw, table.width, table.height, 1 + 0.01 * table.width, 1 + 0.01 * table.height)
+    lies_inside = select_within(raw, table.width, table.height, 1 + 0.01 * table.width, 1 + 0.01 * table.height)
     return np.asarray((raw > MAX_SHARE).any(axis=1) & lies_inside)
 
 
@@ -107,7 +107,7 @@ def _of_another_size(checked: CheckedData, usable: Flags) -> Flags:
         return np.zeros_like(usable)
     width, height = said[table.row, 0], said[table.row, 1]
     slack = np.full(len(usable), ROUNDING_PIXELS)
-    return np.asarray(of_rows(table, within(table.boxes, width, height, slack, slack), usable) & np.isfinite(width))
+    return np.asarray(select_rows(table, select_within(table.boxes, width, height, slack, slack), usable) & np.isfinite(width))
 
 
 def _turned(checked: CheckedData, usable: Flags, slack_x: Floats, slack_y: Floats) -> Flags:
@@ -120,9 +120,9 @@ def _turned(checked: CheckedData, usable: Flags, slack_x: Floats, slack_y: Float
     if not on_side.any():
         return np.zeros_like(usable)
     considered = usable & on_side[table.row]
-    misfits = considered & ~within(table.boxes, table.width, table.height, slack_x, slack_y)
-    turned = within(table.boxes, table.height, table.width, slack_y, slack_x)
-    return of_rows(table, turned, considered) & any_of_rows(table, misfits) & on_side[table.row]
+    misfits = considered & ~select_within(table.boxes, table.width, table.height, slack_x, slack_y)
+    turned = select_within(table.boxes, table.height, table.width, slack_y, slack_x)
+    return select_rows(table, turned, considered) & select_any_of_rows(table, misfits) & on_side[table.row]
 
 
 def _swapped(table: Table, usable: Flags, slack_x: Floats, slack_y: Floats) -> Flags:
@@ -131,12 +131,12 @@ def _swapped(table: Table, usable: Flags, slack_x: Floats, slack_y: Floats) -> F
     Only where enough boxes of the data set have even their middle outside, and this explains most of them.
     """
     boxes = table.boxes
-    fit_if_swapped = within(boxes[:, [1, 0, 3, 2]], table.width, table.height, slack_x, slack_y)
+    fit_if_swapped = select_within(boxes[:, [1, 0, 3, 2]], table.width, table.height, slack_x, slack_y)
     across, down = (boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2
     middle_outside = (across < -slack_x) | (across > table.width + slack_x) | (down < -slack_y) | (down > table.height + slack_y)
     misfits = usable & middle_outside
-    explained = int((misfits & of_rows(table, fit_if_swapped, usable)).sum())
+    explained = int((misfits & select_rows(table, fit_if_swapped, usable)).sum())
     if explained < SWAPPED_BOXES or explained < SWAPPED_SHARE * int(misfits.sum()):
         return np.zeros_like(usable)
-    reach_out = usable & ~within(boxes, table.width, table.height, slack_x, slack_y)
-    return np.asarray(of_rows(table, fit_if_swapped, usable) & any_of_rows(table, reach_out))
+    reach_out = usable & ~select_within(boxes, table.width, table.height, slack_x, slack_y)
+    return np.asarray(select_rows(table, fit_if_swapped, usable) & select_any_of_rows(table, reach_out))

@@ -104,27 +104,27 @@ class CheckedData:
             return (float(facts.height), float(facts.width)) if turned else (float(facts.width), float(facts.height))
         return (float(example.width), float(example.height)) if example.width and example.height else None
 
-    def size_of_image(self, index: SupportsIndex) -> str:
+    def get_image_size(self, index: SupportsIndex) -> str:
         """Of the image of the box in this row of the table."""
         return f"{self.table.width[index]:g}×{self.table.height[index]:g}"
 
-    def box_finding(self, problem: str, index: SupportsIndex, message: str) -> Finding:
+    def create_box_finding(self, problem: str, index: SupportsIndex, message: str) -> Finding:
         """About the box in this row of the table."""
         example, box = self.data.examples[int(self.table.row[index])], int(self.table.box[index])
-        return Finding(problem, message, box_origin(example, box), example.name, box)
+        return Finding(problem, message, find_box_origin(example, box), example.name, box)
 
-    def image_finding(self, problem: str, row: int, message: str) -> Finding:
+    def create_image_finding(self, problem: str, row: int, message: str) -> Finding:
         example = self.data.examples[row]
-        return Finding(problem, message, image_origin(example), example.name)
+        return Finding(problem, message, find_image_origin(example), example.name)
 
 
-def image_origin(example: Example) -> Origin:
+def find_image_origin(example: Example) -> Origin:
     """Of the annotation as a whole, where `origin.field` has the place of a box: 'images[5]: annotations[{}].bbox'."""
     origin = example.origin
     return Origin(origin.file, origin.line, origin.field.rpartition(": ")[0]) if "{}" in origin.field else origin
 
 
-def box_origin(example: Example, box: int) -> Origin:
+def find_box_origin(example: Example, box: int) -> Origin:
     origin = example.origin
     if example.box_lines is None:
         return Origin(origin.file, origin.line, origin.field or f"box {box + 1}")

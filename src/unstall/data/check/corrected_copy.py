@@ -22,10 +22,10 @@ from unstall.data.check.context import CheckedData, ImageFacts
 from unstall.data.check.fixes import Fix
 from unstall.data.check.images import look_at_bytes
 from unstall.data.check.problems import PROBLEMS
-from unstall.data.check.runner import Report, examine, finding_as_plain
+from unstall.data.check.runner import Report, convert_finding_to_plain, examine
 from unstall.data.example import DataSet, Example, Finding, ImageSource
 from unstall.data.formats import FORMATS
-from unstall.journal.writer import finite
+from unstall.journal.writer import replace_not_finite
 
 MAX_ROUNDS = 8  # each mends one thing of an example; none has more wrong with it
 
@@ -163,20 +163,21 @@ def _without(example: Example, gone: list[int]) -> Example:
 # --- the list of what was changed ---
 
 
-def changes_as_plain(corrected: CorrectedData, target: Path) -> dict[str, Any]:
+def convert_changes_to_plain(corrected: CorrectedData, target: Path) -> dict[str, Any]:
     return {
         "copy": str(target),
         "changes": [
-            {"problem": finding.problem, "change": what, **finding_as_plain(finding)} for finding, what in corrected.changes
+            {"problem": finding.problem, "change": what, **convert_finding_to_plain(finding)}
+            for finding, what in corrected.changes
         ],
         "left_as_it_was": [
-            {"problem": problem, "count": len(findings), "findings": [finding_as_plain(finding) for finding in findings]}
+            {"problem": problem, "count": len(findings), "findings": [convert_finding_to_plain(finding) for finding in findings]}
             for problem, findings in corrected.left.items()
         ],
     }
 
 
-def changes_as_text(corrected: CorrectedData) -> str:
+def format_changes(corrected: CorrectedData) -> str:
     lines = [f"{len(corrected.changes):,} changes", ""]
     lines += [f"{finding.origin} [{finding.problem}] {what}. {finding.message}" for finding, what in corrected.changes]
     if corrected.left:
@@ -197,10 +198,12 @@ def write_copy(report: Report, target: Path, progress: Progress | None = None) -
             corrected = correct(report, Path(scratch))
             target.mkdir(exist_ok=True)
             lost = FORMATS.module(original.format).write(corrected.data, target, progress=progress)
-        plain = changes_as_plain(corrected, target)
+        plain = convert_changes_to_plain(corrected, target)
         plain["not_held_by_the_format"] = dict(lost)
-        (target / "changes.json").write_text(json.dumps(finite(plain), indent=2, default=str) + "\n", encoding="utf-8")
-        (target / "changes.txt").write_text(changes_as_text(corrected), encoding="utf-8", errors="replace")
+        (target / "changes.json").write_text(
+            json.dumps(replace_not_finite(plain), indent=2, default=str) + "\n", encoding="utf-8"
+        )
+        (target / "changes.txt").write_text(format_changes(corrected), encoding="utf-8", errors="replace")
     except OSError as error:
         raise InvalidInputError(f"Cannot write the corrected copy to '{target}': {error.strerror or error}.") from None
     return plain

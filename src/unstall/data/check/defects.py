@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from unstall.base.console import printable
+from unstall.base.console import is_printable
 
 if TYPE_CHECKING:
     pass
@@ -50,11 +50,11 @@ _PICTURE = re.compile(r"[0-9]{1,3}\.jpg")
 
 def describe_defects(report: Report, folder: Path) -> dict[str, Any]:
     """The defects as plain data. Pictures are written to the folder; where it cannot be written, there are none."""
-    from unstall.data.check.runner import severity_of
+    from unstall.data.check.runner import get_severity
 
     data = report.checked.data
-    grave = [problem for problem in report.found if severity_of(problem).value in SEVERITIES]
-    problems = [{**row_of(report, problem, LISTED), "pictures": []} for problem in grave[:MAX_PROBLEMS]]
+    grave = [problem for problem in report.found if get_severity(problem).value in SEVERITIES]
+    problems = [{**find_row(report, problem, LISTED), "pictures": []} for problem in grave[:MAX_PROBLEMS]]
     try:
         shutil.rmtree(folder, ignore_errors=True)
         if problems:
@@ -117,7 +117,7 @@ def keep(run: RunFolder, plain: dict[str, Any]) -> None:
     )
 
 
-def of_run(run: RunFolder) -> dict[str, Any] | None:
+def read_run_defects(run: RunFolder) -> dict[str, Any] | None:
     """None where nothing was found, or nobody looked. What is not as it should be is left out: a run may come from a stranger."""
     folder = run.path / FOLDER
     try:
@@ -189,26 +189,29 @@ class DefectPicture:
     message: str  # of its first finding
 
 
-def row_of(report: Report, problem: str, listed: int) -> dict[str, Any]:
+def find_row(report: Report, problem: str, listed: int) -> dict[str, Any]:
     """Words and figures as plain data; of its findings no more than are listed."""
-    from unstall.data.check.problems import sections
-    from unstall.data.check.runner import finding_as_plain, severity_of
+    from unstall.data.check.problems import read_sections
+    from unstall.data.check.runner import convert_finding_to_plain, get_severity
 
-    page, findings = sections(problem), report.found[problem]
+    page, findings = read_sections(problem), report.found[problem]
     return {
         "name": problem,
-        "severity": severity_of(problem).value,
+        "severity": get_severity(problem).value,
         "count": len(findings),
         "summary": page[""],
         "impact": page["What it does to a training"],
         "action": page["What to do"],
-        "listed": [{"place": place(finding_as_plain(finding)), "message": finding.message} for finding in findings[:listed]],
+        "listed": [
+            {"place": place_defect(convert_finding_to_plain(finding)), "message": finding.message}
+            for finding in findings[:listed]
+        ],
     }
 
 
 def draw_defects(report: Report, problem: str, most: int, side: int) -> Iterator[DefectPicture]:
     """The first images that it was found in, each with all the boxes that it was found at."""
-    from unstall.data.tools.visualization import with_boxes
+    from unstall.data.tools.visualization import draw_boxes
 
     checked = report.checked
     marked: dict[str, set[int]] = {}
@@ -219,14 +222,14 @@ def draw_defects(report: Report, problem: str, most: int, side: int) -> Iterator
             messages.setdefault(finding.example, finding.message)
     for name, boxes in marked.items():
         example = checked.data.examples[checked.rows[name]]
-        yield DefectPicture(with_boxes(example, checked.data.classes, side, boxes, has_frame=True), name, messages[name])
+        yield DefectPicture(draw_boxes(example, checked.data.classes, side, boxes, has_frame=True), name, messages[name])
 
 
-def place(finding: dict[str, Any]) -> str:
+def place_defect(finding: dict[str, Any]) -> str:
     """file:line of a finding, for a person to find it, and the image's name where the annotation's does not tell it."""
     where = finding["file"] if finding["line"] is None else f"{finding['file']}:{finding['line']}"
     field = f": {finding['field']}" if finding["field"] else ""
-    return printable(f"{where}{field}{_image(finding)}:")
+    return is_printable(f"{where}{field}{_image(finding)}:")
 
 
 def _image(finding: dict[str, Any]) -> str:

@@ -47,7 +47,9 @@ def fix_by_writing(found: Iterable[Finding], what: str) -> list[Fix]:
 def leave_out_unknown_classes(checked: CheckedData, found: list[Finding], why: str) -> list[Fix]:
     """Every box without a known class, whichever the findings name: a reader knows the line, not always the box."""
     unknown = np.flatnonzero(checked.table.classes == UNKNOWN_CLASS)
-    return leave_out_boxes(checked, [checked.box_finding(found[0].problem, index, found[0].message) for index in unknown], why)
+    return leave_out_boxes(
+        checked, [checked.create_box_finding(found[0].problem, index, found[0].message) for index in unknown], why
+    )
 
 
 def leave_out_boxes(checked: CheckedData, found: Iterable[Finding], why: str) -> list[Fix]:
@@ -58,7 +60,7 @@ def leave_out_boxes(checked: CheckedData, found: Iterable[Finding], why: str) ->
     ]
 
 
-def box_of(checked: CheckedData, finding: Finding) -> Floats | None:
+def get_box(checked: CheckedData, finding: Finding) -> Floats | None:
     """The box that a finding is about."""
     if finding.box is None or finding.example not in checked.rows:
         return None
@@ -70,7 +72,7 @@ def clip(checked: CheckedData, found: Iterable[Finding]) -> list[Fix]:
     """Each box cut at the edges of its image."""
     result = []
     for finding in found:
-        box = box_of(checked, finding)
+        box = get_box(checked, finding)
         if box is None:
             continue
         row = checked.rows[finding.example]

@@ -34,7 +34,7 @@ def as_8_bit(checked: CheckedData, found: Iterable[Finding]) -> list[Fix]:
     return result
 
 
-def upright(checked: CheckedData, finding: Finding, row: int) -> Fix:
+def turn_upright(checked: CheckedData, finding: Finding, row: int) -> Fix:
     """The image turned as its EXIF says, and the note dropped: the boxes belong to this one."""
     from PIL import ImageOps
 
@@ -45,7 +45,7 @@ def upright(checked: CheckedData, finding: Finding, row: int) -> Fix:
     return Fix(finding, fix.what, row, image=fix.image, name=fix.name, size=size)
 
 
-def without_turn(checked: CheckedData, finding: Finding, row: int) -> Fix | None:
+def remove_turn(checked: CheckedData, finding: Finding, row: int) -> Fix | None:
     """The note dropped and the image left as it is, to the byte where it is a JPEG: the boxes belong to that."""
     source = checked.data.examples[row].image
     data = source.read() if source is not None else b""

@@ -44,7 +44,7 @@ _JPEG_MODES = {"Gray": "L", "YCbCr": "RGB", "RGB": "RGB", "CMYK": "CMYK", "YCCK"
 Grey = npt.NDArray[np.uint8]
 
 
-def kind_of(data: bytes) -> str:
+def find_kind(data: bytes) -> str:
     """By the first bytes; empty: none that is known."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "webp"
@@ -74,7 +74,7 @@ def _read_in_bucket(source: ImageSource) -> tuple[bytes, int]:
 
 
 def look_at_bytes(data: bytes) -> ImageFacts:
-    kind = kind_of(data)
+    kind = find_kind(data)
     if not data:
         return ImageFacts(0, "", error="0 bytes", is_empty=True)
     if not kind:
@@ -124,7 +124,7 @@ def _look_at_jpeg(data: bytes) -> ImageFacts:
     grey, wrong, lacks_end_mark = _decoded_in_grey(data)
     if grey is None:
         return replace(facts, error=wrong)
-    return replace(facts, error=wrong, is_truncated=bool(wrong), lacks_end_mark=lacks_end_mark, likeness=likeness(grey))
+    return replace(facts, error=wrong, is_truncated=bool(wrong), lacks_end_mark=lacks_end_mark, likeness=compute_likeness(grey))
 
 
 def _decoded_in_grey(data: bytes) -> tuple[Grey | None, str, bool]:
@@ -170,7 +170,7 @@ def _look_with_pillow(data: bytes, kind: str) -> ImageFacts:
         has_notes = not chunks or b"eXIf" in chunks  # to ask a PNG, Pillow decodes it
         turn = image.getexif().get(ORIENTATION_TAG, 1) if has_notes else 1
         turn = turn if isinstance(turn, int) and 1 <= turn <= 8 else 1
-        return replace(facts, orientation=turn, likeness=likeness(grey))
+        return replace(facts, orientation=turn, likeness=compute_likeness(grey))
     except Image.DecompressionBombError:
         return replace(facts, error=f"unfolds to more than {LARGEST_PIXELS:,} pixels", is_refused=True)
     except UnidentifiedImageError:
@@ -227,7 +227,7 @@ def _refused(facts: ImageFacts) -> ImageFacts:
 # --- likeness ---
 
 
-def likeness(grey: Grey) -> int:
+def compute_likeness(grey: Grey) -> int:
     """64 bits: whether it grows brighter from each of 9 columns to the next, in 8 rows."""
     small = cv2.resize(_thinned(grey), (9, 8), interpolation=cv2.INTER_AREA)
     return int.from_bytes(np.packbits(small[:, 1:] > small[:, :-1]).tobytes(), "big")
@@ -239,7 +239,7 @@ def _thinned(image: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.ascontiguousarray(image[::step, ::step])
 
 
-def thumbnail(source: ImageSource) -> npt.NDArray[np.float32] | None:
+def create_thumbnail(source: ImageSource) -> npt.NDArray[np.float32] | None:
     """A small grey picture to compare closely; None where the image cannot be decoded."""
     try:
         data = source.read()

@@ -16,7 +16,7 @@ from unstall.data.example import DataSet, Finding
 _GRAVEST_FIRST = list(Severity)
 
 
-def severity_of(problem: str) -> Severity:
+def get_severity(problem: str) -> Severity:
     severity: Severity = PROBLEMS.module(problem).SEVERITY
     return severity
 
@@ -31,10 +31,10 @@ class Report:
 
     @property
     def has_errors(self) -> bool:
-        return any(severity_of(problem) is Severity.ERROR for problem in self.found)
+        return any(get_severity(problem) is Severity.ERROR for problem in self.found)
 
     def count(self, severity: Severity) -> int:
-        return sum(len(findings) for problem, findings in self.found.items() if severity_of(problem) is severity)
+        return sum(len(findings) for problem, findings in self.found.items() if get_severity(problem) is severity)
 
 
 def check(data: DataSet, with_images: bool = True, progress: Progress | None = None) -> Report:
@@ -64,7 +64,7 @@ def examine(checked: CheckedData, names: Sequence[str], progress: Progress | Non
             found[name] = findings
         if progress is not None:
             progress("examining", number + 1, len(names))
-    return dict(sorted(found.items(), key=lambda item: (_GRAVEST_FIRST.index(severity_of(item[0])), -len(item[1]), item[0])))
+    return dict(sorted(found.items(), key=lambda item: (_GRAVEST_FIRST.index(get_severity(item[0])), -len(item[1]), item[0])))
 
 
 def as_plain(report: Report) -> dict[str, Any]:
@@ -82,16 +82,16 @@ def as_plain(report: Report) -> dict[str, Any]:
         "problems": [
             {
                 "problem": problem,
-                "severity": severity_of(problem).value,
+                "severity": get_severity(problem).value,
                 "count": len(findings),
-                "findings": [finding_as_plain(finding) for finding in findings],
+                "findings": [convert_finding_to_plain(finding) for finding in findings],
             }
             for problem, findings in report.found.items()
         ],
     }
 
 
-def finding_as_plain(finding: Finding) -> dict[str, Any]:
+def convert_finding_to_plain(finding: Finding) -> dict[str, Any]:
     return {
         "message": finding.message,
         "file": finding.origin.file,

@@ -38,7 +38,7 @@ def recognise(path: Path | str) -> str:
     if not path.exists():
         raise InvalidInputError(f"'{path}' is not there.")
     looked_for = "; ".join(f"{name}: {FORMATS.module(name).SIGNS}" for name in FORMATS.names())
-    hint = "" if is_bucket(path) else _within(path) or other_formats.hint(path)
+    hint = "" if is_bucket(path) else _within(path) or other_formats.suggest_format(path)
     raise InvalidInputError(
         f"'{path}' is in no format that is known.{hint} Looked for {looked_for}. Found: {_what_is_there(path)}."
     )
@@ -77,12 +77,12 @@ def _what_is_there(path: Path) -> str:
 # --- pages ---
 
 
-def summaries() -> dict[str, str]:
+def list_summaries() -> dict[str, str]:
     """The first line of each page, read without loading the format."""
     return FORMATS.summaries()
 
 
-def page(name: str) -> str:
+def build_page(name: str) -> str:
     """Markdown: the docstring, its underlined headings as such."""
     lines = FORMATS.page(name).splitlines()
     shown = [f"## {line}" if line in HEADINGS else line for line in lines if not line or set(line) != {"-"}]

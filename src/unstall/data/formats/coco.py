@@ -51,8 +51,8 @@ from unstall.data.io.coco_json import Category, CocoExtras, DecodedInstances, Id
 from unstall.data.io.coco_segmentation import NO_BOX
 from unstall.data.io.columns import Columns, with_header_size
 from unstall.data.io.folder import Folder
-from unstall.data.io.reader import SPLITS, Names, Notes, Unparsable, find_in, quote, read_bytes, split_name
-from unstall.data.io.writer import DataSetWriter, annotated_size
+from unstall.data.io.reader import SPLITS, FindingCollector, Names, Unparsable, find_in, quote, read_bytes, split_name
+from unstall.data.io.writer import DataSetWriter, get_annotated_size
 
 SIGNS = "a JSON file with images, annotations and categories, in the folder, in annotations/ or in a folder for each split"
 NOT_INSTANCES = ("captions", "person_keypoints", "panoptic", "stuff", "image_info")
@@ -144,7 +144,7 @@ class _Reader:
     def __init__(self, folder: Folder, is_one_of_several: bool) -> None:
         self.folder = folder
         self.is_one_of_several = is_one_of_several  # then each file is a split, whatever its name
-        self.notes = Notes()
+        self.notes = FindingCollector()
         self.names = Names()
         self.classes: list[str] = []
         self.numbers: list[int] = []
@@ -346,7 +346,7 @@ class _SplitFile:
 
     def add(self, example: Example, name: str, numbers: list[int], writing: DataSetWriter, further: CocoExtras | None) -> None:
         self._image_count += 1
-        size = annotated_size(example)
+        size = get_annotated_size(example)
         entry = {
             "id": self._image_count,
             "file_name": name,
@@ -354,7 +354,7 @@ class _SplitFile:
             "height": size[1] if size else None,
         }
         _append(self._images, {key: value for key, value in entry.items() if value is not None}, self._image_count == 1)
-        kept = writing.holdable(example)
+        kept = writing.select_holdable(example)
         gone = np.zeros(example.count, np.bool_)
         for box in np.flatnonzero(kept):
             self._box_count += 1
@@ -362,7 +362,7 @@ class _SplitFile:
             carried = further.of_box(example, int(box)) if further is not None else None
             gone[box] = carried is None
             _append(self._boxes, {**entry, **(carried or {})}, self._box_count == 1)
-        writing.lose_further(example, gone, ": the box was changed, or they are not finite")
+        writing.report_further_losses(example, gone, ": the box was changed, or they are not finite")
 
     def _box(self, example: Example, box: int, numbers: list[int]) -> dict[str, object]:
         left, top, right, bottom = example.boxes[box].tolist()

@@ -44,12 +44,12 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress, with_progress
 from unstall.data.example import DataSet, Example, Flags, ImageSource, Origin
 from unstall.data.io import label_map, tf_example, tfrecord_file
-from unstall.data.io.columns import example as make_example
+from unstall.data.io.columns import create_example as make_example
 from unstall.data.io.folder import Folder
-from unstall.data.io.images import header_of_bytes
-from unstall.data.io.reader import SPLITS, Names, Notes, Unparsable, split_name
+from unstall.data.io.images import parse_header
+from unstall.data.io.reader import SPLITS, FindingCollector, Names, Unparsable, split_name
 from unstall.data.io.record_features import BOX_KEYS, Classes, KeyCounter, RecordKeysWrong
-from unstall.data.io.writer import DataSetWriter, annotated_size, label_numbers
+from unstall.data.io.writer import DataSetWriter, get_annotated_size, number_labels
 
 SIGNS = "record files (*.tfrecord, *.record, …-00000-of-00010), in the folder or in a folder for each split"
 SUFFIXES = (".tfrecord", ".tfrecords", ".record", ".records")
@@ -115,7 +115,7 @@ def _split_of(file: str) -> str:
 class _Reader:
     def __init__(self, folder: Folder, files: list[str]) -> None:
         self.folder = folder
-        self.notes = Notes()
+        self.notes = FindingCollector()
         self.examples: list[Example] = []
         self._record_files = files
         self._names = Names()
@@ -180,10 +180,10 @@ class _Reader:
         keys.note(self.notes)
 
     def _add_example(self, record: tfrecord_file.Record, file: str, path: Path, split: str, keys: KeyCounter) -> None:
-        found = keys.read(record.index, tf_example.features(record.data))
+        found = keys.read(record.index, tf_example.parse_features(record.data))
         name = self._names.unique(found.name or f"{file}#{record.index}", split)
         source = None
-        kind = header_of_bytes(found.encoded)
+        kind = parse_header(found.encoded)
         place = Origin(file, field=f"record {record.index}")
         if found.encoded:
             source = ImageSource(path, record.offset + record.data.find(found.encoded), len(found.encoded))
@@ -243,7 +243,7 @@ class _Reader:
 def write(data: DataSet, path: Path, link: bool = False, progress: Progress | None = None) -> dict[str, int]:
     """What was left out, and how many of each. Images are copied into the records: there is nothing to link."""
     writing = DataSetWriter(data, path, link, progress)
-    numbers = label_numbers(data)
+    numbers = number_labels(data)
     writing.lose_changed_numbers(numbers)
     path.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
@@ -252,12 +252,12 @@ def write(data: DataSet, path: Path, link: bool = False, progress: Progress | No
             if example.split not in files:
                 named = re.sub(r"[^\w.-]", "_", example.split) or "data"
                 files[example.split] = stack.enter_context((path / f"{named}.record").open("wb"))
-            write_record(files[example.split], writing, example, str(name), image_bytes(example), numbers)
+            write_record(files[example.split], writing, example, str(name), read_image_bytes(example), numbers)
     label_map.write(path / "label_map.pbtxt", data.classes, numbers)
     return dict(writing.lost)
 
 
-def image_bytes(example: Example) -> bytes | None:
+def read_image_bytes(example: Example) -> bytes | None:
     try:
         return example.image.read() if example.image else None
     except OSError:
@@ -268,12 +268,12 @@ def write_record(
     out: BinaryIO, writing: DataSetWriter, example: Example, name: str, image: bytes | None, numbers: list[int]
 ) -> None:
     """One example, or the count of what is lost with it."""
-    size = annotated_size(example)
+    size = get_annotated_size(example)
     if image is None or size is None:
         writing.lose("images that are not there or have no known size")
         writing.lose("boxes of images that are not there or have no known size", example.count)
         return
-    tfrecord_file.write(out, _encoded(writing.data, example, name, image, size, writing.holdable(example), numbers))
+    tfrecord_file.write(out, _encoded(writing.data, example, name, image, size, writing.select_holdable(example), numbers))
 
 
 def _encoded(
@@ -285,7 +285,7 @@ def _encoded(
         {
             "image/encoded": [image],
             "image/filename": [name.encode()],
-            "image/format": [(header_of_bytes(image).kind or "jpeg").encode()],
+            "image/format": [(parse_header(image).kind or "jpeg").encode()],
             "image/height": [size[1]],
             "image/key/sha256": [hashlib.sha256(image).hexdigest().encode()],
             "image/source_id": [name.encode()],

@@ -46,26 +46,26 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, Flags, ImageSource, Origin
 from unstall.data.io import label_map, other_formats, voc_xml
-from unstall.data.io.columns import example as make_example
+from unstall.data.io.columns import create_example as make_example
 from unstall.data.io.columns import with_header_size
 from unstall.data.io.folder import Folder
 from unstall.data.io.reader import (
     IMAGE_SUFFIXES,
     SPLITS,
+    FindingCollector,
     Names,
-    Notes,
     Unparsable,
-    first_bytes,
-    lines_of,
     quote,
     read_bytes,
+    read_first_bytes,
     read_text,
+    read_text_range,
+    split_lines,
     split_name,
-    text_range,
 )
 from unstall.data.io.voc_xml import MAX_XML_BYTES, Element, NamedImages
-from unstall.data.io.writer import DataSetWriter, annotated_size, tidy
-from unstall.storage.prefetch import prefetching
+from unstall.data.io.writer import DataSetWriter, get_annotated_size, tidy
+from unstall.storage.prefetch import prefetch_files
 
 SIGNS = "XML files with <annotation>, in Annotations/, beside the images or in a folder for each split"
 IMAGE_FOLDERS = ("JPEGImages", "Images", "images", "jpegimages")
@@ -82,7 +82,7 @@ def recognise(path: Path) -> str:
     if not path.is_dir():
         return ""
     files = [file for part in _parts(Folder(path)) for file in part.annotations[:LOOKED_AT_FILES]]
-    found = next((file for file in files if b"<annotation" in first_bytes(path / file)), "")
+    found = next((file for file in files if b"<annotation" in read_first_bytes(path / file)), "")
     return f"{found} is an annotation" if found else ""
 
 
@@ -155,7 +155,7 @@ class _Object:
 class _Reader:
     def __init__(self, folder: Folder, progress: Progress | None, total: int) -> None:
         self.folder = folder
-        self.notes = Notes()
+        self.notes = FindingCollector()
         self.examples: list[Example] = []
         self._names = Names()
         self._images = NamedImages(folder, self.notes)
@@ -192,7 +192,9 @@ class _Reader:
         self._images.note_shared()
 
     def read_part(self, part: _Part) -> None:
-        with prefetching(self.folder.root, (text_range(self.folder.root / file, MAX_XML_BYTES) for file in part.annotations)):
+        with prefetch_files(
+            self.folder.root, (read_text_range(self.folder.root / file, MAX_XML_BYTES) for file in part.annotations)
+        ):
             self._read_annotations(part)
 
     def _read_annotations(self, part: _Part) -> None:
@@ -229,7 +231,7 @@ class _Reader:
             file = f"{_lists(part)}/{name}.txt"
             self._files.append(file)
             try:
-                lines = lines_of(read_text(self.folder.root / file))
+                lines = split_lines(read_text(self.folder.root / file))
             except (Unparsable, OSError) as error:
                 self.notes.add_unparsable(error, file)
                 continue
@@ -341,7 +343,7 @@ def write(data: DataSet, path: Path, link: bool = False, progress: Progress | No
     for example, name in writing.examples(is_flat=True):
         if example.image is not None:
             writing.place_image(example.image, path / "JPEGImages" / name)
-        kept = writing.holdable(example)
+        kept = writing.select_holdable(example)
         writing.lose("marks of a crowd", int(example.crowd[kept].sum()))
         text = _annotation(data, example, str(name), kept)
         (path / "Annotations" / name.with_suffix(".xml")).write_text(text, encoding="utf-8")
@@ -355,7 +357,7 @@ def write(data: DataSet, path: Path, link: bool = False, progress: Progress | No
 
 
 def _annotation(data: DataSet, example: Example, name: str, kept: Flags) -> str:
-    size = annotated_size(example)
+    size = get_annotated_size(example)
     lines = ["<annotation>", "  <folder>JPEGImages</folder>", f"  <filename>{escape(name)}</filename>"]
     if size:
         lines.append(f"  <size><width>{size[0]}</width><height>{size[1]}</height><depth>3</depth></size>")

@@ -42,39 +42,39 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress, with_progress
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
 from unstall.data.io import label_map
-from unstall.data.io.columns import example as make_example
+from unstall.data.io.columns import create_example as make_example
 from unstall.data.io.folder import Folder, FoundPath
-from unstall.data.io.images import header
+from unstall.data.io.images import read_header
 from unstall.data.io.reader import (
     IMAGE_SUFFIXES,
     SPLITS,
+    FindingCollector,
     Names,
-    Notes,
     Unparsable,
     as_text,
     find_in,
-    first_bytes,
-    lines_of,
     quote,
+    read_first_bytes,
     read_text,
+    split_lines,
     split_name,
 )
-from unstall.data.io.writer import DataSetWriter, image_size
+from unstall.data.io.writer import DataSetWriter, read_image_size
 from unstall.data.io.yolo_files import (
     Label,
     Settings,
     find_label_file,
+    format_labels,
+    format_settings,
     is_settings,
-    label_file,
-    label_ranges,
-    labels_text,
+    locate_label_file,
+    read_label_ranges,
     read_labels,
     read_settings,
     refuse_what_leads_out,
-    settings_text,
-    where_it_leads,
+    resolve_target,
 )
-from unstall.storage.prefetch import prefetching
+from unstall.storage.prefetch import prefetch_files
 
 SIGNS = "a YAML file with names, folders labels/ and images/, or classes.txt with text files beside images"
 CLASS_LISTS = ("classes.txt", "labels/classes.txt", "obj.names", "_darknet.labels", "train/_darknet.labels")
@@ -120,7 +120,7 @@ def read(path: Path, progress: Progress | None = None, labels: Path | None = Non
 
 
 def _is_yaml(path: Path) -> bool:
-    return path.suffix.lower() in {".yaml", ".yml"} and is_settings(as_text(first_bytes(path, 1 << 20)))
+    return path.suffix.lower() in {".yaml", ".yml"} and is_settings(as_text(read_first_bytes(path, 1 << 20)))
 
 
 def _settings_file(folder: Folder) -> str:
@@ -146,7 +146,7 @@ def _has_labels_beside_images(folder: Folder) -> bool:
 class _Reader:
     def __init__(self, folder: Folder, progress: Progress | None) -> None:
         self.folder = folder
-        self.notes = Notes()
+        self.notes = FindingCollector()
         self.examples: list[Example] = []
         self._names = Names()
         self._progress = progress
@@ -172,7 +172,7 @@ class _Reader:
 
     def follow(self, file: Path, settings: Settings) -> Settings:
         """To the images of a data.yaml that was named by itself, wherever they lie."""
-        root, settings = where_it_leads(file, settings)
+        root, settings = resolve_target(file, settings)
         if root != self.folder.root:
             self.folder = Folder(root)
             self._files = [str(file)]
@@ -224,7 +224,7 @@ class _Reader:
             found = [(_name_of(image), _split_of(image), FoundPath(image, "found")) for image in images]
         without: dict[str, list[Example]] = {}  # split to its images without a label file
         counts: dict[str, int] = {}
-        with prefetching(self.folder.root, label_ranges(self.folder, [resolved.path for _, _, resolved in found])):
+        with prefetch_files(self.folder.root, read_label_ranges(self.folder, [resolved.path for _, _, resolved in found])):
             for name, split, resolved in with_progress(found, "reading labels", self._progress):
                 counts[split] = counts.get(split, 0) + 1
                 if not self._add_example(name, split, resolved):
@@ -277,7 +277,7 @@ class _Reader:
     def _listed_images(self, file: str, base: str, split: str) -> Iterator[tuple[str, str, FoundPath]]:
         self._files.append(file)
         try:
-            lines = lines_of(read_text(self.folder.root / file))
+            lines = split_lines(read_text(self.folder.root / file))
         except (Unparsable, OSError) as error:
             self.notes.add_unparsable(error, file)
             return
@@ -300,7 +300,7 @@ class _Reader:
             self._used.add(file)
             labels = self._labels(file, name)
         source = ImageSource(self.folder.root / resolved.path) if resolved.path else None
-        size = header(source) if source else None
+        size = read_header(source) if source else None
         shares = np.array([label.box for label in labels], np.float64).reshape(-1, 4)
         is_known = size is not None and bool(size.width and size.height)
         scale = size.seen_size * 2 if size is not None and is_known else (1, 1, 1, 1)
@@ -374,7 +374,7 @@ def write(data: DataSet, path: Path, link: bool = False, progress: Progress | No
     path.mkdir(parents=True, exist_ok=True)
     folders = _image_folders(data)
     for example, name in writing.examples():
-        size = image_size(example)
+        size = read_image_size(example)
         if example.image is None or size is None:
             writing.lose("boxes of images that are not there or have no known size", example.count)
             writing.lose("images that are not there or have no known size")
@@ -382,13 +382,13 @@ def write(data: DataSet, path: Path, link: bool = False, progress: Progress | No
         image = f"{folders[example.split]}/{name}"
         if not writing.place_image(example.image, path / image):
             continue
-        kept = writing.holdable(example)
+        kept = writing.select_holdable(example)
         for flag in ("crowd", "difficult", "truncated"):
             writing.lose(f"marks '{flag}'", int(getattr(example, flag)[kept].sum()))
-        labels = path / label_file(image)
+        labels = path / locate_label_file(image)
         writing.make_folder(labels.parent)
-        labels.write_text(labels_text(example, kept, size), encoding="utf-8")
-    (path / "data.yaml").write_text(settings_text(folders.values(), data.classes), encoding="utf-8")
+        labels.write_text(format_labels(example, kept, size), encoding="utf-8")
+    (path / "data.yaml").write_text(format_settings(folders.values(), data.classes), encoding="utf-8")
     return dict(writing.lost)
 
 

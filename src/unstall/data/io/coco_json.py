@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from unstall.data.example import Example
-from unstall.data.io.coco_segmentation import NO_BOX, Box, extent
+from unstall.data.io.coco_segmentation import NO_BOX, Box, compute_extent
 from unstall.data.io.reader import Unparsable, as_text, read_bytes
 
 Id = int | float | str  # 1.0 for 1, as pandas writes it, is the same key
@@ -147,7 +147,7 @@ def _with_boxes(decoded: DecodedInstances) -> DecodedInstances:
     """An object without a box has that of its outline; one without either is left out."""
     without = [at for at, entry in enumerate(decoded.annotations) if entry.bbox is None]
     for at in without:
-        decoded.annotations[at].bbox = extent(decoded.annotations[at].segmentation)
+        decoded.annotations[at].bbox = compute_extent(decoded.annotations[at].segmentation)
     left_out = {at for at in without if decoded.annotations[at].bbox is None}
     if not left_out:
         return decoded

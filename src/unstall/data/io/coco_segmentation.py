@@ -22,7 +22,7 @@ class _Mask(msgspec.Struct):
 _outline = msgspec.json.Decoder(list[list[float]] | _Mask)
 
 
-def extent(segmentation: msgspec.Raw) -> Box | None:
+def compute_extent(segmentation: msgspec.Raw) -> Box | None:
     """None where nothing is drawn, or what is there is no outline."""
     try:
         outline = _outline.decode(segmentation)

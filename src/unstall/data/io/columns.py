@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from unstall.data.example import Example, Flags, Floats, ImageSource, Integers, Origin
-from unstall.data.io.images import header
+from unstall.data.io.images import read_header
 
 
-def example(
+def create_example(
     name: str,
     image: ImageSource | None,
     size: tuple[int | None, int | None],
@@ -90,7 +90,7 @@ class Columns:
 
 def with_header_size(example: Example, source: ImageSource) -> Example:
     """With the size that the image itself has, for an annotation that says none."""
-    read = header(source)
+    read = read_header(source)
     if not (read.width and read.height):
         return example
     return replace(example, width=read.width, height=read.height, size_is_from_image=True)

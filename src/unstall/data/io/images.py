@@ -62,38 +62,38 @@ class Header:
         return (self.height, self.width) if self.turn >= ON_SIDE else (self.width, self.height)
 
 
-def header(source: ImageSource) -> Header:
+def read_header(source: ImageSource) -> Header:
     """Of a file that cannot be opened, nothing is known."""
     try:
         if isinstance(source.path, BucketPath):
             return _header_in_bucket(source)
         with source.path.open("rb") as file:
-            return header_within(file, source.offset)
+            return parse_header_within(file, source.offset)
     except OSError:
         return Header("")
 
 
-def header_range(source: ImageSource) -> tuple[Path, int, int]:
-    """For `expecting`: what `header` will ask a bucket for."""
+def read_header_range(source: ImageSource) -> tuple[Path, int, int]:
+    """For `expecting`: what `read_header` will ask a bucket for."""
     return source.path, source.offset, source.offset + min(IN_BUCKET_BYTES, source.length or IN_BUCKET_BYTES)
 
 
 def _header_in_bucket(source: ImageSource) -> Header:
     """With one request; the whole image is read only where its size stands behind a large thumbnail."""
     assert isinstance(source.path, BucketPath)
-    _, start, end = header_range(source)
-    found = header_of_bytes(source.path.read_range(start, end))
-    return header_of_bytes(source.read()) if found.kind and not found.width else found
+    _, start, end = read_header_range(source)
+    found = parse_header(source.path.read_range(start, end))
+    return parse_header(source.read()) if found.kind and not found.width else found
 
 
-def header_of_bytes(data: bytes) -> Header:
-    return header_within(io.BytesIO(data), 0)
+def parse_header(data: bytes) -> Header:
+    return parse_header_within(io.BytesIO(data), 0)
 
 
-def header_within(file: BinaryIO, offset: int) -> Header:
+def parse_header_within(file: BinaryIO, offset: int) -> Header:
     file.seek(offset)
     first = file.read(FIRST_BYTES)
-    kind = kind_of(first)
+    kind = find_kind(first)
     if kind == "jpeg":
         return _jpeg(file, offset, first)
     try:
@@ -102,7 +102,7 @@ def header_within(file: BinaryIO, offset: int) -> Header:
         return Header(kind)
 
 
-def kind_of(first: bytes) -> str:
+def find_kind(first: bytes) -> str:
     if first.startswith(b"\xff\xd8\xff"):
         return "jpeg"
     if first.startswith(b"\x89PNG\r\n\x1a\n"):
@@ -292,10 +292,10 @@ def is_damage(warning: str) -> bool:
 
 def _is_progressive(data: bytes) -> bool:
     """Then every line is there in outline long before the end, and its end mark alone tells that it is whole."""
-    return any(marker == _PROGRESSIVE for marker, _, _ in markers(data))
+    return any(marker == _PROGRESSIVE for marker, _, _ in list_markers(data))
 
 
-def markers(data: bytes) -> Iterator[tuple[int, int, int]]:
+def list_markers(data: bytes) -> Iterator[tuple[int, int, int]]:
     """Kind, start and end of each part of a JPEG before its picture data."""
     place = 2
     while place + 4 <= len(data) and data[place] == 0xFF:
@@ -309,18 +309,18 @@ def markers(data: bytes) -> Iterator[tuple[int, int, int]]:
 def read_orientation(data: bytes) -> int:
     """The EXIF orientation of a JPEG, 1 where it has none."""
     exif = find_exif(data)
-    return orientation_in(exif[2]) if exif else 1
+    return parse_orientation(exif[2]) if exif else 1
 
 
 def find_exif(data: bytes) -> tuple[int, int, bytes] | None:
     """Start, end and content of a JPEG's EXIF part."""
-    for marker, start, end in markers(data):
+    for marker, start, end in list_markers(data):
         if marker == 0xE1 and data[start + 4 : start + 10] == b"Exif\x00\x00":
             return start, end, data[start + 4 : end]
     return None
 
 
-def orientation_in(exif: bytes) -> int:
+def parse_orientation(exif: bytes) -> int:
     from PIL import Image
 
     read = Image.Exif()

@@ -16,7 +16,7 @@ from unstall.data.example import Origin
 from unstall.data.io import prototext
 from unstall.data.io.folder import Folder
 from unstall.data.io.prototext import Block, Scalar
-from unstall.data.io.reader import MAX_TEXT_BYTES, Notes, Unparsable, class_list, quote, read_text
+from unstall.data.io.reader import MAX_TEXT_BYTES, FindingCollector, Unparsable, build_class_list, quote, read_text
 from unstall.data.io.yolo_files import read_settings
 
 
@@ -52,7 +52,7 @@ def _item(block: Scalar | Block, line: int) -> Item:
     return Item(int(number.text), names.get("name", ""), names.get("display_name", ""), line)
 
 
-def check_items(items: Sequence[Item], file: str, notes: Notes) -> list[Item]:
+def check_items(items: Sequence[Item], file: str, notes: FindingCollector) -> list[Item]:
     """The items in the order of their numbers, each number once; what is wrong with them is noted."""
     by_number: dict[int, Item] = {}
     names: dict[str, int] = {}
@@ -89,7 +89,7 @@ def _escaped(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\{ord(match[0]):03o}", text)
 
 
-def read_list(path: Path, file: str, notes: Notes, first_number: int) -> tuple[list[str], list[int]]:
+def read_list(path: Path, file: str, notes: FindingCollector, first_number: int) -> tuple[list[str], list[int]]:
     """Names and numbers. A list of names counts from `first_number`; a label map has numbers of its own."""
     if path.suffix.lower() == ".pbtxt":
         items = check_items(read(path), file, notes)
@@ -97,13 +97,13 @@ def read_list(path: Path, file: str, notes: Notes, first_number: int) -> tuple[l
     if path.suffix.lower() in {".yaml", ".yml"}:
         named = sorted(read_settings(path).names.items())
         return [name for _, name in named], [number + first_number for number, _ in named]
-    names = class_list(path)
+    names = build_class_list(path)
     notes.add_duplicates(names, Origin(file))
     notes.add_background(names, Origin(file))
     return names, list(range(first_number, first_number + len(names)))
 
 
-def read_given_list(path: Path, notes: Notes, first_number: int) -> tuple[list[str], list[int]]:
+def read_given_list(path: Path, notes: FindingCollector, first_number: int) -> tuple[list[str], list[int]]:
     """One that a person named: if it cannot be read, nothing can."""
     try:
         return read_list(path, str(path), notes, first_number)

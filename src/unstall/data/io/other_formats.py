@@ -34,7 +34,7 @@ SIGNS: tuple[tuple[str, tuple[bytes, ...], str], ...] = (  # ending, what all mu
 )
 
 
-def hint(path: Path) -> str:
+def suggest_format(path: Path) -> str:
     """Begins with a space; empty where nothing is known."""
     from unstall.data.io.reader import IMAGE_SUFFIXES  # with NumPy, which the names of formats are asked for without
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from unstall.base.errors import InvalidInputError
-from unstall.data.example import DataSet, Example, Finding, ImageSource, Origin, no_boxes
+from unstall.data.example import DataSet, Example, Finding, ImageSource, Origin, create_no_boxes
 from unstall.data.io.folder import MISSING, Folder, FoundPath
 from unstall.storage import resolve_path
 from unstall.storage.bucket_path import BucketPath, is_in_bucket
@@ -37,7 +37,7 @@ class Unparsable(Exception):
 
 
 @dataclass
-class Notes:
+class FindingCollector:
     """The findings of one reading, in the order they were met."""
 
     findings: list[Finding] = field(default_factory=list)
@@ -116,12 +116,12 @@ def read_bytes_of_plain(path: Path, count: int) -> bytes:
         return file.read(min(count, size))
 
 
-def text_range(path: Path, most: int = MAX_TEXT_BYTES) -> tuple[Path, int, int]:
+def read_text_range(path: Path, most: int = MAX_TEXT_BYTES) -> tuple[Path, int, int]:
     """For `expecting`: what `read_bytes` will ask a bucket for."""
     return path, 0, most + 1
 
 
-def first_bytes(path: Path, count: int = 4096) -> bytes:
+def read_first_bytes(path: Path, count: int = 4096) -> bytes:
     """To recognise a file by; nothing of one that cannot be read."""
     try:
         return read_bytes_of_plain(path, count)
@@ -143,14 +143,14 @@ def as_text(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def lines_of(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """Split at the ends of lines alone; str.splitlines would also split at a form feed within one."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def class_list(path: Path) -> list[str]:
+def build_class_list(path: Path) -> list[str]:
     """One name to a line: classes.txt, labels.txt. Empty lines at the end are none."""
-    names = [line.strip() for line in lines_of(read_text(path))]
+    names = [line.strip() for line in split_lines(read_text(path))]
     while names and not names[-1]:
         names.pop()
     return names
@@ -208,7 +208,7 @@ def find_in(folder: Folder, bases: Iterable[str], text: str) -> FoundPath:
 MAX_IMAGES = 1_000_000
 
 
-def data_set_of(paths: Sequence[str | Path]) -> DataSet:
+def create_data_set(paths: Sequence[str | Path]) -> DataSet:
     """An example without boxes for each. What is in a folder is told by the endings of its files."""
     examples = [_example(path) for each in paths for path in _images(resolve_path(each))]
     if len(examples) > MAX_IMAGES:
@@ -234,5 +234,5 @@ def _images(path: Path) -> Iterator[Path]:
 def _example(path: Path) -> Example:
     none = np.zeros(0, np.bool_)
     return Example(
-        str(path), ImageSource(path), None, None, no_boxes(), np.zeros(0, np.int32), none, none, none, Origin(str(path))
+        str(path), ImageSource(path), None, None, create_no_boxes(), np.zeros(0, np.int32), none, none, none, Origin(str(path))
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from unstall.data.example import UNKNOWN_CLASS, Example, Origin
 from unstall.data.io.label_map import Item
-from unstall.data.io.reader import Notes, Unparsable, quote
+from unstall.data.io.reader import FindingCollector, Unparsable, quote
 from unstall.data.io.tf_example import Values
 
 # In the order of a box: left, top, right, bottom.
@@ -86,7 +86,7 @@ class KeyCounter:
         if said and kind and SAME.get(said, said) != kind:
             self._count("encodings_mixed", f"image/format says {quote(said)}, and the bytes are {kind}.", index)
 
-    def note(self, notes: Notes) -> None:
+    def note(self, notes: FindingCollector) -> None:
         """Says each thing once, with how many records have it."""
         for missing, count in self._without_boxes.items():
             if count == self._records:  # some records without boxes are images without boxes; all of them are a mistake
@@ -164,7 +164,7 @@ def _shown(features: Mapping[str, object]) -> str:
 
 
 class Classes:
-    def __init__(self, items: Sequence[Item] | None, notes: Notes) -> None:
+    def __init__(self, items: Sequence[Item] | None, notes: FindingCollector) -> None:
         self._items = items
         self._notes = notes
         self._by_name = {name: index for index, item in reversed(list(enumerate(items or ()))) for name in _names(item)}

@@ -53,7 +53,7 @@ def _of(type_name: str) -> dict[str, Any]:
     return {"type": _FIELD.TYPE_MESSAGE, "label": _FIELD.LABEL_OPTIONAL, "type_name": type_name}
 
 
-def features(data: bytes) -> dict[str, tuple[str, Values]]:
+def parse_features(data: bytes) -> dict[str, tuple[str, Values]]:
     """Key to kind ('bytes', 'float', 'int64'; empty for a feature without one) and values."""
     example = _example_class()()
     try:

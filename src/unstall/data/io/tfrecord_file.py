@@ -32,7 +32,7 @@ class BrokenRecord:
     message: str
 
 
-def masked_crc(data: bytes) -> int:
+def compute_masked_crc(data: bytes) -> int:
     crc = int(google_crc32c.value(data))
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
@@ -44,7 +44,7 @@ def is_record_file(path: Path) -> bool:
             head = file.read(HEAD_BYTES)
     except OSError:
         return False
-    return len(head) == HEAD_BYTES and masked_crc(head[:8]) == struct.unpack("<I", head[8:])[0]
+    return len(head) == HEAD_BYTES and compute_masked_crc(head[:8]) == struct.unpack("<I", head[8:])[0]
 
 
 def read(path: Path) -> Iterator[Record | BrokenRecord]:
@@ -64,7 +64,7 @@ def read(path: Path) -> Iterator[Record | BrokenRecord]:
                 yield BrokenRecord(index, "record_truncated", f"The file ends within the length of record {index}.")
                 return
             length, crc = struct.unpack("<QI", head)
-            if masked_crc(head[:8]) != crc:
+            if compute_masked_crc(head[:8]) != crc:
                 message = f"The length of record {index} has a wrong checksum; neither it nor what follows can be read."
                 yield BrokenRecord(index, "record_crc_wrong", message)
                 return
@@ -75,7 +75,7 @@ def read(path: Path) -> Iterator[Record | BrokenRecord]:
                 return
             data = file.read(length)
             (crc,) = struct.unpack("<I", file.read(4))
-            if masked_crc(data) == crc:
+            if compute_masked_crc(data) == crc:
                 yield Record(index, offset + HEAD_BYTES, data)
             else:
                 yield BrokenRecord(
@@ -94,7 +94,7 @@ def count(path: Path) -> int:
             head = file.read(HEAD_BYTES)
             length, crc = struct.unpack("<QI", head)
             offset += HEAD_BYTES + length + 4
-            if masked_crc(head[:8]) != crc or offset > size:
+            if compute_masked_crc(head[:8]) != crc or offset > size:
                 break
             found += 1
     return found
@@ -102,6 +102,6 @@ def count(path: Path) -> int:
 
 def write(file: BinaryIO, data: bytes) -> None:
     head = struct.pack("<Q", len(data))
-    file.write(head + struct.pack("<I", masked_crc(head)))
+    file.write(head + struct.pack("<I", compute_masked_crc(head)))
     file.write(data)
-    file.write(struct.pack("<I", masked_crc(data)))
+    file.write(struct.pack("<I", compute_masked_crc(data)))

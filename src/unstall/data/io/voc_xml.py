@@ -13,7 +13,7 @@ from xml.parsers import expat
 
 from unstall.data.example import Origin
 from unstall.data.io.folder import Folder, FoundPath
-from unstall.data.io.reader import IMAGE_SUFFIXES, Notes, Unparsable, find_in, quote
+from unstall.data.io.reader import IMAGE_SUFFIXES, FindingCollector, Unparsable, find_in, quote
 
 MAX_XML_BYTES = 16 << 20  # 100,000 boxes in one image; real annotations have a few kilobytes
 DEEPEST = 32  # elements within elements
@@ -114,7 +114,7 @@ IMAGE_ORDER = (".jpg", ".jpeg", ".png", *sorted(IMAGE_SUFFIXES - {".jpg", ".jpeg
 class NamedImages:
     """Of one data set."""
 
-    def __init__(self, folder: Folder, notes: Notes) -> None:
+    def __init__(self, folder: Folder, notes: FindingCollector) -> None:
         self._folder, self._notes = folder, notes
         self._named_by: dict[str, list[tuple[Origin, str]]] = {}  # each image to the annotations that name it, and their examples
 

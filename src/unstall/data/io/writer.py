@@ -14,7 +14,7 @@ import numpy as np
 
 from unstall.base.progress import Progress, with_progress
 from unstall.data.example import DataSet, Example, Flags, ImageSource
-from unstall.data.io.images import header
+from unstall.data.io.images import read_header
 from unstall.data.io.reader import IMAGE_SUFFIXES
 from unstall.storage.bucket_path import is_in_bucket
 
@@ -55,7 +55,7 @@ class DataSetWriter:
         taken: set[str] = set()
         counts: Counter[PurePosixPath] = Counter()
         for example in with_progress(self.data.examples, "writing", self.progress):
-            wanted = safe_path(example)
+            wanted = clean_path(example)
             if is_flat:
                 wanted = PurePosixPath("_".join(wanted.parts))
             given = wanted
@@ -87,7 +87,7 @@ class DataSetWriter:
             shutil.copyfile(source.path, target)
         return True
 
-    def holdable(self, example: Example) -> Flags:
+    def select_holdable(self, example: Example) -> Flags:
         """Which boxes have a class and finite numbers in pixels; the others are counted as lost."""
         known = example.classes >= 0
         finite = np.isfinite(example.boxes).all(axis=1) if example.count else np.zeros(0, np.bool_)
@@ -98,10 +98,10 @@ class DataSetWriter:
         self.lose("boxes with numbers that are not finite", int((known & ~finite).sum()))
         kept: Flags = known & finite
         if not self.holds_outlines:
-            self.lose_further(example, kept)
+            self.report_further_losses(example, kept)
         return kept
 
-    def lose_further(self, example: Example, boxes: Flags, why: str = "") -> None:
+    def report_further_losses(self, example: Example, boxes: Flags, why: str = "") -> None:
         """What these boxes have besides: outlines, keypoints."""
         for what, has in (("outlines of objects", example.outlines), ("keypoints of objects", example.keypoints)):
             self.lose(what + why, int((has & boxes).sum()) if has is not None else 0)
@@ -115,33 +115,33 @@ def _linked(source: Path, target: Path) -> bool:
     return True
 
 
-def safe_path(example: Example) -> PurePosixPath:
+def clean_path(example: Example) -> PurePosixPath:
     """The example's name as a path that stays inside a folder, with the ending of its image."""
     parts = [part for part in example.name.replace("\\", "/").split("/") if part not in {"", ".", ".."}]
     parts = [UNSAFE.sub("_", part)[-MAX_NAME_CHARACTERS:] for part in parts[-8:]] or ["image"]
     path = PurePosixPath(*parts)
     if path.suffix.lower() in IMAGE_SUFFIXES and path.stem not in {".", ".."}:
         return path
-    kind = header(example.image).kind if example.image else ""
+    kind = read_header(example.image).kind if example.image else ""
     return path.with_name(path.name + SUFFIXES.get(kind, ".jpg"))
 
 
-def image_size(example: Example) -> tuple[int, int] | None:
+def read_image_size(example: Example) -> tuple[int, int] | None:
     """As the image itself says, else as its annotation does. For formats whose readers take it from the image."""
     if example.image is not None:
-        read = header(example.image)
+        read = read_header(example.image)
         if read.width and read.height:
             is_seen = (example.width, example.height) == read.seen_size
             return read.seen_size if is_seen else (read.width, read.height)
     return (example.width, example.height) if example.width and example.height else None
 
 
-def annotated_size(example: Example) -> tuple[int, int] | None:
+def get_annotated_size(example: Example) -> tuple[int, int] | None:
     """As the annotation says, else as the image itself does."""
-    return (example.width, example.height) if example.width and example.height else image_size(example)
+    return (example.width, example.height) if example.width and example.height else read_image_size(example)
 
 
-def label_numbers(data: DataSet) -> list[int]:
+def number_labels(data: DataSet) -> list[int]:
     """Numbers from 1 for each class: the data set's own where they are that, and each once; else 1, 2, 3 …"""
     own = list(data.class_numbers)
     return own if len(set(own)) == len(own) and min(own, default=1) >= 1 else list(range(1, len(own) + 1))

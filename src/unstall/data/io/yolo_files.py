@@ -13,8 +13,8 @@ import yaml
 from unstall.base.errors import InvalidInputError
 from unstall.data.example import Example, Flags, ImageSource
 from unstall.data.io.folder import Folder
-from unstall.data.io.images import header_range
-from unstall.data.io.reader import Unparsable, lines_of, quote, read_text, text_range
+from unstall.data.io.images import read_header_range
+from unstall.data.io.reader import Unparsable, quote, read_text, read_text_range, split_lines
 from unstall.storage import is_bucket
 from unstall.storage.prefetch import Asked
 
@@ -120,7 +120,7 @@ def _shown(value: object) -> str:
 def read_labels(text: str, pose_numbers: int = 0) -> tuple[list[Label], list[tuple[int, str]]]:
     """The boxes of one image, and what is wrong: line, message."""
     labels, wrong = [], []
-    for line, content in enumerate(lines_of(text), start=1):
+    for line, content in enumerate(split_lines(text), start=1):
         fields = content.split()
         if not fields:
             continue
@@ -160,7 +160,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def label_file(image: str) -> str:
+def locate_label_file(image: str) -> str:
     """labels/a.txt of images/a.jpg: the last folder of that name is exchanged; else the text file beside the image."""
     folder, _, name = image.rpartition("/")
     parts = folder.split("/") if folder else []
@@ -173,23 +173,23 @@ def label_file(image: str) -> str:
 
 def find_label_file(folder: Folder, image: str) -> str:
     """The one that is there, in whatever case its folder is written; empty where there is none."""
-    return folder.find("", label_file(image)).path or folder.find("", f"{image.rpartition('.')[0]}.txt").path
+    return folder.find("", locate_label_file(image)).path or folder.find("", f"{image.rpartition('.')[0]}.txt").path
 
 
-def label_ranges(folder: Folder, images: Sequence[str]) -> Iterator[Asked]:
+def read_label_ranges(folder: Folder, images: Sequence[str]) -> Iterator[Asked]:
     """What will be read of each image, where it lies in a bucket: its labels, then its header."""
     for image in images:
         if image:
             labels = find_label_file(folder, image)
             if labels:
-                yield text_range(folder.root / labels)
-            yield header_range(ImageSource(folder.root / image))
+                yield read_text_range(folder.root / labels)
+            yield read_header_range(ImageSource(folder.root / image))
 
 
 # --- as they are written ---
 
 
-def labels_text(example: Example, kept: Flags, size: tuple[int, int]) -> str:
+def format_labels(example: Example, kept: Flags, size: tuple[int, int]) -> str:
     """The label file of one image, with all digits of its numbers."""
     lines = []
     for number, (left, top, right, bottom) in zip(example.classes[kept].tolist(), example.boxes[kept].tolist(), strict=True):
@@ -199,7 +199,7 @@ def labels_text(example: Example, kept: Flags, size: tuple[int, int]) -> str:
     return "".join(lines)
 
 
-def settings_text(folders: Iterable[str], classes: Sequence[str]) -> str:
+def format_settings(folders: Iterable[str], classes: Sequence[str]) -> str:
     """data.yaml, for these folders of images."""
     splits = [f"{folder.rpartition('/')[2]}: {folder}" for folder in folders if "/" in folder]
     if not splits:
@@ -220,7 +220,7 @@ def _in_yaml(name: str) -> str:
 # said.
 
 
-def where_it_leads(file: Path, settings: Settings) -> tuple[Path, Settings]:
+def resolve_target(file: Path, settings: Settings) -> tuple[Path, Settings]:
     """The folder that holds images and labels, and the settings as they are read from there."""
     beside = file.parent
     if is_bucket(beside) or any(_some_are_in(base, settings, beside) for base in (beside, beside / settings.base)):
@@ -239,7 +239,7 @@ def where_it_leads(file: Path, settings: Settings) -> tuple[Path, Settings]:
 
 def refuse_what_leads_out(file: Path, settings: Settings) -> None:
     """Of a folder without images, whose data.yaml knows where they are."""
-    root, _ = where_it_leads(file, settings)
+    root, _ = resolve_target(file, settings)
     if root != file.parent:
         raise InvalidInputError(
             f"There is no image in '{file.parent}': its {file.name} leads to '{root}'. Name the file itself, or that folder."

@@ -14,7 +14,7 @@ from unstall.probe.core import probe
 SHOWN = 5  # in the error that ends the run
 
 
-def max_bad(of: int, max_share: float) -> float:
+def compute_max_bad(of: int, max_share: float) -> float:
     """How many of so many may be bad. Where some may, one alone is never too many: of a small data set it is a large share."""
     return max(max_share * of, min(1, of - 1)) if max_share else 0
 
@@ -48,7 +48,7 @@ class SkippedExamples:
                 return
             self._why[row] = why
             count = len(self._why)
-        current = probe.current()
+        current = probe.get_current()
         if current is not None:
             example = self._data.examples[row]
             file = "" if example.image is None else str(example.image.path)
@@ -59,7 +59,7 @@ class SkippedExamples:
         return len(self._why) / len(self._data.examples)
 
     def stop_if_too_many(self) -> None:
-        if len(self._why) <= max_bad(len(self._data.examples), self._max_share):
+        if len(self._why) <= compute_max_bad(len(self._data.examples), self._max_share):
             return
         first = "".join(f"\n  {name}: {why}" for name, why in list(self.by_name.items())[:SHOWN])
         raise InvalidInputError(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unstall.data.augment.geometry import inside, on_canvas
+from unstall.data.augment.geometry import clip_boxes, map_to_canvas
 from unstall.data.example import Flags, Integers
 from unstall.data.pipeline.canvas import BatchSlot, Tile
 from unstall.data.pipeline.decoder import Pixels
@@ -43,7 +43,7 @@ class Batch:
         return {"images": self.images, "boxes": self.boxes, "classes": self.classes, "mask": self.mask & ~self.crowd}
 
     @classmethod
-    def gathered(
+    def gather_rows(
         cls, images: Pixels, filled: Sequence[BatchSlot], settings: PipelineSettings, epoch: int, step: int
     ) -> tuple[Batch, int]:
         """The batch of what was drawn, and how many boxes there was no room for.
@@ -75,8 +75,8 @@ class Batch:
             [(*tile.placement.back, *tile.placement.target, place) for tile, place in zip(tiles, places, strict=True)]
         )
         geometry = np.repeat(geometry, counts, axis=0)
-        mapped = on_canvas(np.concatenate([subject.scene.boxes for subject in subjects]), geometry[:, :4])
-        cut, shown = inside(mapped, geometry[:, 4:8], min_kept_share)
+        mapped = map_to_canvas(np.concatenate([subject.scene.boxes for subject in subjects]), geometry[:, :4])
+        cut, shown = clip_boxes(mapped, geometry[:, 4:8], min_kept_share)
         keeps = [tile.keep for tile in tiles if tile.keep is not None]
         if keeps:  # of every tile, or of none where nothing is augmented
             shown &= np.concatenate(keeps)
@@ -126,7 +126,7 @@ class Batch:
         return mapped[:, [2, 1, 0, 3]] if a < 0 else mapped
 
 
-def batch_bytes(settings: PipelineSettings) -> int:
+def compute_batch_bytes(settings: PipelineSettings) -> int:
     image = settings.height_px * settings.width_px * 3
     return settings.batch_size * (image + settings.max_boxes_per_image * (4 * 4 + 4 + 3))
 

@@ -92,7 +92,7 @@ class Fetcher:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def fetcher_for(data: DataSet, cache: Cache) -> Fetcher | None:
+def create_fetcher(data: DataSet, cache: Cache) -> Fetcher | None:
     """None where the images lie on a disk."""
     first = next((example.image for example in data.examples if example.image is not None), None)
     return Fetcher(data, cache) if first is not None and is_in_bucket(first.path) else None

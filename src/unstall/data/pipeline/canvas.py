@@ -10,9 +10,9 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
-from unstall.data.augment.geometry import Area, Placement, Resize, Scene, View, place
+from unstall.data.augment.geometry import Area, Placement, Resize, Scene, View, fit_window
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, Flags, Floats, Integers
-from unstall.data.pipeline.decoder import Facts, Pixels, decoded_shape
+from unstall.data.pipeline.decoder import Facts, Pixels, compute_decoded_shape
 
 ALIGNMENT = 64  # TensorFlow and JAX take an array as it is if it begins at a multiple of this; others they copy
 NOTHING = Area(0, 0, 0, 0)
@@ -31,7 +31,7 @@ class Canvas:
     def begin(self) -> Area:
         """What is drawn on it now. Until `end` all of it counts as drawn on: drawing may fail half-way."""
         drawn = self._drawn[self._place]
-        self._drawn[self._place] = whole(self.pixels)
+        self._drawn[self._place] = get_whole_area(self.pixels)
         return drawn
 
     def end(self, drawn: Area) -> None:
@@ -39,19 +39,19 @@ class Canvas:
         self._drawn[self._place] = drawn
 
     def clear(self, area: Area, but: Area = NOTHING) -> None:
-        for strip in outside(but, area):
-            part(self.pixels, strip)[:] = part(self._blank, strip)
+        for strip in list_outer_strips(but, area):
+            crop(self.pixels, strip)[:] = crop(self._blank, strip)
 
 
-def whole(pixels: Pixels) -> Area:
+def get_whole_area(pixels: Pixels) -> Area:
     return Area(0, 0, pixels.shape[1], pixels.shape[0])
 
 
-def part(pixels: Pixels, area: Area) -> Pixels:
+def crop(pixels: Pixels, area: Area) -> Pixels:
     return pixels[area.top : area.bottom, area.left : area.right]
 
 
-def outside(inner: Area, outer: Area) -> Iterator[Area]:
+def list_outer_strips(inner: Area, outer: Area) -> Iterator[Area]:
     """The strips of the outer area that the inner one leaves free."""
     left, top = max(inner.left, outer.left), max(inner.top, outer.top)
     right, bottom = min(inner.right, outer.right), min(inner.bottom, outer.bottom)
@@ -91,7 +91,7 @@ class Canvases:
         free = next((index for index in range(len(self._owners)) if _references(self._owners, index) == ALONE), None)
         count = self._batch_size * self._blank.size
         if free is None:
-            owner, drawn = np.empty(count + ALIGNMENT, np.uint8), [whole(self._blank)] * self._batch_size
+            owner, drawn = np.empty(count + ALIGNMENT, np.uint8), [get_whole_area(self._blank)] * self._batch_size
             if len(self._owners) < self._keep:
                 self._owners.append(owner)
                 self._drawn.append(drawn)
@@ -103,7 +103,7 @@ class Canvases:
 
     def take_separate(self) -> Canvas:
         """A place of the same kind that is part of no batch."""
-        return Canvas(np.empty_like(self._blank), self._blank, [whole(self._blank)], 0)
+        return Canvas(np.empty_like(self._blank), self._blank, [get_whole_area(self._blank)], 0)
 
 
 # An image drawn on to an area of the canvas, with its boxes. A plain example is one tile, a mosaic four.
@@ -159,7 +159,7 @@ def clean_rows(data: DataSet) -> Flags:
     return result
 
 
-def usable_boxes(example: Example, facts: Facts) -> tuple[Floats, Integers]:
+def select_usable_boxes(example: Example, facts: Facts) -> tuple[Floats, Integers]:
     """The boxes that can be learned, cut off at the image's edges, and which of the example's they are.
 
     A box that is not finite, inverted, of no area within the image or of no known class would give a NaN or teach nothing.
@@ -179,15 +179,15 @@ class Fit(NamedTuple):
 
     @classmethod
     def of(cls, view: View, scene: Scene, area: Area, resize: Resize, facts: Facts) -> Fit:
-        placement = place(view, scene, area, resize, facts.is_reducible)
-        height, width, _ = decoded_shape(facts, placement.reduction)
+        placement = fit_window(view, scene, area, resize, facts.is_reducible)
+        height, width, _ = compute_decoded_shape(facts, placement.reduction)
         is_same_size = (placement.target.width, placement.target.height) == (width, height)
         return cls(placement, is_same_size and placement.source == (0, 0, width, height) and not placement.is_flipped)
 
 
 def draw(pixels: Pixels, placement: Placement, target: Pixels) -> None:
     """The placement's part of the decoded image, resized into the target: the one time that an example is resampled."""
-    seen = part(pixels, placement.source)
+    seen = crop(pixels, placement.source)
     if seen.shape == target.shape:
         target[:] = seen
     else:

@@ -85,14 +85,14 @@ def look(encoded: Encoded, max_pixels: int) -> Facts:
     return facts
 
 
-def turn_facts(facts: Facts, encoded: Encoded, said: Size) -> Facts:
+def read_turn(facts: Facts, encoded: Encoded, said: Size) -> Facts:
     """The same of the image as it is seen: turned, where the size that its annotation `said` is that of the turned one."""
     stored = facts.width, facts.height
     turn = find_turn(encoded, stored, said)
     return facts if turn == AS_STORED else Facts(*turn_size(stored, turn), facts.is_reducible, turn)
 
 
-def decoded_shape(facts: Facts, reduction: int) -> tuple[int, int, int]:
+def compute_decoded_shape(facts: Facts, reduction: int) -> tuple[int, int, int]:
     return math.ceil(facts.height / reduction), math.ceil(facts.width / reduction), 3
 
 
@@ -101,7 +101,7 @@ def decode(encoded: Encoded, facts: Facts, reduction: int, into: Pixels | None =
     if facts.turn != AS_STORED:
         stored = Facts(*turn_size((facts.width, facts.height), facts.turn), facts.is_reducible)
         return turn_image(decode(encoded, stored, reduction), facts.turn)
-    shape = decoded_shape(facts, reduction)
+    shape = compute_decoded_shape(facts, reduction)
     if facts.is_reducible:
         try:
             pixels: Pixels = simplejpeg.decode_jpeg(encoded, "RGB", min_height=shape[0], min_width=shape[1], buffer=into)

@@ -10,7 +10,7 @@ from unstall.data.example import Example
 from unstall.data.pipeline.bad_examples import BadExample
 from unstall.data.pipeline.bucket_fetcher import Fetcher
 from unstall.data.pipeline.cache import Cache
-from unstall.data.pipeline.decoder import UNREADABLE, Facts, Pixels, decode, decoded_shape, look, read, turn_facts
+from unstall.data.pipeline.decoder import UNREADABLE, Facts, Pixels, compute_decoded_shape, decode, look, read, read_turn
 from unstall.data.pipeline.sampler import EMPTY
 from unstall.data.pipeline.throughput import Tally
 
@@ -61,24 +61,24 @@ class ImageLoader:
 
     def facts(self, max_pixels: int) -> Facts:
         try:
-            return turn_facts(look(self._bytes(), max_pixels), self._bytes(), self._said)
+            return read_turn(look(self._bytes(), max_pixels), self._bytes(), self._said)
         except UNREADABLE as error:
-            raise bad(error) from error
+            raise create_bad_example(error) from error
 
     def pixels(self, facts: Facts, reduction: int, into: Pixels | None) -> Pixels:
         """The whole image at 1/reduction: `into` itself where that is given and could be decoded into."""
         context = self._context
         kept = self._cache.get(self._row, self._source, reduction)
-        if kept is not None and kept.shape == decoded_shape(facts, reduction):
+        if kept is not None and kept.shape == compute_decoded_shape(facts, reduction):
             context.tally.cache_hits += 1
             return kept
-        buffer = context.for_pixels(decoded_shape(facts, reduction)) if into is None else into
+        buffer = context.for_pixels(compute_decoded_shape(facts, reduction)) if into is None else into
         try:
             encoded = self._bytes()
             began = perf_counter()
             pixels = decode(encoded, facts, reduction, buffer)
         except UNREADABLE as error:
-            raise bad(error) from error
+            raise create_bad_example(error) from error
         context.tally.decode_s += perf_counter() - began
         self._cache.offer(self._row, self._source, reduction, pixels)
         return into if into is not None and np.may_share_memory(pixels, into) else pixels
@@ -93,7 +93,7 @@ class ImageLoader:
         return self._encoded
 
 
-def bad(error: Exception) -> BadExample:
+def create_bad_example(error: Exception) -> BadExample:
     """In words: what the system says of a file, what a decoder says without the names of its functions. A message that is only a
     number or a name means nothing without the kind of error."""
     said = (isinstance(error, OSError) and error.strerror) or str(error).rpartition("(): ")[2]

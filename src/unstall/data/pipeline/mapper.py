@@ -12,7 +12,18 @@ from unstall.data.example import DataSet
 from unstall.data.pipeline.bad_examples import BadExample, SkippedExamples
 from unstall.data.pipeline.bucket_fetcher import Fetcher
 from unstall.data.pipeline.cache import Cache
-from unstall.data.pipeline.canvas import NOTHING, BatchSlot, Canvas, Fit, Subject, Tile, clean_rows, draw, part, usable_boxes
+from unstall.data.pipeline.canvas import (
+    NOTHING,
+    BatchSlot,
+    Canvas,
+    Fit,
+    Subject,
+    Tile,
+    clean_rows,
+    crop,
+    draw,
+    select_usable_boxes,
+)
 from unstall.data.pipeline.decoder import Facts
 from unstall.data.pipeline.image_loader import ImageLoader, ThreadContext
 from unstall.data.pipeline.sampler import EMPTY
@@ -71,7 +82,7 @@ class ExampleMapper:
             return (self._whole(canvas, row, context),)
         rng = Rng(self._settings.seed, epoch, row, EXAMPLE)
         partners = self._mosaic.partners(rng, len(self._data.examples)) if self._mosaic else ()
-        colours = self._photometric.drawn(rng) if self._photometric else None
+        colours = self._photometric.draw_parameters(rng) if self._photometric else None
         if self._mosaic and partners:
             quarters = self._mosaic.quarters(rng, self._canvas.width, self._canvas.height)
             tiles = self._four_tiles(canvas, epoch, (row, *partners), quarters, self._mosaic, context)
@@ -80,7 +91,7 @@ class ExampleMapper:
         if colours is not None:
             began = perf_counter()
             for tile in tiles:
-                colours.apply(part(canvas.pixels, tile.placement.target))
+                colours.apply(crop(canvas.pixels, tile.placement.target))
             context.tally.augment_s += perf_counter() - began
         return tiles
 
@@ -155,7 +166,7 @@ class ExampleMapper:
         if self._is_clean[row] and (example.width, example.height) == (facts.width, facts.height):
             boxes, usable = example.boxes, None
         else:
-            boxes, usable = usable_boxes(example, facts)
+            boxes, usable = select_usable_boxes(example, facts)
         context.tally.boxes_left_out += example.count - len(boxes)
         scene = Scene(facts.width, facts.height, boxes, area.width, area.height)
         return Subject(example, facts, scene, usable, area), loaded
@@ -170,7 +181,7 @@ class ExampleMapper:
     def _drawn(self, canvas: Canvas, facts: Facts, fit: Fit, loaded: ImageLoader, drawn: Area, context: ThreadContext) -> None:
         """Draws what the placement shows; what was `drawn` before and is not covered is made blank."""
         placement = fit.placement
-        target = part(canvas.pixels, placement.target)
+        target = crop(canvas.pixels, placement.target)
         into = target if fit.shows_all and target.flags.c_contiguous else None
         pixels = loaded.pixels(facts, placement.reduction, into)
         began = perf_counter()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.data.example import DataSet
 from unstall.data.pipeline.bad_examples import SkippedExamples
-from unstall.data.pipeline.batch import batch_bytes
+from unstall.data.pipeline.batch import compute_batch_bytes
 from unstall.data.pipeline.cache import open_cache
 from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import Order
@@ -42,9 +42,9 @@ class Pipeline:
     def steps_per_epoch(self) -> int:
         return self._order.steps_per_epoch
 
-    def rows_of_all(self, epoch: int, step: int) -> list[int]:
+    def list_all_rows(self, epoch: int, step: int) -> list[int]:
         """The rows of a step's whole batch, those of other workers too, as the order has them."""
-        return [int(row) for row in self._order.rows_of_all(epoch, step) if row >= 0]
+        return [int(row) for row in self._order.list_all_rows(epoch, step) if row >= 0]
 
     def batches(self, epoch: int = 0, from_step: int = 0, epochs: int | None = 1) -> Batches | TensorFlowBatches:
         """From that step of that epoch on. `epochs` counts that epoch too; None goes on for ever."""
@@ -56,15 +56,15 @@ class Pipeline:
 
     def dataset(self, epoch: int = 0, from_step: int = 0, epochs: int | None = 1) -> Any:
         """The same as a tf.data.Dataset of dicts, for a program that fetches inside TensorFlow's graph."""
-        from unstall.data.pipeline.tfdata_engine import dataset
+        from unstall.data.pipeline.tfdata_engine import wrap_as_dataset
 
-        return dataset(self.settings, *self._for_tensorflow(epoch, from_step, epochs))
+        return wrap_as_dataset(self.settings, *self._for_tensorflow(epoch, from_step, epochs))
 
     def _for_tensorflow(self, epoch: int, from_step: int, epochs: int | None) -> tuple[Callable[[], Batches], int | None]:
         from unstall.data.pipeline.tfdata_engine import HELD_BY_TENSORFLOW
 
         self._order.steps(epoch, from_step, epochs)  # a wrong step is refused now, not in TensorFlow's thread
-        prefetch_bytes = self.settings.prefetch_bytes - HELD_BY_TENSORFLOW * batch_bytes(self.settings)
+        prefetch_bytes = self.settings.prefetch_bytes - HELD_BY_TENSORFLOW * compute_batch_bytes(self.settings)
         steps = None if epochs is None else epochs * self.steps_per_epoch - from_step
         return lambda: self._threads(epoch, from_step, epochs, prefetch_bytes), steps
 

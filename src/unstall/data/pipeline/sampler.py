@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from unstall.base.errors import InvalidInputError
-from unstall.data.augment.rng import ORDER, raw_words
+from unstall.data.augment.rng import ORDER, draw_raw_words
 from unstall.data.example import Integers
 
 EMPTY = -1  # the row of a place that holds no example
 
 
-def permutation(seed: int, epoch: int, count: int) -> Integers:
+def draw_permutation(seed: int, epoch: int, count: int) -> Integers:
     """Rows in the order of random keys. Only raw words and a stable sort: the same with every version of NumPy."""
-    return np.argsort(raw_words(seed, ORDER, epoch, 0, count), kind="stable").astype(np.int32)
+    return np.argsort(draw_raw_words(seed, ORDER, epoch, 0, count), kind="stable").astype(np.int32)
 
 
 class Order:
@@ -37,9 +37,9 @@ class Order:
 
     def rows(self, epoch: int, step: int) -> Integers:
         """Of this worker's part of the batch."""
-        return self.rows_of_all(epoch, step)[self._share]
+        return self.list_all_rows(epoch, step)[self._share]
 
-    def rows_of_all(self, epoch: int, step: int) -> Integers:
+    def list_all_rows(self, epoch: int, step: int) -> Integers:
         rows = self._of(epoch)[step * self._batch_size : (step + 1) * self._batch_size]
         empty = self._batch_size - len(rows)
         return np.pad(rows, (0, empty), constant_values=EMPTY) if empty else rows
@@ -63,5 +63,5 @@ class Order:
             while len(self._epochs) > 1:
                 self._epochs.pop(min(self._epochs))
             everything = np.arange(self._count, dtype=np.int32)
-            self._epochs[epoch] = permutation(self._seed, epoch, self._count) if self._for_training else everything
+            self._epochs[epoch] = draw_permutation(self._seed, epoch, self._count) if self._for_training else everything
         return self._epochs[epoch]

@@ -15,7 +15,7 @@ Engine = Literal["threads", "tf.data"]
 MIB = 2**20
 
 
-def cores() -> int:
+def count_cores() -> int:
     """Those this process may use, not those of the machine."""
     return len(os.sched_getaffinity(0))
 
@@ -73,4 +73,4 @@ class PipelineSettings:
 
     @property
     def thread_count(self) -> int:
-        return self.num_input_workers or cores() + 1
+        return self.num_input_workers or count_cores() + 1

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from unstall.base.errors import InvalidInputError, UnstallError
-from unstall.data.pipeline.batch import Batch, Layout, Part, batch_bytes
+from unstall.data.pipeline.batch import Batch, Layout, Part, compute_batch_bytes
 from unstall.data.pipeline.settings import PipelineSettings
 from unstall.data.pipeline.threads_engine import Batches
 from unstall.data.pipeline.throughput import InputMeasurement
@@ -26,7 +26,7 @@ from unstall.data.pipeline.throughput import InputMeasurement
 HELD_BY_TENSORFLOW = 2  # batches, at most: prefetched, or being handed over
 
 
-def tensorflow() -> Any:
+def import_tensorflow() -> Any:
     try:
         import tensorflow
     except ImportError as missing:
@@ -34,17 +34,17 @@ def tensorflow() -> Any:
     return tensorflow
 
 
-def dataset(settings: PipelineSettings, open_batches: Callable[[], Batches], steps: int | None) -> Any:
+def wrap_as_dataset(settings: PipelineSettings, open_batches: Callable[[], Batches], steps: int | None) -> Any:
     """Elements are dicts of the batch's arrays, and `epoch` and `step`. Each iterator over it begins anew."""
-    tf, layout = tensorflow(), Layout(settings)
+    tf, layout = import_tensorflow(), Layout(settings)
 
     def unpacked(images: Any, packed: Any) -> dict[str, Any]:
-        return {"images": images} | {part.name: array_of(tf, part, packed) for part in layout.parts}
+        return {"images": images} | {part.name: convert_to_array(tf, part, packed) for part in layout.parts}
 
-    return ahead(create_dataset(settings, open_batches, steps).map(unpacked), settings)
+    return count_ahead(create_dataset(settings, open_batches, steps).map(unpacked), settings)
 
 
-def array_of(tf: Any, part: Part, packed: Any) -> Any:
+def convert_to_array(tf: Any, part: Part, packed: Any) -> Any:
     own = packed[part.begin : part.end]
     dtype = tf.as_dtype(part.dtype)
     values = tf.cast(own, dtype) if dtype.size == 1 else tf.bitcast(tf.reshape(own, (-1, dtype.size)), dtype)
@@ -53,7 +53,7 @@ def array_of(tf: Any, part: Part, packed: Any) -> Any:
 
 def create_dataset(settings: PipelineSettings, open_batches: Callable[[], Batches], steps: int | None) -> Any:
     """Elements are the images and the bytes of everything else; see packing."""
-    tf, layout = tensorflow(), Layout(settings)
+    tf, layout = import_tensorflow(), Layout(settings)
     shape = (settings.batch_size, settings.height_px, settings.width_px, 3)
     signature = (tf.TensorSpec(shape, tf.uint8), tf.TensorSpec((layout.bytes,), tf.uint8))
 
@@ -67,13 +67,13 @@ def create_dataset(settings: PipelineSettings, open_batches: Callable[[], Batche
     return made.apply(tf.data.experimental.assert_cardinality(cardinality))
 
 
-def ahead(made: Any, settings: PipelineSettings) -> Any:
+def count_ahead(made: Any, settings: PipelineSettings) -> Any:
     """Held ready by TensorFlow, which finds out how many: as many as its part of the budget of bytes has room for, at most."""
-    tf = tensorflow()
+    tf = import_tensorflow()
     options = tf.data.Options()
     options.deterministic = True
     options.autotune.enabled = True
-    options.autotune.ram_budget = HELD_BY_TENSORFLOW * batch_bytes(settings)
+    options.autotune.ram_budget = HELD_BY_TENSORFLOW * compute_batch_bytes(settings)
     return made.prefetch(tf.data.AUTOTUNE).with_options(options)
 
 
@@ -81,10 +81,10 @@ class TensorFlowBatches:
     """The dataset's elements as batches again. What the crew raises arrives as it was raised, not as TensorFlow puts it."""
 
     def __init__(self, settings: PipelineSettings, open_batches: Callable[[], Batches], steps: int | None) -> None:
-        self._tf = tensorflow()
+        self._tf = import_tensorflow()
         self._opened: Batches | None = None
         self._layout = Layout(settings)
-        self._elements = iter(ahead(create_dataset(settings, lambda: self._open(open_batches), steps), settings))
+        self._elements = iter(count_ahead(create_dataset(settings, lambda: self._open(open_batches), steps), settings))
 
     def __iter__(self) -> TensorFlowBatches:
         return self

@@ -27,7 +27,7 @@ from unstall.data.pipeline.image_loader import ThreadContext
 from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import EMPTY
 from unstall.data.pipeline.settings import PipelineSettings
-from unstall.data.pipeline.throughput import Tally, total
+from unstall.data.pipeline.throughput import Tally, add_tallies
 from unstall.journal.events import WorkerReplaced
 from unstall.probe.core import probe
 
@@ -65,7 +65,7 @@ class PendingBatch:
         # Read only: what is blank in it now is taken to be blank when it is used again.
         images = images.view()
         images.flags.writeable = False
-        return Batch.gathered(images, self.filled, settings, self.epoch, self.step)
+        return Batch.gather_rows(images, self.filled, settings, self.epoch, self.step)
 
     def _memory(self) -> tuple[Pixels, list[Canvas]]:
         if self._taken is None:
@@ -98,7 +98,7 @@ class Worker(threading.Thread):
     def run(self) -> None:
         try:
             filled = None
-            while (given := self._thread_pool.next_job(self, filled)) is not None:
+            while (given := self._thread_pool.take_next_job(self, filled)) is not None:
                 job, canvas = given
                 filled = self._thread_pool.maker.fill(canvas, job.pending.epoch, job.row, self.context)
                 del (
@@ -138,7 +138,7 @@ class InputThreadPool:
     @property
     def tally(self) -> Tally:
         with self._changed:
-            return total([self._of_those_gone, *self._tallies])
+            return add_tallies([self._of_those_gone, *self._tallies])
 
     def begin(self, pending: PendingBatch) -> None:
         jobs = [Job(pending, place, row) for place, row in enumerate(pending.rows.tolist())]
@@ -183,7 +183,7 @@ class InputThreadPool:
 
     # --- called by the workers ---
 
-    def next_job(self, worker: Worker, filled: BatchSlot | None) -> tuple[Job, Canvas] | None:
+    def take_next_job(self, worker: Worker, filled: BatchSlot | None) -> tuple[Job, Canvas] | None:
         """Takes what the worker has made; gives it the next job, or None to end."""
         with self._changed:
             if worker.context.is_given_up:
@@ -266,7 +266,7 @@ class InputThreadPool:
         self._workers[index] = self._new_worker()
 
     def _report(self, worker: Worker, row: int, why: str) -> None:
-        current = probe.current()
+        current = probe.get_current()
         if current is not None:
             example = self._data.examples[row]
             file = "" if example.image is None else str(example.image.path)

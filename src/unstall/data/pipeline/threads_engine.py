@@ -13,8 +13,8 @@ import numpy as np
 from unstall.base.errors import UnstallError
 from unstall.data.example import DataSet
 from unstall.data.pipeline.bad_examples import SkippedExamples
-from unstall.data.pipeline.batch import Batch, batch_bytes
-from unstall.data.pipeline.bucket_fetcher import fetcher_for
+from unstall.data.pipeline.batch import Batch, compute_batch_bytes
+from unstall.data.pipeline.bucket_fetcher import create_fetcher
 from unstall.data.pipeline.cache import Cache
 from unstall.data.pipeline.canvas import Canvases
 from unstall.data.pipeline.mapper import ExampleMapper
@@ -47,7 +47,7 @@ class Batches:
         self._pid = os.getpid()
         self.error: UnstallError | None = None  # that ended it
         # One batch is always being made, however large it is.
-        self._max_ahead = max(1, min(MAX_AHEAD, prefetch_bytes // batch_bytes(settings)))
+        self._max_ahead = max(1, min(MAX_AHEAD, prefetch_bytes // compute_batch_bytes(settings)))
         blank = np.empty((settings.height_px, settings.width_px, 3), np.uint8)
         blank[:] = settings.fill_rgb
         self._canvases = Canvases(blank, settings.batch_size, keep=self._max_ahead + HELD)
@@ -56,7 +56,7 @@ class Batches:
         self._boxes_left_out = 0
         self._reporter = ThroughputReporter()
         self._pending: deque[PendingBatch] = deque()
-        self._fetcher = maker.fetcher = fetcher_for(data, cache)
+        self._fetcher = maker.fetcher = create_fetcher(data, cache)
         self._thread_pool = InputThreadPool(settings.thread_count, maker, data, skipped, settings.max_example_s)
         self._let_go = weakref.finalize(self, self._thread_pool.close)
         for _ in range(self._max_ahead):
@@ -133,8 +133,8 @@ class Batches:
             wait_s=self._wait_s,
             read_bytes=tally.read_bytes,
             ready_batches=sum(1 for pending in list(self._pending) if not pending.left),
-            most_ready_batches=self._max_ahead,
-            held_bytes=len(self._pending) * batch_bytes(self._settings),
+            max_ready_batches=self._max_ahead,
+            held_bytes=len(self._pending) * compute_batch_bytes(self._settings),
             cache_bytes=self._cache.bytes,
             cache_hits=tally.cache_hits,
             boxes_left_out=tally.boxes_left_out + self._boxes_left_out,

@@ -48,7 +48,7 @@ class InputMeasurement:
     wait_s: float  # that the consumer waited for a batch
     read_bytes: int
     ready_batches: int  # made and not yet taken
-    most_ready_batches: int
+    max_ready_batches: int
     held_bytes: int  # of all batches made ahead or being made
     cache_bytes: int
     cache_hits: int
@@ -63,7 +63,7 @@ class InputMeasurement:
         lines = [
             f"{self.examples:,} examples in {self.seconds:.1f} s, {rate:.1f} each second; {self.engine}, {self.at_work} workers",
             f"of the workers' time: {shares}; the training waited {self.wait_s:.1f} s for batches",
-            f"{self.ready_batches} of at most {self.most_ready_batches} batches ready, {self.held_bytes / 2**20:.0f} MiB held",
+            f"{self.ready_batches} of at most {self.max_ready_batches} batches ready, {self.held_bytes / 2**20:.0f} MiB held",
         ]
         if self.cache_bytes:
             lines.append(
@@ -75,7 +75,7 @@ class InputMeasurement:
         return "\n".join(lines)
 
 
-def total(tallies: Sequence[Tally]) -> Tally:
+def add_tallies(tallies: Sequence[Tally]) -> Tally:
     return sum(tallies, start=Tally())
 
 
@@ -88,11 +88,11 @@ class ThroughputReporter:
 
     @property
     def is_due(self) -> bool:
-        return time.monotonic() >= self._due and probe.current() is not None
+        return time.monotonic() >= self._due and probe.get_current() is not None
 
     def report(self, epoch: int, step: int, measured: InputMeasurement) -> None:
         now = time.monotonic()
         self._due = now + (REPORT_INTERVAL_S if now - self._began < LATER_AFTER_S else LATER_REPORT_INTERVAL_S)
-        current = probe.current()
+        current = probe.get_current()
         if current is not None:
             current.emit(InputMeasured(at=time.time(), epoch=epoch, step=step, **asdict(measured)))

@@ -20,23 +20,23 @@ from unstall.data.synthetic.file_defects import SPOILED
 from unstall.data.synthetic.files import Draft
 
 
-def formats_of(defect: str) -> tuple[str, ...]:
+def list_formats(defect: str) -> tuple[str, ...]:
     """The formats that can have it."""
     if defect in _PREPARED:
         return _ONLY.get(defect, FORMATS.names())
     return tuple(SPOILED.get(defect, {}))
 
 
-def defect_names() -> tuple[str, ...]:
+def list_defect_names() -> tuple[str, ...]:
     return tuple(sorted({*_PREPARED, *SPOILED}))
 
 
 def refuse_impossible(defects: Sequence[str], format: str) -> None:
     for defect in defects:
-        if defect not in defect_names():
-            raise InvalidInputError(f"There is no defect '{defect}'. Defects: {', '.join(defect_names())}.")
-        if format not in formats_of(defect):
-            able = ", ".join(formats_of(defect))
+        if defect not in list_defect_names():
+            raise InvalidInputError(f"There is no defect '{defect}'. Defects: {', '.join(list_defect_names())}.")
+        if format not in list_formats(defect):
+            able = ", ".join(list_formats(defect))
             raise InvalidInputError(f"A data set in the format '{format}' cannot have the defect '{defect}'. These can: {able}.")
 
 

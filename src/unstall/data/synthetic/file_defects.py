@@ -113,7 +113,7 @@ def _record(change: Callable[[dict[str, list[Any]]], object]) -> Spoil:
     def alter(data: bytes) -> bytes:
         from unstall.data.io import tf_example
 
-        values: dict[str, list[Any]] = {key: list(items) for key, (_, items) in tf_example.features(data).items()}
+        values: dict[str, list[Any]] = {key: list(items) for key, (_, items) in tf_example.parse_features(data).items()}
         change(values)
         return tf_example.encode_example(values)
 

@@ -58,7 +58,7 @@ class Draft:
         self.change(row, image=ImageSource(path), name=name)
 
 
-def splits_of(count: int, shares: Mapping[str, float]) -> list[str]:
+def assign_splits(count: int, shares: Mapping[str, float]) -> list[str]:
     """The split of each index, in stretches: the first of the shares first."""
     if not shares:
         return [""] * count
@@ -103,7 +103,7 @@ def as_data_set(draft: Draft, path: Path, format: str) -> DataSet:
 
 
 def create_draft(shapes: Shapes, folder: Path, splits: Mapping[str, float], progress: Progress | None = None) -> Draft:
-    names = splits_of(len(shapes), splits)
+    names = assign_splits(len(shapes), splits)
 
     def drawn(index: int) -> Example:
         return _encoded(shapes[index], folder, index, names[index])

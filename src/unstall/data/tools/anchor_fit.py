@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unstall.base.errors import InvalidInputError
-from unstall.data.anchors import default_shapes, pyramid_shapes
+from unstall.data.anchors import compute_default_shapes, compute_pyramid_shapes
 from unstall.data.example import Floats
 
 MIN_IOU = 0.5  # from here on a box counts as fitted
@@ -53,7 +53,7 @@ class Fit:
 
 
 def _pyramid(sizes: tuple[tuple[float, ...], ...], strides: tuple[int, ...]) -> tuple[Level, ...]:
-    corners = [pyramid_shapes(own, (0.5, 1.0, 2.0)).astype(np.float64) for own in sizes]
+    corners = [compute_pyramid_shapes(own, (0.5, 1.0, 2.0)).astype(np.float64) for own in sizes]
     return tuple(Level(stride, 0.0, own[:, 2:] - own[:, :2]) for own, stride in zip(corners, strides, strict=True))
 
 
@@ -67,7 +67,7 @@ def _default_boxes(
     """SSD's; no side longer than the image."""
     levels = []
     for number, grid in enumerate(grids):
-        shapes = default_shapes(scales[number], scales[number + 1], aspects[number])
+        shapes = compute_default_shapes(scales[number], scales[number + 1], aspects[number])
         stride = steps[number] if steps else side / grid
         levels.append(Level(stride, 0.5, np.clip(shapes, 0, 1) * side, grid))
     return tuple(levels)
@@ -102,7 +102,7 @@ ANCHORS: dict[str, AnchorSet] = {
 }
 
 
-def anchors_of(detector: str) -> AnchorSet:
+def list_anchors(detector: str) -> AnchorSet:
     if detector not in ANCHORS:
         raise InvalidInputError(f"There is no detector '{detector}' whose anchors are known. Detectors: {', '.join(ANCHORS)}.")
     return ANCHORS[detector]
@@ -118,7 +118,7 @@ def resize_boxes(boxes: Floats, sizes: Floats, anchors: AnchorSet) -> tuple[Floa
     return boxes * np.tile(scale, 2), sizes * scale
 
 
-def best_iou(boxes: Floats, sizes: Floats, anchors: AnchorSet) -> Floats:
+def compute_best_iou(boxes: Floats, sizes: Floats, anchors: AnchorSet) -> Floats:
     """Of each box with the anchor that overlaps it most, at the places where the anchors are."""
     best = np.zeros(len(boxes))
     centres, sides = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]
@@ -141,13 +141,13 @@ def _grid(level: Level, sizes: Floats) -> tuple[Floats, Floats]:
     return np.floor(padded / cells), cells
 
 
-def shape_iou(sides: Floats, anchors: Floats) -> Floats:
+def compute_shape_iou(sides: Floats, anchors: Floats) -> Floats:
     """Of every box with every anchor, as if their centres were the same."""
     shared = np.minimum(sides[:, None], anchors[None]).prod(axis=2)
     return np.asarray(shared / (sides.prod(axis=1)[:, None] + anchors.prod(axis=1)[None] - shared))
 
 
-def better_anchors(sides: Floats, count: int, seed: int = 0) -> Floats:
+def find_better_anchors(sides: Floats, count: int, seed: int = 0) -> Floats:
     """k-means with 1 - IoU as the distance: the best of several, each begun far apart. Sorted by area."""
     random = np.random.default_rng(seed)
     different = np.unique(np.round(sides, 2), axis=0)
@@ -156,19 +156,19 @@ def better_anchors(sides: Floats, count: int, seed: int = 0) -> Floats:
     if len(sides) > MAX_CLUSTERED:
         sides = sides[random.choice(len(sides), MAX_CLUSTERED, replace=False)]
     tried = [_clustered(sides, count, random) for _ in range(BEGINNINGS)]
-    best = max(tried, key=lambda centres: float(shape_iou(sides, centres).max(axis=1).mean()))
+    best = max(tried, key=lambda centres: float(compute_shape_iou(sides, centres).max(axis=1).mean()))
     return np.asarray(best[np.argsort(best.prod(axis=1))])
 
 
 def _clustered(sides: Floats, count: int, random: np.random.Generator) -> Floats:
     centres = sides[random.integers(len(sides))][None]
     while len(centres) < count:
-        far = 1 - shape_iou(sides, centres).max(axis=1)
+        far = 1 - compute_shape_iou(sides, centres).max(axis=1)
         weights = far**2
         centres = np.concatenate([centres, sides[random.choice(len(sides), p=weights / weights.sum())][None]])
     nearest = np.full(len(sides), -1)
     for _ in range(ROUNDS):
-        now = shape_iou(sides, centres).argmax(axis=1)
+        now = compute_shape_iou(sides, centres).argmax(axis=1)
         if (now == nearest).all():
             break
         nearest = now
@@ -181,15 +181,15 @@ def _clustered(sides: Floats, count: int, random: np.random.Generator) -> Floats
 
 def fit(boxes: Floats, sizes: Floats, detector: str, seed: int = 0) -> Fit:
     """Boxes of some area in images of known size; `sizes` are those of the images."""
-    anchors = anchors_of(detector)
+    anchors = list_anchors(detector)
     if len(boxes) > MAX_BOXES:
         drawn = np.random.default_rng(seed).choice(len(boxes), MAX_BOXES, replace=False)
         boxes, sizes = boxes[drawn], sizes[drawn]
     boxes, sizes = resize_boxes(boxes, sizes, anchors)
-    best = best_iou(boxes, sizes, anchors)
+    best = compute_best_iou(boxes, sizes, anchors)
     sides = boxes[:, 2:] - boxes[:, :2]
     own = np.unique(np.concatenate([level.sizes for level in anchors.levels]), axis=0)
-    better = better_anchors(sides, min(len(own), 15), seed) if len(sides) else np.zeros((0, 2))
+    better = find_better_anchors(sides, min(len(own), 15), seed) if len(sides) else np.zeros((0, 2))
     areas = sides.prod(axis=1)
     groups = {"small": areas < 32**2, "medium": (areas >= 32**2) & (areas < 96**2), "large": areas >= 96**2}
     return Fit(
@@ -199,6 +199,6 @@ def fit(boxes: Floats, sizes: Floats, detector: str, seed: int = 0) -> Fit:
         mean_iou=float(best.mean()) if len(best) else 0.0,
         recall_by_size={name: float((best[group] >= MIN_IOU).mean()) for name, group in groups.items() if group.any()},
         better=[(round(float(width), 1), round(float(height), 1)) for width, height in better],
-        better_mean_iou=float(shape_iou(sides, better).max(axis=1).mean()) if len(sides) else 0.0,
-        own_mean_iou=float(shape_iou(sides, own).max(axis=1).mean()) if len(sides) else 0.0,
+        better_mean_iou=float(compute_shape_iou(sides, better).max(axis=1).mean()) if len(sides) else 0.0,
+        own_mean_iou=float(compute_shape_iou(sides, own).max(axis=1).mean()) if len(sides) else 0.0,
     )

@@ -15,7 +15,7 @@ from unstall.data import formats
 from unstall.data.example import DataSet
 from unstall.data.io.reader import IMAGE_SUFFIXES
 from unstall.storage import is_bucket
-from unstall.storage.transfer import whole_at
+from unstall.storage.transfer import open_target
 
 
 @dataclass(frozen=True)
@@ -63,15 +63,15 @@ def write_aside(data: DataSet, target: Path, to: str, link: bool = False, progre
     """Written beside its place and moved there when it is whole: a folder of that name is complete, or not there."""
     refuse_taken(target)
     if is_bucket(target):  # which has no way to rename: what is there grows file by file, from a whole copy
-        with whole_at(target) as local:
+        with open_target(target) as local:
             return replace(write_aside(data, local, to, False, progress), path=target)
-    with whole_folder(target) as aside:
+    with find_whole_folder(target) as aside:
         lost = formats.FORMATS.module(to).write(data, aside, link=link, progress=progress)
     return ConversionResult(data, to, target, lost)
 
 
 @contextmanager
-def whole_folder(target: Path) -> Iterator[Path]:
+def find_whole_folder(target: Path) -> Iterator[Path]:
     """A folder beside its place, which gets its name when all is there, and is gone where something fails."""
     aside = target.absolute().parent / f".{target.absolute().name}.unfinished"
     try:

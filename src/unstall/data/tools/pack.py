@@ -18,11 +18,11 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.data import formats
 from unstall.data.example import DataSet, Example
-from unstall.data.formats.tfrecord import image_bytes, write_record
+from unstall.data.formats.tfrecord import read_image_bytes, write_record
 from unstall.data.io import label_map
-from unstall.data.io.writer import DataSetWriter, label_numbers
-from unstall.data.tools.convert import ConversionResult, refuse_taken, whole_folder
-from unstall.storage.bucket import ahead
+from unstall.data.io.writer import DataSetWriter, number_labels
+from unstall.data.tools.convert import ConversionResult, find_whole_folder, refuse_taken
+from unstall.storage.bucket import read_ahead
 from unstall.storage.bucket_path import is_in_bucket
 
 SHARD_BYTES = 128 * 2**20  # large enough that opening it costs nothing, small enough that many can be read side by side
@@ -54,7 +54,7 @@ def pack(
     if not data.examples:
         raise InvalidInputError(f"There is no example in '{source}': nothing to pack.")
     writing = DataSetWriter(data, target, progress=progress)
-    numbers = label_numbers(data)
+    numbers = number_labels(data)
     writing.lose_changed_numbers(numbers)
     size = 0
     plan = list(plan_shards(data, shard_bytes))
@@ -81,13 +81,13 @@ def plan_shards(data: DataSet, shard_bytes: int) -> Iterator[tuple[str, list[Exa
 
 def _mean_bytes(examples: Sequence[Example]) -> float:
     step = max(1, len(examples) // SAMPLED)
-    sizes = [len(raw) for raw in ahead(image_bytes, examples[::step][:SAMPLED], READ_AT_ONCE) if raw]
+    sizes = [len(raw) for raw in read_ahead(read_image_bytes, examples[::step][:SAMPLED], READ_AT_ONCE) if raw]
     return sum(sizes) / len(sizes) if sizes else 1.0
 
 
 def _shard(examples: Sequence[Example], names: dict[int, str], writing: DataSetWriter, numbers: list[int]) -> bytes:
     out = io.BytesIO()
-    for example, image in zip(examples, ahead(image_bytes, examples, READ_AT_ONCE), strict=True):
+    for example, image in zip(examples, read_ahead(read_image_bytes, examples, READ_AT_ONCE), strict=True):
         write_record(out, writing, example, names[id(example)], image, numbers)
     return out.getvalue()
 
@@ -98,5 +98,5 @@ def _place(target: Path) -> Iterator[Path]:
     if is_in_bucket(target):
         yield target
         return
-    with whole_folder(target) as aside:
+    with find_whole_folder(target) as aside:
         yield aside

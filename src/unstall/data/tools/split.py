@@ -91,12 +91,12 @@ def _wanted(count: int, shares: list[float]) -> list[float]:
     return wanted
 
 
-def only(data: DataSet, split: str) -> DataSet:
+def select_split(data: DataSet, split: str) -> DataSet:
     """The examples of one split."""
-    return replace(data, examples=[data.examples[row] for row in rows_of(data, split)])
+    return replace(data, examples=[data.examples[row] for row in list_rows(data, split)])
 
 
-def rows_of(data: DataSet, split: str) -> list[int]:
+def list_rows(data: DataSet, split: str) -> list[int]:
     """By its name, or by another that everyone takes for it: 'valid' for 'val'."""
     splits = data.splits()
     for name in (split, split_name(split)):

@@ -17,7 +17,7 @@ OUTLIERS = 10  # of each kind that are named
 FARTHEST = 5.0  # an outlier's logarithm lies so many times the middle half's width from the median
 
 
-def stats(data: DataSet, detectors: tuple[str, ...] | None = None) -> dict[str, Any]:
+def compute_stats(data: DataSet, detectors: tuple[str, ...] | None = None) -> dict[str, Any]:
     """Plain data. `detectors`: whose anchors are tried; None is all that are known."""
     checked = CheckedData(data, {})
     table = checked.table
@@ -36,13 +36,13 @@ def stats(data: DataSet, detectors: tuple[str, ...] | None = None) -> dict[str, 
         "boxes_left_out": int((~proper).sum()),  # of no area, not finite, or of an image of unknown size
         "splits": {name: len(rows) for name, rows in data.splits().items()},
         "classes": _classes(checked, proper),
-        "boxes_per_image": spread(counts.astype(np.float64)),
-        "image_width": spread(known[:, 0]),
-        "image_height": spread(known[:, 1]),
-        "box_width": spread(sides[proper, 0]),
-        "box_height": spread(sides[proper, 1]),
-        "box_share_of_image": spread(sides[proper].prod(axis=1) / images.prod(axis=1)),
-        "aspect_ratio": spread(sides[proper, 0] / sides[proper, 1]),
+        "boxes_per_image": compute_spread(counts.astype(np.float64)),
+        "image_width": compute_spread(known[:, 0]),
+        "image_height": compute_spread(known[:, 1]),
+        "box_width": compute_spread(sides[proper, 0]),
+        "box_height": compute_spread(sides[proper, 1]),
+        "box_share_of_image": compute_spread(sides[proper].prod(axis=1) / images.prod(axis=1)),
+        "aspect_ratio": compute_spread(sides[proper, 0] / sides[proper, 1]),
         "by_size": _by_size(sides[proper].prod(axis=1)),
         "crowds": int(table.crowd.sum()),
         "difficult": int(table.difficult.sum()),
@@ -51,7 +51,7 @@ def stats(data: DataSet, detectors: tuple[str, ...] | None = None) -> dict[str, 
     }
 
 
-def spread(values: Floats) -> dict[str, float] | None:
+def compute_spread(values: Floats) -> dict[str, float] | None:
     """Mean and quantiles; None of nothing."""
     if not len(values):
         return None
@@ -96,11 +96,11 @@ def _outliers(checked: CheckedData, proper: Flags) -> list[dict[str, Any]]:
     found = []
     for what, values, unit in (("area", sides.prod(axis=1), "pixels"), ("aspect ratio", sides[:, 0] / sides[:, 1], "")):
         for index in _farthest(values, proper):
-            finding = checked.box_finding("", index, "")
+            finding = checked.create_box_finding("", index, "")
             found.append({"what": what, "value": round(float(values[index]), 3), "unit": unit, "place": str(finding.origin)})
     counts = np.array([example.count for example in checked.data.examples], np.float64)
     for row in _farthest(counts, counts > 0):
-        finding = checked.image_finding("", int(row), "")
+        finding = checked.create_image_finding("", int(row), "")
         found.append({"what": "boxes in an image", "value": int(counts[row]), "unit": "", "place": str(finding.origin)})
     return found
 

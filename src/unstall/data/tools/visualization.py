@@ -17,8 +17,8 @@ from unstall.base.errors import InvalidInputError
 from unstall.data.check.images import LARGEST_BYTES, LARGEST_PIXELS
 from unstall.data.example import DataSet, Example, ImageSource
 from unstall.data.io.images import AS_STORED, UNREADABLE, Size, find_turn, turn_image, turn_size
-from unstall.data.tools.split import rows_of
-from unstall.storage.transfer import whole_at
+from unstall.data.tools.split import list_rows
+from unstall.storage.transfer import open_target
 
 Picture = npt.NDArray[np.uint8]
 
@@ -70,14 +70,14 @@ def _whole_or_part(image: Any, image_file: Any) -> Any:
         image_file.LOAD_TRUNCATED_IMAGES = before
 
 
-def colour_of(number: int) -> tuple[int, int, int]:
+def choose_colour(number: int) -> tuple[int, int, int]:
     """Far from those of the neighbours; never the red that marks what is wrong."""
     hue = 0.08 + 0.84 * ((number * 0.61803398875 + 0.3) % 1.0)
     red, green, blue = colorsys.hsv_to_rgb(hue, 0.75, 1.0)
     return round(red * 255), round(green * 255), round(blue * 255)
 
 
-def with_boxes(example: Example, classes: Sequence[str], side: int, marked: Collection[int] = (), has_frame: bool = False) -> Any:
+def draw_boxes(example: Example, classes: Sequence[str], side: int, marked: Collection[int] = (), has_frame: bool = False) -> Any:
     """An RGB picture; a dark one where the image cannot be decoded. Marked boxes are red, and drawn last.
 
     With a frame there is room for boxes that reach out of their image.
@@ -103,7 +103,7 @@ def with_boxes(example: Example, classes: Sequence[str], side: int, marked: Coll
         edges = example.boxes[box] * size * scale + room
         if np.isfinite(edges).all():
             number = int(example.classes[box])
-            colour = MARK if box in marked else colour_of(number)
+            colour = MARK if box in marked else choose_colour(number)
             draw_box(draw, edges, colour, classes[number] if 0 <= number < len(classes) else "?")
     return image
 
@@ -123,12 +123,12 @@ def draw_box(draw: Any, edges: npt.NDArray[np.float64], colour: tuple[int, int, 
     draw.rectangle([left, top, max(left, right - 1), max(top, bottom - 1)], outline=colour, width=2)
     text = name if len(name) <= 24 else name[:23] + "…"
     x, y = max(0.0, left), max(0.0, top - 12)
-    draw.rectangle(draw.textbbox((x + 2, y), text, font()), fill=colour)
-    draw.text((x + 2, y), text, (0, 0, 0) if sum(colour) > 330 else (255, 255, 255), font())
+    draw.rectangle(draw.textbbox((x + 2, y), text, load_font()), fill=colour)
+    draw.text((x + 2, y), text, (0, 0, 0) if sum(colour) > 330 else (255, 255, 255), load_font())
 
 
 @cache
-def font() -> Any:
+def load_font() -> Any:
     """With the letters of most alphabets: names are written in the language of whoever gave them. Pillow's own has English
     ones; matplotlib, which draws the plots, brings one that has more."""
     from PIL import ImageFont
@@ -141,7 +141,7 @@ def font() -> Any:
         return ImageFont.load_default()
 
 
-def sheet(pictures: Sequence[tuple[str, Any]], columns: int, side: int) -> Any:
+def draw_sheet(pictures: Sequence[tuple[str, Any]], columns: int, side: int) -> Any:
     """All pictures in rows, each with its name below."""
     from PIL import Image, ImageDraw
 
@@ -153,13 +153,13 @@ def sheet(pictures: Sequence[tuple[str, Any]], columns: int, side: int) -> Any:
         x, y = number % columns * cell_width + _MARGIN, number // columns * cell_height + _MARGIN
         result.paste(picture, (x + (side - picture.width) // 2, y + (side - picture.height) // 2))
         most = side // 6
-        draw.text((x, y + side + 2), name if len(name) <= most else "…" + name[-most + 1 :], (210, 210, 214), font())
+        draw.text((x, y + side + 2), name if len(name) <= most else "…" + name[-most + 1 :], (210, 210, 214), load_font())
     return result
 
 
 def save(picture: Any, target: Path) -> None:
     try:
-        with whole_at(target) as local:
+        with open_target(target) as local:
             picture.save(local)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None)  # of the disk; else the ending is none that a picture can have
@@ -174,7 +174,7 @@ def choose_rows(data: DataSet, count: int, seed: int, class_name: str | None = N
     """Rows drawn at random, in the order of the data set; the same for the same seed."""
     rows = np.arange(len(data.examples))
     if split is not None:
-        rows = np.array(rows_of(data, split))
+        rows = np.array(list_rows(data, split))
     if class_name is not None:
         if class_name not in data.classes:
             shown = ", ".join(data.classes[:30]) + (" …" if len(data.classes) > 30 else "")

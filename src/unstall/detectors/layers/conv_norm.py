@@ -93,7 +93,7 @@ class Conv(KeyedLayer, keras.layers.Conv2D):  # type: ignore[misc]
         return ops.conv(pad_image(x, self._outside), kernel, step, self.padding, "channels_last", dilation)
 
     def compute_output_shape(self, shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
-        result: tuple[int | None, ...] = super().compute_output_shape(padded_shape(shape, self._outside))
+        result: tuple[int | None, ...] = super().compute_output_shape(pad_shape(shape, self._outside))
         return result
 
 
@@ -145,11 +145,11 @@ class DepthwiseConv(KeyedLayer, keras.layers.DepthwiseConv2D):  # type: ignore[m
         return own + ops.reshape(self.bias, (1, 1, 1, -1)) if self.use_bias else own
 
     def compute_output_shape(self, shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
-        result: tuple[int | None, ...] = super().compute_output_shape(padded_shape(shape, self._outside))
+        result: tuple[int | None, ...] = super().compute_output_shape(pad_shape(shape, self._outside))
         return result
 
 
-def padded_shape(shape: tuple[int | None, ...], around: int) -> tuple[int | None, ...]:
+def pad_shape(shape: tuple[int | None, ...], around: int) -> tuple[int | None, ...]:
     batch, *sides, channels = shape
     return (batch, *(None if side is None else side + 2 * around for side in sides), channels)
 
@@ -186,7 +186,7 @@ def _every(x: Tensor, axis: int, begin: int, stride: int, steps: int) -> Tensor:
     return x[:, place] if axis == 1 else x[:, :, place]
 
 
-def by_anchor(outputs: Tensor, values: int) -> Tensor:
+def split_by_anchor(outputs: Tensor, values: int) -> Tensor:
     """(batch, height, width, anchors of a cell · values) to (batch, anchors, values)."""
     _, height, width, channels = outputs.shape
     return ops.reshape(outputs, (-1, height * width * (channels // values), values))
@@ -216,7 +216,7 @@ class BatchNorm(KeyedLayer, keras.layers.BatchNormalization):  # type: ignore[mi
         if training and self.trainable:
             result = _collected.get()
             about = mean if result is None else result.abouts[id(self)]
-            mean, variance = one_pass_moments(values, (0, 1, 2), about=about, counts=counts)
+            mean, variance = compute_moments(values, (0, 1, 2), about=about, counts=counts)
             self._collect(mean, variance)
         factor = gamma * ops.rsqrt(ops.maximum(variance + self.epsilon, MIN_VARIANCE))
         return factor, beta - mean * factor
@@ -229,7 +229,7 @@ class BatchNorm(KeyedLayer, keras.layers.BatchNormalization):  # type: ignore[mi
         gamma, beta, mean, variance = self._held()
         epsilon = max(self.epsilon, MIN_VARIANCE)
         if not learns:
-            return torch_nn.frozen_batch_norm(x, gamma, beta, mean, variance, epsilon)
+            return torch_nn.batch_norm_frozen(x, gamma, beta, mean, variance, epsilon)
         fused = torch_nn.batch_norm(x, gamma, beta, epsilon)
         if fused is None:
             return None
@@ -277,7 +277,7 @@ class GroupNorm(KeyedLayer, keras.layers.GroupNormalization):  # type: ignore[mi
         return ops.cast(values * factor + summand, x.dtype)
 
 
-def one_pass_moments(
+def compute_moments(
     values: Tensor, axes: tuple[int, ...], about: Tensor | float = 0.0, counts: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Mean and variance by the sums of values and of squares, which one reading of the values gives. Taken about a number near
@@ -330,7 +330,7 @@ def rematerialize(layer: keras.layers.Layer, x: Tensor, then: Callable[[Tensor],
     return y
 
 
-def leaf_layers(layer: keras.layers.Layer) -> Iterator[keras.layers.Layer]:
+def list_leaf_layers(layer: keras.layers.Layer) -> Iterator[keras.layers.Layer]:
     """Those that hold variables of their own, in the order in which they were made."""
     for each in layer._flatten_layers():
         if each._trainable_variables or each._non_trainable_variables:

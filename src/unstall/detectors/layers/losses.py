@@ -45,7 +45,7 @@ def smooth_l1(predicted: Tensor, wanted: Tensor, beta: float) -> Tensor:
     return ops.sum(distance, axis=-1)
 
 
-def hard_negatives(loss: Tensor, is_object: Tensor, is_background: Tensor, per_object: float) -> Tensor:
+def mine_hard_negatives(loss: Tensor, is_object: Tensor, is_background: Tensor, per_object: float) -> Tensor:
     """SSD's mining: for each object of an image the `per_object` background anchors with the greatest loss. (batch, anchors)
 
     Sorted once, for the loss that the last of them has; of several with just that loss the first are taken.
@@ -62,6 +62,6 @@ def hard_negatives(loss: Tensor, is_object: Tensor, is_background: Tensor, per_o
     return (is_harder | (is_equal & is_early)) & (wanted > 0)
 
 
-def share(total: Tensor, count: Tensor) -> Tensor:
+def compute_share(total: Tensor, count: Tensor) -> Tensor:
     """The sum over what it is divided by; over 1 where that is nothing, so that an empty batch gives 0."""
     return total / ops.maximum(ops.cast(count, "float32"), 1.0)

@@ -31,7 +31,7 @@ class Overlap(NamedTuple):
     of_boxes: Callable[[], Tensor]  # (batch, boxes, anchors)
 
 
-def overlaps(anchors: Tensor, boxes: Tensor) -> Overlap:
+def compute_overlaps(anchors: Tensor, boxes: Tensor) -> Overlap:
     if is_compiled_for_card():
         return Overlap(
             lambda: iou(anchors, add_optimization_barrier(boxes)), lambda: iou(add_optimization_barrier(boxes), anchors)
@@ -76,7 +76,7 @@ def match_default_boxes(overlap: Overlap, mask: Tensor, foreground: float) -> Ma
     return Matches(ops.where(later >= 0, later, ops.cast(box, "int32")), is_object, ~is_object)
 
 
-def of_matched(values: Tensor, matches: Matches) -> Tensor:
+def gather_matched(values: Tensor, matches: Matches) -> Tensor:
     """(batch, boxes, …) to (batch, anchors, …): each anchor's own box, class or flag."""
     index = ops.cast(matches.box, "int32")
     if len(values.shape) == 3:

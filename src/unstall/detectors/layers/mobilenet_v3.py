@@ -57,7 +57,7 @@ TAIL = (
 SPLIT = 1 + len(BLOCKS)  # the feature that SSDLite reads from inside: the first of the tail
 
 
-def divisible(channels: float) -> int:
+def make_divisible(channels: float) -> int:
     """The nearest multiple of eight, but never a tenth less than asked for."""
     rounded = max(CHANNEL_STEP, int(channels + CHANNEL_STEP / 2) // CHANNEL_STEP * CHANNEL_STEP)
     return rounded if rounded >= 0.9 * channels else rounded + CHANNEL_STEP
@@ -91,7 +91,7 @@ class SqueezeExcite(keras.layers.Layer):  # type: ignore[misc]
 
     def __init__(self, channels: int, name: str, start: RandomInitializer | None = None) -> None:
         super().__init__(name=name)
-        squeezed = divisible(channels // SQUEEZE_SHARE)
+        squeezed = make_divisible(channels // SQUEEZE_SHARE)
         self.fc1 = Conv(squeezed, 1, kernel_initializer=start or he_normal(), name=f"{name}.fc1")
         self.fc2 = Conv(channels, 1, kernel_initializer=start or he_normal(), name=f"{name}.fc2")
 
@@ -151,7 +151,7 @@ class MobileNetV3(keras.layers.Layer):  # type: ignore[misc]
         self.outputs_of, self.splits, self.remat = tuple(outputs), splits, remat
         self.features: list[Any] = [ConvNorm(STEM_CHANNELS, 3, norms, "hard_silu", self._key(0), stride=2, start=start)]
         channels = STEM_CHANNELS
-        for number, block in enumerate((*BLOCKS, *narrower(TAIL, 2 if reduced_tail else 1)), start=1):
+        for number, block in enumerate((*BLOCKS, *reduce_width(TAIL, 2 if reduced_tail else 1)), start=1):
             keys = self._key_inside_split if splits and number == SPLIT else None
             self.features.append(InvertedResidual(block, channels, norms, self._key(number), start, keys))
             channels = block.filters
@@ -183,7 +183,7 @@ class MobileNetV3(keras.layers.Layer):  # type: ignore[misc]
             feature.trainable = False
 
 
-def narrower(tail: Sequence[Block], divider: int) -> list[Block]:
+def reduce_width(tail: Sequence[Block], divider: int) -> list[Block]:
     """The first of the tail keeps the channels that it widens to: they belong to the map before."""
     first, *others = tail
     narrowed = [first._replace(filters=first.filters // divider)]

@@ -28,7 +28,7 @@ class Detections(NamedTuple):
         return self.classes >= 0
 
 
-def find_kept(boxes: Tensor, scores: Tensor, group: Tensor | None, nms_iou_threshold: float) -> Tensor:
+def compute_keep_mask(boxes: Tensor, scores: Tensor, group: Tensor | None, nms_iou_threshold: float) -> Tensor:
     """Which of the boxes (batch, n, 4), sorted by score, the best first, stay. Boxes of different groups do not touch each other;
     those with a score of 0 or less do not count."""
     counts = scores > 0
@@ -45,11 +45,11 @@ def suppress(boxes: Tensor, scores: Tensor, classes: Tensor, nms_iou_threshold: 
     scores, order = top_k(scores, scores.shape[1])
     boxes = ops.take_along_axis(boxes, order[..., None], axis=1)
     classes = ops.take_along_axis(classes, order, axis=1)
-    scores = ops.where(find_kept(boxes, scores, classes, nms_iou_threshold), scores, 0.0)
-    return best(boxes, scores, classes, most)
+    scores = ops.where(compute_keep_mask(boxes, scores, classes, nms_iou_threshold), scores, 0.0)
+    return select_best(boxes, scores, classes, most)
 
 
-def best(boxes: Tensor, scores: Tensor, classes: Tensor, most: int) -> Detections:
+def select_best(boxes: Tensor, scores: Tensor, classes: Tensor, most: int) -> Detections:
     scores, order = top_k(scores, min(most, scores.shape[1]))
     boxes = ops.take_along_axis(boxes, order[..., None], axis=1)
     classes = ops.take_along_axis(classes, order, axis=1)
@@ -90,8 +90,8 @@ def suppress_by_class(
     counts = flat > 0
     if tried > pre_nms_top_k:
         counts = counts & (_rank_in_class(of_class) < pre_nms_top_k)
-    stays = find_kept(among, ops.where(counts, flat, 0.0), of_class, nms_iou_threshold)
-    found = best(among, ops.where(stays, flat, 0.0), of_class, most)
+    stays = compute_keep_mask(among, ops.where(counts, flat, 0.0), of_class, nms_iou_threshold)
+    found = select_best(among, ops.where(stays, flat, 0.0), of_class, most)
     if tried == anchors * classes:
         return found
     is_enough = ops.sum(ops.cast(stays, "int32"), axis=1) >= most
@@ -120,14 +120,14 @@ def _by_each_class(boxes: Tensor, scores: Tensor, nms_iou_threshold: float, pre_
 
     def of_one(of_class: Tensor) -> tuple[Tensor, Tensor]:
         own, place = ops.top_k(of_class, count)
-        stays = find_kept(_at(boxes, place), own, ops.zeros_like(place), nms_iou_threshold)
+        stays = compute_keep_mask(_at(boxes, place), own, ops.zeros_like(place), nms_iou_threshold)
         return ops.where(stays, own, 0.0), ops.cast(place, "int32")
 
     own, place = ops.map(of_one, ops.transpose(scores, (2, 0, 1)))
     own, place = (ops.reshape(ops.transpose(each, (1, 0, 2)), (-1, scores.shape[2] * count)) for each in (own, place))
     own, chosen = ops.top_k(own, min(most, own.shape[1]))
     place = ops.take_along_axis(place, chosen, axis=1)
-    return best(_at(boxes, place), own, chosen // count, most)
+    return select_best(_at(boxes, place), own, chosen // count, most)
 
 
 def _rank_in_class(of_class: Tensor) -> Tensor:

@@ -80,11 +80,11 @@ def sample(is_object: Tensor, is_background: Tensor, count: int, object_share: f
     )
     number = ops.arange(count, dtype="int32")[None, :]
     drawn = ops.cast(ops.concatenate([object_place, background_place], axis=1), "int32")
-    place = at(drawn, ops.where(number < objects, number, max_objects + number - objects))
+    place = gather_at(drawn, ops.where(number < objects, number, max_objects + number - objects))
     return Sample(place, number < objects, number < objects + backgrounds)
 
 
-def at(values: Tensor, place: Tensor) -> Tensor:
+def gather_at(values: Tensor, place: Tensor) -> Tensor:
     """(batch, n) or (batch, n, k), and (batch, count), to the values at those places.
 
     Whole rows are read image by image: `take_along_axis` would look up each of the k by itself on some backends, and one long

@@ -13,7 +13,7 @@ from keras import ops
 
 from unstall.backends.ops import gather_weighted_rows
 from unstall.detectors.layers.boxes import Tensor, area
-from unstall.detectors.layers.rng import at
+from unstall.detectors.layers.rng import gather_at
 
 CANONICAL_PX = 224.0  # a region of this size …
 CANONICAL_LEVEL = 4  # … belongs to this level of the pyramid
@@ -30,7 +30,7 @@ def roi_align(features: Sequence[Tensor], strides: Sequence[int], regions: Tenso
     lowest, highest = round(math.log2(strides[0])), round(math.log2(strides[-1]))
     features, strides = features[: highest - lowest + 1], strides[: highest - lowest + 1]
     regions = ops.convert_to_tensor(regions)
-    level = level_of(regions, lowest, highest) - lowest
+    level = assign_level(regions, lowest, highest) - lowest
     heights, widths = (np.array([feature.shape[axis] for feature in features], np.int32) for axis in (1, 2))
     begins = np.concatenate([[0], np.cumsum(heights * widths)[:-1]]).astype(np.int32)
 
@@ -53,7 +53,7 @@ def _weighed(pixels: Tensor, place: Tensor, weight: Tensor) -> Tensor:
     summed = gather_weighted_rows(pixels, _by_cell(place), _by_cell(weight))
     if summed is not None:
         return ops.reshape(summed, (-1, regions, side, side, pixels.shape[-1]))
-    read = at(pixels, ops.reshape(place, (-1, math.prod(place.shape[1:]))))
+    read = gather_at(pixels, ops.reshape(place, (-1, math.prod(place.shape[1:]))))
     read = ops.reshape(read, (-1, regions, side, terms, side, terms, pixels.shape[-1]))
     return ops.sum(read * weight[..., None], axis=(3, 5))
 
@@ -64,7 +64,7 @@ def _by_cell(values: Tensor) -> Tensor:
     return ops.reshape(ops.transpose(values, (0, 1, 2, 4, 3, 5)), (-1, regions * side * side, terms * terms))
 
 
-def level_of(regions: Tensor, lowest: int, highest: int) -> Tensor:
+def assign_level(regions: Tensor, lowest: int, highest: int) -> Tensor:
     side = ops.sqrt(ops.maximum(area(regions), 0.0))
     level = ops.floor(CANONICAL_LEVEL + ops.log(ops.maximum(side / CANONICAL_PX, 1e-12)) / math.log(2.0) + EPSILON)
     return ops.cast(ops.clip(level, lowest, highest), "int32")

@@ -14,9 +14,9 @@ from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import BatchNorm, Conv, KeyedLayer
 from unstall.detectors.layers.initializers import he_normal, normal, variance_scaling
-from unstall.detectors.layers.nms import find_kept
+from unstall.detectors.layers.nms import compute_keep_mask
 from unstall.detectors.layers.resnet import Norms
-from unstall.detectors.layers.rng import at
+from unstall.detectors.layers.rng import gather_at
 
 SPREAD = 0.01  # of the proposer's first weights
 
@@ -135,19 +135,19 @@ def propose(
     counts = (rank > NEVER) & (ops.sigmoid(rank) >= score_threshold)
     together = (-1, longest)
     ranked = ops.reshape(ops.cast(counts, "float32"), together)
-    stays = find_kept(ops.reshape(boxes, (*together, 4)), ranked, None, nms_iou_threshold)
+    stays = compute_keep_mask(ops.reshape(boxes, (*together, 4)), ranked, None, nms_iou_threshold)
     total = len(levels) * longest
     rank = ops.where(ops.reshape(stays, (-1, total)), ops.reshape(rank, (-1, total)), NEVER)
     rank, place = top_k(rank, min(most, total))
     is_used = rank > NEVER
-    return Proposals(ops.where(is_used[..., None], at(ops.reshape(boxes, (-1, total, 4)), place), 0.0), is_used)
+    return Proposals(ops.where(is_used[..., None], gather_at(ops.reshape(boxes, (-1, total, 4)), place), 0.0), is_used)
 
 
 def _best_of_level(logits: Tensor, codes: Tensor, anchors: Anchors, extent: tuple[Any, Any], most: int) -> tuple[Tensor, Tensor]:
     """By logit, as probabilities near 1 cannot be told apart. A box that is nearly nothing inside the image is none."""
     logits, place = top_k(ops.cast(logits, "float32"), min(most, logits.shape[1]))
     own_anchors = ops.take(ops.convert_to_tensor(anchors), place, axis=0)
-    boxes = box_ops.clip(box_ops.decode(at(codes, place), own_anchors, CODE_WEIGHTS), *extent)
+    boxes = box_ops.clip(box_ops.decode(gather_at(codes, place), own_anchors, CODE_WEIGHTS), *extent)
     return boxes, ops.where(box_ops.has_sides(boxes, MIN_SIDE_PX), logits, NEVER)
 
 

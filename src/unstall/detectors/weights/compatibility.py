@@ -10,7 +10,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from unstall.detectors.weights.names import BACKBONE_RULES, CLASS_OUTPUTS, COUNTER, RULES, prefixes, rename_keys
+from unstall.detectors.weights.names import BACKBONE_RULES, CLASS_OUTPUTS, COUNTER, RULES, list_prefixes, rename_keys
 from unstall.detectors.weights.tensors import Tensors, format_value
 
 Shape = tuple[int, ...]
@@ -46,9 +46,9 @@ class Fit:
         return used > 0 and used >= MIN_SHARE * (used + unlike) and (self.is_backbone or used >= MIN_SHARE * self.wanted)
 
 
-def best_fit(tensors: Tensors, wanted: Mapping[str, Shape]) -> Fit:
+def find_best_fit(tensors: Tensors, wanted: Mapping[str, Shape]) -> Fit:
     """By whichever of the rules, and without whichever prefix, most tensors find their place."""
-    fits = [_fit(tensors, wanted, what, prefix) for prefix in prefixes(tensors) for what in RULES]
+    fits = [_fit(tensors, wanted, what, prefix) for prefix in list_prefixes(tensors) for what in RULES]
     return max(fits, key=lambda fit: len(fit.taken))
 
 
@@ -84,7 +84,7 @@ def _why_unused(name: str, fit: Fit) -> str:
     return "no such tensor here"
 
 
-def classes_in(tensors: Tensors, wanted: Mapping[str, Shape], classes: int, fit: Fit) -> int | None:
+def count_classes(tensors: Tensors, wanted: Mapping[str, Shape], classes: int, fit: Fit) -> int | None:
     """How many classes a file of this detector has, without background; None where that cannot be told."""
     sources = rename_keys(tensors, RULES[fit.what], fit.prefix)
     counts = set()
@@ -138,7 +138,7 @@ class KnownVariant:
 
 
 @cache
-def known_variants() -> dict[str, KnownVariant]:
+def list_known_variants() -> dict[str, KnownVariant]:
     stored: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return {
         variant: KnownVariant(entry["classes"], {key: tuple(shape) for key, shape in entry["tensors"].items()})
@@ -146,18 +146,18 @@ def known_variants() -> dict[str, KnownVariant]:
     }
 
 
-def parameters(variant: str) -> int:
+def list_parameters(variant: str) -> int:
     """Numbers that a variant has as it is published, whatever the data is."""
-    return sum(prod(shape) for shape in known_variants()[variant].shapes.values())
+    return sum(prod(shape) for shape in list_known_variants()[variant].shapes.values())
 
 
-def of_variant(variant: str) -> dict[str, Any]:
+def describe_variant(variant: str) -> dict[str, Any]:
     """What the file has to say of it."""
     from unstall.detectors import create_model
-    from unstall.detectors.weights.layout import slots
+    from unstall.detectors.weights.layout import list_slots
 
     detector = create_model(variant)
-    shapes = {key: list(slot.shape) for key, slot in slots(detector).items()}
+    shapes = {key: list(slot.shape) for key, slot in list_slots(detector).items()}
     return {"classes": detector.settings.num_classes, "tensors": shapes}
 
 
@@ -171,9 +171,9 @@ def as_text(entries: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    from unstall.config.detectors import variants
+    from unstall.config.detectors import list_variants
 
-    entries = {variant: of_variant(variant) for variant in variants()}
+    entries = {variant: describe_variant(variant) for variant in list_variants()}
     FILE.write_text(as_text(entries), encoding="utf-8")
     print(f"{FILE.name}: {', '.join(entries)}")
 

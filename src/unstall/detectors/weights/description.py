@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from unstall.base.errors import InvalidInputError
-from unstall.config.aliases import current_value
+from unstall.config.aliases import update_value
 from unstall.detectors.weights import compatibility
-from unstall.detectors.weights.compatibility import best_fit
+from unstall.detectors.weights.compatibility import find_best_fit
 from unstall.detectors.weights.reader import Checkpoint, read
 
 VERSION = "1"
@@ -64,10 +64,10 @@ def read_description(path: Path | str) -> tuple[Checkpoint, Description]:
             f"'{path}' was written by {checkpoint.written_by}, and does not say which detector it is of. "
             f"Import it first: unstall weights import {shlex.quote(str(path))}"
         )
-    return checkpoint, description_of(checkpoint)
+    return checkpoint, create_description(checkpoint)
 
 
-def description_of(checkpoint: Checkpoint) -> Description:
+def create_description(checkpoint: Checkpoint) -> Description:
     said = checkpoint.metadata
     if said.get("unstall") != VERSION:
         raise InvalidInputError(
@@ -87,7 +87,7 @@ def description_of(checkpoint: Checkpoint) -> Description:
     return Description(
         variant=said.get("variant", ""),
         detector=said.get("detector", ""),
-        settings={key: _in_tuples(value) for key, value in current_value("detector", settings).items()},
+        settings={key: _in_tuples(value) for key, value in update_value("detector", settings).items()},
         class_names=tuple(names),
         source=said.get("source", ""),
         holds=cast(Holds, holds),
@@ -120,12 +120,12 @@ SHOWN = 3  # variants
 def describe_file(path: Path | str) -> dict[str, Any]:
     checkpoint = read(path)
     tensors = checkpoint.tensors
-    fits = {name: best_fit(tensors, known.shapes) for name, known in compatibility.known_variants().items()}
+    fits = {name: find_best_fit(tensors, known.shapes) for name, known in compatibility.list_known_variants().items()}
     nearest = sorted(fits, key=lambda name: -len(fits[name].taken))[:SHOWN]
     return {
         "file": str(path),
         "written_by": checkpoint.written_by,
-        "description": description_of(checkpoint).as_plain() if checkpoint.written_by == "Unstall" else None,
+        "description": create_description(checkpoint).as_plain() if checkpoint.written_by == "Unstall" else None,
         "tensors": [
             {"name": name, "shape": list(tensor.shape), "kind": tensor.kind} for name, tensor in checkpoint.tensors.items()
         ],

@@ -14,14 +14,14 @@ import numpy as np
 
 from unstall.base.errors import InvalidInputError
 from unstall.detectors.weights import compatibility
-from unstall.detectors.weights.compatibility import Fit, best_fit, classes_in, group_reasons, with_classes
+from unstall.detectors.weights.compatibility import Fit, count_classes, find_best_fit, group_reasons, with_classes
 from unstall.detectors.weights.description import Description
 from unstall.detectors.weights.formats import safetensors_files
 from unstall.detectors.weights.names import COUNTER
 from unstall.detectors.weights.reader import Checkpoint, read
 from unstall.detectors.weights.tensors import Tensors, Unreadable
 from unstall.storage import resolve_path
-from unstall.storage.transfer import whole_at
+from unstall.storage.transfer import open_target
 
 # Published for COCO by a version whose norms had no epsilon: torchvision sets it to 0 when it loads these two.
 WITHOUT_EPSILON = ("fasterrcnn_resnet50_fpn", "retinanet_resnet50_fpn")
@@ -82,14 +82,14 @@ def import_checkpoint(
     checkpoint: Checkpoint, variant: str | None = None, classes: int | None = None, norm_epsilon: float | None = None
 ) -> ImportedWeights:
     tensors = checkpoint.tensors
-    if variant is not None and variant not in compatibility.known_variants():
-        raise InvalidInputError(f"There is no variant '{variant}'. Variants: {', '.join(compatibility.known_variants())}.")
-    fits = {name: _held_against(tensors, name) for name in compatibility.known_variants()}
+    if variant is not None and variant not in compatibility.list_known_variants():
+        raise InvalidInputError(f"There is no variant '{variant}'. Variants: {', '.join(compatibility.list_known_variants())}.")
+    fits = {name: _held_against(tensors, name) for name in compatibility.list_known_variants()}
     chosen = _chosen(checkpoint, fits, variant)
-    known, there = compatibility.known_variants()[chosen], fits[chosen]
-    own_classes = classes_in(tensors, known.shapes, known.classes, there) if not there.is_backbone else None
+    known, there = compatibility.list_known_variants()[chosen], fits[chosen]
+    own_classes = count_classes(tensors, known.shapes, known.classes, there) if not there.is_backbone else None
     count = classes if classes is not None else own_classes if own_classes is not None else known.classes
-    fit = best_fit(tensors, with_classes(known.shapes, known.classes, count))
+    fit = find_best_fit(tensors, with_classes(known.shapes, known.classes, count))
     settings: dict[str, Any] = {"num_classes": count}
     epsilon = norm_epsilon if norm_epsilon is not None else _epsilon(chosen, tensors, fit, own_classes)
     if epsilon is not None:
@@ -107,10 +107,10 @@ def import_checkpoint(
 
 def _held_against(tensors: Tensors, variant: str) -> Fit:
     """With as many classes as the file has, so that a detector trained for others is still recognised."""
-    known = compatibility.known_variants()[variant]
-    fit = best_fit(tensors, known.shapes)
-    own = classes_in(tensors, known.shapes, known.classes, fit)
-    return fit if own is None else best_fit(tensors, with_classes(known.shapes, known.classes, own))
+    known = compatibility.list_known_variants()[variant]
+    fit = find_best_fit(tensors, known.shapes)
+    own = count_classes(tensors, known.shapes, known.classes, fit)
+    return fit if own is None else find_best_fit(tensors, with_classes(known.shapes, known.classes, own))
 
 
 def _chosen(checkpoint: Checkpoint, fits: dict[str, Fit], variant: str | None) -> str:
@@ -172,7 +172,7 @@ def name_classes(imported: ImportedWeights, names_file: str) -> ImportedWeights:
 
 def write(imported: ImportedWeights, path: Path | str) -> None:
     try:
-        with whole_at(resolve_path(path)) as local:
+        with open_target(resolve_path(path)) as local:
             safetensors_files.write(local, imported.arrays(), imported.description.as_metadata())
     except OSError as error:
         raise InvalidInputError(f"Cannot write the weights to '{path}': {error.strerror or error}.") from None

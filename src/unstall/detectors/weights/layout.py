@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
-from unstall.detectors.layers.conv_norm import leaf_layers
+from unstall.detectors.layers.conv_norm import list_leaf_layers
 from unstall.detectors.weights.tensors import Array
 
 Turn = Callable[[Array], Array]
@@ -25,10 +25,10 @@ class Slot(NamedTuple):
     to_torch: Turn
 
 
-def slots(detector: keras.Model) -> dict[str, Slot]:
+def list_slots(detector: keras.Model) -> dict[str, Slot]:
     """Every tensor of the detector by its key."""
     result: dict[str, Slot] = {}
-    for layer in leaf_layers(detector):
+    for layer in list_leaf_layers(detector):
         for slot in _slots_of(layer):
             if slot.key in result:
                 raise ValueError(f"Two layers of {detector.name} are named for '{slot.key}'.")

@@ -22,7 +22,7 @@ CLASS_OUTPUTS = re.compile(
 Rule = Callable[[str], str | None]  # a name in the file to ours; None: the tensor has no place here
 
 
-def prefixes(names: Collection[str]) -> list[str]:
+def list_prefixes(names: Collection[str]) -> list[str]:
     """What most names begin with, part by part, from nothing on: 'module.' of DataParallel, then 'pre.' of whoever wrapped it.
     Beside them stand counters of an average ('n_averaged') and weights of a loss."""
     result = [""]
@@ -37,7 +37,7 @@ def prefixes(names: Collection[str]) -> list[str]:
     return result
 
 
-def as_it_is(name: str) -> str:
+def keep_names(name: str) -> str:
     return name
 
 
@@ -84,7 +84,7 @@ def _vgg(name: str) -> str | None:
 
 
 # What a file may be of, and how its names are ours.
-DETECTOR_RULES: dict[str, Rule] = {"a detector": as_it_is, "a detector, by older names": _older}
+DETECTOR_RULES: dict[str, Rule] = {"a detector": keep_names, "a detector, by older names": _older}
 BACKBONE_RULES: dict[str, Rule] = {
     "a ResNet": _resnet,
     "a MobileNetV3": _mobilenet,
@@ -107,7 +107,7 @@ def rename_keys(names: Collection[str], rule: Rule, prefix: str = "") -> dict[st
 BOX_NUMBERS = 4  # that Faster R-CNN's second stage gives for each class
 
 
-def order_of(in_file: Sequence[str], wanted: Sequence[str]) -> list[int | None] | None:
+def find_order(in_file: Sequence[str], wanted: Sequence[str]) -> list[int | None] | None:
     """For each class that is wanted, its number in the file; None for one that is not there. None altogether where names are
     unknown, or say nothing new."""
     theirs, ours = ([name.strip().lower() for name in names] for names in (in_file, wanted))
@@ -126,7 +126,7 @@ def describe_order(order: Sequence[int | None], wanted: Sequence[str]) -> str:
     return f"its classes have other names: {known} taken by name, {len(fresh):,} begin fresh: {shown}"
 
 
-def in_order(key: str, taken: Array, fresh: Array, order: Sequence[int | None]) -> Array:
+def sort_names(key: str, taken: Array, fresh: Array, order: Sequence[int | None]) -> Array:
     """Of an output that has rows for each class, in PyTorch's layout: those of the file, where it has the class. The background
     is the first."""
     if not CLASS_OUTPUTS.fullmatch(key):

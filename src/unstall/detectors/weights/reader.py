@@ -11,7 +11,7 @@ from unstall.detectors.weights.formats import keras_files, numpy_files, safetens
 from unstall.detectors.weights.formats.keras_files import translate_keys
 from unstall.detectors.weights.tensors import Tensors, Unreadable
 from unstall.storage import resolve_path
-from unstall.storage.transfer import on_disk
+from unstall.storage.transfer import fetch_to_disk
 
 EXPECTED = "PyTorch (.pth), safetensors, Keras (.keras, .h5), or NumPy (.npz, a pickle)"
 HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -29,7 +29,7 @@ class Checkpoint:
 def read(path: Path | str) -> Checkpoint:
     path = resolve_path(path)
     try:
-        path = on_disk(path)
+        path = fetch_to_disk(path)
         if not path.is_file():
             found = "a folder" if path.is_dir() else "something else" if path.exists() else "nothing"
             raise InvalidInputError(f"'{path}': expected a file of weights. There is {found}.{_of_a_run(path)}")

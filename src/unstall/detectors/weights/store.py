@@ -19,17 +19,17 @@ import numpy as np
 
 from unstall import detectors
 from unstall.base.errors import InvalidInputError
-from unstall.config.detectors import families, family_of, settings_of, variants
+from unstall.config.detectors import create_settings, find_family, list_families, list_variants
 from unstall.detectors.detector import Detector
-from unstall.detectors.weights.compatibility import Fit, best_fit
-from unstall.detectors.weights.description import Description, description_of, read_description
+from unstall.detectors.weights.compatibility import Fit, find_best_fit
+from unstall.detectors.weights.description import Description, create_description, read_description
 from unstall.detectors.weights.formats import safetensors_files
-from unstall.detectors.weights.layout import slots
-from unstall.detectors.weights.names import describe_order, in_order, order_of
+from unstall.detectors.weights.layout import list_slots
+from unstall.detectors.weights.names import describe_order, find_order, sort_names
 from unstall.detectors.weights.reader import read
 from unstall.detectors.weights.tensors import Unreadable
 from unstall.storage import resolve_path
-from unstall.storage.transfer import whole_at
+from unstall.storage.transfer import open_target
 
 
 def save(
@@ -46,10 +46,10 @@ def save(
         )
     arrays = {
         key: np.ascontiguousarray(slot.to_torch(keras.ops.convert_to_numpy(slot.variable)))
-        for key, slot in slots(detector).items()
+        for key, slot in list_slots(detector).items()
     }
     description = Description(
-        variant=detector.name if detector.name in variants() else "",
+        variant=detector.name if detector.name in list_variants() else "",
         detector=type(detector).__module__.rpartition(".")[2],
         settings=asdict(detector.settings),
         class_names=tuple(class_names),
@@ -61,7 +61,7 @@ def save(
 
 def write(path: Path | str, arrays: dict[str, Any], description: Description) -> None:
     try:
-        with whole_at(resolve_path(path)) as local:
+        with open_target(resolve_path(path)) as local:
             safetensors_files.write(local, arrays, description.as_metadata())
     except OSError as error:
         raise InvalidInputError(f"Cannot write the weights to '{path}': {error.strerror or error}.") from None
@@ -72,21 +72,21 @@ def load(detector: Detector, path: Path | str, class_names: Sequence[str] = ()) 
     the detector's `class_names` are given, and the file has names, too, each class takes the outputs of that name."""
     checkpoint = read(path)
     tensors = checkpoint.tensors
-    places = slots(detector)
-    fit = best_fit(tensors, {key: slot.shape for key, slot in places.items()})
+    places = list_slots(detector)
+    fit = find_best_fit(tensors, {key: slot.shape for key, slot in places.items()})
     if not fit.is_of_this:
         raise InvalidInputError(
             f"'{path}' does not fit {detector.name}: {len(fit.taken)} of its {len(places)} tensors are there with their shape. "
             f"What it would fit: unstall weights import {shlex.quote(str(path))}"
         )
-    theirs = description_of(checkpoint).class_names if class_names and checkpoint.written_by == "Unstall" else ()
-    order = order_of(theirs, class_names)
+    theirs = create_description(checkpoint).class_names if class_names and checkpoint.written_by == "Unstall" else ()
+    order = find_order(theirs, class_names)
     fit.note = "" if order is None else describe_order(order, class_names)
     try:
         for key, name in fit.taken.items():
             slot, array = places[key], tensors[name].read()
             if order is not None:
-                array = in_order(key, array, slot.to_torch(keras.ops.convert_to_numpy(slot.variable)), order)
+                array = sort_names(key, array, slot.to_torch(keras.ops.convert_to_numpy(slot.variable)), order)
             slot.variable.assign(np.ascontiguousarray(slot.to_ours(array), np.float32))
     except (Unreadable, OSError) as error:
         raise InvalidInputError(f"'{path}' cannot be read as weights. {error}") from None
@@ -112,20 +112,20 @@ def build_from(path: Path | str, may_be_partial: bool = False, **changes: Any) -
 def _built(path: Path | str, description: Description, changes: dict[str, Any]) -> Detector:
     """By its variant; a detector of settings that are no variant's by its family, whose settings the file has all of."""
     variant = description.variant
-    if variant not in variants():
-        if description.detector not in families():
-            known = ", ".join(variants())
+    if variant not in list_variants():
+        if description.detector not in list_families():
+            known = ", ".join(list_variants())
             raise InvalidInputError(
                 f"'{path}' is of '{variant or description.detector}', which is no detector here. Variants: {known}."
             )
-        variant = families()[description.detector][0]
+        variant = list_families()[description.detector][0]
     try:
-        settings = settings_of(variant, **{**description.settings, **changes})
-        family = family_of(variant)
+        settings = create_settings(variant, **{**description.settings, **changes})
+        family = find_family(variant)
         names = len(description.class_names)
         if names not in {0, settings.num_classes} and "num_classes" not in changes:
             raise InvalidInputError(f"it has {names} class_names, and {settings.num_classes} classes. Expected as many.")
-        made: Detector = detectors.detector_class(family)(settings, name=description.variant or family)
+        made: Detector = detectors.load_detector_class(family)(settings, name=description.variant or family)
     except (TypeError, ValueError, InvalidInputError) as error:
         raise InvalidInputError(f"'{path}': a detector cannot be built from its settings: {error}") from None
     return made

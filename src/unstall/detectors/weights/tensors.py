@@ -54,7 +54,7 @@ def from_bytes(raw: bytes | memoryview, kind: str, is_little: bool = True) -> Ar
     return (numbers.astype(np.uint32) << 16).view(np.float32) if kind == "bfloat16" else numbers
 
 
-def shape_of(value: object, where: str) -> tuple[int, ...]:
+def parse_shape(value: object, where: str) -> tuple[int, ...]:
     """A shape as a file gives it, if it is one."""
     is_shape = isinstance(value, list | tuple) and all(type(side) is int and 0 <= side < 2**48 for side in value)
     if not is_shape or len(value) > MAX_DIMENSIONS:  # type: ignore[arg-type]

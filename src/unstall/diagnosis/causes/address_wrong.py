@@ -30,10 +30,10 @@ from __future__ import annotations
 import ipaddress
 from collections import Counter
 
-from unstall.diagnosis.stalls import current_stall
+from unstall.diagnosis.stalls import find_current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers import cluster
-from unstall.diagnosis.workers.activity import Activity, Place, places_of
+from unstall.diagnosis.workers.activity import Activity, Place, find_places
 from unstall.diagnosis.workers.members import Member, RunGroup, format_members
 from unstall.journal.events import ClusterSeen, Event, MembershipSeen
 from unstall.journal.reader import Journal
@@ -69,12 +69,12 @@ def examine(journal: Journal) -> Verdict:
 
 
 def _waits(journal: Journal) -> bool:
-    stall = current_stall(journal)
+    stall = find_current_stall(journal)
     return stall is not None and stall.seconds >= WAIT_S and any(cluster.describe_join(still.thread) for still in stall.still())
 
 
 def examine_workers(run_group: RunGroup) -> Verdict:
-    placed = places_of(run_group)
+    placed = find_places(run_group)
     joining = [(m, p) for m, p in placed if p.doing is Activity.JOINS and m.journal.now - p.at >= WAIT_S]
     for member in run_group.members:
         single = examine(member.journal)

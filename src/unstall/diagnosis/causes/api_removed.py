@@ -25,11 +25,17 @@ import ast
 import re
 import textwrap
 
-from unstall.diagnosis.errors.evidence import as_maker, found_in
+from unstall.diagnosis.errors.evidence import as_maker, create_found
 from unstall.diagnosis.errors.failures import Failure, UserLine, find_failure
-from unstall.diagnosis.errors.fatal_error import texts, unseen_end
+from unstall.diagnosis.errors.fatal_error import find_unseen_end, format_texts
 from unstall.diagnosis.errors.line_changes import rename_keyword, replace_expression
-from unstall.diagnosis.errors.removed_names import TITLES, Removed, removed_argument, removed_from_module, removed_from_object
+from unstall.diagnosis.errors.removed_names import (
+    TITLES,
+    RemovedName,
+    find_removed_argument,
+    find_removed_from_module,
+    find_removed_from_object,
+)
 from unstall.diagnosis.verdict import Certainty, Clear, LineChange, Verdict
 from unstall.journal.events import FrameworkLoaded
 from unstall.journal.reader import Journal
@@ -54,7 +60,7 @@ _STANDARD = ("collections", "distutils", "imp", "inspect", "fractions", "xml", "
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     removed = find_removed_name(failure)
     if removed is not None:
         return _found(journal, failure, removed, "", (_renamed(failure.raised, removed),))
@@ -67,7 +73,7 @@ def examine(journal: Journal) -> Verdict:
 
 
 def _found(
-    journal: Journal, failure: Failure, removed: Removed, function: str, changes: tuple[LineChange | None, ...]
+    journal: Journal, failure: Failure, removed: RemovedName, function: str, changes: tuple[LineChange | None, ...]
 ) -> Verdict:
     title = TITLES[removed.library]
     versions = [event.version for event in journal.of(FrameworkLoaded) if event.name == removed.library and event.version]
@@ -82,7 +88,7 @@ def _found(
     advice = removed.now if removed.now.startswith("use ") else f"use {removed.now}"
     older = f"or install a version of {title} below {removed.since}, in an environment of its own" if removed.since else ""
     is_seen = removed.library not in ("tensorflow", "keras") or bool(versions)
-    return found_in(
+    return create_found(
         failure,
         f"{what[0].upper()}{what[1:]} {went}.{installed}{now}",
         (advice, older) if older and removed.library != "python" else (advice,),
@@ -91,22 +97,22 @@ def _found(
     )
 
 
-def find_removed_name(failure: Failure) -> Removed | None:
-    for text in texts(failure.error):
+def find_removed_name(failure: Failure) -> RemovedName | None:
+    for text in format_texts(failure.error):
         for pattern in (_OF_MODULE, _IMPORTED, _NO_MODULE):
             match = pattern.search(text)
             if match is not None:
                 library, path = _as_written(match["module"])
                 name = ".".join(part for part in (path, match.groupdict().get("name") or "") if part)
-                removed = removed_from_module(library, name) if library and name else None
+                removed = find_removed_from_module(library, name) if library and name else None
                 if removed is not None:
                     return removed
         of_numpy = _OF_NUMPY.search(text)
         if of_numpy is not None:
-            return removed_from_module("numpy", of_numpy["name"])
+            return find_removed_from_module("numpy", of_numpy["name"])
         of_object = _OF_OBJECT.search(text)
         if of_object is not None and text.startswith("AttributeError"):
-            return removed_from_object(of_object["kind"].removeprefix("_"), of_object["name"])
+            return find_removed_from_object(of_object["kind"].removeprefix("_"), of_object["name"])
     return None
 
 
@@ -123,7 +129,7 @@ def _as_written(module: str) -> tuple[str, str]:
     return parts[0], ".".join(parts[1:])
 
 
-def _removed_argument(failure: Failure) -> tuple[str, Removed] | None:
+def _removed_argument(failure: Failure) -> tuple[str, RemovedName] | None:
     """An argument that the failing line gives to a call, which the message names, and which was removed."""
     raised, kind = failure.raised, failure.error.kind.rpartition(".")[2]
     if raised is None or kind not in _REFUSED or not _ARGUMENT.search(failure.error.message):
@@ -132,7 +138,7 @@ def _removed_argument(failure: Failure) -> tuple[str, Removed] | None:
     for call in _calls(raised):
         function = getattr(call.func, "attr", "") or getattr(call.func, "id", "")
         for key in call.keywords:
-            removed = removed_argument(function, key.arg or "")
+            removed = find_removed_argument(function, key.arg or "")
             if removed is not None and key.arg in named:
                 return function, removed
     return None
@@ -146,7 +152,7 @@ def _calls(line: UserLine) -> list[ast.Call]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 
-def _renamed(line: UserLine | None, removed: Removed) -> LineChange | None:
+def _renamed(line: UserLine | None, removed: RemovedName) -> LineChange | None:
     """The change of the line, where the new name can take the place of the old one as it is written."""
     if line is None or not _is_name(removed.now):
         return None
@@ -167,9 +173,9 @@ def _renamed(line: UserLine | None, removed: Removed) -> LineChange | None:
     return None
 
 
-def _written(removed: Removed) -> str:
+def _written(removed: RemovedName) -> str:
     """The name as users write it, with the name of the library where it is one of its modules."""
-    is_of_module = removed_from_module(removed.library, removed.name) == removed
+    is_of_module = find_removed_from_module(removed.library, removed.name) == removed
     return f"{_PREFIXES.get(removed.library, '')}{removed.name}" if is_of_module else removed.name
 
 

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.evidence import found_in
+from unstall.diagnosis.errors.evidence import create_found
 from unstall.diagnosis.errors.failures import Failure, Value, find_failure
-from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Verdict
 from unstall.journal.reader import Journal
 
@@ -42,7 +42,7 @@ _DIMENSIONS = re.compile(r"Dimensions (?P<first>\d+) and (?P<other>\d+) are not 
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     message, raised = failure.error.message, failure.raised
     dimensions = _DIMENSIONS.search(message) if failure.argument("from_tensor_slices", "tensors") is not None else None
     if raised is None or (dimensions is None and _REFUSED.search(message) is None):
@@ -58,7 +58,7 @@ def examine(journal: Journal) -> Verdict:
         said = f" {said}."
     else:
         said = f" Two of the lengths are {dimensions['first']} and {dimensions['other']}." if dimensions is not None else ""
-    return found_in(
+    return create_found(
         failure,
         f"Arrays that belong together have different numbers of rows.{said}",
         (
@@ -80,7 +80,7 @@ def _length(value: Value) -> int | None:
 
 def _makers(failure: Failure, lengths: dict[str, int]) -> tuple[str, ...]:
     raised = failure.raised
-    makers = [raised.maker_of(value) for value in raised.values if value.name in lengths] if raised is not None else []
+    makers = [raised.find_maker(value) for value in raised.values if value.name in lengths] if raised is not None else []
     names: dict[str, list[str]] = {}
     for maker in makers:
         if maker is not None and maker.where:

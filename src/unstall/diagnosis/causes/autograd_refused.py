@@ -28,9 +28,9 @@ import re
 import textwrap
 from collections.abc import Callable
 
-from unstall.diagnosis.errors.evidence import describe_failure, failing_values
+from unstall.diagnosis.errors.evidence import describe_failure, find_failing_values
 from unstall.diagnosis.errors.failures import Failure, Maker, Value, find_failure, format_shape
-from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
 from unstall.journal.reader import Journal
 
@@ -55,7 +55,7 @@ _Said = tuple[str, tuple[str, ...], str | None, tuple[str, ...]]  # summary, act
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     explain = next((explain for pattern, explain in _REFUSALS if re.search(pattern, failure.error.message)), None)
     if explain is None:
         return Clear("the error is about something else")
@@ -117,7 +117,7 @@ def _find_cuts(failure: Failure) -> list[tuple[Maker, Value, str]]:
     for value in (*raised.values, *raised.origins) if raised is not None else ():
         if raised is None or value.facts.get("requires_grad") or value.facts.get("replaced"):
             continue
-        maker = raised.maker_of(value)
+        maker = raised.find_maker(value)
         call = _cutting_call(maker) if maker is not None else None
         if maker is not None and call is not None:
             found.setdefault(maker.where, (maker, value, call))
@@ -146,12 +146,12 @@ def _of_second_backward(failure: Failure) -> _Said:
     name = _name_of(failure) or "the loss"
     raised = failure.raised
     used = [value for value in raised.origins if value.facts.get("grad_fn")] if raised is not None else []
-    shared = [value for value in used if raised is not None and raised.maker_of(value) is not None]
+    shared = [value for value in used if raised is not None and raised.find_maker(value) is not None]
     loops = bool(raised is not None and raised.loops)
     claims = tuple(
         f"`{value.name}` requires gradients and was computed at {maker.where}: {maker.code}"
         for value in shared[:3]
-        if raised is not None and (maker := raised.maker_of(value)) is not None
+        if raised is not None and (maker := raised.find_maker(value)) is not None
     )
     listed = ", ".join(f"`{value.name}`" for value in shared[:3])
     detach = (
@@ -214,7 +214,7 @@ def _of_non_scalar(failure: Failure) -> _Said:
     name = next(
         (
             each.name
-            for each in (failing_values(raised) if raised is not None else [])
+            for each in (find_failing_values(raised) if raised is not None else [])
             if value is not None and each.shape == value.shape
         ),
         "",
@@ -255,7 +255,7 @@ def _of_non_leaf(failure: Failure) -> _Said:
             (),
         )
     value = made[0]
-    maker = raised.maker_of(value)
+    maker = raised.find_maker(value)
     operation = str(value.facts["grad_fn"]).replace("Backward0", "")
     at = f" at {maker.where}" if maker is not None else ""
     return (
@@ -269,7 +269,7 @@ def _of_non_leaf(failure: Failure) -> _Said:
 def _of_numpy(failure: Failure) -> _Said:
     values = [
         value
-        for value in (failing_values(failure.raised) if failure.raised is not None else [])
+        for value in (find_failing_values(failure.raised) if failure.raised is not None else [])
         if value.facts.get("requires_grad")
     ]
     name = f"`{values[0].name}`" if len(values) == 1 else "A tensor"

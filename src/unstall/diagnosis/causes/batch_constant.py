@@ -25,7 +25,7 @@ yields.
 
 from __future__ import annotations
 
-from unstall.diagnosis.probe_facts import current_fit, facts, not_inside, short
+from unstall.diagnosis.probe_facts import find_current_fit, find_missing_probe, read_facts, shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import LoopSeen
 from unstall.journal.reader import Journal
@@ -38,13 +38,13 @@ STARTS_PER_BATCH = 0.9  # an iterator was made for at least this share of the ba
 
 
 def examine(journal: Journal) -> Verdict:
-    unseen = not_inside(journal)
+    unseen = find_missing_probe(journal)
     if unseen is not None:
         return unseen
-    if current_fit(journal) is None:
+    if find_current_fit(journal) is None:
         return Clear("no training was seen")
     latest: dict[tuple[str, str | None], LoopSeen] = {}
-    for event in facts(journal, "batches"):
+    for event in read_facts(journal, "batches"):
         latest[(event.facts["source"], event.facts["where"])] = event
     if not latest:
         return Unknown("batches that pass through Python", "")
@@ -66,7 +66,7 @@ def _is_constant(event: LoopSeen) -> bool:
 
 def _found(journal: Journal, event: LoopSeen) -> Found:
     seen = event.facts
-    place = short(journal, seen["where"])
+    place = shorten_path(journal, seen["where"])
     at = f" at {place}" if place else ""
     evidence = [
         Evidence(

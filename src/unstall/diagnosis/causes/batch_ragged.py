@@ -35,9 +35,9 @@ from unstall.diagnosis.errors.failures import (
     as_shape,
     find_failure,
     format_shape,
-    shapes_in,
+    parse_shapes,
 )
-from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.errors.line_changes import add_argument, find_call, rename_call
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, LineChange, Verdict
 from unstall.journal.reader import Journal
@@ -92,7 +92,7 @@ class _Part:
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     message = failure.error.message
     in_pipeline = _TF_DATA.search(message)
     if in_pipeline is not None:
@@ -110,7 +110,7 @@ def examine(journal: Journal) -> Verdict:
 
 def _of_tf_data(failure: Failure, component: int | None) -> Found:
     stage = failure.stage("batch")
-    shapes = shapes_in(failure.text.message)
+    shapes = parse_shapes(failure.text.message)
     first, other = (shapes[-1], shapes[0]) if "[batch]" in failure.text.message else (shapes[0], shapes[-1])
     part = _Part(_component_name(failure, stage, component, first, other), first, other)
     before = [each for each in failure.written_stages if each.what in ("map", "from_generator", "flat_map", "interleave")]
@@ -196,9 +196,9 @@ def _loader(failure: Failure) -> Value | None:
 def _of_loader(failure: Failure) -> Found:
     raised, loader, batch = failure.raised, _loader(failure), failure.argument("default_collate", "batch")
     owner = next((line for line in failure.own_lines if loader is not None and loader in line.values), None)
-    maker = owner.maker_of(loader) if owner is not None and loader is not None else None
+    maker = owner.find_maker(loader) if owner is not None and loader is not None else None
     is_own_collate = raised is not None and raised in failure.quoted and "stack" in raised.code
-    part = _part_of(batch, shapes_in(failure.text.message))
+    part = _part_of(batch, parse_shapes(failure.text.message))
     claims = [f"raised while a batch was put together, fetched at {owner.where}"] if owner is not None else []
     claims += [f"the loader was made at {maker.where}: {maker.code}"] if maker is not None else []
     claims.append(f"the error that ended it: {failure.text.line}")
@@ -251,7 +251,7 @@ def _of_stack(failure: Failure) -> Found | Clear:
     if raised is None:
         return Clear("the error arose outside the program's own lines")
     listed = next((value for value in raised.values if len(value.facts.get("shapes") or []) > 1), None)
-    shapes = shapes_in(failure.text.message)
+    shapes = parse_shapes(failure.text.message)
     if _INHOMOGENEOUS.search(failure.error.message):
         shapes = []  # the message tells only the part that is common
     if listed is not None:
@@ -269,7 +269,7 @@ def _of_stack(failure: Failure) -> Found | Clear:
     if "could not broadcast input array" in failure.error.message and listed is None:
         return Clear("an assignment into an array, and no batch")
     claims = [f"{raised.place_in_words}: {raised.code}", f"the error that ended it: {failure.text.line}"]
-    maker = raised.maker_of(listed) if listed is not None else None
+    maker = raised.find_maker(listed) if listed is not None else None
     if maker is not None:
         claims.insert(1, f"`{maker.name}` was given its value at {maker.where}: {maker.code}")
     return Found(

@@ -26,11 +26,11 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.fatal_error import fatal_error, first_line, texts, unseen_end, user_line
+from unstall.diagnosis.errors.fatal_error import find_fatal_error, find_unseen_end, find_user_line, format_texts, get_first_line
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder
+from unstall.journal.stack_frames import find_program_folder
 
 _OURS = re.compile(r"(?P<place>(?:gs|s3)://\S*) cannot be (?:read|written|listed|deleted): (?P<why>.+)", re.DOTALL)
 _PLACE = re.compile(r"(?:gs|s3)://[^\s'\"]+")
@@ -87,10 +87,10 @@ _DO = {
 
 
 def examine(journal: Journal) -> Verdict:
-    error = fatal_error(journal)
+    error = find_fatal_error(journal)
     if error is None:
-        return unseen_end(journal) or Clear("no error ended the program")
-    for text in texts(error):
+        return find_unseen_end(journal) or Clear("no error ended the program")
+    for text in format_texts(error):
         if _OURS.search(text) or _SPEAKS_OF_STORAGE.search(text) or _came_from_a_library(error):
             meaning = next((name for name, said in _MEANS if said.search(text)), None)
             if meaning is not None:
@@ -110,8 +110,8 @@ def _found(journal: Journal, error: ErrorRaised, text: str, meaning: str) -> Fou
     return Found(
         certainty=Certainty.CERTAIN if ours else Certainty.LIKELY,
         summary=f"{place[:1].upper() + place[1:] if place == 'a bucket' else place} cannot be used: {why}.",
-        evidence=(Evidence(f"the error that ended it: {first_line(text)}", text[:500], None, (error,)),),
+        evidence=(Evidence(f"the error that ended it: {get_first_line(text)}", text[:500], None, (error,)),),
         actions=(*_DO[meaning], "then go on from the last checkpoint"),
-        where=user_line(error, program_folder(journal)),
+        where=find_user_line(error, find_program_folder(journal)),
         effect=Effect.STOPS,
     )

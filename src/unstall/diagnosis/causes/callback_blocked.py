@@ -25,13 +25,13 @@ hand the message to a thread of its own.
 
 from __future__ import annotations
 
-from unstall.diagnosis.causes.generator_blocked import actions, describe_caller, describe_wait
-from unstall.diagnosis.stalls import LOOKED_AT, Stall, StuckThread, idle_stall
-from unstall.diagnosis.thread_waits import waits_for
+from unstall.diagnosis.causes.generator_blocked import describe_caller, describe_wait, list_actions
+from unstall.diagnosis.stalls import LOOKED_AT, Stall, StuckThread, find_idle_stall
+from unstall.diagnosis.thread_waits import find_wait
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import Frame, ThreadStack
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import CALLBACKS, frames_called_by, program_folder, where
+from unstall.journal.stack_frames import CALLBACKS, find_program_folder, format_where, select_frames_called_by
 
 _MEANT = ("a sleep to end",)
 _PROCESSES = ("another process", "another process to end", "a process to end")
@@ -39,12 +39,12 @@ PROCESS_S = 60.0  # that another process is waited for before it counts as block
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = idle_stall(journal)
+    stall = find_idle_stall(journal)
     if not isinstance(stall, Stall):
         return stall
     for still in stall.still():
-        frames = callback_frames(still.thread)
-        awaits = waits_for(still.thread, still.call)
+        frames = find_callback_frames(still.thread)
+        awaits = find_wait(still.thread, still.call)
         if not frames or not still.is_main or is_meant(awaits):
             continue
         if awaits in _PROCESSES and stall.seconds < PROCESS_S:
@@ -53,9 +53,9 @@ def examine(journal: Journal) -> Verdict:
     return Clear("no callback of the program's own stands still")
 
 
-def callback_frames(thread: ThreadStack) -> list[Frame]:
+def find_callback_frames(thread: ThreadStack) -> list[Frame]:
     """The user's frames in a callback that the framework has called, innermost first; empty where it is in none."""
-    return frames_called_by(CALLBACKS, thread)
+    return select_frames_called_by(CALLBACKS, thread)
 
 
 def is_meant(awaits: str | None) -> bool:
@@ -64,8 +64,8 @@ def is_meant(awaits: str | None) -> bool:
 
 
 def _found(journal: Journal, stall: Stall, still: StuckThread, frames: list[Frame]) -> Found:
-    folder = program_folder(journal)
-    place = where(frames[0], folder)
+    folder = find_program_folder(journal)
+    place = format_where(frames[0], folder)
     count = len(still.samples)
     claim = f"the thread that calls it stands in {frames[0]['function']} at {place} ({count} of {count} samples)"
     return Found(
@@ -84,7 +84,7 @@ def _actions(still: StuckThread) -> tuple[str, ...]:
     if (still.awaits or "").startswith(("/dev/pts/", "/dev/tty")):
         return ("answer it at its terminal", "or leave input() out of a training that nobody sits beside")
     return (
-        *actions(still),
+        *list_actions(still),
         "give what the callback waits for a timeout, and catch its error",
         "or hand it to a thread of its own, so that the training need not wait",
     )

@@ -29,12 +29,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from unstall.diagnosis.causes.callback_blocked import callback_frames, is_meant
-from unstall.diagnosis.thread_waits import find, waits_for
+from unstall.diagnosis.causes.callback_blocked import find_callback_frames, is_meant
+from unstall.diagnosis.thread_waits import find, find_wait
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import CallbacksTimed, Frame, StackSampled, StepsEnded, ThreadsSeen
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import main_thread, program_folder, where
+from unstall.journal.stack_frames import find_program_folder, format_where, main_thread
 
 SLOW_SHARE = 0.4  # of the time, for one callback
 MAX_OF_IT = 0.6  # from here on it is certain
@@ -115,13 +115,13 @@ def _seen(journal: Journal, timed: CallbacksTimed, slow: CallbackTime) -> list[C
     result = []
     for sample in journal.since(StackSampled, timed.at - timed.seconds):
         thread = main_thread(sample) if sample.main and not sample.native else None
-        frames = callback_frames(thread) if thread is not None else []
+        frames = find_callback_frames(thread) if thread is not None else []
         if thread is None or not frames or not _is_of(slow, frames[-1]):
             continue
         near = [look for look in looks if 0 <= look.at - sample.at < SEEN_TOGETHER_S and look.pid == sample.pid]
         text = find(near[0], thread["id"]) if near else None
         call = str(text["call"]) if text and text.get("call") else None
-        result.append(CallbackSample(sample, frames, waits_for(thread, call), thread["active"] or call == "running"))
+        result.append(CallbackSample(sample, frames, find_wait(thread, call), thread["active"] or call == "running"))
     return result
 
 
@@ -148,7 +148,7 @@ def _awaited(seen: list[CallbackSample]) -> str | None:
 
 
 def _found(journal: Journal, timed: CallbacksTimed, slow: CallbackTime, seen: list[CallbackSample], does: str) -> Found:
-    folder = program_folder(journal)
+    folder = find_program_folder(journal)
     whose = "Your" if slow.place else "The"
     when = _WHEN.get(slow.hook, "each time")
     claim = f"{slow.hook} of {slow.name}: {slow.calls:,} calls; {slow.timed:,} were timed, {slow.each_s:.2g} s each on average"
@@ -170,9 +170,9 @@ def _found(journal: Journal, timed: CallbacksTimed, slow: CallbackTime, seen: li
 
 def _lines(seen: list[CallbackSample], folder: str) -> tuple[Evidence, ...]:
     """The line that it was met at most often."""
-    places = Counter(where(each.frames[0], folder) for each in seen)
+    places = Counter(format_where(each.frames[0], folder) for each in seen)
     if not places:
         return ()
     place, count = places.most_common(1)[0]
-    samples = tuple(each.sample for each in seen if where(each.frames[0], folder) == place)
+    samples = tuple(each.sample for each in seen if format_where(each.frames[0], folder) == place)
     return (Evidence(f"{count} of {len(seen)} looks into it found it at {place}", place, None, samples),)

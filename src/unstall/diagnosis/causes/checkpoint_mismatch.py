@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.evidence import found_in
-from unstall.diagnosis.errors.failures import Failure, find_failure, format_shape, shapes_in
-from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.evidence import create_found
+from unstall.diagnosis.errors.failures import Failure, find_failure, format_shape, parse_shapes
+from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Clear, Verdict
 from unstall.journal.reader import Journal
 
@@ -66,7 +66,7 @@ _LOADING = re.compile(r"sav(?:e|ing)|load|legacy|checkpoint|serializ|restore|h5"
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     message = failure.error.message
     if not _is_of_loading(failure):
         return Clear("the error did not come from saving or loading")
@@ -102,7 +102,7 @@ def _path(failure: Failure) -> str:
 def _of_shapes(failure: Failure, match: re.Match[str]) -> Verdict:
     layer = _LAYER.search(failure.error.message)
     name = next((group for group in layer.groups() if group), "") if layer is not None else ""
-    model, file = shapes_in(match["model"]), shapes_in(match["file"])
+    model, file = parse_shapes(match["model"]), parse_shapes(match["file"])
     if not model or not file:
         return Clear("the shapes of the error are not known")
     who = f"of `{name}` " if name else ""
@@ -115,7 +115,7 @@ def _of_shapes(failure: Failure, match: re.Match[str]) -> Verdict:
         )
     maker = next((maker for maker in failure.makers if maker.what == "layer" and name and maker.name == name.split("/")[0]), None)
     claims = (f"{maker.words} was made at {maker.where}: {maker.code}",) if maker is not None and maker.where else ()
-    return found_in(
+    return create_found(
         failure,
         f"The weights that are loaded do not belong to this model. {said}",
         (
@@ -129,7 +129,7 @@ def _of_shapes(failure: Failure, match: re.Match[str]) -> Verdict:
 def _of_counts(failure: Failure, match: re.Match[str]) -> Verdict:
     model, file = match["model"] or match["model_2"] or match["model_3"], match["file"] or match["file_2"] or match["file_3"]
     what = f"variables of the layer `{match['layer']}`" if match["layer"] else "layers with weights"
-    return found_in(
+    return create_found(
         failure,
         f"The weights that are loaded do not belong to this model: it has {model} {what}, and the file {file}.",
         (
@@ -141,7 +141,7 @@ def _of_counts(failure: Failure, match: re.Match[str]) -> Verdict:
 
 def _of_class(failure: Failure, name: str) -> Verdict:
     name = name.rpartition(">")[2]
-    return found_in(
+    return create_found(
         failure,
         f"The saved model uses `{name}`, which is not a class or function that Keras knows in this program.",
         (
@@ -177,4 +177,4 @@ def _of_file_name(failure: Failure) -> Verdict:
             "written by model.export."
         )
         actions = ("let the name end in .keras", "or call model.export(path), for a SavedModel that is to be served")
-    return found_in(failure, f"{said}{named}", actions)
+    return create_found(failure, f"{said}{named}", actions)

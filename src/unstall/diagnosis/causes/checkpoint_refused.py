@@ -23,11 +23,11 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.fatal_error import fatal_error, first_line, texts, unseen_end, user_line
+from unstall.diagnosis.errors.fatal_error import find_fatal_error, find_unseen_end, find_user_line, format_texts, get_first_line
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, FileMet
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder
+from unstall.journal.stack_frames import find_program_folder
 
 MET_S = 5.0  # files are looked for when an error ends the program
 
@@ -36,10 +36,10 @@ _CLASS = re.compile(r"(?:GLOBAL|global|class) (?P<name>[A-Za-z_][\w.]*\.[\w.]*\w
 
 
 def examine(journal: Journal) -> Verdict:
-    error = fatal_error(journal)
+    error = find_fatal_error(journal)
     if error is None:
-        return unseen_end(journal) or Clear("no checkpoint was refused")
-    text = next((text for text in texts(error) if _REFUSED.search(text)), None)
+        return find_unseen_end(journal) or Clear("no checkpoint was refused")
+    text = next((text for text in format_texts(error) if _REFUSED.search(text)), None)
     named = _CLASS.search(text) if text is not None else None
     if text is None or named is None:
         return Clear("the error is about something else")
@@ -53,12 +53,12 @@ def _found(journal: Journal, error: ErrorRaised, text: str, name: str) -> Found:
         certainty=Certainty.CERTAIN,
         summary=f"torch.load refused {file}: it holds {name}, and by default only tensors and plain values are read. "
         "The file is not said to be damaged.",
-        evidence=(Evidence(f"the error that ended it: {first_line(text)}", name, None, (error,)),),
+        evidence=(Evidence(f"the error that ended it: {get_first_line(text)}", name, None, (error,)),),
         actions=(
             f"allow that class before the call: torch.serialization.add_safe_globals([{name}])",
             "or save the weights alone: torch.save(model.state_dict(), path)",
             "set weights_only=False in torch.load only if you trust where the file comes from: reading it can run code",
         ),
-        where=user_line(error, program_folder(journal)),
+        where=find_user_line(error, find_program_folder(journal)),
         effect=Effect.STOPS,
     )

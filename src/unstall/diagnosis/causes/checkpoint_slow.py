@@ -22,11 +22,11 @@ Write to a local disk first and copy it away beside the training.
 
 from __future__ import annotations
 
-from unstall.diagnosis.stalls import Stall, current_stall
+from unstall.diagnosis.stalls import Stall, find_current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import CheckpointSaved, Event, FitEnded, HostSampled, ProcessEnded, ProgramEnded, StepsEnded
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import main_thread, program_folder, user_frames, where
+from unstall.journal.stack_frames import find_program_folder, format_where, main_thread, select_user_frames
 
 SAVING_SHARE = 0.4  # of the time since training began
 MAX_OF_IT = 0.6  # from here on it is certain
@@ -35,7 +35,7 @@ MIN_SAVING_S = 8.0  # what costs less in all is not worth a word
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = current_stall(journal)
+    stall = find_current_stall(journal)
     if stall is not None and stall.began.phase == "save":
         return _one_that_does_not_end(journal, stall)
     groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
@@ -124,7 +124,7 @@ def _one_that_does_not_end(journal: Journal, stall: Stall) -> Found:
         rate = sum(host.write_bytes_s * host.interval_s for host in hosts) / sum(host.interval_s for host in hosts)
         evidence.append(Evidence(f"the program writes {rate / 1e6:.2g} MB a second meanwhile", rate, None, tuple(hosts)))
     thread = main_thread(stall.samples[-1]) if stall.samples else None
-    frames = user_frames(thread) if thread is not None else []
+    frames = select_user_frames(thread) if thread is not None else []
     return Found(
         certainty=Certainty.LIKELY,
         summary=f"A save of the model has not ended{usual}. Nothing has moved for {stall.seconds:.0f} s.",
@@ -133,6 +133,6 @@ def _one_that_does_not_end(journal: Journal, stall: Stall) -> Found:
             "look at the disk or server that it is written to: is it there, has it room, is it slow",
             "write to a local disk and copy the file away beside the training",
         ),
-        where=where(frames[0], program_folder(journal)) if frames else None,
+        where=format_where(frames[0], find_program_folder(journal)) if frames else None,
         effect=Effect.STOPS,
     )

@@ -27,7 +27,7 @@ metadata.google.internal), and see with `timedatectl` whether it does.
 from __future__ import annotations
 
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.diagnosis.workers.clock_offset import Offset, offset
+from unstall.diagnosis.workers.clock_offset import Offset, estimate_offset
 from unstall.diagnosis.workers.members import Member, RunGroup
 from unstall.journal.events import MembershipSeen
 from unstall.journal.reader import Journal
@@ -52,7 +52,9 @@ def examine_workers(run_group: RunGroup) -> Verdict:
     """Against the first worker; where it is the one that is off, against all the others alike."""
     first, *others = run_group.members
     known = [
-        (other, result) for other in others if (result := offset(first.journal, other.journal)) is not None and result.is_locked
+        (other, result)
+        for other in others
+        if (result := estimate_offset(first.journal, other.journal)) is not None and result.is_locked
     ]
     known = [(other, result) for other, result in known if not _is_one_clock(first, other)]
     if not known:

@@ -30,16 +30,16 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.fatal_error import find_relevant_line, user_line
-from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
-from unstall.diagnosis.thread_waits import waits_for
+from unstall.diagnosis.errors.fatal_error import find_relevant_line, find_user_line
+from unstall.diagnosis.stalls import Stall, StuckThread, find_idle_stall
+from unstall.diagnosis.thread_waits import find_wait
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers import cluster as clusters
-from unstall.diagnosis.workers.activity import GONE, Activity, Place, places_of
+from unstall.diagnosis.workers.activity import GONE, Activity, Place, find_places
 from unstall.diagnosis.workers.members import Member, RunGroup, format_members, format_numbers
 from unstall.journal.events import ErrorRaised, StackSampled, ThreadStack
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder, user_frames, where
+from unstall.journal.stack_frames import find_program_folder, format_where, select_user_frames
 
 EXPLAINS = ("callback_blocked",)
 
@@ -62,11 +62,15 @@ def examine(journal: Journal) -> Verdict:
     error = next((event for event in reversed(journal.of(ErrorRaised)) if event.fatal and _ERRORS.search(event.message)), None)
     if error is not None:
         return _from_error(journal, error)
-    stall = idle_stall(journal)
+    stall = find_idle_stall(journal)
     if not isinstance(stall, Stall):
         return stall
     standing = stall.still()
-    inside = [(still, name) for still in standing if (name := clusters.in_collective(stall, still)) and user_frames(still.thread)]
+    inside = [
+        (still, name)
+        for still in standing
+        if (name := clusters.is_in_collective(stall, still)) and select_user_frames(still.thread)
+    ]
     if not inside:
         return Clear("no thread waits in a collective operation")
     still, name = inside[0]
@@ -81,7 +85,7 @@ def _from_error(journal: Journal, error: ErrorRaised) -> Found:
         f"A collective operation waited for other processes until its time was over: {line}",
         (Evidence(f"the error that ended it: {line}", line, None, (error,)),),
         _DO,
-        user_line(error, program_folder(journal)),
+        find_user_line(error, find_program_folder(journal)),
     )
 
 
@@ -93,7 +97,7 @@ def _absent(stall: Stall, inside: set[int]) -> list[StuckThread]:
         for each in everywhere
         if each.pid not in inside
         and each.thread["name"] == "MainThread"
-        and user_frames(each.thread)
+        and select_user_frames(each.thread)
         and not _serves(each.thread)
     ]
 
@@ -104,9 +108,9 @@ def _serves(thread: ThreadStack) -> bool:
 
 
 def _found(journal: Journal, stall: Stall, still: StuckThread, name: str, absent: list[StuckThread]) -> Found:
-    folder = program_folder(journal)
-    users = user_frames(still.thread)
-    place = where(users[0], folder)
+    folder = find_program_folder(journal)
+    users = select_user_frames(still.thread)
+    place = format_where(users[0], folder)
     count = len(still.samples)
     evidence = [
         Evidence(
@@ -118,18 +122,18 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, name: str, absent
     ]
     account = ""
     for other in absent[:3]:
-        at = where(user_frames(other.thread)[0], folder)
-        words = waits_for(other.thread, other.call)
+        at = format_where(select_user_frames(other.thread)[0], folder)
+        words = find_wait(other.thread, other.call)
         doing = f"waits for {words}" if words else "stands still"
         evidence.append(Evidence(f"process {other.pid} is not in it: it {doing} at {at}", at, None, other.samples))
         account = account or f" Process {other.pid} does not take part: it {doing} at {at}."
-    cluster = clusters.of(stall, still.pid)
+    cluster = clusters.find_cluster(stall, still.pid)
     if cluster is not None and cluster.connections:
-        others = ", ".join(clusters.peers(stall, still.pid)[:4])
+        others = ", ".join(clusters.list_peers(stall, still.pid)[:4])
         evidence.append(Evidence(f"it is connected to {others}", len(cluster.connections), None, (cluster,)))
     idle = stall.idleness()
     evidence += [*([idle] if idle else []), stall.lateness()]
-    who = clusters.who(journal)
+    who = clusters.describe_peer(journal)
     lacking = "and one does not" if absent else "and which has not come to its end"
     summary = f"The program waits at {place} in an operation of {name} that all processes must take part in, {lacking}."
     return Found(
@@ -148,7 +152,7 @@ Placed = list[tuple[Member, Place]]
 
 
 def examine_workers(run_group: RunGroup) -> Verdict:
-    placed = places_of(run_group)
+    placed = find_places(run_group)
     inside = [(member, place) for member, place in placed if place.doing is Activity.COLLECTIVE]
     if not inside:
         single = [examine(member.journal) for member in run_group.members]
@@ -217,7 +221,7 @@ def _operations(inside: Placed) -> list[str]:
     called: set[str] = set()
     for _, place in inside:
         samples = [event for event in place.events if isinstance(event, StackSampled)]
-        seen = {name for sample in samples[-1:] for thread in sample.threads if (name := clusters.operation(thread))}
+        seen = {name for sample in samples[-1:] for thread in sample.threads if (name := clusters.find_collective(thread))}
         if len(seen) != 1:
             return []
         called |= seen

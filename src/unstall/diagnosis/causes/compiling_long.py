@@ -42,7 +42,7 @@ from unstall.journal.events import (
     ThreadStack,
 )
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder, python_frames, user_frames, where
+from unstall.journal.stack_frames import find_program_folder, format_where, select_python_frames, select_user_frames
 
 LONG_S = 30.0  # seen compiling for so long …
 MIN_CPU_S = 30.0  # … and working as long: a busy machine makes everything slow
@@ -69,7 +69,7 @@ def examine(journal: Journal) -> Verdict:
     samples = [sample for sample in journal.of(StackSampled) if sample.main]
     if not samples:
         failed = journal.last(SampleFailed)
-        return Unknown(failed.missing if failed else "stack samples of the first step", failed.cure if failed else "")
+        return Unknown(failed.missing if failed else "stack samples of the first step", failed.fix if failed else "")
     streak = _longest(journal, samples)
     if streak is None:
         return Clear("no sample shows it compiling for long")
@@ -104,7 +104,7 @@ def _longest(journal: Journal, samples: list[StackSampled]) -> list[Look] | None
 
 def _look(journal: Journal, sample: StackSampled) -> Look | None:
     for thread in sample.threads:
-        doing = next((words for frame in python_frames(thread) if (words := _doing(frame))), None)
+        doing = next((words for frame in select_python_frames(thread) if (words := _doing(frame))), None)
         if doing is None and _runs_first_call(journal, sample, thread):
             doing = _DOING[Role.COMPILES]
         if doing is not None:
@@ -118,7 +118,7 @@ def _doing(frame: Frame) -> str | None:
 
 def _runs_first_call(journal: Journal, sample: StackSampled, thread: ThreadStack) -> bool:
     """Inside TensorFlow, in the first call of a function that took long to trace, with its input at hand."""
-    frames = python_frames(thread)
+    frames = select_python_frames(thread)
     if not frames or not has_role(frames[0], Role.EXECUTES):
         return False
     traced = [event for event in journal.of(FunctionTraced) if event.at <= sample.at]
@@ -146,13 +146,13 @@ def _cpu_s(journal: Journal, since: float, until: float) -> float:
 
 
 def _found(journal: Journal, streak: list[Look], seconds: float, cpu: float) -> Found:
-    folder = program_folder(journal)
+    folder = find_program_folder(journal)
     traced = sum(look.doing == _DOING[Role.TRACES] for look in streak)
     doing = _DOING[Role.TRACES] if traced * 2 >= len(streak) else _DOING[Role.COMPILES]
     shared = _shared_frames(streak)
-    place = where(shared[-1], folder) if shared else None
-    innermost = [user_frames(look.thread)[0] for look in streak if user_frames(look.thread)]
-    inner = where(innermost[-1], folder) if innermost else None
+    place = format_where(shared[-1], folder) if shared else None
+    innermost = [select_user_frames(look.thread)[0] for look in streak if select_user_frames(look.thread)]
+    inner = format_where(innermost[-1], folder) if innermost else None
     at = f", called at {place}" if place else ""
     summary = f"The program is {doing}, which has taken {seconds:.0f} s{at}. It is slow, not stuck: it goes on when that is done."
     if _is_over(journal, streak):
@@ -190,7 +190,7 @@ def _hosts(journal: Journal, streak: list[Look]) -> tuple[HostSampled | StackSam
 
 def _shared_frames(streak: list[Look]) -> list[Frame]:
     """The user's frames, outermost first, that all samples have in common: the line that the compilation was asked for."""
-    stacks = [list(reversed(user_frames(look.thread))) for look in streak]
+    stacks = [list(reversed(select_user_frames(look.thread))) for look in streak]
     stacks = [stack for stack in stacks if stack]
     shared: list[Frame] = []
     for frames in zip(*stacks, strict=False):

@@ -28,14 +28,14 @@ import re
 import shlex
 from typing import Any
 
-from unstall.diagnosis.causes.generator_blocked import describe_caller, input_frames
-from unstall.diagnosis.errors.fatal_error import fatal_error, first_line, texts, user_line
-from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
-from unstall.diagnosis.thread_waits import waits_for
+from unstall.diagnosis.causes.generator_blocked import describe_caller, find_input_frames
+from unstall.diagnosis.errors.fatal_error import find_fatal_error, find_user_line, format_texts, get_first_line
+from unstall.diagnosis.stalls import Stall, StuckThread, find_idle_stall
+from unstall.diagnosis.thread_waits import find_wait
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import DatabasesSeen, ErrorRaised
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import is_native, program_folder, user_frames, where
+from unstall.journal.stack_frames import find_program_folder, format_where, is_native, select_user_frames
 
 EXPLAINS = ("generator_blocked", "callback_blocked", "lock_deadlock")
 
@@ -50,10 +50,10 @@ _ACTIONS = (
 
 
 def examine(journal: Journal) -> Verdict:
-    error = fatal_error(journal)
-    if error is not None and any(_LOCKED.search(text) for text in texts(error)):
+    error = find_fatal_error(journal)
+    if error is not None and any(_LOCKED.search(text) for text in format_texts(error)):
         return _ended(journal, error)
-    stall = idle_stall(journal, counts_children=True)
+    stall = find_idle_stall(journal, counts_children=True)
     if not isinstance(stall, Stall):
         return stall
     seen = journal.since(DatabasesSeen, stall.began.since)
@@ -67,19 +67,19 @@ def examine(journal: Journal) -> Verdict:
 
 def _matters(still: StuckThread) -> bool:
     """Whether the training can be waiting for this thread."""
-    return still.thread["name"] == "MainThread" or bool(input_frames(still.thread))
+    return still.thread["name"] == "MainThread" or bool(find_input_frames(still.thread))
 
 
 def _is_inside(still: StuckThread) -> bool:
     """In SQLite, and asleep there: one that reads or sorts works."""
     native = [frame for frame in still.thread["frames"] if is_native(frame)]
     in_sqlite = any("sqlite3" in frame["function"] or "libsqlite" in frame["module"] for frame in native)
-    return in_sqlite and waits_for(still.thread, still.call) == _SLEEP
+    return in_sqlite and find_wait(still.thread, still.call) == _SLEEP
 
 
 def _asks(stall: Stall, still: StuckThread) -> bool:
     """Whether it sleeps at a line that asks a data base for something."""
-    if waits_for(still.thread, still.call) != _SLEEP:
+    if find_wait(still.thread, still.call) != _SLEEP:
         return False
     inner = next((frame for frame in still.thread["frames"] if not is_native(frame)), None)
     source = stall.source(inner["file"], inner["line"]) if inner is not None else None
@@ -88,9 +88,9 @@ def _asks(stall: Stall, still: StuckThread) -> bool:
 
 
 def _found(journal: Journal, stall: Stall, still: StuckThread, seen: DatabasesSeen | None, is_inside: bool) -> Found:
-    folder = program_folder(journal)
-    frames = user_frames(still.thread)
-    place = where(frames[0], folder) if frames else None
+    folder = find_program_folder(journal)
+    frames = select_user_frames(still.thread)
+    place = format_where(frames[0], folder) if frames else None
     at = f" at {place}{describe_caller(frames, folder)}" if place else ""
     database = seen.databases[0] if seen is not None and seen.databases else None
     count = len(still.samples)
@@ -137,11 +137,11 @@ def _first_action(database: dict[str, Any] | None, pid: int) -> tuple[str, ...]:
 
 
 def _ended(journal: Journal, error: ErrorRaised) -> Found:
-    said = next(text for text in texts(error) if _LOCKED.search(text))
+    said = next(text for text in format_texts(error) if _LOCKED.search(text))
     return Found(
         certainty=Certainty.CERTAIN,
         summary="SQLite refused what the program asked for, since the database is locked, and the program ended with that error.",
-        evidence=(Evidence(f"the error that ended it: {first_line(said)}", said[:500], None, (error,)),),
+        evidence=(Evidence(f"the error that ended it: {get_first_line(said)}", said[:500], None, (error,)),),
         actions=("find what has the file open (`fuser FILE`), and let it commit or end", *_ACTIONS),
-        where=user_line(error, program_folder(journal)),
+        where=find_user_line(error, find_program_folder(journal)),
     )

@@ -26,11 +26,11 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.fatal_error import fatal_error, user_line
+from unstall.diagnosis.errors.fatal_error import find_fatal_error, find_user_line
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import ErrorRaised, FitBegan, InputDescribed, PhaseBegan, PhaseEnded, StepsEnded, WarningShown
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import is_user_file, place, program_folder
+from unstall.journal.stack_frames import find_program_folder, format_place, is_user_file
 
 SHORT_OF = 0.995  # a run that made at least this share of its steps lost nothing
 
@@ -41,7 +41,7 @@ _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 def examine(journal: Journal) -> Verdict:
-    error = fatal_error(journal)
+    error = find_fatal_error(journal)
     if error is not None and _is_end_of_input(error):
         return _of_error(journal, error)
     fits = [fit for fit in journal.of(FitBegan) if fit.api in {"keras", "tf_keras"}]
@@ -82,7 +82,7 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
     groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]  # the last ones are told when it ends
     if not groups:
         return Clear("no step was made: there was nothing to end")
-    made, folder = max(error.step, groups[-1].last + 1), program_folder(journal)
+    made, folder = max(error.step, groups[-1].last + 1), find_program_folder(journal)
     return Found(
         certainty=Certainty.CERTAIN,
         summary=f"The input ended after {made:,} steps, and the program asked it for one more batch, which ended the program.",
@@ -95,7 +95,7 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
             "or make the number of steps what the data have: examples divided by the batch size; or loop with"
             " `for batch in dataset:`",
         ),
-        where=_requesting_line(error, folder) or user_line(error, folder),
+        where=_requesting_line(error, folder) or find_user_line(error, folder),
         effect=Effect.STOPS,
     )
 
@@ -103,7 +103,7 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
 def _requesting_line(error: ErrorRaised, folder: str) -> str | None:
     """Inside a tf.function: TensorFlow's text tells where the operation was written, the innermost line last."""
     lines = [(file, int(line)) for file, line in _FRAME.findall(error.message) if is_user_file(file)]
-    return place(*lines[-1], folder) if lines else None
+    return format_place(*lines[-1], folder) if lines else None
 
 
 def _found(journal: Journal, fit: FitBegan, warned: WarningShown, groups: list[StepsEnded], made: int, asked: int) -> Found:
@@ -124,6 +124,6 @@ def _found(journal: Journal, fit: FitBegan, warned: WarningShown, groups: list[S
             "let it repeat: dataset.repeat(), or `while True:` around the generator's loop",
             "or leave steps_per_epoch out, so that an epoch is one pass over the data",
         ),
-        where=place(file, int(line), program_folder(journal)) if file else None,
+        where=format_place(file, int(line), find_program_folder(journal)) if file else None,
         effect=Effect.SPOILS,
     )

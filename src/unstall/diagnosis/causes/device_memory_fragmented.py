@@ -23,17 +23,17 @@ batches few fixed shapes, by padding or buckets.
 
 from __future__ import annotations
 
-from unstall.diagnosis.errors.fatal_error import user_line
-from unstall.diagnosis.out_of_memory import device_shortage, gib, not_seen
+from unstall.diagnosis.errors.fatal_error import find_user_line
+from unstall.diagnosis.out_of_memory import describe_not_seen, find_device_shortage, format_gib
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder
+from unstall.journal.stack_frames import find_program_folder
 
 
 def examine(journal: Journal) -> Verdict:
-    short = device_shortage(journal)
+    short = find_device_shortage(journal)
     if short is None:
-        return not_seen(journal) or Clear("no device ran out of memory")
+        return describe_not_seen(journal) or Clear("no device ran out of memory")
     if short.asked is None or short.held_but_unused is None:
         return Clear("nothing tells of free pieces")
     if short.held_but_unused + (short.free_on_card or 0 if short.largest_piece is None else 0) < short.asked:
@@ -43,20 +43,23 @@ def examine(journal: Journal) -> Verdict:
     if short.largest_piece is not None and short.largest_piece >= short.asked:
         return Clear("one piece was large enough")
     is_torch = short.shortage.error.kind.startswith("torch")
-    largest = f"; the largest piece has {gib(short.largest_piece)}" if short.largest_piece is not None else ""
+    largest = f"; the largest piece has {format_gib(short.largest_piece)}" if short.largest_piece is not None else ""
     setting = (
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True" if is_torch else "TF_GPU_ALLOCATOR=cuda_malloc_async (TensorFlow)"
     )
     return Found(
         certainty=Certainty.CERTAIN if is_torch or short.largest_piece is not None else Certainty.LIKELY,
-        summary=f"{gib(short.asked)} were asked for and the program holds {gib(short.held_but_unused)} unused, but in "
-        f"pieces{largest}: the memory is fragmented.",
+        summary=f"{format_gib(short.asked)} were asked for and the program holds {format_gib(short.held_but_unused)} unused, "
+        f"but in pieces{largest}: the memory is fragmented.",
         evidence=(
             Evidence(f"the error that ended it: {short.shortage.text}", short.asked, None, (short.shortage.error,)),
             Evidence(
-                f"{gib(short.held_but_unused)} held and unused at the error", short.held_but_unused, short.asked, short.events
+                f"{format_gib(short.held_but_unused)} held and unused at the error",
+                short.held_but_unused,
+                short.asked,
+                short.events,
             ),
         ),
         actions=(f"set {setting} before the start", "give batches few fixed shapes, by padding or by buckets"),
-        where=user_line(short.shortage.error, program_folder(journal)),
+        where=find_user_line(short.shortage.error, find_program_folder(journal)),
     )

@@ -23,19 +23,19 @@ all the card at the start: let them grow instead (TF_FORCE_GPU_ALLOW_GROWTH=true
 
 from __future__ import annotations
 
-from unstall.diagnosis.errors.fatal_error import user_line
-from unstall.diagnosis.out_of_memory import device_shortage, gib, not_seen
+from unstall.diagnosis.errors.fatal_error import find_user_line
+from unstall.diagnosis.out_of_memory import describe_not_seen, find_device_shortage, format_gib
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder
+from unstall.journal.stack_frames import find_program_folder
 
 MIN_BYTES = 256 * 2**20  # a process that holds less has only opened the card
 
 
 def examine(journal: Journal) -> Verdict:
-    short = device_shortage(journal)
+    short = find_device_shortage(journal)
     if short is None:
-        return not_seen(journal) or Clear("no device ran out of memory")
+        return describe_not_seen(journal) or Clear("no device ran out of memory")
     others = [process for process in short.others if int(process["bytes"]) >= MIN_BYTES]
     held = sum(int(process["bytes"]) for process in others)
     if not others:
@@ -48,15 +48,15 @@ def examine(journal: Journal) -> Verdict:
     more = f" and {len(others) - 1} more" if len(others) > 1 else ""
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"Process {first['pid']}{name}{more} holds {gib(held)} of the card's {gib(short.capacity)}; "
-        f"{gib(short.asked)} were asked for and {gib(short.free_on_card)} were free.",
+        summary=f"Process {first['pid']}{name}{more} holds {format_gib(held)} of the card's {format_gib(short.capacity)}; "
+        f"{format_gib(short.asked)} were asked for and {format_gib(short.free_on_card)} were free.",
         evidence=(
             Evidence(f"the error that ended it: {short.shortage.text}", short.asked, short.free_on_card, (short.shortage.error,)),
-            Evidence(f"process {first['pid']} holds {gib(int(first['bytes']))} of the card", held, None, short.events),
+            Evidence(f"process {first['pid']} holds {format_gib(int(first['bytes']))} of the card", held, None, short.events),
         ),
         actions=(
             f"end process {first['pid']} if it is yours (a notebook's kernel, a run left over), or wait for it",
             "or choose another card: CUDA_VISIBLE_DEVICES=1",
         ),
-        where=user_line(short.shortage.error, program_folder(journal)),
+        where=find_user_line(short.shortage.error, find_program_folder(journal)),
     )

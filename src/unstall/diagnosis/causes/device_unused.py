@@ -25,7 +25,7 @@ from __future__ import annotations
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import DeviceSampled, DevicesListed, FitBegan, SampleFailed, StepsEnded
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import place, program_folder
+from unstall.journal.stack_frames import find_program_folder, format_place
 
 MIN_TRAINING_S = 10.0  # a training that is over sooner needs no card
 
@@ -36,7 +36,7 @@ def examine(journal: Journal) -> Verdict:
     samples = journal.of(DeviceSampled)
     if not samples:
         failed = next((each for each in journal.of(SampleFailed) if each.signal == "device"), None)
-        return Unknown(failed.missing, failed.cure) if failed else Clear("there is no card in the machine")
+        return Unknown(failed.missing, failed.fix) if failed else Clear("there is no card in the machine")
     steps = [group for group in journal.of(StepsEnded) if group.phase == "train"]
     if sum(group.seconds for group in steps) < MIN_TRAINING_S:
         return Clear("too little training to matter")
@@ -76,7 +76,7 @@ def _found(journal: Journal, listed: DevicesListed, card: DeviceSampled, steps: 
             Evidence(f"no process of the program was seen to hold memory of the card ({card.name})", 0, None, (card,)),
         ),
         actions=(do,),
-        where=place(file, int(line), program_folder(journal)) if file else None,
+        where=format_place(file, int(line), find_program_folder(journal)) if file else None,
         effect=Effect.SLOWS,
     )
 

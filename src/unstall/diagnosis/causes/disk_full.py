@@ -25,11 +25,18 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.fatal_error import fatal_error, first_line, is_of_shared_memory, texts, unseen_end, user_line
+from unstall.diagnosis.errors.fatal_error import (
+    find_fatal_error,
+    find_unseen_end,
+    find_user_line,
+    format_texts,
+    get_first_line,
+    is_of_shared_memory,
+)
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import CheckpointSaved, DiskSeen, ErrorRaised
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder
+from unstall.journal.stack_frames import find_program_folder
 
 EXPLAINS = ("checkpoint_slow",)
 NO_ROOM_BYTES = 1_000_000  # less is no room for anything that a training writes
@@ -42,14 +49,14 @@ _PART_WRITTEN = re.compile(
 
 
 def examine(journal: Journal) -> Verdict:
-    error = fatal_error(journal)
+    error = find_fatal_error(journal)
     if error is None:
-        return unseen_end(journal) or Clear("no write failed")
-    if is_of_shared_memory(error) or any("inotify" in text for text in texts(error)):
+        return find_unseen_end(journal) or Clear("no write failed")
+    if is_of_shared_memory(error) or any("inotify" in text for text in format_texts(error)):
         return Clear("what had no room left is no disk")
     full = [disk for disk in journal.of(DiskSeen) if disk.free_bytes < NO_ROOM_BYTES or disk.free_inodes == 0]
-    said = next((text for text in texts(error) if _SAYS_SO.search(text)), None)
-    part = next((text for text in texts(error) if _PART_WRITTEN.search(text)), None)
+    said = next((text for text in format_texts(error) if _SAYS_SO.search(text)), None)
+    part = next((text for text in format_texts(error) if _PART_WRITTEN.search(text)), None)
     if said is None and not (part and full):
         return Clear("the error is about something else")
     return _found(journal, error, said or part or "", full)
@@ -57,8 +64,8 @@ def examine(journal: Journal) -> Verdict:
 
 def _found(journal: Journal, error: ErrorRaised, said: str, full: list[DiskSeen]) -> Found:
     saved = journal.last(CheckpointSaved)
-    where = user_line(error, program_folder(journal))
-    evidence = [Evidence(f"the error that ended it: {first_line(said)}", said[:500], None, (error,))]
+    where = find_user_line(error, find_program_folder(journal))
+    evidence = [Evidence(f"the error that ended it: {get_first_line(said)}", said[:500], None, (error,))]
     disk = full[-1] if full else None
     if disk is not None:
         room = f"{disk.free_bytes / 2**20:.1f} MiB of {disk.total_bytes / 2**20:,.0f} MiB are free on {disk.mount}"

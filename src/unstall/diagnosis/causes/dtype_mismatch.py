@@ -25,9 +25,9 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.evidence import found_in
+from unstall.diagnosis.errors.evidence import create_found
 from unstall.diagnosis.errors.failures import Failure, Value, find_failure
-from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Clear, Verdict
 from unstall.journal.reader import Journal
 
@@ -67,7 +67,7 @@ _FLOATS = ("float16", "bfloat16", "float32", "float64")
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     message = failure.error.message
     for pattern, words in _DIFFERENT:
         match = pattern.search(message)
@@ -106,7 +106,7 @@ def _of_different(failure: Failure, given: str, asked: str, words: str) -> Verdi
         actions.append(f"turn the one into the other: {turn}; or leave out an operation that is meant for {asked}")
     else:
         actions.append(f"{'or ' if actions else ''}cast one of the two in this line: tf.cast(x, tf.{asked})")
-    return found_in(failure, said, tuple(actions), _makers(failure, shown))
+    return create_found(failure, said, tuple(actions), _makers(failure, shown))
 
 
 def _of_refused(failure: Failure, given: str, asked: str) -> Verdict:
@@ -129,7 +129,7 @@ def _of_refused(failure: Failure, given: str, asked: str) -> Verdict:
         actions = ("cast it before: tf.cast(x, tf.float32), or the type that fits",)
     values = [value for value in _values(failure) if value.dtype.startswith(given[:3])]
     named = f" `{values[0].name}` is {values[0].words}." if values else ""
-    return found_in(failure, f"{said}{named}", actions, _makers(failure, values[:2]))
+    return create_found(failure, f"{said}{named}", actions, _makers(failure, values[:2]))
 
 
 def _values(failure: Failure) -> list[Value]:
@@ -146,5 +146,5 @@ def _values(failure: Failure) -> list[Value]:
 
 def _makers(failure: Failure, values: list[Value]) -> tuple[str, ...]:
     raised = failure.raised
-    makers = [(value, raised.maker_of(value)) for value in values] if raised is not None else []
+    makers = [(value, raised.find_maker(value)) for value in values] if raised is not None else []
     return tuple(f"`{value.name}` was made at {maker.where}: {maker.code}" for value, maker in makers if maker is not None)[:3]

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from unstall.diagnosis.probe_facts import current_fit, facts, not_inside, short, train_groups
+from unstall.diagnosis.probe_facts import find_current_fit, find_missing_probe, read_facts, shorten_path, train_groups
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import LoopSeen
 from unstall.journal.reader import Journal
@@ -41,13 +41,13 @@ MIN_LOST_S = 5.0  # in the whole training
 
 
 def examine(journal: Journal) -> Verdict:
-    unseen = not_inside(journal)
+    unseen = find_missing_probe(journal)
     if unseen is not None:
         return unseen
-    fit = current_fit(journal)
+    fit = find_current_fit(journal)
     if fit is None:
         return Clear("no training was seen")
-    profiles = facts(journal, "eager", fit.at)
+    profiles = read_facts(journal, "eager", fit.at)
     if not profiles:
         return Clear("steps are compiled, or too few were seen")
     if len(profiles) < MIN_PROFILES:
@@ -85,8 +85,8 @@ _WHY = {
 
 def _found(journal: Journal, profiles: list[LoopSeen], share: float, step_s: float) -> Found:
     seen = profiles[-1].facts
-    reason, cure = _WHY[seen["why"]]
-    place = short(journal, seen["where"])
+    reason, action = _WHY[seen["why"]]
+    place = shorten_path(journal, seen["where"])
     at = f" ({place})" if place else ""
     events = tuple(profiles)
     percent = f"{share * 100:.0f} %"
@@ -99,7 +99,7 @@ def _found(journal: Journal, profiles: list[LoopSeen], share: float, step_s: flo
             Evidence(profiled, share, MIN_SHARE, events),
             Evidence(size, seen["operations"], _min_operations(profiles[-1]), events),
         ),
-        actions=(cure,),
+        actions=(action,),
         where=place,
         effect=Effect.SLOWS,
     )

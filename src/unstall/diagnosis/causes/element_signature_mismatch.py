@@ -27,9 +27,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.errors.evidence import found_in
+from unstall.diagnosis.errors.evidence import create_found
 from unstall.diagnosis.errors.failures import Failure, describe_components, describe_value, find_failure
-from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Clear, Verdict
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import is_user_file
@@ -53,7 +53,7 @@ _MAX_LETTERS = 160
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     message = failure.error.message
     yielded = _YIELDED.search(message)
     if yielded is not None:
@@ -103,7 +103,9 @@ def _of_function(failure: Failure, match: re.Match[str], parts: list[dict[str, A
     )
     stages = failure.written_stages
     claims = tuple(f"{stage.what} at {stage.where}: {stage.code}" for stage in stages[-2:])
-    return found_in(failure, f"A stage of a data set calls a function that does not fit its elements. {said}", actions, claims)
+    return create_found(
+        failure, f"A stage of a data set calls a function that does not fit its elements. {said}", actions, claims
+    )
 
 
 def _of_generator(failure: Failure, match: re.Match[str]) -> Verdict:
@@ -117,7 +119,7 @@ def _of_generator(failure: Failure, match: re.Match[str]) -> Verdict:
         declared = describe_components(stage.facts.get("components") or [])
         claims.append(f"from_generator at {stage.where}: {stage.code}")
         claims += [f"declared there: {declared}"] if declared else []
-    return found_in(
+    return create_found(
         failure,
         f"A generator yielded an element that is not of the form that was declared for it. {said}",
         (

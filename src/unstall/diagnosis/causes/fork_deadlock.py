@@ -25,11 +25,11 @@ before the framework is imported. Or let the workers use NumPy only. For a Keras
 from __future__ import annotations
 
 from unstall.diagnosis.locks import is_taking_a_lock
-from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
+from unstall.diagnosis.stalls import Stall, StuckThread, find_idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import ChildSeen, Frame, ThreadStack
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import is_native, is_user_file, program_folder, user_frames, where
+from unstall.journal.stack_frames import find_program_folder, format_where, is_native, is_user_file, select_user_frames
 
 EXPLAINS = ("generator_blocked", "callback_blocked", "lock_deadlock", "thread_pool_exhausted")
 
@@ -49,10 +49,10 @@ _AT_REST = ("multiprocessing/", "/queue.py", "/selectors.py", "/socket.py", "/su
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = idle_stall(journal, counts_children=True)
+    stall = find_idle_stall(journal, counts_children=True)
     if not isinstance(stall, Stall):
         return stall
-    folder = program_folder(journal)
+    folder = find_program_folder(journal)
     for still in stall.still():
         child = find_forked_child(stall, still)
         if child is None:
@@ -131,15 +131,15 @@ def _origin(still: StuckThread, child: ChildSeen) -> Evidence:
 
 
 def _found(stall: Stall, still: StuckThread, child: ChildSeen, waits_in: str, folder: str) -> Found:
-    users = user_frames(still.thread)
-    place = where(users[0], folder) if users else None
+    users = select_user_frames(still.thread)
+    place = format_where(users[0], folder) if users else None
     fork = find_fork(still.thread)
-    fork_place = where(fork, folder) if fork else None
+    fork_place = format_where(fork, folder) if fork else None
     parent = next(
         (other for other in stall.still() if other.pid == child.parent_pid and other.thread["name"] == "MainThread"), None
     )
-    parent_users = user_frames(parent.thread) if parent else []
-    parent_place = where(parent_users[0], folder) if parent_users else None
+    parent_users = select_user_frames(parent.thread) if parent else []
+    parent_place = format_where(parent_users[0], folder) if parent_users else None
     for_what = _awaited(waits_in)
     at = f" at {place}" if place else ""
     tail = f" It was forked at {fork_place}." if fork_place and fork_place != place else ""

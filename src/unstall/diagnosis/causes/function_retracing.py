@@ -24,7 +24,7 @@ Give the function tensors instead of Python numbers (`tf.constant(step)`), pad b
 
 from __future__ import annotations
 
-from unstall.diagnosis.probe_facts import not_inside, short
+from unstall.diagnosis.probe_facts import find_missing_probe, shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import FitBegan, FunctionTraced
 from unstall.journal.reader import Journal
@@ -42,7 +42,7 @@ OVER_AFTER_S = 20.0  # without a trace for so long it is over
 
 
 def examine(journal: Journal) -> Verdict:
-    unseen = not_inside(journal)
+    unseen = find_missing_probe(journal)
     if unseen is not None:
         return unseen
     by_function: dict[tuple[str, str | None], list[FunctionTraced]] = {}
@@ -75,8 +75,8 @@ def _share(journal: Journal, traces: list[FunctionTraced]) -> float | None:
 def _found(journal: Journal, share: float, traces: list[FunctionTraced]) -> Found:
     first, last = traces[0], traces[-1]
     name = last.function.rpartition(".")[2]
-    place = short(journal, last.where or last.called_at)
-    called = short(journal, last.called_at)
+    place = shorten_path(journal, last.where or last.called_at)
+    called = shorten_path(journal, last.called_at)
     each = (last.seconds - first.seconds) / max(1, last.count - first.count)
     evidence = [
         Evidence(f"{name} was traced {last.count:,} times in {last.calls:,} calls", last.count, MIN_TRACES, (last,)),
@@ -88,7 +88,7 @@ def _found(journal: Journal, share: float, traces: list[FunctionTraced]) -> Foun
         ),
     ]
     fit = journal.last(FitBegan)
-    reason, cure = _reason(last, name, called, is_jax=fit is not None and fit.backend == "jax")
+    reason, actions = _reason(last, name, called, is_jax=fit is not None and fit.backend == "jax")
     if reason:
         evidence.append(Evidence(reason, last.why, None, (last,)))
     at = f" ({place})" if place else ""
@@ -97,7 +97,7 @@ def _found(journal: Journal, share: float, traces: list[FunctionTraced]) -> Foun
         certainty=Certainty.CERTAIN,
         summary=f"{name}{at} is traced again and again: {last.count:,} times in {last.calls:,} calls.{because}",
         evidence=tuple(evidence),
-        actions=cure,
+        actions=actions,
         where=place,
         effect=Effect.SLOWS,
     )

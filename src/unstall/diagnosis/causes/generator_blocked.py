@@ -28,15 +28,22 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.dead_threads import beside
+from unstall.diagnosis.dead_threads import list_dead_thread_evidence
 from unstall.diagnosis.frame_roles import STEPS_OF_WATCH as _STEPS_OF_WATCH
-from unstall.diagnosis.frame_roles import Role, files
-from unstall.diagnosis.stalls import LOOKED_AT, Stall, StuckThread, idle_stall
-from unstall.diagnosis.thread_waits import OPENS, waits_for
+from unstall.diagnosis.frame_roles import Role, list_files
+from unstall.diagnosis.stalls import LOOKED_AT, Stall, StuckThread, find_idle_stall
+from unstall.diagnosis.thread_waits import OPENS, find_wait
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import FitBegan, Frame, FrameworkLoaded, LibrariesSeen, ThreadStack
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import CALLBACKS, frames_called_by, program_folder, program_frames, user_frames, where
+from unstall.journal.stack_frames import (
+    CALLBACKS,
+    find_program_folder,
+    format_where,
+    select_frames_called_by,
+    select_program_frames,
+    select_user_frames,
+)
 
 EXPLAINS = ("input_starved", "storage_slow", "python_in_pipeline", "collective_stuck")
 
@@ -64,24 +71,24 @@ _HELPERS = ("resource_tracker", "forkserver")  # processes of multiprocessing th
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = idle_stall(journal)
+    stall = find_idle_stall(journal)
     if not isinstance(stall, Stall):
         return stall
     standing = stall.still()
     for still in standing:
-        frames = input_frames(still.thread)
-        words = waits_for(still.thread, still.call)
+        frames = find_input_frames(still.thread)
+        words = find_wait(still.thread, still.call)
         may_rest = any(frame["file"].endswith(_STEPS_OF_WATCH) for frame in still.thread["frames"])
         if frames and words not in (_NOT_INPUT if may_rest else ("room in a queue",)):
             what = "Your input code has not given a batch" if _trains(stall) else "Your input code has not returned"
             return _found(journal, stall, still, frames, what, "the input's thread")
     for still in standing:
-        frames = loop_frames(journal, stall, still)
+        frames = find_loop_frames(journal, stall, still)
         if frames:
             what = "Your training loop has not come to its next step" if _trains(stall) else "Your loop has not come further"
             return _found(journal, stall, still, frames, what, "the thread that trains" if _trains(stall) else "the main thread")
     for still in standing:
-        frames = reading_frames(journal, still)
+        frames = find_reading_frames(journal, still)
         if frames:
             what = "Your program has not come to its next step" if _trains(stall) else "Your program has not come further"
             return _found(journal, stall, still, frames, what, "the main thread" if _is_main(still) else "a thread")
@@ -93,15 +100,15 @@ def _trains(stall: Stall) -> bool:
     return stall.began.step >= 0 or stall.began.phase in _TRAINING
 
 
-def input_frames(thread: ThreadStack) -> list[Frame]:
+def find_input_frames(thread: ThreadStack) -> list[Frame]:
     """The user's frames that were called by the data machinery, innermost first; empty if there are none."""
-    return frames_called_by(files(Role.CALLS_INPUT), thread, but=CALLBACKS)
+    return select_frames_called_by(list_files(Role.CALLS_INPUT), thread, but=CALLBACKS)
 
 
-def loop_frames(journal: Journal, stall: Stall, still: StuckThread) -> list[Frame]:
+def find_loop_frames(journal: Journal, stall: Stall, still: StuckThread) -> list[Frame]:
     """The user's frames of a main thread that waits, in its own loop, for what it would train on next."""
-    frames = user_frames(still.thread)
-    words = waits_for(still.thread, still.call)
+    frames = select_user_frames(still.thread)
+    words = find_wait(still.thread, still.call)
     if not _is_main(still) or not frames or words in (None, *_NOT_INPUT):
         return []
     if words in _OTHERS_WORK and _a_child_may_work(stall):
@@ -113,10 +120,10 @@ def loop_frames(journal: Journal, stall: Stall, still: StuckThread) -> list[Fram
     return []
 
 
-def reading_frames(journal: Journal, still: StuckThread) -> list[Frame]:
+def find_reading_frames(journal: Journal, still: StuckThread) -> list[Frame]:
     """The frames of the user's, or of an installed trainer, under which a file that is named like data does not open."""
     opens_data = still.call in OPENS and still.awaits is not None and _DATA_FILE.search(still.awaits) is not None
-    return program_frames(still.thread) if opens_data and _loaded_framework(journal) else []
+    return select_program_frames(still.thread) if opens_data and _loaded_framework(journal) else []
 
 
 def _loaded_framework(journal: Journal) -> bool:
@@ -149,8 +156,8 @@ def _beside_training(journal: Journal, stall: Stall, frames: list[Frame]) -> boo
 
 
 def _found(journal: Journal, stall: Stall, still: StuckThread, frames: list[Frame], what: str, who: str) -> Found:
-    folder = program_folder(journal)
-    place = where(frames[0], folder)
+    folder = find_program_folder(journal)
+    place = format_where(frames[0], folder)
     since = f" since step {stall.began.step}" if stall.began.step >= 0 else ""
     process = "" if still.is_main else f" of worker process {still.pid}"
     count = len(still.samples)
@@ -166,14 +173,14 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, frames: list[Fram
     idle = stall.idleness()
     if idle:
         evidence.insert(1, idle)
-    evidence += beside(journal, stall, still, folder)
+    evidence += list_dead_thread_evidence(journal, stall, still, folder)
     return Found(
         certainty=Certainty.CERTAIN if count >= LOOKED_AT or not still.is_main else Certainty.LIKELY,
         summary=f"{what}{since}. It {describe_wait(still)} in {frames[0]['function']} at "
         f"{place}{describe_caller(frames, folder)}.",
         evidence=tuple(evidence),
         actions=(
-            *actions(still),
+            *list_actions(still),
             "give what it waits for a timeout and a retry, so that silence becomes an error",
             "or take the source out of the training: download or cache the files first",
         ),
@@ -181,13 +188,13 @@ def _found(journal: Journal, stall: Stall, still: StuckThread, frames: list[Fram
     )
 
 
-def actions(still: StuckThread) -> tuple[str, ...]:
-    cure = _ACTIONS.get(waits_for(still.thread, still.call) or "")
-    return (cure,) if cure else ()
+def list_actions(still: StuckThread) -> tuple[str, ...]:
+    action = _ACTIONS.get(find_wait(still.thread, still.call) or "")
+    return (action,) if action else ()
 
 
 def describe_wait(still: StuckThread) -> str:
-    words = waits_for(still.thread, still.call)
+    words = find_wait(still.thread, still.call)
     if still.awaits and words:
         return f"waits for {words} ({still.awaits})"
     if still.awaits or words:
@@ -197,4 +204,4 @@ def describe_wait(still: StuckThread) -> str:
 
 def describe_caller(frames: list[Frame], folder: str) -> str:
     """Where the user's code called it, if that is another line of the user's."""
-    return f", called at {where(frames[1], folder)}" if len(frames) > 1 else ""
+    return f", called at {format_where(frames[1], folder)}" if len(frames) > 1 else ""

@@ -25,12 +25,12 @@ inside the framework and inside the tape. Set `trainable = False` for what is no
 
 from __future__ import annotations
 
-from unstall.diagnosis.errors.fatal_error import error_text, user_line
-from unstall.diagnosis.probe_facts import facts, format_list, not_inside, short
+from unstall.diagnosis.errors.fatal_error import find_user_line, get_error_text
+from unstall.diagnosis.probe_facts import find_missing_probe, format_list, read_facts, shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, GradientsMissed, LoopSeen
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder
+from unstall.journal.stack_frames import find_program_folder
 
 EXPLAINS = ("weights_frozen", "loss_not_falling", "gradients_vanishing", "learning_rate_too_low", "units_dead")
 MIN_STEPS = 20  # that weights without a gradient must have stayed the same
@@ -41,7 +41,7 @@ _ERRORS = ("No gradients provided for any variable", "does not require grad and 
 
 
 def examine(journal: Journal) -> Verdict:
-    unseen = not_inside(journal)
+    unseen = find_missing_probe(journal)
     if unseen is not None:
         return unseen
     events = journal.of(GradientsMissed)
@@ -81,7 +81,7 @@ def _judge(journal: Journal, event: GradientsMissed) -> Found | None:
 def _sampled(journal: Journal, event: GradientsMissed) -> tuple[list[str], list[str], LoopSeen | None]:
     """Of the weights without a gradient: those that changed all the same, those that did not, and the last look at them."""
     missing = set(event.missing)
-    samples = [seen for seen in facts(journal, "weights") if missing & {*seen.facts["changed"], *seen.facts["unchanged"]}]
+    samples = [seen for seen in read_facts(journal, "weights") if missing & {*seen.facts["changed"], *seen.facts["unchanged"]}]
     if not samples:
         return [], [], None
     last = samples[-1]
@@ -90,11 +90,11 @@ def _sampled(journal: Journal, event: GradientsMissed) -> tuple[list[str], list[
 
 
 def _found_by_error(journal: Journal, error: ErrorRaised, event: GradientsMissed | None) -> Found:
-    result = Evidence(f"the program ended with: {error_text(error).line}", None, None, (error,))
+    result = Evidence(f"the program ended with: {get_error_text(error).line}", None, None, (error,))
     if event is not None:
         return _found(journal, event, Certainty.CERTAIN, result, are_still=False)
-    read = [seen for seen in facts(journal, "trainable") if seen.facts.get("loss_cut_at")]
-    place = short(journal, read[-1].facts["loss_cut_at"]) if read else None
+    read = [seen for seen in read_facts(journal, "trainable") if seen.facts.get("loss_cut_at")]
+    place = shorten_path(journal, read[-1].facts["loss_cut_at"]) if read else None
     evidence = [result]
     if read:
         evidence.append(Evidence(f"your loss calls {read[-1].facts['loss_cut_by']} at {place}", None, None, (read[-1],)))
@@ -104,7 +104,7 @@ def _found_by_error(journal: Journal, error: ErrorRaised, event: GradientsMissed
         summary=f"The loss has no gradient: it does not depend on any weight in a way that can be differentiated.{by}",
         evidence=tuple(evidence),
         actions=_action(read[-1].facts["loss_cut_by"] if read else ""),
-        where=place or user_line(error, program_folder(journal)),
+        where=place or find_user_line(error, find_program_folder(journal)),
         effect=Effect.STOPS,
     )
 
@@ -117,8 +117,8 @@ def _found(journal: Journal, event: GradientsMissed, certainty: Certainty, more:
         if nothing
         else f"{format_list(names)} {'has' if len(names) == 1 else 'have'} no gradient."
     )
-    place = short(journal, event.cut_at)
-    asked = short(journal, event.where)
+    place = shorten_path(journal, event.cut_at)
+    asked = shorten_path(journal, event.where)
     cut = _cut_words(event.cut_by, place) if place else " The loss does not depend on them." if event.feeding == [] else ""
     share = event.missing_parameters / max(1, event.parameters)
     claim = f"{event.missing_parameters:,} of {event.parameters:,} parameters ({share * 100:.0f} %) get no gradient"

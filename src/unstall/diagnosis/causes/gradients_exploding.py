@@ -25,20 +25,20 @@ of a plain recurrent layer, and normalisation between the layers.
 
 from __future__ import annotations
 
-from unstall.diagnosis.batches import BatchArray, batch_arrays
-from unstall.diagnosis.causes.learning_rate_too_high import in_words
+from unstall.diagnosis.batches import BatchArray, collect_batch_arrays
+from unstall.diagnosis.causes.learning_rate_too_high import describe_rate
 from unstall.diagnosis.learning_curve import (
     LARGEST_USUAL,
     Leap,
     LearningCurve,
     LossProblem,
+    find_long_step,
     find_loss_problem,
     format_number,
-    long_step,
-    short_name,
-    watched_curve,
+    read_watched_curve,
+    shorten_name,
 )
-from unstall.diagnosis.probe_facts import short
+from unstall.diagnosis.probe_facts import shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
 
@@ -56,7 +56,7 @@ LARGE_TARGETS = 100.0  # root mean square of what is to be predicted: the first 
 
 
 def examine(journal: Journal) -> Verdict:
-    run = watched_curve(journal)
+    run = read_watched_curve(journal)
     if not isinstance(run, LearningCurve):
         return run
     if not run.samples:
@@ -64,7 +64,7 @@ def examine(journal: Journal) -> Verdict:
     bad = find_loss_problem(run)
     if bad is None:
         return Clear("the loss does not show it")
-    blamed = long_step(run)
+    blamed = find_long_step(run)
     grown = _grown_forward(run)
     leap = blamed[1] if blamed is not None and blamed[0] == "gradients" and blamed[1].ratio >= LEAP else None
     if leap is None and (grown is None or bad.kind not in ("not finite", "far")):
@@ -80,11 +80,11 @@ def _grown_forward(run: LearningCurve) -> float | None:
 
 
 def _found(run: LearningCurve, bad: LossProblem, leap: Leap | None, grown: float | None) -> Found:
-    evidence = [Evidence(in_words(bad), bad.loss, bad.reference, bad.events)]
+    evidence = [Evidence(describe_rate(bad), bad.loss, bad.reference, bad.events)]
     said = ""
     if leap is not None:
         said = (
-            f"step {leap.sample.step - 1:,} changed {short_name(leap.weight)} by {format_number(leap.ratio)} times its own size"
+            f"step {leap.sample.step - 1:,} changed {shorten_name(leap.weight)} by {format_number(leap.ratio)} times its own size"
         )
         said += f", at a {'usual ' if _is_usual(run, leap) else ''}learning rate of {format_number(leap.rate)}"
         evidence.insert(0, Evidence(said, leap.ratio, LEAP, (leap.sample,)))
@@ -99,7 +99,7 @@ def _found(run: LearningCurve, bad: LossProblem, leap: Leap | None, grown: float
         evidence.append(Evidence(claim, large.rms, LARGE_TARGETS, tuple(large.events[:1])))
     return Found(
         certainty=Certainty.CERTAIN if leap is not None and leap.ratio >= 10 * LEAP else Certainty.LIKELY,
-        summary=f"The gradients explode: {said}, and {in_words(bad)}."
+        summary=f"The gradients explode: {said}, and {describe_rate(bad)}."
         + (f" The targets reach {format_number(large.most)}." if large is not None else ""),
         evidence=tuple(evidence),
         actions=(
@@ -108,7 +108,7 @@ def _found(run: LearningCurve, bad: LossProblem, leap: Leap | None, grown: float
             "leave the weights' initial values to Keras (Glorot; he_normal for ReLU); orthogonal with gain 1 in recurrent layers",
             *(() if large else ("scale the targets, if they are in the thousands",)),
         ),
-        where=short(run.journal, _place(run)),
+        where=shorten_path(run.journal, _place(run)),
         effect=Effect.SPOILS,
     )
 
@@ -122,7 +122,7 @@ def _large_targets(run: LearningCurve) -> BatchArray | None:
     """What a regression is to predict, where that is far from 1. Numbers of classes are no targets in this sense."""
     if any("crossentropy" in str(loss.get("name", "")).lower().replace("_", "") for loss in run.model.get("losses") or []):
         return None
-    return next((each for each in batch_arrays(run, "y") if each.rms is not None and each.rms >= LARGE_TARGETS), None)
+    return next((each for each in collect_batch_arrays(run, "y") if each.rms is not None and each.rms >= LARGE_TARGETS), None)
 
 
 def _place(run: LearningCurve) -> str | None:

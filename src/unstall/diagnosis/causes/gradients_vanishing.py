@@ -27,16 +27,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from unstall.diagnosis.causes.learning_rate_too_high import in_words
+from unstall.diagnosis.causes.learning_rate_too_high import describe_rate
 from unstall.diagnosis.learning_curve import (
     LearningCurve,
     LossProblem,
     find_loss_problem,
     format_number,
-    short_name,
-    watched_curve,
+    read_watched_curve,
+    shorten_name,
 )
-from unstall.diagnosis.probe_facts import short
+from unstall.diagnosis.probe_facts import shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
 from unstall.journal.reader import Journal
@@ -50,7 +50,7 @@ _DYING = ("relu", "relu6")
 
 
 def examine(journal: Journal) -> Verdict:
-    run = watched_curve(journal)
+    run = read_watched_curve(journal)
     if not isinstance(run, LearningCurve):
         return run
     if not run.samples:
@@ -101,28 +101,29 @@ def _is_dead(run: LearningCurve, sample: WeightsSampled) -> bool:
 
 def _found(run: LearningCurve, bad: LossProblem, sample: WeightsSampled, sizes: list[tuple[dict[str, Any], float]]) -> Found:
     (first, weak), (last, strong) = sizes[0], max(sizes[-2:], key=lambda pair: pair[1])
-    said = f"the gradient of {short_name(first)} is {format_number(weak)}, that of {short_name(last)} {format_number(strong)}"
+    said = f"the gradient of {shorten_name(first)} is {format_number(weak)}, that of {shorten_name(last)} {format_number(strong)}"
     if weak > 0:
         times = format_number(10 ** round(math.log10(strong / weak)))
-        said = f"the gradient of {short_name(first)} is {times} times weaker than that of {short_name(last)}"
+        said = f"the gradient of {shorten_name(first)} is {times} times weaker than that of {shorten_name(last)}"
     return Found(
         certainty=Certainty.CERTAIN if weak < WEAKER / 100 * strong else Certainty.LIKELY,
-        summary=f"The gradients vanish on their way back: {said}, and {in_words(bad)}.",
+        summary=f"The gradients vanish on their way back: {said}, and {describe_rate(bad)}.",
         evidence=(
             Evidence(
-                f"gradient of {short_name(first)}: {format_number(weak)} at most; of {short_name(last)}: {format_number(strong)}",
+                f"gradient of {shorten_name(first)}: {format_number(weak)} at most; "
+                f"of {shorten_name(last)}: {format_number(strong)}",
                 weak,
                 WEAKER * strong,
                 (sample,),
             ),
             Evidence(f"it mostly falls from the last of {len(sizes)} layers to the first", len(sizes), MIN_LAYERS, (sample,)),
-            Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
+            Evidence(describe_rate(bad), bad.loss, bad.reference, bad.events),
         ),
         actions=(
             "use relu or gelu in the hidden layers instead of sigmoid or tanh",
             "put shortcuts around pairs of layers, and normalisation between them",
             "leave the weights' initial values to Keras",
         ),
-        where=short(run.journal, run.model.get("compiled_at") or run.fit.where),
+        where=shorten_path(run.journal, run.model.get("compiled_at") or run.fit.where),
         effect=Effect.SPOILS,
     )

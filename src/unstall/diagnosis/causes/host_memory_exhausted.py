@@ -28,15 +28,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from unstall.base.formatting import size
-from unstall.diagnosis.errors.fatal_error import user_line
-from unstall.diagnosis.host_memory import room
-from unstall.diagnosis.out_of_memory import MemoryKill, Shortage, memory_kill, shortage, worker_died
-from unstall.diagnosis.stalls import current_stall
+from unstall.base.formatting import format_size
+from unstall.diagnosis.errors.fatal_error import find_user_line
+from unstall.diagnosis.host_memory import measure_room
+from unstall.diagnosis.out_of_memory import MemoryKill, Shortage, find_memory_kill, find_shortage, find_worker_death
+from unstall.diagnosis.stalls import find_current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import ErrorRaised, Frame, HostSampled, KillsCounted, ProcessEnded, SourceRead, StackSampled
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import main_thread, program_folder, user_frames, where
+from unstall.journal.stack_frames import find_program_folder, format_where, main_thread, select_user_frames
 
 EXPLAINS = (
     "killed_from_outside",
@@ -54,10 +54,10 @@ _KEEPS = re.compile(r"\.(append|extend|add|insert|update|setdefault)\(|\]\s*=[^=
 
 
 def examine(journal: Journal) -> Verdict:
-    short = shortage(journal)
+    short = find_shortage(journal)
     if short is not None and not short.of_device:
         return _refused(journal, short)
-    kill = memory_kill(journal)
+    kill = find_memory_kill(journal)
     if kill is not None and kill.is_main:
         return _killed(journal, kill)
     if kill is not None and _misses_a_worker(journal, kill):
@@ -81,8 +81,8 @@ def _none(journal: Journal) -> Verdict:
 
 
 def _refused(journal: Journal, short: Shortage) -> Found:
-    asked = f"{size(short.asked_bytes)} were" if short.asked_bytes else "more memory was"
-    place = user_line(short.error, program_folder(journal))
+    asked = f"{format_size(short.asked_bytes)} were" if short.asked_bytes else "more memory was"
+    place = find_user_line(short.error, find_program_folder(journal))
     at = f" at {place}" if place else ""
     evidence = [Evidence(f"the error that ended the program: {short.text}", short.asked_bytes, None, (short.error,))]
     evidence += _limits(journal)
@@ -104,11 +104,12 @@ def _limits(journal: Journal) -> list[Evidence]:
     found: list[Evidence] = []
     space = host.address_space_limit_bytes
     if space:
-        claim = f"the program may address {size(space)} (ulimit -v); {size(host.address_space_bytes)} were in use shortly before"
+        in_use = format_size(host.address_space_bytes)
+        claim = f"the program may address {format_size(space)} (ulimit -v); {in_use} were in use shortly before"
         found.append(Evidence(claim, host.address_space_bytes, space, (host,)))
-    left = room(host)
+    left = measure_room(host)
     if left is not None:
-        claim = f"of {left.of}, {size(left.limit_bytes)}, {size(left.left_bytes)} were free shortly before"
+        claim = f"of {left.of}, {format_size(left.limit_bytes)}, {format_size(left.left_bytes)} were free shortly before"
         found.append(Evidence(claim, left.left_bytes, left.limit_bytes, (host,)))
     return found
 
@@ -121,8 +122,8 @@ def _killed(journal: Journal, kill: MemoryKill) -> Found:
     held = _held_bytes(kill)
     limit = kill.counted.limit_bytes if kill.counted else None
     holder = "it" if kill.spoke and _HELD.search(kill.spoke.line) else "its control group"
-    parts = [f"{holder} held {size(held)}"] if held else []
-    parts += [f"the limit of its control group is {size(limit)}"] if limit else []
+    parts = [f"{holder} held {format_size(held)}"] if held else []
+    parts += [f"the limit of its control group is {format_size(limit)}"] if limit else []
     about = f": {', '.join(parts)}" if parts else ""
     at = f" Shortly before, its main thread stood at {place}." if place else ""
     return Found(
@@ -137,11 +138,15 @@ def _killed(journal: Journal, kill: MemoryKill) -> Found:
 
 def _worker_killed(journal: Journal, kill: MemoryKill) -> Found:
     named = _HELD.search(kill.spoke.line) if kill.spoke else None
-    who = f"worker process {named.group(1)}, which held {size(int(named.group(3)) * 1024)}," if named else "one of its workers"
-    error, stall = _last_error(journal), current_stall(journal)
+    who = (
+        f"worker process {named.group(1)}, which held {format_size(int(named.group(3)) * 1024)},"
+        if named
+        else "one of its workers"
+    )
+    error, stall = _last_error(journal), find_current_stall(journal)
     then, place = "", None
-    if error is not None and worker_died(error):
-        then, place = " The program ended with an error that says so.", user_line(error, program_folder(journal))
+    if error is not None and find_worker_death(error):
+        then, place = " The program ended with an error that says so.", find_user_line(error, find_program_folder(journal))
     elif stall is not None and stall.samples:
         then = " The program stands still."
         place = _innermost_place(journal, stall.samples)
@@ -157,11 +162,11 @@ def _worker_killed(journal: Journal, kill: MemoryKill) -> Found:
 def _misses_a_worker(journal: Journal, kill: MemoryKill) -> bool:
     """A helper that was killed and is not missed is no fault of the run; and a counter alone is about anybody in the group."""
     error = _last_error(journal)
-    if error is not None and worker_died(error):
+    if error is not None and find_worker_death(error):
         return True
     is_own = kill.spoke is not None and not kill.spoke.by_group
     has_had_workers = any(host.processes > 1 for host in journal.of(HostSampled))
-    return (is_own or has_had_workers) and current_stall(journal) is not None
+    return (is_own or has_had_workers) and find_current_stall(journal) is not None
 
 
 def _last_error(journal: Journal) -> ErrorRaised | None:
@@ -187,7 +192,8 @@ def _kill_evidence(journal: Journal, kill: MemoryKill) -> tuple[Evidence, ...]:
     hosts = journal.of(HostSampled)[-8:]
     if len(hosts) > 1:
         before, after = hosts[0].rss_bytes, hosts[-1].rss_bytes
-        claim = f"its memory grew from {size(before)} to {size(after)} in the last {hosts[-1].at - hosts[0].at:.0f} s seen"
+        seconds = hosts[-1].at - hosts[0].at
+        claim = f"its memory grew from {format_size(before)} to {format_size(after)} in the last {seconds:.0f} s seen"
         if after > before:
             evidence.append(Evidence(claim, hosts[-1].rss_bytes, None, tuple(hosts)))
     return tuple(evidence)
@@ -207,10 +213,10 @@ def _innermost_place(journal: Journal, samples: Sequence[StackSampled], keeping:
     """The user's line that the main thread stood at in the last sample that shows one."""
     for sample in reversed(samples):
         thread = main_thread(sample)
-        frames = user_frames(thread) if thread else []
+        frames = select_user_frames(thread) if thread else []
         if frames:
             chosen = next((frame for frame in frames if _keeps(journal, frame)), frames[0]) if keeping else frames[0]
-            return where(chosen, program_folder(journal))
+            return format_where(chosen, find_program_folder(journal))
     return None
 
 

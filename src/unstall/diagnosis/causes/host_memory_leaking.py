@@ -28,10 +28,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from unstall.base.formatting import approximate_duration, size
-from unstall.diagnosis.host_memory import Growth, growth_in_training, growth_over_passes, pass_ends, room
-from unstall.diagnosis.out_of_memory import memory_kill
-from unstall.diagnosis.probe_facts import short
+from unstall.base.formatting import format_approximate_duration, format_size
+from unstall.diagnosis.host_memory import Growth, find_growth_in_training, find_growth_over_passes, find_pass_ends, measure_room
+from unstall.diagnosis.out_of_memory import find_memory_kill
+from unstall.diagnosis.probe_facts import shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import Event, FunctionTraced, HoldingsCounted, HostSampled, PipelineBuilt, StepsEnded
 from unstall.journal.reader import Journal
@@ -53,17 +53,17 @@ def examine(journal: Journal) -> Verdict:
     cache = _endless_cache(journal)
     if cache is not None:
         return cache
-    growth = growth_over_passes(journal, MIN_S)
+    growth = find_growth_over_passes(journal, MIN_S)
     holder = _holder(journal, growth)
     if growth is None and holder is not None and _is_forgotten(holder[1]):
-        growth = growth_in_training(journal, journal.of(HoldingsCounted)[0].at, MIN_INSIDE_S)
+        growth = find_growth_in_training(journal, journal.of(HoldingsCounted)[0].at, MIN_INSIDE_S)
     if growth is not None and holder is not None:
         return _judged(journal, growth, *_from_holder(journal, growth, *holder))
     if _fills_up(journal):
         return Clear("a buffer with a greatest length fills up")
     traced = _recreated_function(journal)
     if growth is None and traced is not None:
-        growth = growth_in_training(journal, _first_step_at(journal), MIN_S)
+        growth = find_growth_in_training(journal, _first_step_at(journal), MIN_S)
     if growth is None:
         return _not_yet(journal)
     if traced is not None:
@@ -80,7 +80,7 @@ def examine(journal: Journal) -> Verdict:
 def _not_yet(journal: Journal) -> Verdict:
     if not any(group.phase == "train" for group in journal.of(StepsEnded)) and not journal.of(HoldingsCounted):
         return Clear("no training step has ended: memory grows while things are made and loaded")
-    if len(pass_ends(journal)) < 2:
+    if len(find_pass_ends(journal)) < 2:
         return Clear("its memory does not grow, or this is the first pass over the data, in which caches fill")
     return Clear("its memory does not grow evenly through the passes over the data")
 
@@ -89,19 +89,20 @@ def _judged(
     journal: Journal, growth: Growth, source: str, place: str | None, more: list[Evidence], do: tuple[str, ...], sure: bool
 ) -> Verdict:
     last = growth.hosts[-1]
-    left = room(last)
+    left = measure_room(last)
     hours = left.left_bytes / growth.bytes_s / 3600 if left else 0.0
-    kill = memory_kill(journal)
+    kill = find_memory_kill(journal)
     if hours > FULL_WITHIN_H:
         return Clear(f"it grows so slowly that memory lasts for {hours:.0f} hours")
-    full = f" At this rate {left.of} is full in {approximate_duration(hours * 3600)}." if left and kill is None else ""
-    grown = f"its memory has grown by {size(growth.grown_bytes)} in {approximate_duration(growth.seconds)}, evenly"
+    full = f" At this rate {left.of} is full in {format_approximate_duration(hours * 3600)}." if left and kill is None else ""
+    grown = f"its memory has grown by {format_size(growth.grown_bytes)} in {format_approximate_duration(growth.seconds)}, evenly"
     per_step = _per_step(journal, growth)
     evidence = [Evidence(f"{grown}{per_step}", growth.grown_bytes, None, growth.hosts), *more]
     because = f" {source}" if source else ""
     return Found(
         certainty=Certainty.CERTAIN if sure else Certainty.LIKELY,
-        summary=f"The program's memory grows by {size(growth.bytes_s * 60)} a minute and is not given back.{because}{full}",
+        summary=f"The program's memory grows by {format_size(growth.bytes_s * 60)} a minute and is not given back."
+        f"{because}{full}",
         evidence=tuple(evidence),
         actions=do,
         where=place,
@@ -114,7 +115,7 @@ def _per_step(journal: Journal, growth: Growth) -> str:
     steps = sum(
         group.last - group.first + 1 for group in journal.of(StepsEnded) if group.phase == "train" and begin <= group.at <= end
     )
-    return f": {size(growth.grown_bytes / steps)} for each step" if steps else ""
+    return f": {format_size(growth.grown_bytes / steps)} for each step" if steps else ""
 
 
 # --- a container that nobody empties ---
@@ -165,19 +166,19 @@ def _is_forgotten(holder: dict[str, Any]) -> bool:
 def _from_holder(
     journal: Journal, growth: Growth, count: HoldingsCounted, holder: dict[str, Any]
 ) -> tuple[str, str | None, list[Evidence], tuple[str, ...], bool]:
-    place = short(journal, holder.get("where"))
+    place = shorten_path(journal, holder.get("where"))
     at = f" at {place}" if place else ""
     name, what = holder["name"] or f"a {holder['kind']}", holder.get("holds") or "entry"
-    each = f" of about {size(holder['bytes_each'])} each" if holder.get("bytes_each") else ""
+    each = f" of about {format_size(holder['bytes_each'])} each" if holder.get("bytes_each") else ""
     claim = f"{name}, a {holder['kind']}, has grown by {holder['grown']:,} entries to {holder['length']:,}: {what}{each}"
     if _GRAPH in what:
-        cure = f"keep the number instead of the tensor{at}: float(loss), or loss.detach()"
+        action = f"keep the number instead of the tensor{at}: float(loss), or loss.detach()"
     elif holder["kind"] in ("dict", "defaultdict", "OrderedDict", "CacheLength"):
-        cure = f"give {name} a limit{at}, or drop it: entries whose keys do not come again are of no use"
+        action = f"give {name} a limit{at}, or drop it: entries whose keys do not come again are of no use"
     else:
-        cure = f"empty {name} at the end of each epoch, or keep numbers in it instead of what lies in it now{at}"
+        action = f"empty {name} at the end of each epoch, or keep numbers in it instead of what lies in it now{at}"
     evidence = [Evidence(claim, holder["grown"], None, (count,))]
-    return f"{name}{at} has grown by {holder['grown']:,} entries: {what}.", place, evidence, (cure,), not holder.get("sheds")
+    return f"{name}{at} has grown by {holder['grown']:,} entries: {what}.", place, evidence, (action,), not holder.get("sheds")
 
 
 # --- a cache of tf.data without an end ---
@@ -190,10 +191,10 @@ def _endless_cache(journal: Journal) -> Found | None:
             continue
         elements, each = stage.arguments.get("elements", -2), stage.arguments.get("element_bytes")
         first_step = _first_step_at(journal)
-        growth = growth_in_training(journal, first_step, MIN_S) if first_step else None
+        growth = find_growth_in_training(journal, first_step, MIN_S) if first_step else None
         if growth is None:
             continue
-        left = room(growth.hosts[0])
+        left = measure_room(growth.hosts[0])
         too_large = bool(each and elements > 0 and left and elements * each > left.left_bytes + growth.grown_bytes)
         if elements != -1 and not too_large:
             continue
@@ -206,19 +207,18 @@ def _endless_cache(journal: Journal) -> Found | None:
 def _from_cache(
     journal: Journal, stage: PipelineBuilt, elements: int, each: int | None
 ) -> tuple[str, str | None, list[Evidence], tuple[str, ...], bool]:
-    place = short(journal, stage.where)
+    place = shorten_path(journal, stage.where)
     at = f" at {place}" if place else ""
     if elements == -1:
         source = f"cache(){at} keeps the elements of a data set that has no end: it is never complete."
         claim = "the data set that cache() keeps has no end"
-        cure = f"put cache() before repeat(), or before what else makes the data set endless{at}"
+        action = f"put cache() before repeat(), or before what else makes the data set endless{at}"
     else:
-        source = (
-            f"cache(){at} keeps {elements:,} elements of {size(each or 0)}: {size(elements * (each or 0))}, more than was free."
-        )
+        total = format_size(elements * (each or 0))
+        source = f"cache(){at} keeps {elements:,} elements of {format_size(each or 0)}: {total}, more than was free."
         claim = f"cache() keeps {elements:,} elements"
-        cure = f"cache to a file, cache(filename){at}, or cache what is smaller: before the decoding"
-    return source, place, [Evidence(claim, elements, None, (stage,))], (cure,), True
+        action = f"cache to a file, cache(filename){at}, or cache what is smaller: before the decoding"
+    return source, place, [Evidence(claim, elements, None, (stage,))], (action,), True
 
 
 # --- functions made anew ---
@@ -232,7 +232,7 @@ def _recreated_function(journal: Journal) -> FunctionTraced | None:
 
 
 def _from_functions(journal: Journal, traced: FunctionTraced) -> tuple[str, str | None, list[Evidence], tuple[str, ...], bool]:
-    place = short(journal, traced.where or traced.called_at)
+    place = shorten_path(journal, traced.where or traced.called_at)
     at = f" at {place}" if place else ""
     name = traced.function.rpartition(".")[2]
     events: tuple[Event, ...] = (traced,)

@@ -27,8 +27,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from unstall.diagnosis.errors.failures import Failure, Maker, Shape, Value, find_failure, format_shape, shapes_in
-from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.failures import Failure, Maker, Shape, Value, find_failure, format_shape, parse_shapes
+from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.errors.line_changes import replace_argument
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, LineChange, Verdict
 from unstall.journal.reader import Journal
@@ -80,7 +80,7 @@ class _Mismatch:
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     found = _of_keras(failure) or _of_torch(failure)
     return Clear("the error is about something else") if found is None else _found(failure, found)
 
@@ -92,7 +92,7 @@ def _of_keras(failure: Failure) -> _Mismatch | None:
         return None
     name = match.groupdict().get("layer") or "the model"
     layer = next((maker for maker in failure.makers if maker.what == "layer" and maker.name == name), None)
-    shapes = shapes_in(message)
+    shapes = parse_shapes(message)
     came = shapes[-1] if shapes else None
     axis, rank = _AXIS.search(message), _RANK.search(message)
     if axis is not None:

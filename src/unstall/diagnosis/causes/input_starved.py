@@ -64,7 +64,7 @@ def describe_wait(looked: InputStarvation) -> str:
     if looked.wait is None:
         return f"The training is found waiting for its input {looked.share:.0%} of the time."
     wait = looked.wait
-    return f"Each step waits {ms(wait.each_s)} of its {ms(wait.step_s)} for its batch ({wait.share:.0%})."
+    return f"Each step waits {format_ms(wait.each_s)} of its {format_ms(wait.step_s)} for its batch ({wait.share:.0%})."
 
 
 def wait_evidence(looked: InputStarvation) -> Evidence:
@@ -73,11 +73,12 @@ def wait_evidence(looked: InputStarvation) -> Evidence:
         count, of = len(looked.python.samples), looked.python.looked
         return Evidence(f"{count} of {of} samples find the loop in its input", looked.share, STARVED_SHARE, looked.python.samples)
     wait = looked.wait
-    claim = f"steps wait {ms(wait.each_s)} of {ms(wait.step_s)} for input, over {wait.steps:,} steps in {wait.seconds:.0f} s"
+    waited, step = format_ms(wait.each_s), format_ms(wait.step_s)
+    claim = f"steps wait {waited} of {step} for input, over {wait.steps:,} steps in {wait.seconds:.0f} s"
     return Evidence(claim, wait.share, STARVED_SHARE, wait.groups[-5:])
 
 
-def ms(seconds: float) -> str:
+def format_ms(seconds: float) -> str:
     return f"{seconds:.2g} s" if seconds >= 1 else f"{seconds * 1000:.3g} ms"
 
 
@@ -107,7 +108,7 @@ def _of_pipeline(looked: InputStarvation, stage: StageWork, share: float) -> tup
     assert looked.pipeline is not None
     at = f" at {stage.where}" if stage.where else ""
     side = f", {stage.at_a_time} at a time" if stage.at_a_time > 1 else ""
-    each = f", {ms(stage.seconds / stage.elements)} for each of {stage.elements:,}" if stage.elements else ""
+    each = f", {format_ms(stage.seconds / stage.elements)} for each of {stage.elements:,}" if stage.elements else ""
     last: tuple[Event, ...] = looked.pipeline.events[-1:]
     evidence = [Evidence(f"{stage.words}{at} takes {share:.0%} of the pipeline's work{each}{side}", share, HARDEST_SHARE, last)]
     if looked.cores is not None:

@@ -23,10 +23,10 @@ Look at what is fed: `x.min()`, `x.max()`. Make pixels floats before they are di
 
 from __future__ import annotations
 
-from unstall.diagnosis.batches import BatchArray, batch_arrays
-from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.learning_curve import LearningCurve, find_loss_problem, format_number, watched_curve
-from unstall.diagnosis.probe_facts import short
+from unstall.diagnosis.batches import BatchArray, collect_batch_arrays
+from unstall.diagnosis.causes.learning_rate_too_high import describe_rate
+from unstall.diagnosis.learning_curve import LearningCurve, find_loss_problem, format_number, read_watched_curve
+from unstall.diagnosis.probe_facts import shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
 
@@ -43,10 +43,10 @@ MIN_LOOKED_AT = 1000  # numbers: fewer may be the same by chance, or be a flag
 
 
 def examine(journal: Journal) -> Verdict:
-    run = watched_curve(journal)
+    run = read_watched_curve(journal)
     if not isinstance(run, LearningCurve):
         return run
-    inputs = [each for each in batch_arrays(run, "x") if each.least is not None]
+    inputs = [each for each in collect_batch_arrays(run, "x") if each.least is not None]
     if not inputs:
         return Unknown("a look at the inputs", "")
     if any(each.least != each.most for each in inputs) or _looked_at(inputs) < MIN_LOOKED_AT:
@@ -58,18 +58,18 @@ def examine(journal: Journal) -> Verdict:
     kind = f" (of the kind {inputs[0].dtype})" if inputs[0].dtype else ""
     return Found(
         certainty=Certainty.CERTAIN if count >= _size(inputs) else Certainty.LIKELY,
-        summary=f"All {count:,} numbers of the {what}{kind} that were looked at are {value}, and {in_words(bad)}.",
+        summary=f"All {count:,} numbers of the {what}{kind} that were looked at are {value}, and {describe_rate(bad)}.",
         evidence=(
             Evidence(
                 f"all {count:,} numbers of the {what} that were looked at are {value}", value, None, tuple(inputs[0].events)
             ),
-            Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
+            Evidence(describe_rate(bad), bad.loss, bad.reference, bad.events),
         ),
         actions=(
             'make whole numbers floats before they are divided: x.astype("float32") / 255, never //',
             "look at what comes out of your preprocessing, right before fit: x.min(), x.max()",
         ),
-        where=short(journal, run.fit.where),
+        where=shorten_path(journal, run.fit.where),
         effect=Effect.SPOILS,
     )
 

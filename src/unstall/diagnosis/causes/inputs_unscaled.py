@@ -27,10 +27,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.diagnosis.batches import BatchArray, batch_arrays
-from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.learning_curve import USUAL, LearningCurve, LossProblem, find_loss_problem, format_number, watched_curve
-from unstall.diagnosis.probe_facts import short
+from unstall.diagnosis.batches import BatchArray, collect_batch_arrays
+from unstall.diagnosis.causes.learning_rate_too_high import describe_rate
+from unstall.diagnosis.learning_curve import (
+    USUAL,
+    LearningCurve,
+    LossProblem,
+    find_loss_problem,
+    format_number,
+    read_watched_curve,
+)
+from unstall.diagnosis.probe_facts import shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.reader import Journal
 
@@ -60,10 +67,10 @@ _FIRST = frozenset({
 
 
 def examine(journal: Journal) -> Verdict:
-    run = watched_curve(journal)
+    run = read_watched_curve(journal)
     if not isinstance(run, LearningCurve):
         return run
-    inputs = [each for each in batch_arrays(run, "x") if each.rms is not None]
+    inputs = [each for each in collect_batch_arrays(run, "x") if each.rms is not None]
     if not inputs or not run.samples:
         return Unknown("a look at the inputs and the weights", "")
     large = [each for each in inputs if (each.rms or 0.0) > LARGE]
@@ -101,7 +108,8 @@ def _found(run: LearningCurve, bad: LossProblem, inputs: BatchArray, first: dict
     size = f"from {format_number(inputs.least)} to {format_number(inputs.most)} (root mean square {format_number(inputs.rms)})"
     return Found(
         certainty=Certainty.CERTAIN if bad.kind == "not finite" else Certainty.LIKELY,
-        summary=f"The {inputs.label} go {size} straight into the first layer, which is made for about 1, and {in_words(bad)}.",
+        summary=f"The {inputs.label} go {size} straight into the first layer, which is made for about 1, "
+        f"and {describe_rate(bad)}.",
         evidence=(
             Evidence(f"{inputs.label} {size}", inputs.rms, LARGE, tuple(inputs.events)),
             Evidence(
@@ -110,7 +118,7 @@ def _found(run: LearningCurve, bad: LossProblem, inputs: BatchArray, first: dict
                 FIRST_OUTPUT,
                 (run.samples[0],),
             ),
-            Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
+            Evidence(describe_rate(bad), bad.loss, bad.reference, bad.events),
         ),
         actions=(
             "scale them in the model: keras.layers.Rescaling(1 / 255) for pixels, as its first layer"
@@ -118,6 +126,6 @@ def _found(run: LearningCurve, bad: LossProblem, inputs: BatchArray, first: dict
             else "put keras.layers.Normalization(), adapted to the data, in front of the first layer",
             "or scale them in the pipeline, the same way for training and for use",
         ),
-        where=short(run.journal, run.fit.where),
+        where=shorten_path(run.journal, run.fit.where),
         effect=Effect.SPOILS,
     )

@@ -29,7 +29,7 @@ from __future__ import annotations
 import signal as signals
 from collections.abc import Sequence
 
-from unstall.diagnosis.stalls import current_stall
+from unstall.diagnosis.stalls import find_current_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import (
     Event,
@@ -73,7 +73,7 @@ def examine(journal: Journal) -> Verdict:
         return Clear("the program sent the signal to itself")
     if any(sent.signal == number for sent in journal.of(SignalSent)):
         return Clear("the signal was sent to Unstall and passed on")
-    if current_stall(journal) is not None:
+    if find_current_stall(journal) is not None:
         return Clear("it stood still already when it was ended")
     if number == signals.SIGKILL:
         return _killed(journal, ended)

@@ -28,15 +28,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.batches import BatchArray, batch_arrays, describe_bad_rows, find_failed_batch, labels_of
-from unstall.diagnosis.errors.fatal_error import error_text, user_line
-from unstall.diagnosis.learning_curve import LearningCurve, current_curve, format_number, not_finite_now
-from unstall.diagnosis.pipelines import last_function
-from unstall.diagnosis.probe_facts import current_fit, not_inside, short
+from unstall.diagnosis.batches import BatchArray, collect_batch_arrays, describe_bad_rows, find_failed_batch, find_labels
+from unstall.diagnosis.errors.fatal_error import find_user_line, get_error_text
+from unstall.diagnosis.learning_curve import LearningCurve, find_current_not_finite, format_number, read_current_curve
+from unstall.diagnosis.pipelines import find_last_function
+from unstall.diagnosis.probe_facts import find_current_fit, find_missing_probe, shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, LabelFound
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder
+from unstall.journal.stack_frames import find_program_folder
 
 EXPLAINS = ("loss_not_finite", "loss_not_falling", "weights_frozen")
 TOLERANCE = 1e-3  # of a label's range
@@ -61,13 +61,13 @@ _PLACE = re.compile(r"(?P<file>\S+\.(?:csv|txt|json|xml|ya?ml))\b['\"]?[:,]? *(?
 
 
 def examine(journal: Journal) -> Verdict:
-    unseen = not_inside(journal)
+    unseen = find_missing_probe(journal)
     if unseen is not None:
         return unseen
     crash = _refused(journal) or _crash(journal) or _unknown_class(journal)
     if crash is not None:
         return crash
-    run = current_curve(journal)
+    run = read_current_curve(journal)
     if run is None:
         return Clear("no training was seen")
     broken = _not_finite(run) or _inside_out(run)
@@ -75,7 +75,7 @@ def examine(journal: Journal) -> Verdict:
         return broken
     for index, loss in enumerate(run.model.get("losses") or []):
         outputs = run.model.get("outputs") or []
-        labels = labels_of(run, index)
+        labels = find_labels(run, index)
         if labels is not None and labels.events and index < len(outputs) and not run.model.get("own_step"):
             found = _out_of_range(run, loss, outputs[index], labels)
             if found is not None:
@@ -89,8 +89,8 @@ def _crash(journal: Journal) -> Found | None:
             match = re.search(pattern, error.message) if error.fatal else None
             if match is None:
                 continue
-            fit = current_fit(journal)
-            line = user_line(error, program_folder(journal)) or short(journal, fit.where if fit else None)
+            fit = find_current_fit(journal)
+            line = find_user_line(error, find_program_folder(journal)) or shorten_path(journal, fit.where if fit else None)
             what = words.format(*match.groups())
             said = Evidence(f"{error.kind.split('.')[-1]}: {match.group(0)}", None, None, (error,))
             place, stands = _table_line(journal)
@@ -122,7 +122,7 @@ def _unknown_class(journal: Journal) -> Found | None:
         if said is None:
             continue
         name = said["name"] or said["bare"] or said["other"]
-        line, at = error_text(error).line, _PLACE.search(error.message)
+        line, at = get_error_text(error).line, _PLACE.search(error.message)
         place = f" It stands in {at['file']}:{at['line']}." if at else ""
         return Found(
             certainty=Certainty.CERTAIN,
@@ -133,7 +133,7 @@ def _unknown_class(journal: Journal) -> Found | None:
                 "correct the annotation, or add the class to the list of classes",
                 "look for others: unstall data check DATA",
             ),
-            where=user_line(error, program_folder(journal)),
+            where=find_user_line(error, find_program_folder(journal)),
             effect=Effect.STOPS,
         )
     return None
@@ -150,23 +150,23 @@ def _refused(journal: Journal) -> Found | None:
         certainty=Certainty.CERTAIN,
         summary=f"The labels of the batch hold numbers which are not finite ({count}). The step ended with an error.",
         evidence=(
-            Evidence(f"the error that ended it: {error_text(refused.error).line}", None, None, (refused.error,)),
+            Evidence(f"the error that ended it: {get_error_text(refused.error).line}", None, None, (refused.error,)),
             Evidence(
                 f"numbers that are not finite in the labels of the batch: {count}", bad[0]["not_finite"], 0, (refused.looked,)
             ),
         ),
         actions=("leave out the rows without a label, or fill them: numpy.isfinite(labels)",),
-        where=user_line(refused.error, program_folder(journal)),
+        where=find_user_line(refused.error, find_program_folder(journal)),
         effect=Effect.STOPS,
     )
 
 
 def _not_finite(run: LearningCurve) -> Found | None:
-    bad = next((labels for labels in batch_arrays(run, "y") if labels.not_finite), None)
-    if bad is None or not not_finite_now(run):
+    bad = next((labels for labels in collect_batch_arrays(run, "y") if labels.not_finite), None)
+    if bad is None or not find_current_not_finite(run):
         return None
     row = f", row {bad.bad_row:,} first" if bad.bad_row is not None else ""
-    made = last_function(run.journal)
+    made = find_last_function(run.journal)
     by = f" They come out of {made[0]} at {made[1]}: it makes them so, or was given them so." if made else ""
     return _found(
         run,
@@ -181,9 +181,9 @@ def _not_finite(run: LearningCurve) -> Found | None:
 
 
 def _inside_out(run: LearningCurve) -> Found | None:
-    if not not_finite_now(run):
+    if not find_current_not_finite(run):
         return None
-    for labels in batch_arrays(run, "y"):
+    for labels in collect_batch_arrays(run, "y"):
         max_wrong = (1 - PROPER_BOXES) * labels.boxes
         if 0 < labels.boxes_inside_out <= max_wrong:  # read as corners
             read_as, bad, what = (
@@ -257,6 +257,6 @@ def _found(run: LearningCurve, labels: BatchArray, summary: str, evidence: Evide
         summary=summary,
         evidence=(evidence,),
         actions=do,
-        where=short(run.journal, run.fit.where),
+        where=shorten_path(run.journal, run.fit.where),
         effect=Effect.SPOILS,
     )

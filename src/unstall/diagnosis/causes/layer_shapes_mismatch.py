@@ -28,9 +28,9 @@ from __future__ import annotations
 import math
 import re
 
-from unstall.diagnosis.errors.evidence import found_in
-from unstall.diagnosis.errors.failures import Failure, Shape, Value, find_failure, format_shape, shapes_in
-from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.evidence import create_found
+from unstall.diagnosis.errors.failures import Failure, Shape, Value, find_failure, format_shape, parse_shapes
+from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Clear, Found, Verdict
 from unstall.journal.reader import Journal
 
@@ -56,13 +56,13 @@ _BY_KERAS = ("keras", "tensorflow")
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     if not _of_keras(failure):
         return Clear("the error is about something else")
     message = failure.error.message
     reshaped = _RESHAPED.search(message)
     if reshaped is not None:
-        return _of_reshape(failure, shapes_in(reshaped["given"]), shapes_in(reshaped["target"]))
+        return _of_reshape(failure, parse_shapes(reshaped["given"]), parse_shapes(reshaped["target"]))
     negative = _NEGATIVE.search(message)
     if negative is not None:
         return _of_window(failure, negative)
@@ -71,7 +71,7 @@ def examine(journal: Journal) -> Verdict:
     match = merged or concatenated
     if match is None:
         return Clear("the error is about something else")
-    shapes = shapes_in(message[match.start() :].split("\n")[0])
+    shapes = parse_shapes(message[match.start() :].split("\n")[0])
     return _of_merge(failure, shapes, "concatenated" if concatenated is not None else "combined element by element")
 
 
@@ -103,7 +103,7 @@ def _of_merge(failure: Failure, shapes: list[Shape], how: str) -> Found | Clear:
     rounding, claims = _rounding(failure, *pair)
     first = "resize one of the two to the size of the other before they are put together, or change what makes them"
     actions = (rounding, f"or {first}") if rounding else (f"{first}: the sizes alone do not say which of the two is wrong",)
-    return found_in(failure, f"Tensors that are {how} do not fit together. {said}{claims}", actions, _makers(failure))
+    return create_found(failure, f"Tensors that are {how} do not fit together. {said}{claims}", actions, _makers(failure))
 
 
 def _differ(first: Shape, other: Shape, how: str) -> bool:
@@ -148,7 +148,7 @@ def _makers(failure: Failure) -> tuple[str, ...]:
     if raised is None:
         return ()
     values: list[Value] = [value for value in raised.values if value.is_array and value.is_in_failing]
-    makers = [(value, raised.maker_of(value)) for value in values]
+    makers = [(value, raised.find_maker(value)) for value in values]
     rows = {
         maker.where: f"`{value.name}` was made at {maker.where}: {maker.code}" for value, maker in makers if maker is not None
     }
@@ -179,7 +179,7 @@ def _of_reshape(failure: Failure, given: list[Shape], target: list[Shape]) -> Fo
         else "make the target of the reshape as large as its input",
         "or change the target of the reshape: which of the two is wrong, the sizes do not say",
     )
-    return found_in(failure, f"A reshape cannot change how many numbers there are. {said}", actions, _makers(failure))
+    return create_found(failure, f"A reshape cannot change how many numbers there are. {said}", actions, _makers(failure))
 
 
 # --- a window larger than its input ---
@@ -187,13 +187,13 @@ def _of_reshape(failure: Failure, given: list[Shape], target: list[Shape]) -> Fo
 
 def _of_window(failure: Failure, match: re.Match[str]) -> Found:
     layer = failure.layer
-    shapes = shapes_in(failure.error.message[match.start() :])
+    shapes = parse_shapes(failure.error.message[match.start() :])
     given = f" Its input has the shape {format_shape(shapes[0])}" if shapes else ""
     kernel = f", its kernel {format_shape(shapes[1])}." if len(shapes) > 1 else "." if given else ""
     sides = f" The window has {match['window']} cells along a side that has only {match['side']}." if match["window"] else ""
     where = layer.where if layer is not None and str(layer.facts.get("class", "?")) in failure.error.message else None
     claims = (f"{layer.words} was made at {layer.where}: {layer.code}",) if layer is not None and layer.where else ()
-    return found_in(
+    return create_found(
         failure,
         f"The window of a layer is larger than what it is given, so its output would have a negative size.{given}{kernel}{sides}",
         (

@@ -32,14 +32,14 @@ from unstall.diagnosis.learning_curve import (
     Leap,
     LearningCurve,
     LossProblem,
+    find_long_step,
     find_loss_problem,
     format_number,
-    long_step,
-    short_name,
-    watched_curve,
+    read_watched_curve,
+    shorten_name,
 )
 from unstall.diagnosis.printed_output import RISEN_TIMES, find_risen, is_loss_hooked
-from unstall.diagnosis.probe_facts import facts, short
+from unstall.diagnosis.probe_facts import read_facts, shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import LossPrinted
 from unstall.journal.reader import Journal
@@ -60,7 +60,7 @@ def examine(journal: Journal) -> Verdict:
     risen = None if is_loss_hooked(journal) else find_risen(journal)
     if risen is not None:
         return _printed(*risen)
-    run = watched_curve(journal)
+    run = read_watched_curve(journal)
     if not isinstance(run, LearningCurve):
         return run
     if not run.samples:
@@ -68,7 +68,7 @@ def examine(journal: Journal) -> Verdict:
     bad = find_loss_problem(run)
     if bad is None:
         return Clear("the loss does not show it")
-    blamed = long_step(run)
+    blamed = find_long_step(run)
     if blamed is None or blamed[0] != "rate":
         return Clear("no step was too long, or the rate is usual")
     return _found(run, bad, blamed[1])
@@ -91,29 +91,29 @@ def _printed(last: LossPrinted, first: float) -> Found:
 def _found(run: LearningCurve, bad: LossProblem, leap: Leap) -> Found:
     rate = format_number(leap.rate)
     usual = LARGEST_USUAL[run.optimizer]
-    moved = f"step {leap.sample.step - 1:,} changed {short_name(leap.weight)} by {format_number(leap.ratio)} times its own size"
+    moved = f"step {leap.sample.step - 1:,} changed {shorten_name(leap.weight)} by {format_number(leap.ratio)} times its own size"
     place = run.model.get("optimizer_at") or run.model.get("compiled_at") or run.fit.where
     return Found(
         certainty=Certainty.CERTAIN if leap.ratio >= SURE else Certainty.LIKELY,
-        summary=f"The learning rate of {rate} is too high for {run.optimizer}: {moved}, and {in_words(bad)}.",
+        summary=f"The learning rate of {rate} is too high for {run.optimizer}: {moved}, and {describe_rate(bad)}.",
         evidence=(
             Evidence(moved, leap.ratio, OWN_SIZE, (leap.sample,)),
             Evidence(f"the learning rate is {rate}; usual is up to {format_number(usual)}", leap.rate, usual, (leap.sample,)),
-            Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
+            Evidence(describe_rate(bad), bad.loss, bad.reference, bad.events),
         ),
         actions=(
             f"try a tenth of the rate, {format_number((leap.rate or 0.0) / 10)}, then again; usual starts: 0.01 "
             "for SGD, 0.001 for Adam",
             "clip the gradients (clipnorm=1.0), and warm the rate up over the first some hundred steps",
         ),
-        where=short(run.journal, place),
+        where=shorten_path(run.journal, place),
         effect=Effect.SPOILS,
     )
 
 
 def _of_rate_alone(run: LearningCurve) -> Found | None:
     """The loss is no number, and the rate is far beyond any that is usual."""
-    rates = facts(run.journal, "rate", run.fit.at)
+    rates = read_facts(run.journal, "rate", run.fit.at)
     bad = find_loss_problem(run)
     if not rates or bad is None or bad.kind != "not finite":
         return None
@@ -126,15 +126,15 @@ def _of_rate_alone(run: LearningCurve) -> Found | None:
     return Found(
         certainty=Certainty.LIKELY,
         summary=f"The learning rate of {format_number(rate)} is too high for {optimizer}: usual is up to "
-        f"{format_number(usual)}, and {in_words(bad)}.",
-        evidence=(Evidence(claim, rate, usual, (rates[-1],)), Evidence(in_words(bad), None, None, bad.events)),
+        f"{format_number(usual)}, and {describe_rate(bad)}.",
+        evidence=(Evidence(claim, rate, usual, (rates[-1],)), Evidence(describe_rate(bad), None, None, bad.events)),
         actions=("start at the usual rate: 0.01 for SGD, 0.001 for Adam", "clip the gradients"),
-        where=short(run.journal, run.fit.where),
+        where=shorten_path(run.journal, run.fit.where),
         effect=Effect.SPOILS,
     )
 
 
-def in_words(bad: LossProblem) -> str:
+def describe_rate(bad: LossProblem) -> str:
     if bad.kind == "not finite":
         return "the loss is no longer a finite number"
     if bad.kind == "far":

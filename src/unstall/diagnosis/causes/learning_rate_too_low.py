@@ -31,10 +31,10 @@ from unstall.diagnosis.learning_curve import (
     USUAL,
     LearningCurve,
     format_number,
-    nothing_moves,
-    watched_curve,
+    has_no_movement,
+    read_watched_curve,
 )
-from unstall.diagnosis.probe_facts import short
+from unstall.diagnosis.probe_facts import shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
 from unstall.journal.reader import Journal
@@ -51,7 +51,7 @@ STEPS_PLANNED = 10  # times the steps so far, where it is not known how many the
 
 
 def examine(journal: Journal) -> Verdict:
-    run = watched_curve(journal)
+    run = read_watched_curve(journal)
     if not isinstance(run, LearningCurve):
         return run
     if not run.rates:
@@ -66,7 +66,7 @@ def examine(journal: Journal) -> Verdict:
         return Clear("the rate is rising: a warm-up")
     if _has_sunk(run, rate):
         return _sunk(run, rate)
-    left = run.fallen_to()
+    left = run.find_fall()
     if left is None or left < 1 - MIN_FALL or (run.level is not None and (run.late_loss or 0.0) < 0.5 * run.level):
         return Clear("the loss has fallen, or is low already")
     moved = _moves(run)
@@ -79,7 +79,7 @@ def _has_sunk(run: LearningCurve, rate: float) -> bool:
     """Bit by bit, and nobody has planned it: a schedule comes down to 0 on purpose, and some epochs after that are no fault."""
     is_planned = rate == 0 or bool(run.model.get("schedule"))
     far_down = rate < OF_START * run.rates[0] and run.samples[-1].facts["window"] >= UNMOVED_STEPS
-    return not is_planned and far_down and nothing_moves(run)
+    return not is_planned and far_down and has_no_movement(run)
 
 
 def _sunk(run: LearningCurve, rate: float) -> Found:
@@ -97,7 +97,7 @@ def _sunk(run: LearningCurve, rate: float) -> Found:
             "give what lowers the rate a floor and patience, and a loss mode='min': ReduceLROnPlateau(patience=5, min_lr=1e-6)",
             "or give a decay in steps, not in epochs; or stop where nothing more is learned: EarlyStopping",
         ),
-        where=short(run.journal, run.model.get("optimizer_at") or run.model.get("compiled_at") or run.fit.where),
+        where=shorten_path(run.journal, run.model.get("optimizer_at") or run.model.get("compiled_at") or run.fit.where),
         effect=Effect.SPOILS,
     )
 
@@ -154,6 +154,6 @@ def _found(run: LearningCurve, rate: float, usual: float, sample: WeightsSampled
             if run.model.get("schedule")
             else "look where the rate comes from",
         ),
-        where=short(run.journal, place),
+        where=shorten_path(run.journal, place),
         effect=Effect.SPOILS,
     )

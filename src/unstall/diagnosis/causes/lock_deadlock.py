@@ -28,39 +28,39 @@ lock a threading.RLock or move the call out of the `with`. Never acquire without
 
 from __future__ import annotations
 
-from unstall.diagnosis.causes.generator_blocked import input_frames
-from unstall.diagnosis.dead_threads import dead_threads
+from unstall.diagnosis.causes.generator_blocked import find_input_frames
+from unstall.diagnosis.dead_threads import find_dead_threads
 from unstall.diagnosis.locks import (
     HeldLock,
     Waiter,
-    cycle,
+    can_be_given_back,
+    find_cycle,
     find_double_lock,
-    goes_on,
-    holders,
+    find_holders,
+    find_waiters,
     is_for_a_thread,
+    is_moving,
     is_one_object,
-    may_be_given_back,
-    waiters,
 )
-from unstall.diagnosis.stalls import Stall, idle_stall
-from unstall.diagnosis.thread_waits import waits_for
+from unstall.diagnosis.stalls import Stall, find_idle_stall
+from unstall.diagnosis.thread_waits import find_wait
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder, where
+from unstall.journal.stack_frames import find_program_folder, format_where
 
 EXPLAINS = ("generator_blocked", "callback_blocked")
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = idle_stall(journal)
+    stall = find_idle_stall(journal)
     if not isinstance(stall, Stall):
         return stall
-    waiting = [waiter for waiter in waiters(stall) if not _is_forked(stall, waiter)]
+    waiting = [waiter for waiter in find_waiters(stall) if not _is_forked(stall, waiter)]
     if not waiting:
         return Clear("no thread waits for a lock")
     if not _training_waits(stall, waiting):
         return Clear("the thread that waits for a lock holds nobody up")
-    folder = program_folder(journal)
+    folder = find_program_folder(journal)
     return (
         _ring(stall, waiting, folder)
         or _twice(stall, waiting, folder)
@@ -70,7 +70,7 @@ def examine(journal: Journal) -> Verdict:
 
 
 def _ring(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
-    ring = cycle(waiting)
+    ring = find_cycle(waiting)
     if not ring:
         return None
     first = min(ring, key=_distance_from_training)
@@ -78,7 +78,7 @@ def _ring(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
     ring = ring[start:] + ring[:start]
     held = [_held(waiter, ring[number - 1]) for number, waiter in enumerate(ring)]
     accounts = [
-        f"{_name(waiter)} holds {held_lock.lock.name} and waits for {_wanted(waiter)} at {where(waiter.frame, folder)}"
+        f"{_name(waiter)} holds {held_lock.lock.name} and waits for {_wanted(waiter)} at {format_where(waiter.frame, folder)}"
         for waiter, held_lock in zip(ring, held, strict=True)
     ]
     evidence = [
@@ -90,13 +90,15 @@ def _ring(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
         f"{len(ring)} threads wait for each other's locks and none can go on. " + "; ".join(accounts) + ".",
         (*evidence, *_state(stall)),
         ("take these locks in the same order everywhere", "or guard both things with one lock"),
-        where(first.frame, folder),
+        format_where(first.frame, folder),
     )
 
 
 def _standing(waiter: Waiter, held_lock: HeldLock, folder: str) -> str:
     """inside `with self.lock` of line 12, or: at a.py:20, inside … where a caller of the line took it"""
-    return held_lock.words if held_lock.frame is waiter.frame else f"at {where(held_lock.frame, folder)}, {held_lock.words}"
+    return (
+        held_lock.words if held_lock.frame is waiter.frame else f"at {format_where(held_lock.frame, folder)}, {held_lock.words}"
+    )
 
 
 def _twice(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
@@ -105,15 +107,15 @@ def _twice(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
         if held is None:
             continue
         own, sample = waiter.still.thread["id"], waiter.still.samples[-1]
-        others = holders(stall, sample, waiter.wants, but=own)
+        others = find_holders(stall, sample, waiter.wants, but=own)
         is_one = is_one_object(stall, waiter, held)
         if others and (not is_one or (not held.is_sure and any(other.is_sure for other in others))):
             continue
-        if held.taken_by != "with" and may_be_given_back(stall, sample, [held.lock], own):
+        if held.taken_by != "with" and can_be_given_back(stall, sample, [held.lock], own):
             continue  # a lock by which one thread waits for another
-        place, name = where(waiter.frame, folder), held.lock.name
+        place, name = format_where(waiter.frame, folder), held.lock.name
         is_caller = held.frame is not waiter.frame
-        at = f"was called from {where(held.frame, folder)}, {held.words}" if is_caller else f"stands there {held.words}"
+        at = f"was called from {format_where(held.frame, folder)}, {held.words}" if is_caller else f"stands there {held.words}"
         return Found(
             Certainty.LIKELY if others or not (held.is_sure and is_one) else Certainty.CERTAIN,
             _account(waiter, held, place, at, is_one),
@@ -142,17 +144,17 @@ def _advise_separately(held: HeldLock, is_caller: bool) -> str:
 def _held_by_a_waiting_thread(stall: Stall, waiting: list[Waiter], folder: str) -> Found | None:
     """One waits for a lock, and who holds it waits for another thread's work: most likely for that of the first."""
     for waiter in sorted(waiting, key=_distance_from_training):
-        for held_lock in holders(stall, waiter.still.samples[-1], waiter.wants, but=waiter.still.thread["id"]):
+        for held_lock in find_holders(stall, waiter.still.samples[-1], waiter.wants, but=waiter.still.thread["id"]):
             other = next((still for still in stall.still() if still.thread["id"] == held_lock.thread["id"]), None)
-            words = waits_for(other.thread, other.call) if other else None
+            words = find_wait(other.thread, other.call) if other else None
             both = {waiter.still.thread["id"], held_lock.thread["id"]}
-            if is_for_a_thread(words) and not goes_on(stall, waiter.still.samples[-1], both):
+            if is_for_a_thread(words) and not is_moving(stall, waiter.still.samples[-1], both):
                 return _held_up(stall, waiter, held_lock, str(words), folder)
     return None
 
 
 def _held_up(stall: Stall, waiter: Waiter, held_lock: HeldLock, words: str, folder: str) -> Found:
-    place, at = where(waiter.frame, folder), where(held_lock.frame, folder)
+    place, at = format_where(waiter.frame, folder), format_where(held_lock.frame, folder)
     holder = held_lock.thread["name"] or "another thread"
     return Found(
         Certainty.LIKELY,
@@ -173,11 +175,11 @@ def _left_behind(journal: Journal, stall: Stall, waiting: list[Waiter], folder: 
         own, sample = waiter.still.thread["id"], waiter.still.samples[-1]
         if (
             not waiter.wants
-            or holders(stall, sample, waiter.wants, but=own)
-            or may_be_given_back(stall, sample, waiter.wants, own)
+            or find_holders(stall, sample, waiter.wants, but=own)
+            or can_be_given_back(stall, sample, waiter.wants, own)
         ):
             continue
-        place = where(waiter.frame, folder)
+        place = format_where(waiter.frame, folder)
         return Found(
             Certainty.LIKELY,
             f"{_name(waiter)} waits for {_wanted(waiter)} at {place}, and no thread stands inside a `with` of it or after its"
@@ -185,7 +187,7 @@ def _left_behind(journal: Journal, stall: Stall, waiting: list[Waiter], folder: 
             (
                 _evidence(f"it stands at {place} ({_count(waiter)})", waiter),
                 *_state(stall),
-                *[dead.evidence for dead in dead_threads(journal, stall, folder)[:2] if waiter.still.is_main],
+                *[dead.evidence for dead in find_dead_threads(journal, stall, folder)[:2] if waiter.still.is_main],
             ),
             (f"take {_wanted(waiter)} only by `with`, so that an error gives it back too",),
             place,
@@ -200,23 +202,25 @@ def _is_forked(stall: Stall, waiter: Waiter) -> bool:
 
 def _training_waits(stall: Stall, waiting: list[Waiter]) -> bool:
     """Whether the training can be waiting for one of these threads."""
-    if any(waiter.still.thread["name"] == "MainThread" or input_frames(waiter.still.thread) for waiter in waiting):
+    if any(waiter.still.thread["name"] == "MainThread" or find_input_frames(waiter.still.thread) for waiter in waiting):
         return True
     mains = [
-        still for still in stall.still() if still.is_main and (still.thread["name"] == "MainThread" or input_frames(still.thread))
+        still
+        for still in stall.still()
+        if still.is_main and (still.thread["name"] == "MainThread" or find_input_frames(still.thread))
     ]
-    return any(is_for_a_thread(waits_for(still.thread, still.call)) for still in mains)
+    return any(is_for_a_thread(find_wait(still.thread, still.call)) for still in mains)
 
 
 def _distance_from_training(waiter: Waiter) -> int:
-    return 0 if waiter.still.thread["name"] == "MainThread" else 1 if input_frames(waiter.still.thread) else 2
+    return 0 if waiter.still.thread["name"] == "MainThread" else 1 if find_input_frames(waiter.still.thread) else 2
 
 
 def _name(waiter: Waiter) -> str:
     name = waiter.still.thread["name"]
     if name == "MainThread":
         return "The main thread"
-    return f"Thread {name}" if name else "The input's thread" if input_frames(waiter.still.thread) else "A thread"
+    return f"Thread {name}" if name else "The input's thread" if find_input_frames(waiter.still.thread) else "A thread"
 
 
 def _wanted(waiter: Waiter) -> str:

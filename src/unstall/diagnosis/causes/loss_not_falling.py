@@ -28,9 +28,9 @@ from __future__ import annotations
 from math import log
 from statistics import mean
 
-from unstall.diagnosis.learning_curve import guessing_level
+from unstall.diagnosis.learning_curve import compute_guessing_level
 from unstall.diagnosis.printed_output import find_guessing, is_loss_hooked
-from unstall.diagnosis.probe_facts import current_fit, facts, not_inside, steps_done, train_groups
+from unstall.diagnosis.probe_facts import count_steps_done, find_current_fit, find_missing_probe, read_facts, train_groups
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import LoopSeen, LossPrinted, StepsEnded
 from unstall.journal.reader import Journal
@@ -53,27 +53,27 @@ def examine(journal: Journal) -> Verdict:
     printed = None if is_loss_hooked(journal) else find_guessing(journal)
     if printed is not None:
         return _printed(*printed)
-    unseen = not_inside(journal)
+    unseen = find_missing_probe(journal)
     if unseen is not None:
         return unseen
-    fit, groups = current_fit(journal), train_groups(journal)
+    fit, groups = find_current_fit(journal), train_groups(journal)
     if fit is None or not groups:
         return Clear("no training was seen")
-    level_event = guessing_level(journal, fit)
+    level_event = compute_guessing_level(journal, fit)
     if level_event is None:
         return Unknown("the loss that guessing would give", "")
-    if facts(journal, "turns"):
+    if read_facts(journal, "turns"):
         return Clear("several losses take turns: they need not fall")
     readings = [group for group in groups if group.loss is not None and group.first > 0]
     seconds = groups[-1].at - fit.at
     if (
-        steps_done(groups) < MIN_STEPS
+        count_steps_done(groups) < MIN_STEPS
         or seconds < MIN_SECONDS
         or len(readings) < MIN_READINGS
         or groups[-1].epoch + 1 < MIN_EPOCHS
     ):
         return Clear("too early to tell")
-    changed = [sample for sample in facts(journal, "weights", fit.at) if sample.facts["changed"]]
+    changed = [sample for sample in read_facts(journal, "weights", fit.at) if sample.facts["changed"]]
     if not changed:
         return Clear("the weights do not change: another matter")
     level = level_event.facts["level"]
@@ -82,7 +82,7 @@ def examine(journal: Journal) -> Verdict:
     latest = mean(losses[-max(1, len(losses) // 4) :])
     if not BEST * level <= latest <= WORST * level or _falls(losses, level):
         return Clear("the loss falls, or is better than guessing")
-    return _found(level_event, late, mean(losses), steps_done(groups), changed[-1])
+    return _found(level_event, late, mean(losses), count_steps_done(groups), changed[-1])
 
 
 def _falls(losses: list[float], level: float) -> bool:

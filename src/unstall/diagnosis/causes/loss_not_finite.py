@@ -31,23 +31,23 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.batches import BatchArray, batch_arrays, describe_bad_rows, find_failed_batch
-from unstall.diagnosis.errors.fatal_error import error_text, user_line
+from unstall.diagnosis.batches import BatchArray, collect_batch_arrays, describe_bad_rows, find_failed_batch
+from unstall.diagnosis.errors.fatal_error import find_user_line, get_error_text
 from unstall.diagnosis.learning_curve import (
     LearningCurve,
-    current_curve,
+    find_current_not_finite,
+    find_ruined_weights,
     format_number,
-    not_finite_now,
-    ruined_weights,
-    short_name,
+    read_current_curve,
+    shorten_name,
 )
-from unstall.diagnosis.pipelines import last_function
+from unstall.diagnosis.pipelines import find_last_function
 from unstall.diagnosis.printed_output import FRAMEWORK_STYLES, PrintedNotFinite, find_not_finite, is_loss_hooked
-from unstall.diagnosis.probe_facts import format_list, not_inside, short
+from unstall.diagnosis.probe_facts import find_missing_probe, format_list, shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import ErrorRaised, LossPrinted
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder
+from unstall.journal.stack_frames import find_program_folder
 
 EXPLAINS = ("weights_frozen", "loss_not_falling", "units_dead", "gradients_vanishing", "gradients_disconnected")
 
@@ -85,7 +85,7 @@ _DIVERGED = (
 
 
 def examine(journal: Journal) -> Verdict:
-    unseen = not_inside(journal)
+    unseen = find_missing_probe(journal)
     crash = (_crash(journal) or _refused(journal)) if unseen is None else None
     if crash is not None:
         return crash
@@ -94,14 +94,14 @@ def examine(journal: Journal) -> Verdict:
         return _printed(printed)
     if unseen is not None:
         return unseen
-    run = current_curve(journal)
+    run = read_current_curve(journal)
     if run is None:
         return Clear("no training was seen")
-    if not not_finite_now(run):
+    if not find_current_not_finite(run):
         return Clear("the loss is finite")
-    bad_inputs = [each for each in batch_arrays(run, "x") if each.not_finite]
+    bad_inputs = [each for each in collect_batch_arrays(run, "x") if each.not_finite]
     why, line, do = _why(run, bad_inputs)
-    if run.model.get("loss_scaled") and not ruined_weights(run) and not bad_inputs:
+    if run.model.get("loss_scaled") and not find_ruined_weights(run) and not bad_inputs:
         steps = run.samples[-1].facts["window"]
         why += f" The loss scale leaves out such a step, and no weight that was looked at has changed in {steps:,} steps."
         do = (*_IN_HALF, *do)
@@ -111,7 +111,7 @@ def examine(journal: Journal) -> Verdict:
         summary=f"{when}. {why}",
         evidence=_evidence(run, bad_inputs, when),
         actions=do,
-        where=short(journal, line),
+        where=shorten_path(journal, line),
         effect=Effect.SPOILS,
     )
 
@@ -161,7 +161,7 @@ def _crash(journal: Journal) -> Found | None:
             actions=(
                 "look at the operation that the error names: a logarithm, root or division without a floor, or a bad input",
             ),
-            where=user_line(error, program_folder(journal)),
+            where=find_user_line(error, find_program_folder(journal)),
             effect=Effect.STOPS,
         )
     return None
@@ -173,7 +173,7 @@ def _refused(journal: Journal) -> Found | None:
     if refused is None or refused.bad("y"):
         return None  # what labels hold is a cause of its own
     inputs, variables, given = refused.bad("x"), refused.bad("variable"), refused.bad("argument")
-    error_line = error_text(refused.error).line
+    error_line = get_error_text(refused.error).line
     finite = [facts for facts in refused.of("x") if not facts.get("not_finite")]
     evidence = [Evidence(f"the error that ended it: {error_line}", None, None, (refused.error,))]
     evidence += [
@@ -210,7 +210,7 @@ def _refused(journal: Journal) -> Found | None:
         summary=why,
         evidence=tuple(evidence),
         actions=do,
-        where=user_line(refused.error, program_folder(journal)),
+        where=find_user_line(refused.error, find_program_folder(journal)),
         effect=Effect.STOPS,
     )
 
@@ -222,9 +222,9 @@ def _named_array(facts: dict[str, Any]) -> str:
 
 
 def _when(run: LearningCurve) -> str:
-    ruined = ruined_weights(run)
+    ruined = find_ruined_weights(run)
     if run.broke is None:
-        names = format_list([short_name(weight) for weight in ruined])
+        names = format_list([shorten_name(weight) for weight in ruined])
         since = f"since step {run.samples[-1].step - 1:,} or before"
         return f"The weights of {names} are not finite {since}, and no loss was seen that is not finite"
     seen = run.broke.facts
@@ -240,20 +240,20 @@ def _why(run: LearningCurve, bad_inputs: list[BatchArray]) -> tuple[str, str | N
     if bad_inputs:
         bad = bad_inputs[0]
         at = f": row {bad.bad_row:,}" if bad.bad_row is not None else ""
-        made = last_function(run.journal)
+        made = find_last_function(run.journal)
         by = f"; they come out of {made[0]} at {made[1]}" if made else ""
         return (
             f"The {bad.label} hold numbers which are not finite{at}{by}.",
             run.fit.where,
             _CLEAN,
         )
-    has_looked = bool(batch_arrays(run, "x"))
+    has_looked = bool(collect_batch_arrays(run, "x"))
     inputs = "The inputs that were looked at are finite" if has_looked else "The inputs were not looked at"
     places = run.model.get("risky") or []
     if places:
         first = places[0]
         return (
-            f"{inputs}. {first['what'].capitalize()} at {short(run.journal, first['where'])} has no floor under it.",
+            f"{inputs}. {first['what'].capitalize()} at {shorten_path(run.journal, first['where'])} has no floor under it.",
             first["where"],
             ("put a floor under it: log(maximum(x, 1e-7)), sqrt(maximum(x, 1e-7)), x / maximum(count, 1)", stop),
         )
@@ -274,9 +274,9 @@ def _evidence(run: LearningCurve, bad_inputs: list[BatchArray], when: str) -> tu
         at = f", row {bad.bad_row:,} first" if bad.bad_row is not None else ""
         evidence.append(Evidence(f"{bad.bad}{at}", bad.not_finite, 0, tuple(bad.events[:1])))
     good = [sample for sample in run.samples if not any(weight.get("not_finite") for weight in sample.facts["weights"])]
-    ruined = ruined_weights(run)
+    ruined = find_ruined_weights(run)
     if ruined:
-        names = format_list([short_name(weight) for weight in ruined])
+        names = format_list([shorten_name(weight) for weight in ruined])
         count = f"{len(ruined)} of {len(run.samples[-1].facts['weights'])}"
         evidence.append(
             Evidence(f"{count} weights that were looked at are not finite: {names}", len(ruined), 0, (run.samples[-1],))
@@ -284,13 +284,13 @@ def _evidence(run: LearningCurve, bad_inputs: list[BatchArray], when: str) -> tu
     if good and ruined:
         largest = max((weight for weight in good[-1].facts["weights"]), key=lambda weight: weight.get("rms") or 0.0)
         claim = (
-            f"after step {good[-1].step:,} they were still finite, {short_name(largest)} the largest with "
+            f"after step {good[-1].step:,} they were still finite, {shorten_name(largest)} the largest with "
             f"{format_number(largest['rms'])}"
         )
         evidence.append(Evidence(claim, largest["rms"], None, (good[-1],)))
     described = run.model_event
     if described is not None and not bad_inputs:
         for line in (run.model.get("risky") or [])[:2]:
-            claim = f"{line['what']} without a floor at {short(run.journal, line['where'])}"
+            claim = f"{line['what']} without a floor at {shorten_path(run.journal, line['where'])}"
             evidence.append(Evidence(claim, None, None, (described,)))
     return tuple(evidence)

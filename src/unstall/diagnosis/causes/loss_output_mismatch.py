@@ -28,9 +28,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.diagnosis.batches import BatchArray, labels_of
-from unstall.diagnosis.learning_curve import LearningCurve, current_curve, format_number
-from unstall.diagnosis.probe_facts import facts, not_inside, short
+from unstall.diagnosis.batches import BatchArray, find_labels
+from unstall.diagnosis.learning_curve import LearningCurve, format_number, read_current_curve
+from unstall.diagnosis.probe_facts import find_missing_probe, read_facts, shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import Event
 from unstall.journal.reader import Journal
@@ -70,10 +70,10 @@ Facts = dict[str, Any]
 
 
 def examine(journal: Journal) -> Verdict:
-    unseen = not_inside(journal)
+    unseen = find_missing_probe(journal)
     if unseen is not None:
         return unseen
-    run = current_curve(journal)
+    run = read_current_curve(journal)
     if run is None:
         return Clear("no training was seen")
     called = _as_called(run)
@@ -85,7 +85,7 @@ def examine(journal: Journal) -> Verdict:
         losses = run.model.get("losses") or []
         if index >= len(losses) or not losses[index].get("name"):
             continue
-        labels = labels_of(run, index)
+        labels = find_labels(run, index)
         said = _structure(run, output, losses[index]) or _against_labels(output, losses[index], labels)
         if said is not None:
             return _found(run, output, losses[index], labels, said)
@@ -106,7 +106,7 @@ def _as_called(run: LearningCurve) -> Found | None:
     """Where Keras does not know the graph: what the loss was really given, in one's own loop or model class."""
     if run.model.get("outputs"):
         return None
-    for event in facts(run.journal, "loss_called"):
+    for event in read_facts(run.journal, "loss_called"):
         seen = event.facts
         output = {"units": seen["shape"][-1] if seen["shape"] else None, "rank": len(seen["shape"]), "axis": -1}
         outside = seen.get("least") is not None and (seen["least"] < -TOLERANCE or seen["most"] > 1 + TOLERANCE)
@@ -124,7 +124,7 @@ def _as_called(run: LearningCurve) -> Found | None:
             summary=said[1],
             evidence=(Evidence(claim, None, None, (event,)),),
             actions=said[2],
-            where=short(run.journal, run.model.get("compiled_at") or seen["where"]),
+            where=shorten_path(run.journal, run.model.get("compiled_at") or seen["where"]),
             effect=Effect.SPOILS,
         )
     return None
@@ -280,6 +280,6 @@ def _found(run: LearningCurve, output: Facts, loss: Facts, labels: BatchArray | 
         summary=summary,
         evidence=tuple(evidence),
         actions=do,
-        where=short(run.journal, run.model.get("compiled_at") or run.fit.where),
+        where=shorten_path(run.journal, run.model.get("compiled_at") or run.fit.where),
         effect=Effect.SPOILS,
     )

@@ -25,10 +25,10 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.failures import Failure, Shape, Value, find_failure, format_shape, shapes_in
-from unstall.diagnosis.errors.fatal_error import find_relevant_line, unseen_end
+from unstall.diagnosis.errors.failures import Failure, Shape, Value, find_failure, format_shape, parse_shapes
+from unstall.diagnosis.errors.fatal_error import find_relevant_line, find_unseen_end
 from unstall.diagnosis.errors.line_changes import replace_text
-from unstall.diagnosis.probe_facts import facts, short
+from unstall.diagnosis.probe_facts import read_facts, shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, LineChange, Verdict
 from unstall.journal.events import ErrorRaised
 from unstall.journal.reader import Journal
@@ -61,7 +61,7 @@ _SPARSE = (
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     in_torch = _of_torch(failure)
     if in_torch is not None:
         return in_torch
@@ -115,8 +115,8 @@ def _torch_actions(name: str, outputs: Shape, targets: Shape) -> tuple[str, ...]
 
 def _of_keras(journal: Journal, failure: Failure) -> Found:
     said = find_relevant_line(failure.error, _SHAPE_ERRORS)
-    compiled = facts(journal, "compiled")
-    shapes = shapes_in(said)[-2:]
+    compiled = read_facts(journal, "compiled")
+    shapes = parse_shapes(said)[-2:]
     are_classes = len(shapes) == 2 and _are_class_numbers(shapes[0], shapes[1])
     changes = _sparse(failure) if are_classes else ()
     claims = [f"`{value.name}` is a {value.words}" for line in failure.own_lines for value in line.values if value.is_array][:2]
@@ -127,7 +127,7 @@ def _of_keras(journal: Journal, failure: Failure) -> Found:
         summary=f"The labels and the outputs do not have the shapes that the loss needs{_between(said, shapes)}.",
         evidence=tuple(Evidence(claim, None, None, failure.events) for claim in claims),
         actions=_AS_COLUMNS if are_classes else _AS_OUTPUTS,
-        where=short(journal, compiled[-1].facts["where"]) if compiled else raised.where if raised is not None else None,
+        where=shorten_path(journal, compiled[-1].facts["where"]) if compiled else raised.where if raised is not None else None,
         changes=changes,
     )
 

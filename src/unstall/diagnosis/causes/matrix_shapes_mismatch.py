@@ -28,9 +28,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from unstall.diagnosis.errors.evidence import are_operands, describe_failure, failing_arrays
-from unstall.diagnosis.errors.failures import Failure, Maker, Shape, Value, find_failure, format_shape, shapes_in
-from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.evidence import are_operands, describe_failure, find_failing_arrays
+from unstall.diagnosis.errors.failures import Failure, Maker, Shape, Value, find_failure, format_shape, parse_shapes
+from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.errors.line_changes import replace_argument
 from unstall.diagnosis.verdict import Certainty, Clear, Found, LineChange, Verdict
 from unstall.journal.reader import Journal
@@ -87,7 +87,7 @@ class _Said:
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     if failure.text.kind not in _KINDS or "Exception encountered when calling" in failure.error.message:
         return Clear("the error comes from elsewhere")
     if any(_LOSS.search(call["function"]) for call in (failure.inspected.calls if failure.inspected is not None else [])):
@@ -132,7 +132,7 @@ def _explain(failure: Failure) -> _Said | None:
 
 def _of_layer(failure: Failure, layer: Maker) -> _Said:
     given = next((found for found in (failure.argument("forward", name) for name in ("input", "x", "query")) if found), None)
-    shapes = shapes_in(failure.text.message) if "mat1 and mat2" in failure.text.message else []
+    shapes = parse_shapes(failure.text.message) if "mat1 and mat2" in failure.text.message else []
     shape = given.shape if given is not None else shapes[0] if shapes else None
     options, kind = layer.facts.get("options") or {}, str(layer.facts.get("class", ""))
     said = _features(failure, layer, shape, options, kind) or _channels(failure, layer, shape, options, kind)
@@ -218,8 +218,8 @@ def _size_hint(failure: Failure) -> tuple[str, ...]:
 
 def _two(failure: Failure, *names: tuple[str, str]) -> tuple[Value, Value] | None:
     """The two arrays: what the library was given, by the user's names where the shapes agree; else as the message has them."""
-    own = failing_arrays(failure)
-    shapes = shapes_in(failure.text.message) if _TELLS_BOTH.search(failure.text.message) else []
+    own = find_failing_arrays(failure)
+    shapes = parse_shapes(failure.text.message) if _TELLS_BOTH.search(failure.text.message) else []
     said = {shape for shape in shapes if len(shape) > 1}
     if len(own) == 2 and are_operands(failure, own) and (len(said) < 2 or said == {value.shape for value in own}):
         return own[0], own[1]
@@ -287,8 +287,8 @@ def _of_broadcast(failure: Failure) -> _Said:
 
 
 def _of_joined(failure: Failure) -> _Said:
-    arrays = failing_arrays(failure)
-    shapes = shapes_in(failure.text.message)
+    arrays = find_failing_arrays(failure)
+    shapes = parse_shapes(failure.text.message)
     if len(arrays) == 2 and are_operands(failure, arrays):
         listed = " and ".join(_named(value, "one") for value in arrays)
     elif len(shapes) >= 2:
@@ -305,10 +305,10 @@ def _of_joined(failure: Failure) -> _Said:
 
 
 def _of_reshape(failure: Failure) -> _Said | None:
-    arrays = [value for value in failing_arrays(failure) if value.shape is not None]
+    arrays = [value for value in find_failing_arrays(failure) if value.shape is not None]
     if "not compatible" in failure.text.message:
         return None  # about the layout in memory, and not the shape
-    shapes = shapes_in(failure.text.message)
+    shapes = parse_shapes(failure.text.message)
     target = shapes[-1] if shapes else None
     if len(arrays) != 1 or target is None or arrays[0].shape is None or None in arrays[0].shape:
         return _unsure(failure, "An array was given a shape that does not have as many elements")
@@ -325,7 +325,7 @@ def _of_reshape(failure: Failure) -> _Said | None:
 
 
 def _of_einsum(failure: Failure) -> _Said:
-    arrays = failing_arrays(failure)
+    arrays = find_failing_arrays(failure)
     listed = f" {' and '.join(_named(value, 'one') for value in arrays)} were given." if len(arrays) >= 2 else ""
     return _Said(
         "An einsum was given arrays in which one letter stands for sides of different size: "
@@ -335,7 +335,7 @@ def _of_einsum(failure: Failure) -> _Said:
 
 
 def _of_mask(failure: Failure) -> _Said:
-    arrays = failing_arrays(failure)
+    arrays = find_failing_arrays(failure)
     listed = f" {' and '.join(_named(value, 'one') for value in arrays)}." if len(arrays) >= 2 else ""
     return _Said(
         f"A mask does not have the shape of the array that it chooses from: {failure.text.message.rstrip('.')}.{listed}",
@@ -349,9 +349,9 @@ def _of_mask(failure: Failure) -> _Said:
 def _of_carry(failure: Failure, match: re.Match[str]) -> _Said:
     before, after, call = match["before"], match["after"], match["call"]
     raised = failure.raised
-    sides = shapes_in(f"[{before.partition('[')[2]}")
+    sides = parse_shapes(f"[{before.partition('[')[2]}")
     fitting = [value for value in (raised.values if raised is not None else ()) if sides and value.shape == sides[0]]
-    maker = raised.maker_of(fitting[0]) if raised is not None and len(fitting) == 1 else None
+    maker = raised.find_maker(fitting[0]) if raised is not None and len(fitting) == 1 else None
     first = f"`{fitting[0].name}`" if len(fitting) == 1 else "the first value of the carry"
     at = f", given its value at {maker.where}" if maker is not None else ""
     dtype = before.partition("[")[0] != after.partition("[")[0]

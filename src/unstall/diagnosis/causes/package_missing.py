@@ -26,9 +26,9 @@ import re
 from pathlib import PurePath
 
 from unstall.diagnosis.causes.api_removed import find_removed_name
-from unstall.diagnosis.errors.evidence import found_in
+from unstall.diagnosis.errors.evidence import create_found
 from unstall.diagnosis.errors.failures import Failure, find_failure
-from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import is_user_file
@@ -123,7 +123,7 @@ _IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError", "AttributeError", "Value
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     kind, message = failure.error.kind.rpartition(".")[2], failure.error.message
     if kind not in _IMPORT_ERRORS or find_removed_name(failure) is not None:
         return Clear("the error is about something else")
@@ -165,7 +165,7 @@ def _not_found(failure: Failure, name: str) -> Found:
     else:
         said = " Python found it in no folder of its path."
         actions = (f"{install} … with the package that provides {root}, if it is a package", own)
-    return found_in(failure, f"The module `{name}` was not found.{said}{asked}", actions)
+    return create_found(failure, f"The module `{name}` was not found.{said}{asked}", actions)
 
 
 def _package_of(failure: Failure) -> str:
@@ -190,7 +190,7 @@ def _shadowed(failure: Failure, name: str, file: str | None) -> Found:
             f"The module `{name}` is not what the import asks for: it was found in another place, or modules "
             f"import each other in a circle."
         )
-    return found_in(
+    return create_found(
         failure,
         said,
         (
@@ -204,7 +204,7 @@ def _shadowed(failure: Failure, name: str, file: str | None) -> Found:
 def _built_for_another_numpy(failure: Failure) -> Found:
     package = _package_of(failure)
     who = f"An extension module of {package}" if package and package != "numpy" else "An extension module"
-    return found_in(
+    return create_found(
         failure,
         f"{who} was built for another version of NumPy than the one that is installed, and cannot be loaded.",
         (
@@ -220,4 +220,4 @@ def _library_missing(failure: Failure, library: str) -> Found:
     action = _SYSTEM.get(
         library, cuda if re.match(r"lib(?:cu|nccl|nv)", library) else f"install the system's package that has {library}"
     )
-    return found_in(failure, f"A module needs the library {library} of the system, which was not found.", (action,))
+    return create_found(failure, f"A module needs the library {library} of the system, which was not found.", (action,))

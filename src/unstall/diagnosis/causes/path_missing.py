@@ -29,18 +29,18 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.error_messages import missing_path
+from unstall.diagnosis.errors.error_messages import find_missing_path
 from unstall.diagnosis.errors.fatal_error import (
-    error_text,
-    fatal_error,
-    of_unread_image,
-    texts,
-    unmatched_before,
-    unread_image,
-    unseen_end,
-    user_line,
+    find_fatal_error,
+    find_unmatched_pattern,
+    find_unread_image,
+    find_unseen_end,
+    find_user_line,
+    format_texts,
+    get_error_text,
+    is_of_unread_image,
 )
-from unstall.diagnosis.pipelines import short
+from unstall.diagnosis.pipelines import shorten_stage
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import (
     ErrorRaised,
@@ -53,7 +53,7 @@ from unstall.journal.events import (
     StepsEnded,
 )
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import place, program_folder
+from unstall.journal.stack_frames import find_program_folder, format_place
 
 # The words of samplers, loaders and arrays that were given none.
 _NOTHING = re.compile(
@@ -68,7 +68,7 @@ _NOT_THERE = ("FileNotFoundError", "NotADirectoryError", "NotFoundError", "Inval
 
 
 def examine(journal: Journal) -> Verdict:
-    error = fatal_error(journal)
+    error = find_fatal_error(journal)
     if error is not None:
         return _of_error(journal, error)
     ended = journal.last(ProcessEnded)
@@ -76,11 +76,11 @@ def examine(journal: Journal) -> Verdict:
         return Clear("the program runs")
     if ended.exit_code == 0:
         return _of_emptiness(journal)
-    return unseen_end(journal) or Clear("no path was missing")
+    return find_unseen_end(journal) or Clear("no path was missing")
 
 
 def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
-    folder = program_folder(journal)
+    folder = find_program_folder(journal)
     variable = _unset_variable(error)
     if variable is not None:
         claim = f"os.environ[{variable!r}] raised KeyError"
@@ -89,23 +89,25 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
             summary=f"The environment variable {variable} is not set, and the program needs it.",
             evidence=(Evidence(claim, variable, None, (error,)),),
             actions=(f"set it: export {variable}=…", "or give the program a default, and a message that names the variable"),
-            where=user_line(error, folder),
+            where=find_user_line(error, folder),
         )
-    image = unread_image(journal, error)
+    image = find_unread_image(journal, error)
     if image is not None and not image.exists:
         return _of_image(journal, error, image)
-    result = next((text for text in texts(error) if any(kind in text for kind in _NOT_THERE) and missing_path(text)), None)
-    path = missing_path(result) if result is not None else None
+    result = next(
+        (text for text in format_texts(error) if any(kind in text for kind in _NOT_THERE) and find_missing_path(text)), None
+    )
+    path = find_missing_path(result) if result is not None else None
     if path is None:  # a program's own words; but the pattern that they quote had just matched nothing
-        path = next((pattern for pattern in unmatched_before(journal, error) if pattern in error.message), None)
+        path = next((pattern for pattern in find_unmatched_pattern(journal, error) if pattern in error.message), None)
     if path is None:
         return _of_nothing_found(journal, error) or Clear("the error is about something else")
     looked = next((look for look in reversed(journal.of(PathLooked)) if look.path == path), None)
-    return _found(error, path, looked, user_line(error, folder))
+    return _found(error, path, looked, find_user_line(error, folder))
 
 
 def _of_image(journal: Journal, error: ErrorRaised, image: ImageNotRead) -> Found:
-    return of_unread_image(
+    return is_of_unread_image(
         journal,
         error,
         image,
@@ -164,16 +166,16 @@ def _of_nothing_found(journal: Journal, error: ErrorRaised) -> Found | None:
     said = _NOTHING.search(error.message)
     if said is None or not patterns or journal.of(StepsEnded):
         return None
-    pattern, folder = patterns[-1], program_folder(journal)
+    pattern, folder = patterns[-1], find_program_folder(journal)
     return Found(
         certainty=Certainty.LIKELY,
         summary=f"No file matches {pattern.pattern}, and the program ended for want of data.",
         evidence=(
             Evidence(f"the pattern {pattern.pattern} matched no file", pattern.pattern, None, (pattern,)),
-            Evidence(f"the error that ended it: {error_text(error).line}", None, None, (error,)),
+            Evidence(f"the error that ended it: {get_error_text(error).line}", None, None, (error,)),
         ),
         actions=("correct the pattern or the folder", "let the program stop when it finds no files"),
-        where=short(pattern.where, folder) or user_line(error, folder),
+        where=shorten_stage(pattern.where, folder) or find_user_line(error, folder),
         effect=Effect.STOPS,
     )
 
@@ -194,6 +196,6 @@ def _of_emptiness(journal: Journal) -> Verdict:
             Evidence("the data set ended before its first batch", 0, 1, tuple(empty[-1:])),
         ),
         actions=("correct the pattern or the folder", "let the program stop when it finds no files"),
-        where=place(file, int(number), program_folder(journal)) if file else None,
+        where=format_place(file, int(number), find_program_folder(journal)) if file else None,
         effect=Effect.STOPS,
     )

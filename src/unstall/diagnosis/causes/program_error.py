@@ -29,8 +29,8 @@ from __future__ import annotations
 
 from unstall.diagnosis.errors.evidence import describe_line
 from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, find_failure
-from unstall.diagnosis.errors.fatal_error import OF_CONTROL, own_exit, unseen_end
-from unstall.diagnosis.pipelines import short
+from unstall.diagnosis.errors.fatal_error import OF_CONTROL, find_own_exit, find_unseen_end
+from unstall.diagnosis.pipelines import shorten_stage
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import FileMet, ProcessEnded, RunStarted
 from unstall.journal.reader import Journal
@@ -46,7 +46,7 @@ def examine(journal: Journal) -> Verdict:
         return Clear("the trainer itself says why it ended")
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     if failure.error.kind in OF_CONTROL:
         return Clear("the program was interrupted, or ended itself")
     if ended is None and journal.now - failure.error.at < ON_ITS_WAY_S:
@@ -63,9 +63,9 @@ def examine(journal: Journal) -> Verdict:
 def _summary(journal: Journal, failure: Failure) -> str:
     said = failure.text.line.rstrip()
     said = said if said.endswith((".", "!", "?", "…")) else f"{said}."
-    exited = own_exit(journal)
+    exited = find_own_exit(journal)
     if failure.error.caught and exited is not None:
-        at = f" at {short(exited.where, failure.folder)}" if exited.where else ""
+        at = f" at {shorten_stage(exited.where, failure.folder)}" if exited.where else ""
         said += f" The program caught this error and ended itself{at} with exit code {exited.exit_code}."
     raised = failure.raised
     if raised is None:
@@ -115,7 +115,7 @@ def _evidence(journal: Journal, failure: Failure) -> list[Evidence]:
 
 
 def _origin(value: Value, line: UserLine) -> str:
-    maker = line.maker_of(value)
+    maker = line.find_maker(value)
     return f"`{value.name}` was given its value at {maker.where}: {maker.code}" if maker is not None else ""
 
 

@@ -52,7 +52,7 @@ def examine(journal: Journal) -> Verdict:
     if python is None:
         failed = journal.last(SampleFailed)
         if failed is not None and failed.signal == "stacks":
-            return Unknown(failed.missing, failed.cure)
+            return Unknown(failed.missing, failed.fix)
         return Clear("the input is not made by Python code of the program")
     if not python.computes:
         return Clear("the Python code of the input waits more than it computes")

@@ -26,13 +26,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unstall.base.formatting import duration
-from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall, is_main_thread, waits_in_framework
-from unstall.diagnosis.thread_waits import LONG_S, OPENS, asleep_in, find, standing_s
+from unstall.base.formatting import format_duration
+from unstall.diagnosis.stalls import Stall, StuckThread, find_idle_stall, is_main_thread, is_waiting_in_framework
+from unstall.diagnosis.thread_waits import LONG_S, OPENS, find, find_sleep_call, measure_standing_s
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import ThreadsSeen
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import position, program_folder, program_frames, where
+from unstall.journal.stack_frames import find_program_folder, format_where, get_position, select_program_frames
 
 MIN_LOOKS = 2  # at the threads, in all of which one stands in the same call on the same file
 
@@ -50,11 +50,11 @@ class _Reader:
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = idle_stall(journal)
+    stall = find_idle_stall(journal)
     if not isinstance(stall, Stall):
         return stall
     main = next((still for still in stall.still() if still.is_main and is_main_thread(still)), None)
-    if main is None or not waits_in_framework(main):
+    if main is None or not is_waiting_in_framework(main):
         return Clear("the main thread does not wait inside a framework")
     readers = _readers(stall, main.pid)
     if not readers:
@@ -64,13 +64,13 @@ def examine(journal: Journal) -> Verdict:
 
 def _readers(stall: Stall, pid: int) -> list[_Reader]:
     """The threads without Python frames that sleep in a call on a file, the longest first."""
-    python = {thread["id"] for sample in stall.samples if sample.pid == pid for thread in sample.threads if position(thread)}
+    python = {thread["id"] for sample in stall.samples if sample.pid == pid for thread in sample.threads if get_position(thread)}
     looks = [seen for seen in stall.threads if seen.pid == pid]
     found = []
     for row in looks[-1].threads if len(looks) >= MIN_LOOKS else []:
         number = row["id"]
-        call, path, _ = asleep_in(looks, pid, number)
-        stood = standing_s(looks, pid, number)
+        call, path, _ = find_sleep_call(looks, pid, number)
+        stood = measure_standing_s(looks, pid, number)
         if number in python or call not in (*OPENS, *_READS) or stood is None or not LONG_S <= stood < float("inf"):
             continue
         if path is None or not path.startswith("/") or path.startswith(_NO_DATA) or not _stays(looks, number, path):
@@ -86,9 +86,9 @@ def _stays(looks: list[ThreadsSeen], number: int, path: str) -> bool:
 
 
 def _found(journal: Journal, stall: Stall, main: StuckThread, readers: list[_Reader]) -> Found:
-    folder = program_folder(journal)
-    frames = program_frames(main.thread)
-    at = where(frames[0], folder) if frames else None
+    folder = find_program_folder(journal)
+    frames = select_program_frames(main.thread)
+    at = format_where(frames[0], folder) if frames else None
     first = readers[0]
     does = "opening" if first.opens else "reading"
     others = [reader.path for reader in readers[1:] if reader.path != first.path]
@@ -97,7 +97,7 @@ def _found(journal: Journal, stall: Stall, main: StuckThread, readers: list[_Rea
     since = f" since step {stall.began.step}" if stall.began.step >= 0 else ""
     evidence = [
         Evidence(
-            f"a thread of the framework has slept for {duration(first.seconds)} in {does} {first.path}",
+            f"a thread of the framework has slept for {format_duration(first.seconds)} in {does} {first.path}",
             first.seconds,
             LONG_S,
             first.looks,

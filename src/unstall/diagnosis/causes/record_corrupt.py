@@ -28,20 +28,20 @@ from dataclasses import dataclass
 
 from unstall.base.formatting import format_count
 from unstall.diagnosis.errors.fatal_error import (
-    fatal_error,
-    line_of,
-    of_unread_image,
-    steps_by_then,
-    steps_in_words,
-    texts,
-    unread_image,
-    unseen_end,
-    user_line,
+    count_steps_by_then,
+    describe_steps,
+    find_fatal_error,
+    find_unread_image,
+    find_unseen_end,
+    find_user_line,
+    format_texts,
+    is_of_unread_image,
+    read_line_of,
 )
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import DataChecked, ErrorRaised, FileMet, ImageNotRead, PipelineBuilt
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import place, program_folder
+from unstall.journal.stack_frames import find_program_folder, format_place
 
 MET_S = 5.0  # files are looked for when an error ends the program
 
@@ -100,22 +100,22 @@ _DECODERS = ("Decode", "ParseExample", "ParseSingleExample")
 
 
 def examine(journal: Journal) -> Verdict:
-    error = fatal_error(journal)
+    error = find_fatal_error(journal)
     if error is None:
-        return unseen_end(journal) or Clear("no record was damaged")
-    for text in texts(error):
+        return find_unseen_end(journal) or Clear("no record was damaged")
+    for text in format_texts(error):
         for pattern, meaning in _SAYINGS:
             said = pattern.search(text)
             if said:
                 return _found(journal, error, text, said, meaning)
-    image = unread_image(journal, error)
+    image = find_unread_image(journal, error)
     if image is not None and image.exists:
         return _of_image(journal, error, image)
     return Clear("the error is about something else")
 
 
 def _of_image(journal: Journal, error: ErrorRaised, image: ImageNotRead) -> Found:
-    return of_unread_image(
+    return is_of_unread_image(
         journal,
         error,
         image,
@@ -129,14 +129,14 @@ def _of_image(journal: Journal, error: ErrorRaised, image: ImageNotRead) -> Foun
 
 
 def _found(journal: Journal, error: ErrorRaised, text: str, said: re.Match[str], meaning: str) -> Found:
-    folder = program_folder(journal)
-    made = steps_by_then(journal, error)
+    folder = find_program_folder(journal)
+    made = count_steps_by_then(journal, error)
     seen = _file(journal, error, _IMAGES if "image" in meaning else _DATA)
     place_in_file = f", at byte {int(said['at']):,}" if "at" in said.re.groupindex else ""
     which = f" in {seen.path}" if seen else ""
     is_damaged = bool(_DAMAGED.search(meaning))
     how = "is damaged" if is_damaged else "cannot be read"
-    line = line_of(text, said)
+    line = read_line_of(text, said)
     evidence = [Evidence(f"the error that ended it: {line}", line, None, (error,))]
     if seen is not None and seen.met is not None:
         evidence.append(Evidence(seen.how, seen.path, None, (seen.met,)))
@@ -144,14 +144,14 @@ def _found(journal: Journal, error: ErrorRaised, text: str, said: re.Match[str],
         evidence.append(Evidence(f"{format_count(made, 'step')} had ended before it", made, None, (error,)))
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"The data {how}{which}: {meaning}{place_in_file}.{steps_in_words(made)}",
+        summary=f"The data {how}{which}: {meaning}{place_in_file}.{describe_steps(made)}",
         evidence=tuple(evidence),
         actions=(
             *(() if is_damaged else ("see of what kind the file is, and of what kind the line reads it: `file PATH`",)),
             "read every file once before training, and list those that fail",
             "leave the damaged ones out or replace them; dataset.ignore_errors() skips them unseen",
         ),
-        where=_stage(journal, text, folder) or user_line(error, folder),
+        where=_stage(journal, text, folder) or find_user_line(error, folder),
         effect=Effect.STOPS,
     )
 
@@ -167,7 +167,7 @@ class _RecordFile:
 
 def _file(journal: Journal, error: ErrorRaised, kind: str) -> _RecordFile | None:
     """None where it may be any: that a variable holds a path, or that a file is open, does not make it the one."""
-    for text in texts(error):
+    for text in format_texts(error):
         named = _QUOTED.search(text) or _ABSOLUTE.search(text)
         if named:
             return _RecordFile(named["path"])
@@ -201,4 +201,4 @@ def _stage(journal: Journal, text: str, folder: str) -> str | None:
     decoding = [stage for stage in maps if stage.arguments.get("decodes")] or maps
     where = decoding[-1].arguments.get("decodes_where") or decoding[-1].where if len(decoding) == 1 else None
     file, _, line = (where or "").rpartition(":")
-    return place(file, int(line), folder) if file else None
+    return format_place(file, int(line), folder) if file else None

@@ -27,9 +27,9 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.evidence import found_in
+from unstall.diagnosis.errors.evidence import create_found
 from unstall.diagnosis.errors.failures import Failure, Maker, find_failure
-from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.errors.line_changes import replace_expression
 from unstall.diagnosis.verdict import Clear, LineChange, Verdict
 from unstall.journal.reader import Journal
@@ -52,7 +52,7 @@ _BROKEN = re.compile(_KEY + r"\s*Can't parse serialized Example")
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     message = failure.error.message
     for pattern, words in ((_MISSING, _of_missing), (_TYPE, _of_type), (_NUMBER, _of_number), (_BROKEN, _of_broken)):
         match = pattern.search(message)
@@ -68,7 +68,7 @@ def _found(failure: Failure, match: re.Match[str], said: str, actions: tuple[str
     read = [stage for stage in failure.written_stages if stage.what in ("TFRecordDataset", "interleave", "map")]
     claims += [f"the records come through {', '.join(f'{stage.what} ({stage.where})' for stage in read)}"] if read else []
     changes = _change(described, match) if described is not None else None
-    return found_in(failure, said, actions, tuple(claims), described.where if described is not None else None, (changes,))
+    return create_found(failure, said, actions, tuple(claims), described.where if described is not None else None, (changes,))
 
 
 def _of_missing(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:

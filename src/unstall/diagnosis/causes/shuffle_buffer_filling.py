@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unstall.diagnosis.pipelines import Pipeline, StageWork, pipelines
+from unstall.diagnosis.pipelines import Pipeline, StageWork, read_pipelines
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import FrameworkLoaded, PipelineMeasured, ProbeFailed, ProcessEnded, StepsEnded
 from unstall.journal.reader import Journal
@@ -55,7 +55,7 @@ class Fill:
 
 
 def examine(journal: Journal) -> Verdict:
-    every = [*pipelines(journal), *pipelines(journal, "validate")]
+    every = [*read_pipelines(journal), *read_pipelines(journal, "validate")]
     if not every:
         return _not_seen(journal)
     fills = [fill for pipeline in every if (fill := _fill(journal, pipeline)) is not None]

@@ -25,10 +25,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unstall.base.formatting import size
-from unstall.diagnosis.host_memory import room
-from unstall.diagnosis.out_of_memory import MemoryKill, memory_kill, shortage
-from unstall.diagnosis.probe_facts import short
+from unstall.base.formatting import format_size
+from unstall.diagnosis.host_memory import measure_room
+from unstall.diagnosis.out_of_memory import MemoryKill, find_memory_kill, find_shortage
+from unstall.diagnosis.probe_facts import shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import Event, HostSampled, PipelineBuilt, StepsEnded
 from unstall.journal.reader import Journal
@@ -64,7 +64,7 @@ class ShuffleBuffer:
 
     @property
     def free_bytes(self) -> int:
-        left = room(self.before)
+        left = measure_room(self.before)
         return left.left_bytes if left else 0
 
 
@@ -78,9 +78,9 @@ def examine(journal: Journal) -> Verdict:
     if not fillings:
         return Clear("steps have ended since the buffers were made, or the buffers are small")
     filling = max(fillings, key=lambda each: (each.planned_bytes or 0, each.kept))
-    kill = memory_kill(journal)
+    kill = find_memory_kill(journal)
     killed = kill is not None and kill.is_main
-    short_of = shortage(journal)
+    short_of = find_shortage(journal)
     died = killed or (short_of is not None and not short_of.of_device)
     if not _is_too_large(filling, died):
         return Clear("the shuffle buffer fits into what is free")
@@ -122,15 +122,19 @@ def _is_too_large(filling: ShuffleBuffer, died: bool) -> bool:
 
 
 def _found(journal: Journal, filling: ShuffleBuffer, kill: MemoryKill | None, died: bool) -> Found:
-    place = short(journal, filling.stage.where)
+    place = shorten_path(journal, filling.stage.where)
     at = f" at {place}" if place else ""
     planned, free = filling.planned_bytes, filling.free_bytes
-    needs = f", which need {size(planned)}" if planned is not None else f"; memory grew by {size(filling.grown_bytes)} meanwhile"
+    needs = (
+        f", which need {format_size(planned)}"
+        if planned is not None
+        else f"; memory grew by {format_size(filling.grown_bytes)} meanwhile"
+    )
     then = " The kernel killed the program, and no step was seen to end before that." if kill else ""
     sure = died or filling.grown_bytes >= SURE_SHARE * free
     return Found(
         certainty=Certainty.CERTAIN if sure and planned is not None else Certainty.LIKELY,
-        summary=f"The shuffle buffer{at} keeps {filling.kept:,} elements{needs}; {size(free)} were free.{then}",
+        summary=f"The shuffle buffer{at} keeps {filling.kept:,} elements{needs}; {format_size(free)} were free.{then}",
         evidence=tuple(_evidence(filling, kill)),
         actions=(
             f"shuffle before the decoding{at}: file names and records are small",
@@ -152,12 +156,12 @@ def _evidence(filling: ShuffleBuffer, kill: MemoryKill | None) -> list[Evidence]
     seconds = filling.latest.at - filling.before.at
     found: list[Evidence] = []
     if filling.element_bytes is not None:
-        total = size(filling.planned_bytes or 0)
-        claim = f"one element has {size(filling.element_bytes)}; the buffer keeps {filling.kept:,}: {total}"
+        total = format_size(filling.planned_bytes or 0)
+        claim = f"one element has {format_size(filling.element_bytes)}; the buffer keeps {filling.kept:,}: {total}"
         found.append(Evidence(claim, filling.planned_bytes, filling.free_bytes, (filling.stage,)))
     else:
         found.append(Evidence(f"the buffer keeps {filling.kept:,} elements", filling.kept, None, (filling.stage,)))
-    grown = f"memory has grown by {size(filling.grown_bytes)} in {seconds:.0f} s, and no step was seen to end since"
+    grown = f"memory has grown by {format_size(filling.grown_bytes)} in {seconds:.0f} s, and no step was seen to end since"
     found.append(Evidence(grown, filling.grown_bytes, filling.free_bytes, filling.hosts))
     events: list[Event] = [event for event in (kill.spoke, kill.counted) if event is not None] if kill else []
     if events:

@@ -26,8 +26,8 @@ from __future__ import annotations
 import re
 
 from unstall.diagnosis.errors.evidence import describe_failure
-from unstall.diagnosis.errors.failures import Failure, Shape, find_failure, format_shape, shapes_in
-from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.failures import Failure, Shape, find_failure, format_shape, parse_shapes
+from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
 from unstall.journal.reader import Journal
 
@@ -47,7 +47,7 @@ _Said = tuple[str, tuple[str, ...]]
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     message = failure.error.message
     said = (
         _of_optimizer(failure)
@@ -174,7 +174,7 @@ def _keys(failure: Failure, kind: str) -> list[str]:
 
 
 def _shape(text: str) -> Shape | None:
-    shapes = shapes_in(text)
+    shapes = parse_shapes(text)
     return shapes[0] if shapes else None
 
 

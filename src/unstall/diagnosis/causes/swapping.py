@@ -26,8 +26,8 @@ from __future__ import annotations
 
 from statistics import median
 
-from unstall.base.formatting import size
-from unstall.diagnosis.host_memory import room
+from unstall.base.formatting import format_size
+from unstall.diagnosis.host_memory import measure_room
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import HostSampled, StepsEnded
 from unstall.journal.reader import Journal
@@ -76,14 +76,17 @@ def _found(journal: Journal, swapping: list[HostSampled], count: int, waiting: f
     slower = _slower(journal, swapping[0].at)
     evidence = [
         Evidence(
-            f"{size(rate)} a second are read back from swap space, in {len(swapping)} of {count} samples",
+            f"{format_size(rate)} a second are read back from swap space, in {len(swapping)} of {count} samples",
             rate,
             SWAPPED_IN_BYTES_S,
             events,
         ),
         Evidence(f"{faults:,.0f} of the program's memory accesses a second go to the disk", faults, FAULTS_S, events),
         Evidence(
-            f"{size(largest.swapped_bytes)} of the program's memory lie in swap space", largest.swapped_bytes, None, (largest,)
+            f"{format_size(largest.swapped_bytes)} of the program's memory lie in swap space",
+            largest.swapped_bytes,
+            None,
+            (largest,),
         ),
     ]
     if waiting >= WAITING_SHARE:
@@ -91,12 +94,12 @@ def _found(journal: Journal, swapping: list[HostSampled], count: int, waiting: f
             Evidence(f"threads wait for the disk in {waiting * 100:.0f} % of the samples", waiting, WAITING_SHARE, events)
         )
     evidence += [slower] if slower else []
-    left = room(largest)
-    limit = f", and {left.of} is {size(left.limit_bytes)}" if left else ""
-    needs = size(largest.anon_bytes + largest.swapped_bytes)
+    left = measure_room(largest)
+    limit = f", and {left.of} is {format_size(left.limit_bytes)}" if left else ""
+    needs = format_size(largest.anon_bytes + largest.swapped_bytes)
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"The program has {needs} of memory{limit}: {size(rate)} a second are read back from swap space, "
+        summary=f"The program has {needs} of memory{limit}: {format_size(rate)} a second are read back from swap space, "
         "and the program waits for the disk meanwhile.",
         evidence=tuple(evidence),
         actions=(

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.evidence import found_in
+from unstall.diagnosis.errors.evidence import create_found
 from unstall.diagnosis.errors.failures import Failure, Value, find_failure
-from unstall.diagnosis.errors.fatal_error import texts, unseen_end
+from unstall.diagnosis.errors.fatal_error import find_unseen_end, format_texts
 from unstall.diagnosis.verdict import Clear, Found, Verdict
 from unstall.journal.reader import Journal
 
@@ -59,8 +59,8 @@ _TF = re.compile(
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
-    said = " ".join(texts(failure.error))
+        return find_unseen_end(journal) or Clear("no error ended the program")
+    said = " ".join(format_texts(failure.error))
     kind = failure.error.kind.rpartition(".")[2]
     if _KERAS.search(said):
         return _of_keras(failure)
@@ -90,7 +90,7 @@ def _named(failure: Failure) -> str:
 
 
 def _of_keras(failure: Failure) -> Found:
-    return found_in(
+    return create_found(
         failure,
         "A symbolic tensor of a Keras model was given to a function that is not one of Keras. It has a shape and "
         "a dtype, and no value"
@@ -111,7 +111,7 @@ def _changed_with_keras_3(failure: Failure) -> tuple[str, ...]:
 
 
 def _of_jax(failure: Failure) -> Found:
-    return found_in(
+    return create_found(
         failure,
         "Python asked a traced JAX value for its number. Inside a function that JAX compiles or differentiates, "
         "values are traced: they have a"
@@ -131,7 +131,7 @@ def _of_tensorflow(failure: Failure) -> Found:
         "or wrap the function in tf.numpy_function, with the dtypes of what it gives: "
         "tf.numpy_function(function, [x], tf.float32)"
     )
-    return found_in(
+    return create_found(
         failure,
         "Python asked a tensor for its value while a function was traced, where tensors have a shape and a dtype, and no value."
         f"{_named(failure)}",

@@ -25,9 +25,9 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.evidence import found_in
+from unstall.diagnosis.errors.evidence import create_found
 from unstall.diagnosis.errors.failures import Failure, find_failure
-from unstall.diagnosis.errors.fatal_error import is_of_shared_memory, texts, unseen_end
+from unstall.diagnosis.errors.fatal_error import find_unseen_end, format_texts, is_of_shared_memory
 from unstall.diagnosis.verdict import Clear, Verdict
 from unstall.journal.reader import Journal
 
@@ -88,18 +88,18 @@ _ACTIONS = {
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     found = _number(failure)
     if found is None:
         return Clear("the system refused nothing")
     number, path = found
     named = f": {path}" if path else ""
-    return found_in(failure, _WORDS[number].format(path=named), _ACTIONS[number])
+    return create_found(failure, _WORDS[number].format(path=named), _ACTIONS[number])
 
 
 def _number(failure: Failure) -> tuple[int, str] | None:
     """The number of the system's answer, and the path that it was about."""
-    for text in texts(failure.error):
+    for text in format_texts(failure.error):
         if "inotify" in text and _WATCHES_FULL.search(text):
             return -2, ""
         if _NO_ROOM.search(text) and is_of_shared_memory(failure.error):

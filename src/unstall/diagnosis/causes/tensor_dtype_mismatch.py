@@ -26,9 +26,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.errors.evidence import describe_failure, failing_arrays
+from unstall.diagnosis.errors.evidence import describe_failure, find_failing_arrays
 from unstall.diagnosis.errors.failures import Failure, Value, find_failure
-from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
 from unstall.journal.reader import Journal
 
@@ -56,7 +56,7 @@ _PAIR = re.compile(
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     text = failure.text
     is_different = _DIFFERENT.search(text.message) is not None and _dtypes(failure) is not None
     if text.kind not in ("RuntimeError", "IndexError", "TypeError") or not (is_different or _REFUSED.search(text.message)):
@@ -75,7 +75,7 @@ def _of_different(failure: Failure) -> Found:
     layer, given = failure.layer, failure.argument("forward", "input")
     is_input_first = re.search(r"mat1 and mat2|Input type", failure.text.message) is not None
     dtype = given.dtype if given is not None else one if is_input_first else ""
-    values = [value for value in failing_arrays(failure) if value.dtype in (one, other)]
+    values = [value for value in find_failing_arrays(failure) if value.dtype in (one, other)]
     weights = ({one, other} - {dtype}).pop() if dtype in (one, other) else ""
     if layer is not None and weights:
         who = (
@@ -110,7 +110,7 @@ def _source(failure: Failure, dtype: str) -> tuple[Value, str] | None:
     """The outermost line in which an array of this dtype is used, with the line that gave it its value."""
     for line in failure.own_lines:
         for value in line.values:
-            maker = line.maker_of(value)
+            maker = line.find_maker(value)
             if value.is_in_failing and value.is_array and value.dtype == dtype and maker is not None and maker.where:
                 return value, maker.where
     return None
@@ -118,7 +118,7 @@ def _source(failure: Failure, dtype: str) -> tuple[Value, str] | None:
 
 def _of_refused(failure: Failure) -> Found:
     message = failure.text.message
-    arrays = [value for value in failing_arrays(failure) if value.dtype]
+    arrays = [value for value in find_failing_arrays(failure) if value.dtype]
     listed = " ".join(f"`{value.name}` is {value.dtype}." for value in arrays[:3])
     target = failure.argument("cross_entropy", "target") or failure.argument("nll_loss", "target")
     if "numpy.object_" in message:

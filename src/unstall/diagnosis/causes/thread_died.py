@@ -25,27 +25,27 @@ where the batches are taken, or use concurrent.futures, which raises it for you.
 
 from __future__ import annotations
 
-from unstall.diagnosis.causes.generator_blocked import input_frames
-from unstall.diagnosis.dead_threads import FOR_A_THREAD, DeadThread, dead_threads, find_awaited_name
-from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
-from unstall.diagnosis.thread_waits import waits_for
+from unstall.diagnosis.causes.generator_blocked import find_input_frames
+from unstall.diagnosis.dead_threads import FOR_A_THREAD, DeadThread, find_awaited_name, find_dead_threads
+from unstall.diagnosis.stalls import Stall, StuckThread, find_idle_stall
+from unstall.diagnosis.thread_waits import find_wait
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder, user_frames, where
+from unstall.journal.stack_frames import find_program_folder, format_where, select_user_frames
 
 EXPLAINS = ("generator_blocked", "callback_blocked", "input_starved")
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = idle_stall(journal)
+    stall = find_idle_stall(journal)
     if not isinstance(stall, Stall):
         return stall
-    folder = program_folder(journal)
-    dead = dead_threads(journal, stall, folder)
+    folder = find_program_folder(journal)
+    dead = find_dead_threads(journal, stall, folder)
     if not dead:
         return Clear("no thread ended with an error before it stood still")
     for still in stall.still():
-        if not _matters(still) or waits_for(still.thread, still.call) not in FOR_A_THREAD:
+        if not _matters(still) or find_wait(still.thread, still.call) not in FOR_A_THREAD:
             continue
         name = find_awaited_name(stall, still)
         one = next((each for each in dead if name is not None and name in each.error.names), None)
@@ -56,12 +56,12 @@ def examine(journal: Journal) -> Verdict:
 
 def _matters(still: StuckThread) -> bool:
     """Whether the training can be waiting for this thread."""
-    return still.is_main and (still.thread["name"] == "MainThread" or bool(input_frames(still.thread)))
+    return still.is_main and (still.thread["name"] == "MainThread" or bool(find_input_frames(still.thread)))
 
 
 def _found(stall: Stall, still: StuckThread, dead: DeadThread, name: str, folder: str) -> Found:
-    place = where(user_frames(still.thread)[0], folder)
-    words, count = waits_for(still.thread, still.call), len(still.samples)
+    place = format_where(select_user_frames(still.thread)[0], folder)
+    words, count = find_wait(still.thread, still.call), len(still.samples)
     evidence = [
         dead.evidence,
         Evidence(f"the code in which it ended uses `{name}`", name, None, (dead.error,)),
@@ -85,6 +85,9 @@ def _others(still: StuckThread) -> bool:
     """Whether another thread of the program lives that may do the same work."""
     threads = still.samples[-1].threads
     return any(
-        thread["id"] != still.thread["id"] and thread["name"] != "MainThread" and user_frames(thread) and not input_frames(thread)
+        thread["id"] != still.thread["id"]
+        and thread["name"] != "MainThread"
+        and select_user_frames(thread)
+        and not find_input_frames(thread)
         for thread in threads
     )

@@ -29,11 +29,11 @@ from __future__ import annotations
 import re
 
 from unstall.diagnosis.frame_roles import Role, has_role
-from unstall.diagnosis.stalls import Stall, StuckThread, idle_stall
+from unstall.diagnosis.stalls import Stall, StuckThread, find_idle_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
 from unstall.journal.events import Frame, ThreadStack
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import is_native, is_user_file, program_folder, user_frames, where
+from unstall.journal.stack_frames import find_program_folder, format_where, is_native, is_user_file, select_user_frames
 
 EXPLAINS = ("generator_blocked", "callback_blocked")
 
@@ -45,11 +45,11 @@ _FUTURE = (("concurrent/futures/_base.py", ""), ("multiprocessing/pool.py", "get
 
 
 def examine(journal: Journal) -> Verdict:
-    stall = idle_stall(journal)
+    stall = find_idle_stall(journal)
     if not isinstance(stall, Stall):
         return stall
     still = [each for each in stall.still() if each.is_main]
-    folder = program_folder(journal)
+    folder = find_program_folder(journal)
     return _tensorflow(stall, still, folder) or _python(stall, still, folder) or Clear("no pool is full of waiting threads")
 
 
@@ -63,8 +63,8 @@ def _tensorflow(stall: Stall, still: list[StuckThread], folder: str) -> Found | 
     # Python code called from a graph that waits for anything else is the root, and this is what follows from it.
     if any(_in_graph(each.thread) and not is_nested_call(each.thread) for each in still):
         return None
-    users = user_frames(_innermost(nested).thread)
-    place = where(users[0], folder)
+    users = select_user_frames(_innermost(nested).thread)
+    place = format_where(users[0], folder)
     count = len(nested)
     many = "1 thread of TensorFlow's pool waits" if count == 1 else f"{count} threads of TensorFlow's pool wait"
     samples = len(nested[0].samples)
@@ -97,7 +97,7 @@ def _tensorflow(stall: Stall, still: list[StuckThread], folder: str) -> Found | 
 
 def _in_graph(thread: ThreadStack) -> bool:
     """Python code of the user's that TensorFlow called from a graph."""
-    return bool(user_frames(thread)) and any(has_role(frame, Role.CALLS_FROM_GRAPH) for frame in thread["frames"])
+    return bool(select_user_frames(thread)) and any(has_role(frame, Role.CALLS_FROM_GRAPH) for frame in thread["frames"])
 
 
 def is_nested_call(thread: ThreadStack) -> bool:
@@ -125,10 +125,10 @@ def _python(stall: Stall, still: list[StuckThread], folder: str) -> Found | None
     pools: dict[str, list[ThreadStack]] = {}
     for thread in stall.samples[-1].threads:
         if _has(thread, _POOL_THREAD):
-            pools.setdefault(pool_name(thread), []).append(thread)
-    full = {name: threads for name, threads in pools.items() if all(waits_for_a_future(thread) for thread in threads)}
+            pools.setdefault(find_pool_name(thread), []).append(thread)
+    full = {name: threads for name, threads in pools.items() if all(is_waiting_for_future(thread) for thread in threads)}
     others_busy = any(
-        _has(thread, _POOL_TASK) and not waits_for_a_future(thread) and user_frames(thread)
+        _has(thread, _POOL_TASK) and not is_waiting_for_future(thread) and select_user_frames(thread)
         for threads in pools.values()
         for thread in threads
     )
@@ -142,8 +142,8 @@ def _python(stall: Stall, still: list[StuckThread], folder: str) -> Found | None
     if not all(thread["id"] in standing for thread in threads):
         return None
     first = standing[threads[0]["id"]]
-    users = user_frames(first.thread)
-    place = where(users[0], folder)
+    users = select_user_frames(first.thread)
+    place = format_where(users[0], folder)
     seen = len(first.samples)
     claim = (
         f"all {len(threads)} threads of pool {name} are in a task that waits for a future, at {place} ({seen} of {seen} samples)"
@@ -158,13 +158,13 @@ def _python(stall: Stall, still: list[StuckThread], folder: str) -> Found | None
     )
 
 
-def pool_name(thread: ThreadStack) -> str:
+def find_pool_name(thread: ThreadStack) -> str:
     """ThreadPoolExecutor-0 of ThreadPoolExecutor-0_3. The threads of a multiprocessing ThreadPool have no name in common."""
     name = thread["name"]
     return re.sub(r"_\d+$", "", name) if re.search(r"_\d+$", name) else "of threads"
 
 
-def waits_for_a_future(thread: ThreadStack) -> bool:
+def is_waiting_for_future(thread: ThreadStack) -> bool:
     """It is in a task, and the task, in the user's code, waits for a result of a pool."""
     above: list[Frame] = []
     for frame in thread["frames"]:

@@ -26,12 +26,12 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.evidence import describe_failure, failing_values
+from unstall.diagnosis.errors.evidence import describe_failure, find_failing_values
 from unstall.diagnosis.errors.failures import Failure, Value, find_failure
-from unstall.diagnosis.errors.fatal_error import unseen_end
+from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import place
+from unstall.journal.stack_frames import format_place
 
 _TRACED = re.compile(r"while tracing the function (?P<name>\S+) at \S+?:(?P<line>\d+) for (?P<by>\w+)")
 _DEPENDS = re.compile(r"depends on the values? of the arguments? (?P<names>[^\n]+?)\.?(?:\n|$)")
@@ -91,7 +91,7 @@ _USES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
-        return unseen_end(journal) or Clear("no error ended the program")
+        return find_unseen_end(journal) or Clear("no error ended the program")
     said = _leaked(failure) or _argument(failure) or _used(failure)
     if said is None:
         return Clear("the error is about something else")
@@ -119,7 +119,9 @@ def _used(failure: Failure) -> tuple[str, tuple[str, ...]] | None:
 
 def _tracers(failure: Failure) -> list[Value]:
     raised = failure.raised
-    return [value for value in (failing_values(raised) if raised is not None else []) if "Tracer" in str(value.facts.get("type"))]
+    return [
+        value for value in (find_failing_values(raised) if raised is not None else []) if "Tracer" in str(value.facts.get("type"))
+    ]
 
 
 def _context(failure: Failure) -> str:
@@ -140,7 +142,7 @@ def _leaked(failure: Failure) -> tuple[str, tuple[str, ...]] | None:
     match = _LEAKED_TYPE.search(failure.error.message)
     kind = f" ({match['type']})" if match is not None else ""
     made = _CREATED.search(failure.error.message)
-    at = f" at {place(made['file'], int(made['line']), failure.folder)}" if made is not None else ""
+    at = f" at {format_place(made['file'], int(made['line']), failure.folder)}" if made is not None else ""
     return (
         f"{name}{kind} was kept outside the traced function in which it was computed{at}. There it is a tracer without values.",
         (

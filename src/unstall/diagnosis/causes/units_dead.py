@@ -26,9 +26,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.diagnosis.causes.learning_rate_too_high import in_words
-from unstall.diagnosis.learning_curve import LearningCurve, LossProblem, find_loss_problem, short_name, watched_curve
-from unstall.diagnosis.probe_facts import format_list, short
+from unstall.diagnosis.causes.learning_rate_too_high import describe_rate
+from unstall.diagnosis.learning_curve import LearningCurve, LossProblem, find_loss_problem, read_watched_curve, shorten_name
+from unstall.diagnosis.probe_facts import format_list, shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import WeightsSampled
 from unstall.journal.reader import Journal
@@ -42,7 +42,7 @@ _DYING = ("relu", "relu6")
 
 
 def examine(journal: Journal) -> Verdict:
-    run = watched_curve(journal)
+    run = read_watched_curve(journal)
     if not isinstance(run, LearningCurve):
         return run
     windows = [sample for sample in run.samples if sample.facts["window"] >= MIN_WINDOW]
@@ -82,22 +82,23 @@ def _found(run: LearningCurve, bad: LossProblem, windows: list[WeightsSampled], 
     count = sum(weight["still"] for weight in dead)
     units = sum(weight["units"] for weight in dead)
     steps = sum(window.facts["window"] for window in windows[-MIN_WINDOWS:])
-    layers = format_list([short_name(weight).split("/")[0] for weight in dead])
+    layers = format_list([shorten_name(weight).split("/")[0] for weight in dead])
     all_of = "All" if count == units else f"{count} of"
     return Found(
         certainty=Certainty.CERTAIN if count == units else Certainty.LIKELY,
-        summary=f"{all_of} {units} units of {layers} are dead: no weight into them changed in {steps:,} steps; {in_words(bad)}.",
+        summary=f"{all_of} {units} units of {layers} are dead: no weight into them changed in {steps:,} steps; "
+        f"{describe_rate(bad)}.",
         evidence=(
             Evidence(f"the weights into {count} of {units} units of {layers} have not changed by one bit in {steps:,} steps",
                      count / units, DEAD, tuple(windows[-MIN_WINDOWS:])),
             Evidence("other weights of the model do change", None, None, (windows[-1],)),
-            Evidence(in_words(bad), bad.loss, bad.reference, bad.events),
+            Evidence(describe_rate(bad), bad.loss, bad.reference, bad.events),
         ),
         actions=(
             "start the biases at 0, and leave the weights' initial values to Keras",
             "use leaky_relu or gelu, which cannot die in this way",
             "try a tenth of the learning rate",
         ),
-        where=short(run.journal, run.model.get("compiled_at") or run.fit.where),
+        where=shorten_path(run.journal, run.model.get("compiled_at") or run.fit.where),
         effect=Effect.SPOILS,
     )  # fmt: skip

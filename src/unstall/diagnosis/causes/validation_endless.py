@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unstall.diagnosis.pipelines import short
+from unstall.diagnosis.pipelines import shorten_stage
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.journal.events import FitBegan, InputDescribed, PhaseBegan, PhaseEnded, StepsEnded
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder
+from unstall.journal.stack_frames import find_program_folder
 
 SEEN_FOR_S = 5.0  # of a validation without end
 PASSES = 6.0  # so many passes over the validation data nobody wants; samples for steps gives as many as the batch has samples
@@ -106,7 +106,7 @@ def _latest(journal: Journal) -> Validation | None:
         is_over=ended is not None,
         source=source,
         groups=groups,
-        where=short(caller, program_folder(journal)),
+        where=shorten_stage(caller, find_program_folder(journal)),
         is_own_loop=is_own_loop,
     )
 

@@ -31,7 +31,7 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePath
 
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.diagnosis.workers.members import Member, RunGroup, format_list, format_members, program_of
+from unstall.diagnosis.workers.members import Member, RunGroup, find_program, format_list, format_members
 from unstall.journal.events import Event, MembershipSeen, ProgramStarted, SourcesCopied, VersionsRead
 from unstall.journal.reader import Journal
 
@@ -51,8 +51,8 @@ def examine(journal: Journal) -> Verdict:
 
 
 def examine_workers(run_group: RunGroup) -> Verdict:
-    alike = Counter(program_of(member) for member in run_group.members).most_common(1)[0][0]
-    members = [member for member in run_group.members if program_of(member) == alike]
+    alike = Counter(find_program(member) for member in run_group.members).most_common(1)[0][0]
+    members = [member for member in run_group.members if find_program(member) == alike]
     if sum(bool(member.sources or member.versions) for member in members) < 2:
         return Unknown("the versions and sources of at least two workers")
     sources = _differences(members, lambda member: _python_files(member.sources))

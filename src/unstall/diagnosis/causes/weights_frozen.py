@@ -26,12 +26,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.diagnosis.errors.fatal_error import error_text, user_line
-from unstall.diagnosis.probe_facts import current_fit, facts, format_list, not_inside, short, steps_done, train_groups
+from unstall.diagnosis.errors.fatal_error import find_user_line, get_error_text
+from unstall.diagnosis.probe_facts import (
+    count_steps_done,
+    find_current_fit,
+    find_missing_probe,
+    format_list,
+    read_facts,
+    shorten_path,
+    train_groups,
+)
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, FitBegan, LoopSeen
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder
+from unstall.journal.stack_frames import find_program_folder
 
 EXPLAINS = ("loss_not_falling", "learning_rate_too_low", "gradients_vanishing")
 MIN_STEPS = 50  # without a change, where it is seen why
@@ -41,20 +49,20 @@ _OTHER_VARIABLES = "This optimizer can only be called for the variables it was o
 
 
 def examine(journal: Journal) -> Verdict:
-    unseen = not_inside(journal)
+    unseen = find_missing_probe(journal)
     if unseen is not None:
         return unseen
     error = next((event for event in journal.of(ErrorRaised) if event.fatal and _OTHER_VARIABLES in event.message), None)
     if error is not None:
         return _found_by_error(journal, error)
-    fit = current_fit(journal)
+    fit = find_current_fit(journal)
     groups = train_groups(journal)
     if fit is None or not groups:
         return Clear("no training was seen")
     nothing = _nothing_trainable(journal, fit)
     if nothing is not None:
         return _found_nothing(journal, fit, nothing)
-    samples = facts(journal, "weights", fit.at)
+    samples = read_facts(journal, "weights", fit.at)
     if any(sample.facts["changed"] for sample in samples):
         return Clear("the weights change")
     if len(samples) < MIN_SAMPLES:
@@ -64,7 +72,7 @@ def examine(journal: Journal) -> Verdict:
         return Clear("the loss is 0: there is nothing to change")
     last = samples[-1]
     reason = _reason(journal, last.facts)
-    steps = min(last.facts["step"], steps_done(groups))
+    steps = min(last.facts["step"], count_steps_done(groups))
     if reason is not None and steps >= MIN_STEPS:
         return _found(journal, last, steps, Certainty.CERTAIN, *reason)
     if reason is None and losses and last.facts["applied"] and steps >= MIN_STEPS_UNEXPLAINED:
@@ -79,9 +87,9 @@ def _found_by_error(journal: Journal, error: ErrorRaised) -> Found:
     return Found(
         certainty=Certainty.CERTAIN,
         summary="The optimizer was built for other variables than those it is given, and refuses them.",
-        evidence=(Evidence(f"the program ended with: {error_text(error).line}", None, None, (error,)),),
+        evidence=(Evidence(f"the program ended with: {get_error_text(error).line}", None, None, (error,)),),
         actions=("make a new optimizer for these variables, or build it with all variables that it will be given",),
-        where=user_line(error, program_folder(journal)),
+        where=find_user_line(error, find_program_folder(journal)),
         effect=Effect.STOPS,
     )
 
@@ -89,17 +97,17 @@ def _found_by_error(journal: Journal, error: ErrorRaised) -> Found:
 def _nothing_trainable(journal: Journal, fit: FitBegan) -> LoopSeen | None:
     seen = [
         event
-        for event in facts(journal, "trainable", fit.at)
+        for event in read_facts(journal, "trainable", fit.at)
         if event.facts["variables"] == 0 and event.facts["all_parameters"] > 0
     ]
-    trains_others = facts(journal, "asked", fit.at)
+    trains_others = read_facts(journal, "asked", fit.at)
     return seen[-1] if seen and not trains_others else None
 
 
 def _found_nothing(journal: Journal, fit: FitBegan, event: LoopSeen) -> Found:
     seen = event.facts
-    place = short(journal, seen["frozen_at"]) or short(journal, fit.where)
-    at = f" at {short(journal, seen['frozen_at'])}" if seen["frozen_at"] else ""
+    place = shorten_path(journal, seen["frozen_at"]) or shorten_path(journal, fit.where)
+    at = f" at {shorten_path(journal, seen['frozen_at'])}" if seen["frozen_at"] else ""
     layers = f" ({format_list(seen['frozen_layers'])})" if seen["frozen_layers"] else ""
     frozen = f"all {seen['all_parameters']:,} parameters are frozen{at}"
     return Found(
@@ -120,12 +128,12 @@ def _reason(journal: Journal, seen: dict[str, Any]) -> tuple[str, str | None, tu
     if seen["learning_rate"] == 0:
         return (
             "the learning rate is exactly 0",
-            short(journal, seen["learning_rate_at"]),
+            shorten_path(journal, seen["learning_rate_at"]),
             ("give a learning rate above 0; mind integer division in a schedule",),
         )
     if seen["in_fit"] and not seen["asked_in_fit"]:
         return None
-    asked, applied = short(journal, seen["asked_at"]), short(journal, seen["applied_at"])
+    asked, applied = shorten_path(journal, seen["asked_at"]), shorten_path(journal, seen["applied_at"])
     if not seen["applied"] and seen["optimizers"]:
         at = f" computed at {asked}" if asked else ""
         return (

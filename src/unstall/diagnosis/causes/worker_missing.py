@@ -29,15 +29,15 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.fatal_error import find_relevant_line, user_line
-from unstall.diagnosis.stalls import Stall, StuckThread, sampled_stall
+from unstall.diagnosis.errors.fatal_error import find_relevant_line, find_user_line
+from unstall.diagnosis.stalls import Stall, StuckThread, find_sampled_stall
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers import cluster as clusters
-from unstall.diagnosis.workers.activity import GONE, Activity, Place, places_of, silent_s
+from unstall.diagnosis.workers.activity import GONE, Activity, Place, compute_silent_s, find_places
 from unstall.diagnosis.workers.members import Member, RunGroup, format_members, format_numbers
 from unstall.journal.events import ClusterSeen, ErrorRaised, ProcessEnded, RunStarted, SignalSent
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder, user_frames, where
+from unstall.journal.stack_frames import find_program_folder, format_where, select_user_frames
 
 EXPLAINS = ("collective_stuck", "callback_blocked")
 WAIT_S = 20.0  # machines of a cluster do not start at the same moment
@@ -67,11 +67,13 @@ def examine(journal: Journal) -> Verdict:
     error = next((event for event in reversed(journal.of(ErrorRaised)) if event.fatal and _ERRORS.search(event.message)), None)
     if error is not None:
         return _from_error(journal, error)
-    stall = sampled_stall(journal)
+    stall = find_sampled_stall(journal)
     if not isinstance(stall, Stall):
         return stall
     waiting = [
-        (still, name) for still in stall.still() if (name := clusters.describe_join(still.thread)) and user_frames(still.thread)
+        (still, name)
+        for still in stall.still()
+        if (name := clusters.describe_join(still.thread)) and select_user_frames(still.thread)
     ]
     if not waiting:
         return Clear("no thread waits for other processes to come")
@@ -82,10 +84,10 @@ def examine(journal: Journal) -> Verdict:
 
 
 def _from_stall(journal: Journal, stall: Stall, still: StuckThread, name: str) -> Found:
-    folder = program_folder(journal)
-    users = user_frames(still.thread)
-    place = where(users[0], folder)
-    cluster = clusters.of(stall, still.pid)
+    folder = find_program_folder(journal)
+    users = select_user_frames(still.thread)
+    place = format_where(users[0], folder)
+    cluster = clusters.find_cluster(stall, still.pid)
     count = len(still.samples)
     who = "the main thread" if still.thread["name"] == "MainThread" else "a thread"
     evidence = [
@@ -97,8 +99,8 @@ def _from_stall(journal: Journal, stall: Stall, still: StuckThread, name: str) -
         ),
         Evidence(f"it has waited for {stall.seconds:.0f} s", stall.seconds, WAIT_S, (stall.began,)),
     ]
-    size = clusters.size(cluster)
-    of_how_many = clusters.who(journal) or (f" The run is meant for {size} processes." if size else "")
+    size = clusters.count_declared_workers(cluster)
+    of_how_many = clusters.describe_peer(journal) or (f" The run is meant for {size} processes." if size else "")
     if cluster is not None and (missing := _not_connected(cluster)):
         evidence.append(
             Evidence(f"there is no connection to {', '.join(missing)}, which TF_CONFIG lists", len(missing), 0, (cluster,))
@@ -107,7 +109,7 @@ def _from_stall(journal: Journal, stall: Stall, still: StuckThread, name: str) -
         Certainty.CERTAIN if stall.seconds >= SURE_AFTER_S else Certainty.LIKELY,
         f"The program waits at {place} for the other processes of {name}.{of_how_many} That call has not returned.",
         tuple(evidence),
-        (*_DO, clusters.TOGETHER) if clusters.who(journal) else _DO,
+        (*_DO, clusters.TOGETHER) if clusters.describe_peer(journal) else _DO,
         place,
     )
 
@@ -115,12 +117,12 @@ def _from_stall(journal: Journal, stall: Stall, still: StuckThread, name: str) -
 def _not_connected(cluster: ClusterSeen) -> list[str]:
     """Of the others. A connection is seen by its numbers: whether one leads to a name cannot be told."""
     connected = {str(connection.get("to")) for connection in cluster.connections}
-    return [other for other in clusters.tf_others(cluster) if other not in connected and clusters.is_number(other)]
+    return [other for other in clusters.list_tf_others(cluster) if other not in connected and clusters.is_number(other)]
 
 
 def _from_error(journal: Journal, error: ErrorRaised) -> Found:
-    folder = program_folder(journal)
-    place = user_line(error, folder)
+    folder = find_program_folder(journal)
+    place = find_user_line(error, folder)
     line = find_relevant_line(error, _ERRORS)
     return Found(
         Certainty.CERTAIN,
@@ -135,7 +137,7 @@ def _from_error(journal: Journal, error: ErrorRaised) -> Found:
 
 
 def examine_workers(run_group: RunGroup) -> Verdict:
-    placed = places_of(run_group)
+    placed = find_places(run_group)
     return _left(run_group, placed) or _fallen_silent(run_group, placed) or _not_come(run_group, placed)
 
 
@@ -168,12 +170,12 @@ def _asked_at(member: Member) -> float:
 
 def _fallen_silent(run_group: RunGroup, placed: list[tuple[Member, Place]]) -> Found | None:
     held = [(member, place) for member, place in placed if place.waits]
-    quiet = [(m, p) for m, p in placed if p.doing not in GONE and not p.waits and silent_s(run_group, m) >= SILENT_S]
+    quiet = [(m, p) for m, p in placed if p.doing not in GONE and not p.waits and compute_silent_s(run_group, m) >= SILENT_S]
     if not held or not quiet:
         return None
     member, place = quiet[0]
     step = f" since step {place.step:,}" if place.step is not None else ""
-    words = f"{_called(member)} has told nothing for {silent_s(run_group, member):.0f} s{step}, while others have"
+    words = f"{_called(member)} has told nothing for {compute_silent_s(run_group, member):.0f} s{step}, while others have"
     return _found_workers(run_group, [each for each, _ in quiet], words, place, held, Certainty.LIKELY)
 
 

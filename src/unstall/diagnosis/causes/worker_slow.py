@@ -38,7 +38,7 @@ from statistics import median
 
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
 from unstall.diagnosis.workers.members import RunGroup
-from unstall.diagnosis.workers.step_times import StepTimes, UsualTimes, own_of, step_times_of, stopped_share
+from unstall.diagnosis.workers.step_times import StepTimes, UsualTimes, compute_own_s, compute_stopped_share, measure_step_times
 from unstall.journal.events import Event, MembershipSeen, WorkerFaltered, WorkerRecovered
 from unstall.journal.reader import Journal
 
@@ -92,14 +92,14 @@ def _verdict_of(journal: Journal, faltered: WorkerFaltered) -> Verdict:
         certainty,
         faltered.why,
         tuple(Evidence(claim, None, None, (faltered,)) for claim in claims or [faltered.why]),
-        tuple(faltered.do),
+        tuple(faltered.actions),
         effect=Effect.SLOWS,
         details={"workers": [faltered.worker]},
     )
 
 
 def examine_workers(run_group: RunGroup) -> Verdict:
-    all_step_times = [step_times for member in run_group.members if (step_times := step_times_of(member)) is not None]
+    all_step_times = [step_times for member in run_group.members if (step_times := measure_step_times(member)) is not None]
     if not all_step_times or len(all_step_times) < len(run_group.members):
         return Unknown("enough steps of every worker")
     if len(all_step_times) == 1:
@@ -141,10 +141,11 @@ def _by_hindrance(all_step_times: list[StepTimes]) -> _Slowdown | None:
         return None
     before = slow.before
     assert before is not None
-    stopped, queued = stopped_share(slow.hosts), median(host.queued_cores for host in slow.hosts)
+    stopped, queued = compute_stopped_share(slow.hosts), median(host.queued_cores for host in slow.hosts)
     if stopped >= HINDERED / 2:
         why = f"its process is stopped, by a signal or a debugger, for {100 * stopped:.0f} % of the time"
-        claim = f"it was stopped in {100 * stopped:.0f} % of the looks at it, before in {100 * stopped_share(before.hosts):.0f} %"
+        earlier = compute_stopped_share(before.hosts)
+        claim = f"it was stopped in {100 * stopped:.0f} % of the looks at it, before in {100 * earlier:.0f} %"
         do = "find out who stops its process again and again (SIGSTOP): cpulimit, a debugger, a batch system"
     else:
         was = median(host.queued_cores for host in before.hosts)
@@ -254,7 +255,7 @@ def _since(slow: StepTimes, limit_s: float) -> float | None:
     """Of the steps that are looked at, the first from which on all were so slow; None: from the beginning of these."""
     since = None
     for group in reversed(slow.groups):
-        if own_of(group) < limit_s:
+        if compute_own_s(group) < limit_s:
             return since
         since = group.at
     return None

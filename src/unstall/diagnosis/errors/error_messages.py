@@ -74,7 +74,7 @@ class ErrorText:
         return self.kind.rpartition(".")[2]
 
 
-def innermost(kind: str, message: str) -> ErrorText:
+def find_innermost(kind: str, message: str) -> ErrorText:
     """The kind and the sentence of the error that all the others wrap."""
     text = _CODES.sub("", message).strip()
     for _ in range(MAX_LAYERS):
@@ -86,7 +86,7 @@ def innermost(kind: str, message: str) -> ErrorText:
     return ErrorText(kind, sentence if len(sentence) <= MAX_LETTERS else f"{sentence[:MAX_LETTERS]}…")
 
 
-def named_places(message: str) -> list[tuple[str, int]]:
+def find_named_places(message: str) -> list[tuple[str, int]]:
     """The files and lines that a message names, as tracebacks do: the innermost last. Where it quotes a traceback, those alone:
     the lines that defined the nodes of a graph ran before."""
     text = _CODES.sub("", message)
@@ -105,7 +105,7 @@ class QuotedLine:
     code: str
 
 
-def quoted_lines(message: str) -> list[QuotedLine]:
+def find_quoted_lines(message: str) -> list[QuotedLine]:
     """The lines of the innermost traceback in a message, outermost first."""
     lines = _CODES.sub("", message).splitlines()
     start = max((at for at, line in enumerate(lines) if _TRACEBACK in line or "in user code:" in line), default=0)
@@ -179,7 +179,7 @@ def _sentence(text: str) -> str:
     return _NODE_ALONE.sub(r"\g<name>", _NODE_AGAIN.sub("", _COMPILED.sub(r"\g<name>", first)))
 
 
-def missing_path(text: str) -> str | None:
+def find_missing_path(text: str) -> str | None:
     """The path that an error's text says is not there."""
     for pattern in _MISSING:
         found = pattern.search(text)

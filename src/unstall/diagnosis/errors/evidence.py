@@ -12,7 +12,7 @@ MAX_VALUES = 4  # of a line, in a sentence
 MAX_CALLERS = 2
 
 
-def found_in(
+def create_found(
     failure: Failure,
     summary: str,
     actions: tuple[str, ...],
@@ -43,7 +43,7 @@ def describe_failure(failure: Failure, *claims: str) -> tuple[Evidence, ...]:
         rows.append(f"{layer.words} was made at {layer.where}: {layer.code}")
     if raised is not None:
         rows.append(describe_line(raised))
-        made = [raised.maker_of(value) for value in failing_values(raised) if value.is_array]
+        made = [raised.find_maker(value) for value in find_failing_values(raised) if value.is_array]
         rows += [f"`{maker.name}` was given its value at {maker.where}: {maker.code}" for maker in made if maker is not None][:2]
     rows += [f"called from {describe_line(line)}" for line in failure.lines[:-1][::-1][:MAX_CALLERS]]
     rows.append(f"the error that ended it: {failure.text.line}")
@@ -52,21 +52,21 @@ def describe_failure(failure: Failure, *claims: str) -> tuple[Evidence, ...]:
 
 def describe_line(line: UserLine) -> str:
     """train.py:43 in load: return a + b, with `a`: float32 tensor (3,), `b`: 5"""
-    shown = sorted(failing_values(line), key=lambda value: not value.is_array)[:MAX_VALUES]
+    shown = sorted(find_failing_values(line), key=lambda value: not value.is_array)[:MAX_VALUES]
     values = ", ".join(value.text for value in (shown or line.arguments[:MAX_VALUES]))
     said = f"{line.place_in_words}: {line.code}" if line.code else line.place_in_words
     return f"{said}, with {values}" if values else said
 
 
-def failing_values(line: UserLine) -> list[Value]:
+def find_failing_values(line: UserLine) -> list[Value]:
     """Those in the expression that failed, where Python tells it; else all of the line."""
     values = [value for value in line.values if value.words]
     return [value for value in values if value.is_in_failing] or values
 
 
-def failing_arrays(failure: Failure) -> list[Value]:
+def find_failing_arrays(failure: Failure) -> list[Value]:
     raised = failure.raised
-    return [value for value in failing_values(raised) if value.shape is not None] if raised is not None else []
+    return [value for value in find_failing_values(raised) if value.shape is not None] if raised is not None else []
 
 
 def are_operands(failure: Failure, values: list[Value]) -> bool:

@@ -15,12 +15,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unstall.diagnosis.errors.error_messages import ErrorText, innermost, quoted_lines
-from unstall.diagnosis.errors.fatal_error import fatal_error, rooted
-from unstall.diagnosis.pipelines import kind_of
+from unstall.diagnosis.errors.error_messages import ErrorText, find_innermost, find_quoted_lines
+from unstall.diagnosis.errors.fatal_error import add_root, find_fatal_error
+from unstall.diagnosis.pipelines import get_kind
 from unstall.journal.events import ErrorInspected, ErrorRaised, Event
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import is_user_file, place, program_folder
+from unstall.journal.stack_frames import find_program_folder, format_place, is_user_file
 
 MAX_LETTERS = 160  # of a line of source in a sentence
 MAX_ITEMS = 4
@@ -97,7 +97,7 @@ class UserLine:
 
     @property
     def where(self) -> str:
-        return place(self.file, self.line, self.folder)
+        return format_place(self.file, self.line, self.folder)
 
     @property
     def place_in_words(self) -> str:
@@ -107,14 +107,14 @@ class UserLine:
     @property
     def code(self) -> str:
         """The statement in one line; of a long one, the line that failed."""
-        return one_line(self.source, self.line - self.first)
+        return join_lines(self.source, self.line - self.first)
 
-    def maker_of(self, value: Value) -> Maker | None:
+    def find_maker(self, value: Value) -> Maker | None:
         """The statement of the same function that gave the value to the name, where it is above this one."""
         made_at, source = value.facts.get("made_at"), tuple(value.facts.get("made_by") or ())
         if not made_at or made_at == self.line:
             return None
-        return Maker("value", value.name, place(self.file, made_at, self.folder), source, made_at, {}, self.folder)
+        return Maker("value", value.name, format_place(self.file, made_at, self.folder), source, made_at, {}, self.folder)
 
     def value(self, name: str) -> Value | None:
         return next((value for value in (*self.values, *self.arguments) if value.name == name), None)
@@ -135,7 +135,7 @@ class Maker:
     @property
     def code(self) -> str:
         number = (self.where or "").rpartition(":")[2]
-        return one_line(self.source, int(number) - self.first if number.isdigit() else 0)
+        return join_lines(self.source, int(number) - self.first if number.isdigit() else 0)
 
     @property
     def words(self) -> str:
@@ -159,7 +159,7 @@ class Failure:
 
     @property
     def text(self) -> ErrorText:
-        return innermost(self.error.kind, self.error.message)
+        return find_innermost(self.error.kind, self.error.message)
 
     @property
     def lines(self) -> tuple[UserLine, ...]:
@@ -177,7 +177,7 @@ class Failure:
     @property
     def quoted(self) -> tuple[UserLine, ...]:
         texts = [self.error.message, *(text for text in self.error.chain if "RemoteTraceback" in text.partition(":")[0])]
-        rows = [(rooted(row.file, self.folder), row) for text in texts for row in quoted_lines(text)]
+        rows = [(add_root(row.file, self.folder), row) for text in texts for row in find_quoted_lines(text)]
         known = {(line.file, line.line) for line in self.own_lines}
         return tuple(
             UserLine(file, row.line, row.function, self.folder, (row.code,) if row.code else (), row.line)
@@ -209,7 +209,7 @@ class Failure:
         """Of the tf.data set that was at hand, the source first; those that a library added have no line."""
         rows = self.inspected.pipelines if self.inspected is not None else []
         return (
-            tuple(_maker(stage.get("stage") or kind_of(stage["name"]), stage, self.folder) for stage in rows[0]["stages"])
+            tuple(_maker(stage.get("stage") or get_kind(stage["name"]), stage, self.folder) for stage in rows[0]["stages"])
             if rows
             else ()
         )
@@ -226,7 +226,7 @@ class Failure:
 
     def stage(self, kind: str) -> Maker | None:
         """The last stage of a kind that has a line of the user's."""
-        return next((stage for stage in reversed(self.stages) if stage.where and kind_of(stage.facts["name"]) == kind), None)
+        return next((stage for stage in reversed(self.stages) if stage.where and get_kind(stage.facts["name"]) == kind), None)
 
     def argument(self, function: str, name: str) -> Value | None:
         """What a function of a library was given, below the user's innermost line."""
@@ -238,11 +238,11 @@ class Failure:
 
 
 def find_failure(journal: Journal) -> Failure | None:
-    error = fatal_error(journal)
+    error = find_fatal_error(journal)
     if error is None:
         return None
     inspected = [event for event in journal.of(ErrorInspected) if event.error_at == error.at]
-    return Failure(error, inspected[-1] if inspected else None, program_folder(journal))
+    return Failure(error, inspected[-1] if inspected else None, find_program_folder(journal))
 
 
 def _user_line(row: dict[str, Any], folder: str) -> UserLine:
@@ -266,7 +266,7 @@ def _user_line(row: dict[str, Any], folder: str) -> UserLine:
 
 def _maker(what: str, row: dict[str, Any], folder: str) -> Maker:
     file, _, number = (row.get("where") or "").rpartition(":")
-    where = place(file, int(number), folder) if file and number.isdigit() else row.get("where")
+    where = format_place(file, int(number), folder) if file and number.isdigit() else row.get("where")
     return Maker(what, str(row.get("name", "")), where, tuple(row.get("source") or ()), row.get("first", 0), row, folder)
 
 
@@ -339,14 +339,14 @@ def format_shape(shape: Shape | None) -> str:
     return f"({inside},)" if len(shape) == 1 else f"({inside})"
 
 
-def shortened(text: str, most: int = MAX_LETTERS) -> str:
+def shorten_text(text: str, most: int = MAX_LETTERS) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def one_line(source: tuple[str, ...], at: int) -> str:
+def join_lines(source: tuple[str, ...], at: int) -> str:
     """A statement in one line; where that is too long, its line of this number."""
     whole = " ".join(line.strip() for line in source)
-    return shortened(whole if len(whole) <= MAX_LETTERS // 2 or not 0 <= at < len(source) else source[at].strip())
+    return shorten_text(whole if len(whole) <= MAX_LETTERS // 2 or not 0 <= at < len(source) else source[at].strip())
 
 
 def _is_named(function: str) -> bool:
@@ -360,7 +360,7 @@ def as_shape(sides: Any) -> Shape | None:
     return tuple(None if side is None or side < 0 else int(side) for side in sides) if isinstance(sides, (list, tuple)) else None
 
 
-def shapes_in(text: str) -> list[Shape]:
+def parse_shapes(text: str) -> list[Shape]:
     """Those that a message names, in its order: (None, 3), [2,4], torch.Size([2, 4]), 4x1568."""
     found: list[tuple[int, Shape]] = []
     for match in _SHAPE.finditer(text):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from unstall.base.formatting import format_count
-from unstall.diagnosis.errors.error_messages import ErrorText, innermost, named_places
-from unstall.diagnosis.pipelines import short
-from unstall.diagnosis.probe_facts import not_inside
+from unstall.diagnosis.errors.error_messages import ErrorText, find_innermost, find_named_places
+from unstall.diagnosis.pipelines import shorten_stage
+from unstall.diagnosis.probe_facts import find_missing_probe
 from unstall.diagnosis.verdict import Certainty, Evidence, Found, Unknown
 from unstall.journal.events import (
     ErrorRaised,
@@ -20,7 +20,7 @@ from unstall.journal.events import (
     StepsEnded,
 )
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import is_user_file, place, program_folder, trainer_frames, where
+from unstall.journal.stack_frames import find_program_folder, format_place, format_where, is_user_file, select_trainer_frames
 
 JUST_BEFORE_S = 5.0
 MAX_LETTERS = 240  # of a line of an error
@@ -29,7 +29,7 @@ OF_CONTROL = ("KeyboardInterrupt", "SystemExit", "StopIteration", "StopAsyncIter
 _OF_NOTHING = ("NoneType", ".empty()")  # Python's words, and OpenCV's
 
 
-def fatal_error(journal: Journal) -> ErrorRaised | None:
+def find_fatal_error(journal: Journal) -> ErrorRaised | None:
     """The error that reached the top, or the one that the program was handling when it ended itself with an exit code. Any other
     that the program caught is its own affair."""
     ended = journal.last(ProcessEnded)
@@ -39,7 +39,7 @@ def fatal_error(journal: Journal) -> ErrorRaised | None:
     return error if error is not None else _handled_at_exit(journal)
 
 
-def own_exit(journal: Journal) -> ExitCalled | None:
+def find_own_exit(journal: Journal) -> ExitCalled | None:
     """That the program ended itself, with an exit code that says that something is wrong."""
     ended, exited = journal.last(ProcessEnded), journal.last(ExitCalled)
     if ended is None or exited is None or not ended.exit_code or exited.exit_code != ended.exit_code:
@@ -51,24 +51,24 @@ def own_exit(journal: Journal) -> ExitCalled | None:
 
 def _handled_at_exit(journal: Journal) -> ErrorRaised | None:
     """An error of a class of the program's own is how the program speaks to itself: its end was meant."""
-    exited = own_exit(journal)
+    exited = find_own_exit(journal)
     if exited is None or exited.error_at is None:
         return None
     handled = next((error for error in journal.of(ErrorRaised) if error.caught and error.at == exited.error_at), None)
     return None if handled is None or handled.own_class or handled.kind in OF_CONTROL else handled
 
 
-def unseen_end(journal: Journal) -> Unknown | None:
+def find_unseen_end(journal: Journal) -> Unknown | None:
     """For a program that failed with nothing inside it to see why."""
     ended = journal.last(ProcessEnded)
     if ended is None or not ended.exit_code:
         return None
     if journal.first(FrameworkLoaded) is not None or journal.first(ErrorRaised) is not None:
         return None
-    return not_inside(journal)
+    return find_missing_probe(journal)
 
 
-def texts(error: ErrorRaised) -> list[str]:
+def format_texts(error: ErrorRaised) -> list[str]:
     """The error and those that led to it, each as 'kind: message', the last first."""
     return [f"{error.kind}: {error.message}", *error.chain]
 
@@ -80,34 +80,34 @@ _SEMAPHORES = ("multiprocessing/synchronize.py", "multiprocessing/shared_memory.
 def is_of_shared_memory(error: ErrorRaised) -> bool:
     """Whether what had no room was the memory that processes share: by what the error says, or by what raised it."""
     innermost_file = error.frames[0]["file"] if error.frames else ""
-    return any(_SHARED_MEMORY.search(text) for text in texts(error)) or innermost_file.endswith(_SEMAPHORES)
+    return any(_SHARED_MEMORY.search(text) for text in format_texts(error)) or innermost_file.endswith(_SEMAPHORES)
 
 
-def error_text(error: ErrorRaised) -> ErrorText:
+def get_error_text(error: ErrorRaised) -> ErrorText:
     """What went wrong, in its innermost sentence; the whole text is in the journal."""
-    return innermost(error.kind, error.message)
+    return find_innermost(error.kind, error.message)
 
 
-def user_line(error: ErrorRaised, folder: str) -> str | None:
+def find_user_line(error: ErrorRaised, folder: str) -> str | None:
     """The innermost line of the user's own: of a traceback that the message quotes (a generator in tf.data, a worker process of a
     DataLoader, a function of a graph), which ran below the lines of the error's own; else of that. Where no line is the user's
     own, that of an installed trainer."""
-    named = [(rooted(file, folder), line) for file, line in named_places(error.message)]
+    named = [(add_root(file, folder), line) for file, line in find_named_places(error.message)]
     quoted = [found for found in named if is_user_file(found[0])]
     if quoted:
-        return place(*quoted[-1], folder)
+        return format_place(*quoted[-1], folder)
     own = [frame for frame in error.frames if is_user_file(frame["file"])]
     quoted_frames: list[Frame] = [{"function": "", "file": file, "line": line, "module": ""} for file, line in reversed(named)]
-    frames = own or trainer_frames(quoted_frames) or trainer_frames(error.frames)
-    return where(frames[0], folder) if frames else None
+    frames = own or select_trainer_frames(quoted_frames) or select_trainer_frames(error.frames)
+    return format_where(frames[0], folder) if frames else None
 
 
-def rooted(file: str, folder: str) -> str:
+def add_root(file: str, folder: str) -> str:
     """XLA writes the whole path of a file without the slash that it begins with."""
     return f"/{file}" if folder and f"/{file}".startswith(f"{folder.rstrip('/')}/") else file
 
 
-def steps_by_then(journal: Journal, error: ErrorRaised) -> int | None:
+def count_steps_by_then(journal: Journal, error: ErrorRaised) -> int | None:
     """How many training steps had ended when the error came; None where steps are not seen, as in most loops of one's own."""
     groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
     if groups:
@@ -115,61 +115,61 @@ def steps_by_then(journal: Journal, error: ErrorRaised) -> int | None:
     return error.step if error.step >= 0 else None
 
 
-def steps_in_words(made: int | None) -> str:
+def describe_steps(made: int | None) -> str:
     """' 10 steps had ended by then.', with a blank before it; empty where steps are not seen."""
     return (
         "" if made is None else " No step had ended by then." if not made else f" {format_count(made, 'step')} had ended by then."
     )
 
 
-def unread_image(journal: Journal, error: ErrorRaised) -> ImageNotRead | None:
+def find_unread_image(journal: Journal, error: ErrorRaised) -> ImageNotRead | None:
     """The image that OpenCV gave None for just before, where the error is one of something that is None or empty."""
-    if not any(sign in text for text in texts(error) for sign in _OF_NOTHING):
+    if not any(sign in text for text in format_texts(error) for sign in _OF_NOTHING):
         return None
     before = [image for image in journal.of(ImageNotRead) if 0 <= error.at - image.at < JUST_BEFORE_S]
     return before[-1] if before else None
 
 
-def unmatched_before(journal: Journal, error: ErrorRaised) -> list[str]:
+def find_unmatched_pattern(journal: Journal, error: ErrorRaised) -> list[str]:
     """The file patterns that matched nothing shortly before the error, the last first."""
     before = [event for event in journal.of(PatternMatchedNothing) if 0 <= error.at - event.at < JUST_BEFORE_S]
     return [event.pattern for event in reversed(before) if event.pattern]
 
 
-def of_unread_image(
+def is_of_unread_image(
     journal: Journal, error: ErrorRaised, image: ImageNotRead, summary: str, why: str, do: tuple[str, ...]
 ) -> Found:
     """The error came where the image is used; what is wrong is where it is read. A program that has got over such images before
     may have got over this one too, and ended on something else."""
-    folder = program_folder(journal)
+    folder = find_program_folder(journal)
     return Found(
         certainty=Certainty.CERTAIN if len(journal.of(ImageNotRead)) == 1 else Certainty.LIKELY,
         summary=summary,
         evidence=(
             Evidence(f"cv2.imread gave None for {image.path}{why}", image.path, None, (image,)),
-            Evidence(f"the error that ended it: {error_text(error).line}", None, None, (error,)),
+            Evidence(f"the error that ended it: {get_error_text(error).line}", None, None, (error,)),
         ),
         actions=do,
-        where=short(image.where, folder) or user_line(error, folder),
+        where=shorten_stage(image.where, folder) or find_user_line(error, folder),
     )
 
 
-def line_of(text: str, match: re.Match[str]) -> str:
+def read_line_of(text: str, match: re.Match[str]) -> str:
     """The line of a text in which something was found, without what the framework puts around."""
     line = text[: match.end()].rpartition("\n")[2] + text[match.end() :].partition("\n")[0]
     kind, colon, message = line.strip().partition(": ")
     is_kind = bool(colon) and _KIND.fullmatch(kind) is not None
-    return (innermost(kind, message).line if is_kind else innermost("", line.strip()).message)[:MAX_LETTERS]
+    return (find_innermost(kind, message).line if is_kind else find_innermost("", line.strip()).message)[:MAX_LETTERS]
 
 
 def find_relevant_line(error: ErrorRaised, pattern: re.Pattern[str]) -> str:
     """The innermost sentence of an error where that says what is looked for; else the line of its message that does."""
-    inner = error_text(error).line
+    inner = get_error_text(error).line
     match = pattern.search(error.message)
-    return inner if match is None or pattern.search(inner) else line_of(error.message, match)
+    return inner if match is None or pattern.search(inner) else read_line_of(error.message, match)
 
 
-def first_line(text: str) -> str:
+def get_first_line(text: str) -> str:
     """What 'kind: message' says in the end: frameworks put their own words around it."""
     kind, _, message = text.partition(": ")
-    return innermost(kind, message).line
+    return find_innermost(kind, message).line

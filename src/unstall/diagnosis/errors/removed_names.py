@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Removed:
+class RemovedName:
     library: str  # as it is imported
     name: str
     since: str
@@ -319,23 +319,23 @@ OWNERS = {
 }
 
 
-def removed_from_module(library: str, name: str) -> Removed | None:
+def find_removed_from_module(library: str, name: str) -> RemovedName | None:
     return _find(_OF_MODULES, name, library)
 
 
-def removed_from_object(kind: str, name: str) -> Removed | None:
+def find_removed_from_object(kind: str, name: str) -> RemovedName | None:
     """`kind` is the class of the object."""
     if name.startswith("make_") and not kind.endswith("Dataset") and kind != "DatasetV2":
         return None
     return _find(_OF_OBJECTS, name) if kind in OWNERS.get(name, (kind,)) else None
 
 
-def removed_argument(function: str, name: str) -> Removed | None:
+def find_removed_argument(function: str, name: str) -> RemovedName | None:
     return _find(_OF_CALLS, name) if function in CALLS.get(name, ()) else None
 
 
-def _find(table: dict[tuple[str, str], dict[str, str]], name: str, library: str = "") -> Removed | None:
+def _find(table: dict[tuple[str, str], dict[str, str]], name: str, library: str = "") -> RemovedName | None:
     for (owner, since), names in table.items():
         if name in names and library in ("", owner):
-            return Removed(owner, name, since, names[name])
+            return RemovedName(owner, name, since, names[name])
     return None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from unstall.diagnosis.errors.error_messages import innermost
-from unstall.diagnosis.errors.fatal_error import user_line
-from unstall.diagnosis.stalls import Stall, StuckThread, current_stall
-from unstall.diagnosis.thread_waits import waits_for
+from unstall.diagnosis.errors.error_messages import find_innermost
+from unstall.diagnosis.errors.fatal_error import find_user_line
+from unstall.diagnosis.stalls import Stall, StuckThread, find_current_stall
+from unstall.diagnosis.thread_waits import find_wait
 from unstall.diagnosis.workers import cluster
-from unstall.diagnosis.workers.clock_offset import offset
+from unstall.diagnosis.workers.clock_offset import estimate_offset
 from unstall.diagnosis.workers.members import Member, RunGroup
 from unstall.journal.events import (
     ErrorRaised,
@@ -24,7 +24,7 @@ from unstall.journal.events import (
     StepsEnded,
 )
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import main_thread, program_folder, user_frames, where
+from unstall.journal.stack_frames import find_program_folder, format_where, main_thread, select_user_frames
 
 ALONE_PHASES = frozenset({"validate", "predict", "save"})  # what one worker rightly does while the others wait
 
@@ -61,20 +61,20 @@ class Place:
         return self.doing in WAITS
 
 
-def places_of(run_group: RunGroup) -> list[tuple[Member, Place]]:
-    return [(member, place_of(member)) for member in run_group.members]
+def find_places(run_group: RunGroup) -> list[tuple[Member, Place]]:
+    return [(member, find_place(member)) for member in run_group.members]
 
 
-def silent_s(run_group: RunGroup, member: Member) -> float:
+def compute_silent_s(run_group: RunGroup, member: Member) -> float:
     """For how long it has told nothing, while another of them did. A clock that is ahead or behind is allowed for."""
-    others = [(other, offset(member.journal, other.journal)) for other in run_group.others(member)]
+    others = [(other, estimate_offset(member.journal, other.journal)) for other in run_group.others(member)]
     ends = [other.journal.now - (known.seconds if known and known.is_locked else 0.0) for other, known in others]
     return max(0.0, max(ends, default=0.0) - member.journal.now)
 
 
-def place_of(member: Member) -> Place:
+def find_place(member: Member) -> Place:
     journal = member.journal
-    stall = current_stall(journal)
+    stall = find_current_stall(journal)
     ended = _ended(journal, stall)
     if ended is not None:
         return ended
@@ -92,14 +92,14 @@ def _ended(journal: Journal, stall: Stall | None) -> Place | None:
     was_asked = isinstance(ended, ProcessEnded) and (ended.stopped_by_us or journal.last(SignalSent) is not None)
     if was_asked and stall is not None:
         return None
-    step, error = steps_done(journal), next((each for each in reversed(journal.of(ErrorRaised)) if each.fatal), None)
+    step, error = count_steps_done(journal), next((each for each in reversed(journal.of(ErrorRaised)) if each.fatal), None)
     after = f" after step {step:,}" if step is not None else ""
     code, signal = (ended.exit_code, ended.signal) if isinstance(ended, ProcessEnded) else (0, None)
     if signal is not None:
         return Place(Activity.LEFT, step, "", f"was killed by signal {signal}{after}", ended.at, None, (ended,))
     if code or error is not None:
         place = _error_place(journal, error)
-        said = f": {innermost(error.kind, error.message).line}" if error else ""
+        said = f": {find_innermost(error.kind, error.message).line}" if error else ""
         at = f" at {place}" if place else ""
         how = f" with exit code {code}" if code else ""
         return Place(
@@ -115,24 +115,24 @@ def _ended(journal: Journal, stall: Stall | None) -> Place | None:
 
 
 def _error_place(journal: Journal, error: ErrorRaised | None) -> str | None:
-    return user_line(error, program_folder(journal)) if error else None
+    return find_user_line(error, find_program_folder(journal)) if error else None
 
 
 def _in_stall(journal: Journal, stall: Stall) -> Place:
     began = stall.began
-    step = began.step if began.step >= 0 else steps_done(journal)
-    folder = program_folder(journal)
+    step = began.step if began.step >= 0 else count_steps_done(journal)
+    folder = find_program_folder(journal)
     # Who joins may look again and again whether the others are there: by the lines alone it has not moved.
-    for still in [still for still in stall.still(strict=False) if user_frames(still.thread)]:
+    for still in [still for still in stall.still(strict=False) if select_user_frames(still.thread)]:
         joins = cluster.describe_join(still.thread)
         if joins:
-            at = where(user_frames(still.thread)[0], folder)
+            at = format_where(select_user_frames(still.thread)[0], folder)
             return Place(Activity.JOINS, step, began.phase, f"joins {joins} at {at}", began.since, at, still.samples)
-    everywhere = [still for still in stall.still() if user_frames(still.thread)]
+    everywhere = [still for still in stall.still() if select_user_frames(still.thread)]
     for still in everywhere:
-        collective = cluster.in_collective(stall, still)
+        collective = cluster.is_in_collective(stall, still)
         if collective:
-            at = where(user_frames(still.thread)[0], folder)
+            at = format_where(select_user_frames(still.thread)[0], folder)
             words = f"waits in a collective of {collective} at {at}"
             return Place(Activity.COLLECTIVE, step, began.phase, words, began.since, at, still.samples)
     return _elsewhere(journal, stall, step, everywhere)
@@ -140,26 +140,26 @@ def _in_stall(journal: Journal, stall: Stall) -> Place:
 
 def _elsewhere(journal: Journal, stall: Stall, step: int | None, standing: list[StuckThread]) -> Place:
     """Standing is only who stands at one line in all samples, and by the kernel's account, where there is no pulse."""
-    began, folder = stall.began, program_folder(journal)
+    began, folder = stall.began, find_program_folder(journal)
     main = next((still for still in standing if still.is_main and still.thread["name"] == "MainThread"), None)
     sample = stall.samples[-1] if stall.samples else None
     thread = main.thread if main else main_thread(sample) if sample else None
     if sample is None or thread is None:
         words = "makes no progress, and nobody could see where it is"
         return Place(Activity.UNSEEN, step, began.phase, words, began.since, None, (began,))
-    users = user_frames(thread)
-    at = where(users[0], folder) if users else None
+    users = select_user_frames(thread)
+    at = format_where(users[0], folder) if users else None
     place = f" at {at}" if at else ""
     if stall.is_busy or main is None:
         how = "works" if stall.is_busy else "moves"
         return Place(Activity.WORKS, step, began.phase, how + place, began.since, at, (sample, *stall.hosts[-1:]))
-    words = waits_for(thread, main.call) or ""
+    words = find_wait(thread, main.call) or ""
     text = f"waits for {words}{place}" if words else f"stands still{place}"
     return Place(Activity.STANDS, step, began.phase, text, began.since, at, main.samples)
 
 
 def _moving(journal: Journal) -> Place:
-    step, last = steps_done(journal), journal.last(StepsEnded)
+    step, last = count_steps_done(journal), journal.last(StepsEnded)
     phase = _phase(journal)
     if phase is not None and phase.phase in ALONE_PHASES:
         what = "saves" if phase.phase == "save" else "evaluates"
@@ -179,6 +179,6 @@ def _phase(journal: Journal) -> PhaseBegan | None:
     return began if began is not None and (ended is None or ended.at < began.at or ended.phase != began.phase) else None
 
 
-def steps_done(journal: Journal) -> int | None:
+def count_steps_done(journal: Journal) -> int | None:
     last = next((event for event in reversed(journal.of(StepsEnded)) if event.phase == "train"), None)
     return last.last + 1 if last else None

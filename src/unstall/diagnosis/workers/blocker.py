@@ -111,7 +111,7 @@ class End:
     is_our_doing: bool = False  # it was asked to end, or ended, by whoever watches it
 
 
-def first_to_fail(ends: Sequence[End]) -> int:
+def find_first_failure(ends: Sequence[End]) -> int:
     """The worker whose end made the others end; of several that nothing tells apart, the first."""
     return min(ends, key=_blame).worker
 

@@ -33,7 +33,7 @@ class Offset:
     is_locked: bool  # they are of one training: they have met, or both are disturbed alike, as they wait in each step
 
 
-def offset(one: Journal, other: Journal) -> Offset | None:
+def estimate_offset(one: Journal, other: Journal) -> Offset | None:
     """None where too few steps were told by both. Steps whose end both have told count most: the moments of others are taken in
     proportion, and are as uneven as the steps."""
     first, second = _ends(one), _ends(other)

@@ -78,16 +78,16 @@ def _is(frame: Frame, file: str, function: str) -> bool:
     return file in frame["file"] and (not function or frame["function"].rsplit(".", 1)[-1] == function)
 
 
-def in_collective(stall: Stall, still: StuckThread) -> str | None:
+def is_in_collective(stall: Stall, still: StuckThread) -> str | None:
     """Whose collective operation this thread waits in, or None."""
     if describe_join(still.thread):
         return None
-    called = calls_collective(still.thread)
+    called = is_calling_collective(still.thread)
     if called is not None:
         return called
     frames = [frame for frame in still.thread["frames"] if not is_native(frame)]
     graph = any(has_role(frame, Role.CALLS_FROM_GRAPH) for frame in frames)
-    if not peers(stall, still.pid) or still.thread["name"] != "MainThread":
+    if not list_peers(stall, still.pid) or still.thread["name"] != "MainThread":
         return None
     if _runs_tensorflow(frames) and not graph and has_thread(stall, still.pid, _TF_COLLECTIVE_THREADS):
         return "TensorFlow"
@@ -96,7 +96,7 @@ def in_collective(stall: Stall, still: StuckThread) -> str | None:
     return None
 
 
-def calls_collective(thread: ThreadStack) -> str | None:
+def is_calling_collective(thread: ThreadStack) -> str | None:
     """Whose collective operation the stack itself shows, or None."""
     for frame in thread["frames"]:
         known = _NATIVE_COLLECTIVES if is_native(frame) else _COLLECTIVE_FILES
@@ -107,7 +107,7 @@ def calls_collective(thread: ThreadStack) -> str | None:
     return None
 
 
-def operation(thread: ThreadStack) -> str | None:
+def find_collective(thread: ThreadStack) -> str | None:
     """The collective function that the program's own code has called, where the stack shows it: all_reduce, barrier."""
     called: str | None = None
     for frame in thread["frames"]:
@@ -136,31 +136,31 @@ def has_thread(stall: Stall, pid: int, name: str) -> bool:
     return any(each.startswith(name) for each in names)
 
 
-def peers(stall: Stall, pid: int) -> list[str]:
+def list_peers(stall: Stall, pid: int) -> list[str]:
     """Addresses of other processes that this one is connected to."""
-    cluster = of(stall, pid)
+    cluster = find_cluster(stall, pid)
     return [str(connection.get("to")) for connection in cluster.connections] if cluster else []
 
 
-def of(stall: Stall, pid: int) -> ClusterSeen | None:
+def find_cluster(stall: Stall, pid: int) -> ClusterSeen | None:
     return next((cluster for cluster in reversed(stall.clusters) if cluster.pid == pid), None)
 
 
-def size(cluster: ClusterSeen | None) -> int | None:
+def count_declared_workers(cluster: ClusterSeen | None) -> int | None:
     """How many processes the environment says there should be."""
     if cluster is None:
         return None
     for name in ("WORLD_SIZE", "JAX_NUM_PROCESSES", "OMPI_COMM_WORLD_SIZE"):
         if cluster.variables.get(name, "").isdigit():
             return int(cluster.variables[name])
-    workers = tf_workers(cluster)
+    workers = list_tf_workers(cluster)
     return len(workers) if workers else None
 
 
 TOGETHER = "read the runs of all workers together, which shows who is waited for: unstall diagnose FOLDER/"
 
 
-def who(journal: Journal) -> str:
+def describe_peer(journal: Journal) -> str:
     """' This is worker 0 of 2.', where that is known."""
     event = journal.last(MembershipSeen)
     if event is None or event.of is None:
@@ -177,7 +177,7 @@ def is_number(address: str) -> bool:
     return re.fullmatch(r"(\d+\.){3}\d+:\d+|\[[\da-fA-F:]+\]:\d+", address) is not None
 
 
-def tf_workers(cluster: ClusterSeen) -> list[str]:
+def list_tf_workers(cluster: ClusterSeen) -> list[str]:
     """The addresses that TF_CONFIG lists."""
     try:
         plain = json.loads(cluster.variables.get("TF_CONFIG", "")).get("cluster", {})
@@ -186,11 +186,11 @@ def tf_workers(cluster: ClusterSeen) -> list[str]:
         return []
 
 
-def tf_others(cluster: ClusterSeen) -> list[str]:
+def list_tf_others(cluster: ClusterSeen) -> list[str]:
     """The same without the process's own; none where TF_CONFIG does not say which that is."""
     try:
         plain = json.loads(cluster.variables.get("TF_CONFIG", ""))
         own = str(plain["cluster"][plain["task"]["type"]][int(plain["task"]["index"])])
     except (ValueError, AttributeError, TypeError, LookupError):
         return []
-    return [address for address in tf_workers(cluster) if address != own]
+    return [address for address in list_tf_workers(cluster) if address != own]

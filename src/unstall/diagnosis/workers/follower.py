@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from unstall.base.errors import BucketError
-from unstall.diagnosis.workers.activity import Activity, place_of
+from unstall.diagnosis.workers.activity import Activity, find_place
 from unstall.diagnosis.workers.blocker import Blockage, Blocker, find_blockage
 from unstall.diagnosis.workers.members import RunGroup
-from unstall.diagnosis.workers.reader import members_of
+from unstall.diagnosis.workers.reader import list_members
 from unstall.diagnosis.workers.snapshot import KINDS, WorkerSnapshot
 from unstall.journal.events import Event
 from unstall.journal.reader import Tail
@@ -56,7 +56,7 @@ class WorkersFollower:
         return [worker.snapshot for worker in self._workers.values()]
 
     @property
-    def have_all_ended(self) -> bool:
+    def has_ended(self) -> bool:
         """A folder beside them that holds no journal is no worker."""
         workers = [worker.snapshot for worker in self._workers.values() if worker.files]
         return bool(workers) and all(snapshot.ended for snapshot in workers)
@@ -150,7 +150,7 @@ def read_suspects(run_group: Sequence[WorkerSnapshot], blockage: Blockage | None
     rest = [snapshot for snapshot in run_group if all(snapshot is not each for each in holders)]
     stalled = sorted(rest, key=lambda snapshot: (snapshot.stall is None, snapshot.worker or 0))
     chosen = sorted([*holders, *stalled[:MAX_WAITING]], key=lambda snapshot: snapshot.worker or 0)
-    members = [member for snapshot in chosen for member in members_of(RunFolder(folder / snapshot.run))]
+    members = [member for snapshot in chosen for member in list_members(RunFolder(folder / snapshot.run))]
     return RunGroup(tuple(members), frozenset(snapshot.worker for snapshot in run_group if snapshot.worker is not None))
 
 
@@ -161,8 +161,8 @@ def confirm_blockage(blockage: Blockage, folder: Path) -> Blockage | None:
 
 
 def _stands(holder: Blocker, folder: Path) -> bool:
-    seen = members_of(RunFolder(folder / holder.snapshot.run))
-    doing = {place_of(member).doing for member in seen}
+    seen = list_members(RunFolder(folder / holder.snapshot.run))
+    doing = {find_place(member).doing for member in seen}
     return Activity.STANDS in doing or (Activity.UNSEEN in doing and holder.kind == "elsewhere")
 
 
@@ -187,7 +187,7 @@ def find_run_groups(folder: Path) -> tuple[list[RunGroup], list[str]]:
 
 def _whole(group: Sequence[WorkerSnapshot], folder: Path) -> RunGroup:
     ordered = sorted(group, key=lambda snapshot: snapshot.worker or 0)
-    return RunGroup(tuple(member for snapshot in ordered for member in members_of(RunFolder(folder / snapshot.run))))
+    return RunGroup(tuple(member for snapshot in ordered for member in list_members(RunFolder(folder / snapshot.run))))
 
 
 def _written_at(run: Path) -> float:
@@ -208,19 +208,19 @@ class BlockageFollower:
         self._follower, self._on_blockage, self._on_look = follower, on_blockage, on_look
         self._reported: set[frozenset[str]] = set()
 
-    def have_all_ended(self) -> bool:
+    def has_ended(self) -> bool:
         """After a look, in which it is told who holds the others."""
         follower, folder = self._follower, self._follower.folder
         follower.look()
         self._on_look(follower)
         standing = follower.blockage()
         for run_group, blockage in standing:
-            sure = None if names(blockage) in self._reported else confirm_blockage(blockage, folder)
+            sure = None if format_names(blockage) in self._reported else confirm_blockage(blockage, folder)
             if sure is not None:
-                self._reported.add(names(blockage))
+                self._reported.add(format_names(blockage))
                 self._on_blockage(read_suspects(run_group, sure, folder), sure)
-        self._reported &= {names(blockage) for _, blockage in standing}
-        return follower.have_all_ended
+        self._reported &= {format_names(blockage) for _, blockage in standing}
+        return follower.has_ended
 
 
 def follow(folder: Path, on_blockage: OnBlockage, on_look: OnLook) -> None:
@@ -228,17 +228,17 @@ def follow(folder: Path, on_blockage: OnBlockage, on_look: OnLook) -> None:
     watching = BlockageFollower(WorkersFollower(folder), on_blockage, on_look)
     while True:
         began = time.monotonic()
-        if watching.have_all_ended():
+        if watching.has_ended():
             return
         time.sleep(max(0.05, LOOK_EVERY_S - (time.monotonic() - began)))
 
 
 def follow_bucket(place: str, on_blockage: OnBlockage, on_look: OnLook, say: Callable[[str], None]) -> None:
     """The same of runs in a bucket, where all is seen some seconds later. One that is away for a while is said, once."""
-    from unstall.storage.download import LATE_S, mirror_of
+    from unstall.storage.download import LATE_S, find_mirror
     from unstall.storage.download import LOOK_EVERY_S as EVERY_S
 
-    mirror = mirror_of(place)
+    mirror = find_mirror(place)
     follower = WorkersFollower(mirror.folder, LATE_S)
     watching = BlockageFollower(follower, on_blockage, on_look)
     is_away, is_waiting, seen_at = False, False, time.monotonic()
@@ -257,10 +257,10 @@ def follow_bucket(place: str, on_blockage: OnBlockage, on_look: OnLook, say: Cal
                 say(f"{place} is there again.")
             follower.excuse(max(0.0, time.monotonic() - seen_at - EVERY_S))
             is_away, seen_at = False, time.monotonic()
-            if watching.have_all_ended():
+            if watching.has_ended():
                 return
         time.sleep(max(0.05, EVERY_S - (time.monotonic() - began)))
 
 
-def names(blockage: Blockage) -> frozenset[str]:
+def format_names(blockage: Blockage) -> frozenset[str]:
     return frozenset(holder.snapshot.run for holder in blockage.holders)

@@ -180,11 +180,11 @@ def _is_whole(group: Sequence[Member]) -> bool:
 
 def _belong(one: Sequence[Member], other: Sequence[Member]) -> bool:
     numbers = {member.worker for member in one} & {member.worker for member in other}
-    is_same = one[0].of == other[0].of and program_of(one[0]) == program_of(other[0]) != ""
+    is_same = one[0].of == other[0].of and find_program(one[0]) == find_program(other[0]) != ""
     return is_same and not numbers and any(_overlap(each, another) for each in one for another in other)
 
 
-def program_of(member: Member) -> str:
+def find_program(member: Member) -> str:
     """The name of the script or module, or of the program where the command has neither; the rest may hold its number."""
     started = member.journal.first(RunStarted)
     command = list(started.command) if started else []

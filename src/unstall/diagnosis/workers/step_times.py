@@ -11,7 +11,7 @@ from unstall.diagnosis.workers import blocker, cluster
 from unstall.diagnosis.workers.members import Member
 from unstall.journal.events import CircumstancesSeen, HostSampled, StackSampled, StepsEnded, ThreadStack
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import main_thread, python_frames
+from unstall.journal.stack_frames import main_thread, select_python_frames
 
 LOOK_BACK_S = 900.0  # for since when
 JUDGED_GROUPS = 20  # the newest groups of steps, as the journal tells them: twenty seconds, later a hundred
@@ -61,19 +61,19 @@ class UsualTimes:
         return _hindered(self.hosts)
 
 
-def own_of(group: StepsEnded) -> float:
+def compute_own_s(group: StepsEnded) -> float:
     """Of its own for a step, at least: the wait for input may be a part of what lies between steps, or of the step."""
     waited = group.wait_s / group.waited_steps if group.wait_s is not None and group.waited_steps else 0.0
     return max(waited, (group.seconds - group.busy_s) / _count(group))
 
 
-def step_times_of(member: Member) -> StepTimes | None:
+def measure_step_times(member: Member) -> StepTimes | None:
     """None where it has not told enough steps yet."""
     journal = member.journal
-    groups = settled_groups(journal)
+    groups = select_settled_groups(journal)
     if len(groups) < MIN_GROUPS:
         return None
-    longer = longer_from(groups)
+    longer = find_slowdown(groups)
     newest = groups[-JUDGED_GROUPS:] if longer is None else groups[longer:][-JUDGED_GROUPS:]
     since = newest[0].at - newest[0].seconds
     seen = journal.since(StackSampled, max(groups[0].at, newest[-1].at - SAMPLES_S) if longer is None else since)
@@ -82,7 +82,7 @@ def step_times_of(member: Member) -> StepTimes | None:
     return StepTimes(
         member=member,
         groups=tuple(groups),
-        step_s=median(length_of(group) for group in newest),
+        step_s=median(compute_step_s(group) for group in newest),
         input_s=_input(newest, MIN_GROUPS if longer is None else MIN_SLOWER_GROUPS),
         between_s=median((group.seconds - group.busy_s) / _count(group) for group in newest),
         cpu_share=_cpu_share(journal, hosts),
@@ -95,25 +95,25 @@ def step_times_of(member: Member) -> StepTimes | None:
     )
 
 
-def settled_groups(journal: Journal) -> list[StepsEnded]:
+def select_settled_groups(journal: Journal) -> list[StepsEnded]:
     groups = [event for event in journal.of(StepsEnded) if event.phase == "train" and event.first >= SETTLED_AFTER]
     return [event for event in groups if groups[-1].at - event.at <= LOOK_BACK_S]
 
 
-def longer_from(groups: list[StepsEnded]) -> int | None:
+def find_slowdown(groups: list[StepsEnded]) -> int | None:
     """From which of these on all steps are longer than usual, and have been so for a while; None: from none."""
     if len(groups) < MIN_GROUPS:
         return None
-    usual = sorted(length_of(group) for group in groups)[int(USUAL_SHARE * len(groups))]
+    usual = sorted(compute_step_s(group) for group in groups)[int(USUAL_SHARE * len(groups))]
     first = len(groups)
-    while first > 0 and length_of(groups[first - 1]) >= SLOWER * usual:
+    while first > 0 and compute_step_s(groups[first - 1]) >= SLOWER * usual:
         first -= 1
     longer = groups[first:]
     is_long_enough = len(longer) >= MIN_SLOWER_GROUPS and sum(group.seconds for group in longer) >= MIN_SLOWER_S
     return first if is_long_enough and first > 0 else None
 
 
-def length_of(group: StepsEnded) -> float:
+def compute_step_s(group: StepsEnded) -> float:
     """Of one step, from its begin to that of the next."""
     return group.seconds / _count(group)
 
@@ -125,7 +125,7 @@ def _count(group: StepsEnded) -> int:
 def _before(journal: Journal, groups: list[StepsEnded], longer: int) -> UsualTimes:
     earlier, since = groups[:longer], groups[longer].at - groups[longer].seconds
     hosts = [host for host in _hosts(journal, groups[0].at) if host.at <= since]
-    return UsualTimes(median(length_of(group) for group in earlier), _input(earlier, MIN_SLOWER_GROUPS), tuple(hosts), since)
+    return UsualTimes(median(compute_step_s(group) for group in earlier), _input(earlier, MIN_SLOWER_GROUPS), tuple(hosts), since)
 
 
 def _hosts(journal: Journal, since: float) -> list[HostSampled]:
@@ -145,7 +145,7 @@ def _hindered(hosts: tuple[HostSampled, ...]) -> float | None:
     return kept / seconds if seconds else None
 
 
-def stopped_share(hosts: tuple[HostSampled, ...]) -> float:
+def compute_stopped_share(hosts: tuple[HostSampled, ...]) -> float:
     seconds = sum(host.interval_s for host in hosts)
     return sum(host.stopped_share * host.interval_s for host in hosts) / seconds if seconds else 0.0
 
@@ -167,5 +167,5 @@ def _collective_share(samples: tuple[StackSampled, ...]) -> float | None:
 
 def _is_with_others(thread: ThreadStack) -> bool:
     """In a collective operation; or, in our own trainer, where it waits for a step that all make together."""
-    frames = [(frame["file"], frame["function"]) for frame in python_frames(thread)]
-    return cluster.calls_collective(thread) is not None or blocker.is_waiting(frames)
+    frames = [(frame["file"], frame["function"]) for frame in select_python_frames(thread)]
+    return cluster.is_calling_collective(thread) is not None or blocker.is_waiting(frames)

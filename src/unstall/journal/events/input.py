@@ -54,7 +54,7 @@ class InputMeasured(Event):
     wait_s: float = 0.0  # that the consumer waited for a batch
     read_bytes: int = 0
     ready_batches: int = 0  # made and not yet taken
-    most_ready_batches: int = 0
+    max_ready_batches: int = 0
     held_bytes: int = 0  # of all batches made ahead or being made
     cache_bytes: int = 0
     cache_hits: int = 0

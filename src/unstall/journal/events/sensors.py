@@ -43,7 +43,7 @@ class HostSampled(Event):
     swapped_bytes: int = 0  # of the tree, out in swap space
     address_space_bytes: int = 0  # of the main process
     address_space_limit_bytes: Optional[int] = None  # ulimit -v
-    most_rss_bytes: list[int] = field(default_factory=list)  # whole tree: the most of many looks, in each part of the interval
+    max_rss_bytes: list[int] = field(default_factory=list)  # whole tree: the most of many looks, in each part of the interval
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class StackSampled(Event):
 
 @dataclass(frozen=True)
 class SampleFailed(Event):
-    """A signal could not look. `missing` says what it lacks, `cure` how to give it."""
+    """A signal could not look. `missing` says what it lacks, `fix` how to give it."""
 
     signal: str = ""  # stacks | native_stacks | host | device | inside
     missing: str = ""
-    cure: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True)

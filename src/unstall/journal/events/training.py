@@ -21,7 +21,7 @@ class TrainingBegan(Event):
     device: str = ""  # as the backend calls it
     precision: str = ""
     batch_size: int = 0
-    micro_batch: int = 0
+    micro_batch_size: int = 0
     steps_per_epoch: int = 0
     epochs: int = 0
     examples: int = 0  # to learn from
@@ -97,7 +97,7 @@ class MemoryExhausted(Event):
 
     step: int = 0
     phase: str = ""  # build | first_step | train | validate | save
-    micro_batch: int = 0
+    micro_batch_size: int = 0
     precision: str = ""
     message: str = ""
 
@@ -122,7 +122,7 @@ class EpochScored(Event):
 @dataclass(frozen=True)
 class TrainingEnded(Event):
     step: int = 0
-    ending: str = ""  # a name of base/exit_codes.py
+    exit_name: str = ""  # a name of base/exit_codes.py
     seconds: float = 0.0
 
 
@@ -142,7 +142,7 @@ class PlanMade(Event):
     undo: dict[str, Any] = field(default_factory=dict)  # the same, as they were
     why: str = ""
     attempt: int = 0  # the how many'th repair of this run; 0: before its first step
-    most: int = 0  # repairs that the run may have
+    max_attempts: int = 0  # repairs that the run may have
     step: int = 0  # that the fault came in, counted over all epochs
     from_step: int = 0  # of the checkpoint that the run goes on from
     happened: str = ""

@@ -81,7 +81,7 @@ class WorkerFaltered(Event):
     stack: list[str] = field(default_factory=list)  # of its main thread, innermost first, a line for each call
     why: str = ""  # in a sentence, where there is more to say
     evidence: list[str] = field(default_factory=list)  # for that
-    do: list[str] = field(default_factory=list)
+    actions: list[str] = field(default_factory=list)
     certainty: str = ""  # of the cause that was found among the workers
 
 
@@ -104,7 +104,7 @@ class MembershipSeen(Event):
     """A process is one worker of several: as its variables say, or as it told the framework."""
 
     pid: int = 0
-    told_by: str = ""  # UNSTALL_WORKER | TF_CONFIG | JAX_PROCESS_ID | RANK | ... | jax.distributed | torch.distributed
+    source: str = ""  # UNSTALL_WORKER | TF_CONFIG | JAX_PROCESS_ID | RANK | ... | jax.distributed | torch.distributed
     worker: Optional[int] = None  # counted from 0
     of: Optional[int] = None  # how many there should be
     coordinator: str = ""  # host:port that all of them come to; empty where they are told each other's addresses instead

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
 import unstall
-from unstall.base.directories import cache_dir
+from unstall.base.directories import get_cache_dir
 from unstall.base.errors import UnstallError
 from unstall.base.processes import kill_tree
 from unstall.planning.memory.messages import Answer, Question
@@ -128,7 +128,7 @@ def _started(question: Question, stderr: IO[str]) -> subprocess.Popen[str]:
     if question.way == "compiled on the card":
         env |= compiler.ON_THE_CARD
     elif question.way != "measured":
-        env |= compiler.environment(bool(question.card))  # a card that is there is not touched
+        env |= compiler.build_environment(bool(question.card))  # a card that is there is not touched
     command = [sys.executable, "-m", "unstall.planning.memory.server", str(os.getpid())]
     return subprocess.Popen(
         command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True
@@ -165,8 +165,8 @@ SOURCES = (
 )  # a change of these may change what a step needs
 
 
-def cache_key(question: Question) -> str:
-    said = json.dumps([question.as_plain(), versions(), source_digest()], sort_keys=True)
+def compute_cache_key(question: Question) -> str:
+    said = json.dumps([question.as_plain(), list_versions(), compute_source_digest()], sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()[:32]
 
 
@@ -190,11 +190,11 @@ def remember_answer(question: Question, answer: Answer) -> None:
 
 
 def _path(question: Question) -> Path:
-    return cache_dir() / "memory" / f"{cache_key(question)}.json"
+    return get_cache_dir() / "memory" / f"{compute_cache_key(question)}.json"
 
 
 @cache
-def versions() -> dict[str, str]:
+def list_versions() -> dict[str, str]:
     found = {}
     for package in PACKAGES:
         try:
@@ -205,7 +205,7 @@ def versions() -> dict[str, str]:
 
 
 @cache
-def source_digest() -> str:
+def compute_source_digest() -> str:
     digest = hashlib.sha256()
     root = Path(unstall.__file__).parent
     for folder in SOURCES:

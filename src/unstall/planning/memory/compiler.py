@@ -4,7 +4,8 @@ On the card itself it tries which algorithm of each convolution is the quickest,
 says then is what a step takes, to the kilobyte. Elsewhere it guesses those.
 
 A card is described to the compiler in figures; the two packages of JAX for CUDA hold that compiler, and need neither the card nor
-its driver. They may lie in a folder of their own (`folder()`): beside JAX, where there is no card, they complain at each start.
+its driver. They may lie in a folder of their own (`find_folder()`): beside JAX, where there is no card, they complain at
+each start.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.backends import is_installed
 from unstall.backends.allocators import CUDA_PLUGINS
-from unstall.backends.devices import as_on_a_card
-from unstall.base.directories import cache_dir
+from unstall.backends.devices import trace_for_gpu
+from unstall.base.directories import get_cache_dir
 from unstall.base.errors import MissingDependencyError
 from unstall.planning.memory.messages import Answer, Phase, split
 
@@ -41,13 +42,13 @@ ACCELERATED_SINCE = 9  # the major capability from which on a card has instructi
 # --- whether it can be asked ---
 
 
-def folder() -> Path:
+def find_folder() -> Path:
     """Where the compiler for cards may lie, by JAX's own version."""
-    return cache_dir() / "cuda-compiler" / _jax_version()
+    return get_cache_dir() / "cuda-compiler" / _jax_version()
 
 
 def can_compile(for_card: bool) -> bool:
-    return is_installed("jax") and (not for_card or _is_beside() or (folder() / CUDA_PLUGINS[0]).is_dir())
+    return is_installed("jax") and (not for_card or _is_beside() or (find_folder() / CUDA_PLUGINS[0]).is_dir())
 
 
 def refuse_without_compiler() -> None:
@@ -63,12 +64,12 @@ def install_command() -> str:
     if not is_installed("jax"):
         return "pip install 'unstall[jax]', and then what is said here again"
     version = _jax_version()
-    return f"pip install --no-deps --target {folder()} {' '.join(f'{name}=={version}' for name in PACKAGES)}"
+    return f"pip install --no-deps --target {find_folder()} {' '.join(f'{name}=={version}' for name in PACKAGES)}"
 
 
-def environment(for_card: bool) -> dict[str, str]:
+def build_environment(for_card: bool) -> dict[str, str]:
     """Of the process that compiles: it computes nothing, so it needs no device, and must not take one."""
-    paths = [str(folder())] if for_card and not _is_beside() else []
+    paths = [str(find_folder())] if for_card and not _is_beside() else []
     path = os.pathsep.join([*paths, *filter(None, [os.environ.get("PYTHONPATH")])])
     return {
         "JAX_PLATFORMS": "cpu",
@@ -94,16 +95,16 @@ def _jax_version() -> str:
 
 def compile_step(detector: Detector, settings: Settings, phase: Phase, card: Mapping[str, Any]) -> Answer:
     """Compiles the whole step, and runs nothing. No card: for this machine's CPU."""
-    from unstall.planning.memory.estimate import sizes_of
-    from unstall.training.step.activations import layers_of
+    from unstall.planning.memory.estimate import compute_sizes
+    from unstall.training.step.activations import list_layers
 
-    with as_on_a_card() if card else nullcontext():
+    with trace_for_gpu() if card else nullcontext():
         executable = (_training if phase == "training" else _evaluation)(detector, settings, _place(card))
     said = _memory_figures(executable.memory_analysis())
     need = said["argument"] + said["output"] - said["alias"] + said["temp"]
     said[RECOMPUTED] = executable.as_text().count(RECOMPUTED_MARK) if card else 0
-    layers = layers_of(detector, settings.at_once, settings.max_boxes_per_image)
-    return split(need, sizes_of(detector, settings, phase), layers, said)
+    layers = list_layers(detector, settings.at_once, settings.max_boxes_per_image)
+    return split(need, compute_sizes(detector, settings, phase), layers, said)
 
 
 def _training(detector: Detector, settings: Settings, place: Any) -> Any:
@@ -114,7 +115,7 @@ def _training(detector: Detector, settings: Settings, place: Any) -> Any:
     train_step = Step(detector, settings, total_steps=1).train_step
     assert isinstance(train_step, JaxTrainStep)
     batch = _batch(detector, settings.batch_size, settings.max_boxes_per_image, place)
-    return train_step.lowered(batch, place).compile()
+    return train_step.lower(batch, place).compile()
 
 
 def _evaluation(detector: Detector, settings: Settings, place: Any) -> Any:
@@ -136,9 +137,9 @@ def _evaluation(detector: Detector, settings: Settings, place: Any) -> Any:
 
 
 def _batch(detector: Detector, images: int, max_boxes_per_image: int, place: Any) -> dict[str, Any]:
-    from unstall.training.step.program import batch_shapes
+    from unstall.training.step.program import list_batch_shapes
 
-    shapes = batch_shapes(tuple(detector.settings.image_size), images, max_boxes_per_image)
+    shapes = list_batch_shapes(tuple(detector.settings.image_size), images, max_boxes_per_image)
     return {name: _shape(shape, kind, place) for name, (shape, kind) in shapes.items()}
 
 
@@ -162,14 +163,14 @@ def _place(card: Mapping[str, Any]) -> Any:
         return None
     from jax.experimental import topologies
 
-    target = target_text(card)
+    target = describe_target(card)
     described = topologies.get_topology_desc(
         platform="cuda", topology_name="1x1x1", topology="1x1x1", target_config=target
     )  # fmt: skip
     return jax.sharding.SingleDeviceSharding(described.devices[0])
 
 
-def target_text(card: Mapping[str, Any]) -> str:
+def describe_target(card: Mapping[str, Any]) -> str:
     """A GpuTargetConfigProto as text. What a block and a grid may have at most is the same for all cards of these years."""
     major, minor = card["capability"]
     memory_bytes = int(card[GIVEN] / TAKEN_TO_BE_GIVEN) if GIVEN in card else card["memory_bytes"]

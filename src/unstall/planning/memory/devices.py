@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.suggestions import did_you_mean
+from unstall.base.suggestions import suggest_closest
 
 TABLE = Path(__file__).with_name("cards.json")
 # Of a card: what the compiler must know of it, and what is planned with. Each a whole number but the clock and the capability.
@@ -62,7 +62,7 @@ class Device:
 # --- the table ---
 
 
-def cards(path: Path | str | None = None) -> dict[str, dict[str, Any]]:
+def list_gpus(path: Path | str | None = None) -> dict[str, dict[str, Any]]:
     """By their names. A file of a user is checked figure by figure."""
     source = Path(path or TABLE)
     try:
@@ -94,11 +94,11 @@ def _refuse_unfit(where: str, card: Any) -> None:
 def find_device(name: str, path: Path | str | None = None) -> Device:
     """A card of the table, alone on its machine; or 'cpu', this machine's own."""
     if name == "cpu":
-        return this_cpu()
-    table = cards(path)
+        return describe_this_cpu()
+    table = list_gpus(path)
     key = name.lower().replace("-", "_").replace(" ", "_")
     if key not in table:
-        hint = did_you_mean(key, table, cutoff=0.4)
+        hint = suggest_closest(key, table, cutoff=0.4)
         raise InvalidInputError(f"There is no device '{name}' in the table.{hint} Devices: cpu, {', '.join(table)}.")
     card = table[key]
     description = str(card.get("description", name))
@@ -108,18 +108,18 @@ def find_device(name: str, path: Path | str | None = None) -> Device:
 # --- this machine ---
 
 
-def here(backend: str) -> Device:
+def find_device_here(backend: str) -> Device:
     """The card that this backend would take on this machine; its cores where there is no card, or the backend knows none."""
     from unstall.backends import allocators
 
-    index = allocators.visible_card(backend) if allocators.knows_cards(backend) else None
-    return (_find_card(index) if index is not None else None) or this_cpu()
+    index = allocators.find_visible_gpu(backend) if allocators.can_list_gpus(backend) else None
+    return (_find_card(index) if index is not None else None) or describe_this_cpu()
 
 
-def this_cpu() -> Device:
-    from unstall.planning.memory.host import limit_bytes, used_bytes
+def describe_this_cpu() -> Device:
+    from unstall.planning.memory.host import read_limit_bytes, read_used_bytes
 
-    return Device("cpu", "cpu", "the cores of this machine", limit_bytes(), 0, used_bytes())
+    return Device("cpu", "cpu", "the cores of this machine", read_limit_bytes(), 0, read_used_bytes())
 
 
 def _find_card(index: int) -> Device | None:
@@ -131,20 +131,20 @@ def _find_card(index: int) -> Device | None:
     if index >= len(cards_seen):
         return None
     seen = cards_seen[index]
-    card = nearest_card(seen.name, seen.total_bytes)
+    card = find_nearest_gpu(seen.name, seen.total_bytes)
     kept = int(card["kept_bytes"])
     held = max(0, seen.used_bytes - kept)
     return Device(_name_of(card), "cuda", seen.name, seen.total_bytes, kept, held, is_here=True, card=card)
 
 
-def nearest_card(description: str, memory_bytes: int, path: Path | str | None = None) -> dict[str, Any]:
+def find_nearest_gpu(description: str, memory_bytes: int, path: Path | str | None = None) -> dict[str, Any]:
     """That which shares most words with figures in them ('A100', '40GB'), and of these the one with the most similar memory."""
 
     def unlike(card: Mapping[str, Any]) -> tuple[int, int]:
         shared = _distinctive_words(description) & _distinctive_words(str(card.get("description", "")))
         return -len(shared), abs(card["memory_bytes"] - memory_bytes)
 
-    return min(cards(path).values(), key=unlike)
+    return min(list_gpus(path).values(), key=unlike)
 
 
 def _distinctive_words(description: str) -> set[str]:
@@ -152,4 +152,4 @@ def _distinctive_words(description: str) -> set[str]:
 
 
 def _name_of(card: Mapping[str, Any]) -> str:
-    return next(name for name, each in cards().items() if each["description"] == card["description"])
+    return next(name for name, each in list_gpus().items() if each["description"] == card["description"])

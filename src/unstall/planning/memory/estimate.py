@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.config.settings import Settings
 from unstall.planning.memory.messages import Answer, Phase, Sizes, split
-from unstall.training.step.activations import layers_of
+from unstall.training.step.activations import list_layers
 
 if TYPE_CHECKING:
     from unstall.detectors.detector import Detector
@@ -37,15 +37,17 @@ CORNERS, FLOAT_BYTES = 4, 4
 
 def estimate_step(detector: Detector, settings: Settings, phase: Phase, on_cores_by: str = "") -> Answer:
     """For a card, or for the cores of this machine on that backend."""
-    from unstall.detectors.layers.conv_norm import leaf_layers
+    from unstall.detectors.layers.conv_norm import list_leaf_layers
 
     images = settings.at_once
-    layers = layers_of(detector, images, settings.max_boxes_per_image)
-    sizes = sizes_of(detector, settings, phase)
+    layers = list_layers(detector, images, settings.max_boxes_per_image)
+    sizes = compute_sizes(detector, settings, phase)
     held = HELD_ON_CORES[on_cores_by][phase] if on_cores_by else HELD[phase] * (HELD_WITH_REMAT if settings.remat else 1.0)
     sums = sizes.trainable if settings.micro_batches > 1 else 0  # of the gradients so far
     counted = sizes.weights + sizes.optimizer + sizes.input + sizes.trainable + sums
-    frozen = {layer.name for layer in leaf_layers(detector) if not layer.trainable and "norm" in type(layer).__name__.lower()}
+    frozen = {
+        layer.name for layer in list_leaf_layers(detector) if not layer.trainable and "norm" in type(layer).__name__.lower()
+    }
     # A frozen norm is a factor and a summand, which is done while the next layer reads.
     counted += int(held * sum(layer.bytes for layer in layers if layer.name not in frozen))
     if on_cores_by:
@@ -64,15 +66,15 @@ def _read_for_regions(detector: Detector, phase: Phase) -> int:
     return regions * (CELLS * READINGS) ** 2 * CORNERS * int(own.fpn_channels) * FLOAT_BYTES
 
 
-def sizes_of(detector: Detector, settings: Settings, phase: Phase) -> Sizes:
+def compute_sizes(detector: Detector, settings: Settings, phase: Phase) -> Sizes:
     """An evaluation trains nothing."""
     from unstall.training.step.optimizer import SLOTS
-    from unstall.training.step.program import Program, batch_shapes
+    from unstall.training.step.program import Program, list_batch_shapes
 
     program = Program(detector, settings)
     weights, trainable = _bytes(program.variables), _bytes(program.trained)
     average = _bytes(program.changing) if settings.ema_decay else 0
-    shapes = batch_shapes(tuple(detector.settings.image_size), settings.batch_size, settings.max_boxes_per_image)
+    shapes = list_batch_shapes(tuple(detector.settings.image_size), settings.batch_size, settings.max_boxes_per_image)
     input_ = sum(math.prod(shape) * WIDTH[kind] for shape, kind in shapes.values())
     if phase == "evaluation":
         return Sizes(weights, 0, 0, input_)

@@ -46,7 +46,7 @@ Need = Callable[[Choice], int]
 def choose(wanted: Choice, batch_size: int, need: Need, limit: int, has_bfloat16: bool) -> tuple[FitAttempt, ...]:
     """What was tried, in order; the last one fits, or nothing does."""
     tried: list[FitAttempt] = []
-    for what, choice in ways(wanted, batch_size, has_bfloat16):
+    for what, choice in list_choices(wanted, batch_size, has_bfloat16):
         if what == "micro-batch":
             choice = _largest_divisor(choice, batch_size, need, limit)  # noqa: PLW2901 one of many, found by looking
         bytes_ = need(choice)
@@ -56,7 +56,7 @@ def choose(wanted: Choice, batch_size: int, need: Need, limit: int, has_bfloat16
     return tuple(tried)
 
 
-def ways(wanted: Choice, batch_size: int, has_bfloat16: bool) -> Iterator[tuple[str, Choice]]:
+def list_choices(wanted: Choice, batch_size: int, has_bfloat16: bool) -> Iterator[tuple[str, Choice]]:
     """Each keeps what those before it changed. What is chosen already is not chosen again."""
     choice = wanted
     yield "as wanted", choice

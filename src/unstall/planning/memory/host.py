@@ -46,7 +46,7 @@ class HostNeed:
         return {**asdict(self), "total": self.total, "fits": self.fits}
 
 
-def host_need(
+def estimate_host_need(
     settings: Settings,
     backend: str,
     input_bytes: int,
@@ -65,26 +65,26 @@ def host_need(
         scratch=threads * (2 * 3 * (largest_pixels or USUAL_PIXELS) + 2 * canvas),
         snapshot=state_bytes,
         device=on_the_cores_bytes,
-        limit=limit_bytes(),
-        used=used_bytes(),
+        limit=read_limit_bytes(),
+        used=read_used_bytes(),
     )
 
 
-def limit_bytes() -> int:
+def read_limit_bytes() -> int:
     """Of the machine, or of the control group where that is less."""
     group = cgroup.find(os.getpid())
-    limit = cgroup.limit(group) if group is not None else None
+    limit = cgroup.read_limit(group) if group is not None else None
     return min(limit, _total()) if limit is not None else _total()
 
 
-def used_bytes() -> int:
+def read_used_bytes() -> int:
     """Of that limit: by everybody who shares it, and by whoever else leaves the machine less than it."""
     import psutil
 
     group = cgroup.find(os.getpid())
-    left = cgroup.free(group) if group is not None else None
+    left = cgroup.read_free_bytes(group) if group is not None else None
     available = int(psutil.virtual_memory().available)
-    return max(0, limit_bytes() - (available if left is None else min(left, available)))
+    return max(0, read_limit_bytes() - (available if left is None else min(left, available)))
 
 
 def _total() -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from unstall.config.settings import Settings, changed
+from unstall.config.settings import Settings, apply_changes
 from unstall.planning.memory.messages import Answer
 from unstall.training.step.activations import Layer
 
@@ -19,7 +19,7 @@ GROWS = 1.25
 MAX_LOOKS = 10
 
 
-def largest(need: Callable[[int], int], limit: int, most: int, first: int = 1, is_squeezed: bool = False) -> int:
+def find_max_batch_size(need: Callable[[int], int], limit: int, most: int, first: int = 1, is_squeezed: bool = False) -> int:
     """The largest size up to `most` whose need was looked at and is within the limit; 0 where not even 1 fits.
 
     Memory is nearly a line over the size of the batch: two looks give the line, a third confirms where it meets the limit. What
@@ -67,28 +67,28 @@ def _where_the_line_meets(looked: dict[int, int], limit: int) -> int:
 PROBES = (2, 4)  # images; small enough for any device that can train at all
 
 
-def on_the_line(settings: Settings, ask: Callable[[Settings], Answer]) -> Answer:
+def estimate_need(settings: Settings, ask: Callable[[Settings], Answer]) -> Answer:
     """What settings need that are not run themselves: they might not fit. `ask` measures settings of one pass."""
     images = settings.at_once
     if images <= PROBES[-1]:
         answer = ask(_one_pass(settings, images))
     else:
         low, high = (ask(_one_pass(settings, size)) for size in PROBES)
-        answer = through(low, high, images)
+        answer = interpolate(low, high, images)
     return _with_passes(answer, images, settings.batch_size)
 
 
-def itself(settings: Settings, ask: Callable[[Settings], Answer]) -> Answer:
+def measure_need(settings: Settings, ask: Callable[[Settings], Answer]) -> Answer:
     """What settings need that are run."""
     images = settings.at_once
     return _with_passes(ask(_one_pass(settings, images)), images, settings.batch_size)
 
 
 def _one_pass(settings: Settings, images: int) -> Settings:
-    return changed(settings, {"batch_size": images, "micro_batch_size": images})
+    return apply_changes(settings, {"batch_size": images, "micro_batch_size": images})
 
 
-def through(low: Answer, high: Answer, images: int) -> Answer:
+def interpolate(low: Answer, high: Answer, images: int) -> Answer:
     """The answer at so many images, by those at the two sizes of the probes."""
 
     def at(first: int, second: int) -> int:

@@ -23,22 +23,22 @@ STEPS = 3  # the optimizer's slots are there after the first, and the compiler i
 def measure_step(detector: Detector, settings: Settings, phase: Phase) -> Answer:
     import numpy as np
 
-    from unstall.planning.memory.estimate import sizes_of
-    from unstall.training.step.activations import layers_of
-    from unstall.training.step.program import batch_shapes
+    from unstall.planning.memory.estimate import compute_sizes
+    from unstall.training.step.activations import list_layers
+    from unstall.training.step.program import list_batch_shapes
 
     images = settings.at_once
-    layers = layers_of(detector, images, settings.max_boxes_per_image)
-    sizes = sizes_of(detector, settings, phase)
+    layers = list_layers(detector, images, settings.max_boxes_per_image)
+    sizes = compute_sizes(detector, settings, phase)
     before = forget_peak()
-    shapes = batch_shapes(tuple(detector.settings.image_size), settings.batch_size, settings.max_boxes_per_image)
+    shapes = list_batch_shapes(tuple(detector.settings.image_size), settings.batch_size, settings.max_boxes_per_image)
     batch = {name: np.zeros(shape, kind) for name, (shape, kind) in shapes.items()}
     if phase == "training":
         _train(detector, settings, batch)
     else:
         _detect(detector, batch["images"])
-    on_card = card_peak_bytes()
-    need = on_card if on_card is not None else peak_bytes() - before + sizes.weights
+    on_card = read_gpu_peak_bytes()
+    need = on_card if on_card is not None else read_peak_bytes() - before + sizes.weights
     return split(need, sizes, layers, {"on_card": on_card is not None})
 
 
@@ -69,7 +69,7 @@ def forget_peak() -> int:
     return _held("VmRSS")
 
 
-def peak_bytes() -> int:
+def read_peak_bytes() -> int:
     """The most that this process has held."""
     return _held("VmHWM")
 
@@ -96,7 +96,7 @@ def forget_trials() -> bool:
     return True
 
 
-def card_peak_bytes() -> int | None:
+def read_gpu_peak_bytes() -> int | None:
     """The most that the backend's allocator ever gave out on the card; None where it computes on the cores.
 
     Of PyTorch what it keeps, if that is more: a step that is recorded computes in memory that nobody else is given."""

@@ -36,7 +36,7 @@ class MemoryPlan:
     @property
     def limit_bytes(self) -> int:
         """What is promised, at most."""
-        return limit_of(self.usable_bytes, self.error)
+        return compute_limit(self.usable_bytes, self.error)
 
     @property
     def fits(self) -> bool:
@@ -77,7 +77,7 @@ class MemoryPlan:
         }  # fmt: skip
 
 
-def limit_of(usable_bytes: int, error: float) -> int:
+def compute_limit(usable_bytes: int, error: float) -> int:
     return int(usable_bytes / (1 + error))
 
 

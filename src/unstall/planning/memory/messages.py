@@ -32,7 +32,9 @@ class Question:
         return dataclasses.asdict(self)
 
 
-def question(settings: Settings, classes: int | None, phase: Phase, backend: str, way: Way, card: dict[str, Any]) -> Question:
+def create_question(
+    settings: Settings, classes: int | None, phase: Phase, backend: str, way: Way, card: dict[str, Any]
+) -> Question:
     plain = as_plain(settings)
     relevant = {name: plain[name] for name in RELEVANT}
     for name in ON_OR_OFF:

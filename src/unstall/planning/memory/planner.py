@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 
 from unstall import backends
 from unstall.backends import allocators
-from unstall.config.settings import Settings, changed
+from unstall.config.settings import Settings, apply_changes
 from unstall.planning.memory import compiler
 from unstall.planning.memory.client import PlannerClient, PlannerError
-from unstall.planning.memory.devices import Device, here
+from unstall.planning.memory.devices import Device, find_device_here
 from unstall.planning.memory.fit_policy import Choice, choose
-from unstall.planning.memory.host import host_need
-from unstall.planning.memory.max_batch_size import itself, largest, on_the_line
-from unstall.planning.memory.memory_plan import MAX_IMAGES, MemoryPlan, limit_of, with_state
-from unstall.planning.memory.messages import Answer, Phase, Question, Way, question
+from unstall.planning.memory.host import estimate_host_need
+from unstall.planning.memory.max_batch_size import estimate_need, find_max_batch_size, measure_need
+from unstall.planning.memory.memory_plan import MAX_IMAGES, MemoryPlan, compute_limit, with_state
+from unstall.planning.memory.messages import Answer, Phase, Question, Way, create_question
 
 # By how much figures may be wrong, as a share of the need, and so what is kept free. Those of JAX were held against a card by
 # `python -m benchmarks.memory`: exact where compiled on it, 4.8 % too low at worst where compiled for it. The others are assumed.
@@ -70,11 +70,11 @@ def plan(
     `is_quick`: an estimate will do where it shows room enough. `before` is called with each question that takes time. Of several
     workers it is what each of them needs.
     """
-    settings = settings.of_one_worker()
-    backend = backends.preferred_backend(None if settings.backend == "auto" else settings.backend)
-    device = device or here(backend)
+    settings = settings.split_for_one_worker()
+    backend = backends.find_preferred_backend(None if settings.backend == "auto" else settings.backend)
+    device = device or find_device_here(backend)
     with PlannerClient(before) as client:
-        best, *others = sources_for(backend, device)
+        best, *others = list_sources(backend, device)
         planner = _Planner(settings, classes, backend, device, best, client)
         if is_quick and best.way != "estimated":
             estimate = replace(planner, source=_estimate(""))
@@ -90,21 +90,21 @@ def plan(
         return planner.planned(finds_largest, largest_pixels)
 
 
-def step_need(settings: Settings, client: PlannerClient, device: Device | None = None, classes: int | None = None) -> Answer:
+def find_step_need(settings: Settings, client: PlannerClient, device: Device | None = None, classes: int | None = None) -> Answer:
     """What a step of just these settings needs, whether or not it fits: for runs that are compared."""
-    settings = settings.of_one_worker()
-    backend = backends.preferred_backend(None if settings.backend == "auto" else settings.backend)
-    device = device or here(backend)
-    planner = _Planner(settings, classes, backend, device, source_for(backend, device), client, must_fit=False)
+    settings = settings.split_for_one_worker()
+    backend = backends.find_preferred_backend(None if settings.backend == "auto" else settings.backend)
+    device = device or find_device_here(backend)
+    planner = _Planner(settings, classes, backend, device, choose_source(backend, device), client, must_fit=False)
     return planner.answer(planner.wanted)
 
 
-def source_for(backend: str, device: Device) -> Source:
+def choose_source(backend: str, device: Device) -> Source:
     """The best that there is here."""
-    return sources_for(backend, device)[0]
+    return list_sources(backend, device)[0]
 
 
-def sources_for(backend: str, device: Device) -> list[Source]:
+def list_sources(backend: str, device: Device) -> list[Source]:
     """All that there are here, the best first. The next is asked where one does not answer: a compiler may fail, or lack room."""
     for_card = device.kind == "cuda"
     found: list[Source] = []
@@ -152,11 +152,11 @@ class _Planner:
             from unstall.planning.memory.host import FRAMEWORK_BYTES
 
             return max(0, self.device.free_bytes - FRAMEWORK_BYTES[self.backend]), "what is free, less what the framework takes"
-        return allocators.usable_bytes(self.backend, self.device.memory_bytes, self.device.free_bytes)
+        return allocators.compute_usable_bytes(self.backend, self.device.memory_bytes, self.device.free_bytes)
 
     @property
     def limit(self) -> int:
-        return limit_of(self.usable[0], self.source.error)
+        return compute_limit(self.usable[0], self.source.error)
 
     @property
     def is_squeezed(self) -> bool:
@@ -171,7 +171,7 @@ class _Planner:
         images, evaluation = self._evaluation(last.choice, training)
         usable, why = self.usable
         on_cores = max(training.need, with_state(evaluation, training)) if self.device.kind == "cpu" else 0
-        host = host_need(self.settings, self.backend, training.input, training.state, on_cores, largest_pixels)
+        host = estimate_host_need(self.settings, self.backend, training.input, training.state, on_cores, largest_pixels)
         return MemoryPlan(
             device=self.device, backend=self.backend, way=self.source.way, asked_of=self.source.backend or self.backend,
             error=self.source.error, usable_bytes=usable, usable_why=why, wanted=self.wanted, tried=tried,
@@ -184,8 +184,8 @@ class _Planner:
         return self.answer(choice).room
 
     def answer(self, choice: Choice, phase: Phase = "training", batch_size: int | None = None) -> Answer:
-        settings = changed(self.settings, {"micro_batch_size": None, "batch_size": batch_size or self.settings.batch_size})
-        settings = changed(settings, choice.as_plain())
+        settings = apply_changes(self.settings, {"micro_batch_size": None, "batch_size": batch_size or self.settings.batch_size})
+        settings = apply_changes(settings, choice.as_plain())
         if self.source.way == "measured":
             return self._measured(settings, phase)
         return self._asked(settings, phase)
@@ -199,11 +199,11 @@ class _Planner:
             return self._asked(probe, phase)
 
         if self.device.kind == "cpu":
-            return on_the_line(settings, ask)
+            return estimate_need(settings, ask)
         try:
-            return itself(settings, ask)
+            return measure_need(settings, ask)
         except PlannerError:
-            answer = on_the_line(settings, ask)
+            answer = estimate_need(settings, ask)
             return answer if answer.room > self.limit else replace(answer, need=answer.need + self.limit)
 
     def _asked(self, settings: Settings, phase: Phase) -> Answer:
@@ -211,7 +211,7 @@ class _Planner:
         card = dict(self.device.card) if self.source.way in {"compiled", "compiled on the card", "estimated"} else {}
         if self.is_squeezed:
             card[compiler.GIVEN] = self.limit // GIVEN_STEP * GIVEN_STEP
-        return self.client(question(settings, self.classes, phase, backend, self.source.way, card))
+        return self.client(create_question(settings, self.classes, phase, backend, self.source.way, card))
 
     def _evaluation(self, choice: Choice, training: Answer) -> tuple[int, Answer]:
         """Of as many images at once as are trained, or of half as many and so on, until it fits beside the training's state."""
@@ -224,10 +224,10 @@ class _Planner:
 
     def _largest(self, choice: Choice) -> int:
         """Several looks: by the compiler that tries nothing on the card, which is quicker, where there is one."""
-        quicker = [each for each in sources_for(self.backend, self.device) if each.way == "compiled"]
+        quicker = [each for each in list_sources(self.backend, self.device) if each.way == "compiled"]
         looks = replace(self, source=quicker[0]) if quicker and self.source.way == "compiled on the card" else self
 
         def need(images: int) -> int:
             return looks.answer(replace(choice, micro_batch_size=images), batch_size=images).room
 
-        return largest(need, looks.limit, MAX_IMAGES, choice.micro_batch_size, looks.is_squeezed)
+        return find_max_batch_size(need, looks.limit, MAX_IMAGES, choice.micro_batch_size, looks.is_squeezed)

@@ -29,13 +29,13 @@ def main() -> None:
     os.dup2(2, 1)
     for line in sys.stdin:
         try:
-            plain: dict[str, Any] = answer(Question(**json.loads(line))).as_plain()
+            plain: dict[str, Any] = answer_question(Question(**json.loads(line))).as_plain()
         except UnstallError as error:
             plain = {"error": str(error)}
         out.write(json.dumps(plain) + "\n")
 
 
-def answer(question: Question) -> Answer:
+def answer_question(question: Question) -> Answer:
     began = time.monotonic()
     from unstall import backends
 
@@ -48,7 +48,7 @@ def _found(question: Question) -> Answer:
     from unstall.config.settings import from_plain
 
     settings = from_plain({**question.settings, "detector": {}})
-    detector = detector_of(settings, question.settings["detector"])
+    detector = build_detector_of(settings, question.settings["detector"])
     if question.way == "estimated":
         from unstall.planning.memory.estimate import estimate_step
 
@@ -63,7 +63,7 @@ def _found(question: Question) -> Answer:
     return compile_step(detector, settings, question.phase, elsewhere)
 
 
-def detector_of(settings: Settings, changes: dict[str, Any]) -> Detector:
+def build_detector_of(settings: Settings, changes: dict[str, Any]) -> Detector:
     from unstall.detectors import POLICIES, create_model
 
     return create_model(settings.model, **{**changes, "precision": POLICIES[settings.precision], "remat": settings.remat})

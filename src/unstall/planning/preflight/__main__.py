@@ -16,7 +16,7 @@ from typing import Any
 from unstall.base.errors import UnstallError
 from unstall.base.processes import end_with_parent
 from unstall.config.settings import from_plain
-from unstall.planning.preflight.checks import CHECKS, needs
+from unstall.planning.preflight.checks import CHECKS, list_needs
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckResult, CheckUnknown, as_plain
 
@@ -55,7 +55,7 @@ class ProgressReporter:
 
 def run_check(name: str, context: Context, known: dict[str, str]) -> CheckResult:
     """A user's mistake is an error. Whatever else goes wrong ends this process, and whoever asked goes on with the next check."""
-    for other in needs(name):
+    for other in list_needs(name):
         if known.get(other) in {"error", "unknown"}:
             return CheckUnknown(f"{other} must be in order first")
     try:

@@ -54,11 +54,11 @@ class Context:
     @cached_property
     def images_to_learn_from(self) -> int:
         """Without those that are kept for scoring and testing."""
-        from unstall.training.loop.datasets import images_to_learn_from, to_learn_from
+        from unstall.training.loop.datasets import select_training_images, select_training_set
 
         if self.data is None:
-            return to_learn_from(self.settings.synthetic_images, self.settings)
-        return images_to_learn_from(self.data, self.settings)
+            return select_training_set(self.settings.synthetic_images, self.settings)
+        return select_training_images(self.data, self.settings)
 
     @property
     def classes(self) -> int:
@@ -67,9 +67,9 @@ class Context:
     @cached_property
     def image_size(self) -> tuple[int, int]:
         """Height and width that the detector sees."""
-        from unstall.config.detectors import image_size
+        from unstall.config.detectors import get_image_size
 
-        height, width = self.settings.detector.get("image_size") or image_size(self.settings.model)
+        height, width = self.settings.detector.get("image_size") or get_image_size(self.settings.model)
         return int(height), int(width)
 
     @property
@@ -77,14 +77,14 @@ class Context:
         """Whatever the data is."""
         from unstall.detectors.weights import compatibility
 
-        return compatibility.parameters(self.settings.model)
+        return compatibility.list_parameters(self.settings.model)
 
     @cached_property
     def parameters(self) -> int:
         """Of the detector as it is published, with the classes of this data."""
-        from unstall.detectors.weights.compatibility import known_variants, with_classes
+        from unstall.detectors.weights.compatibility import list_known_variants, with_classes
 
-        known = known_variants()[self.settings.model]
+        known = list_known_variants()[self.settings.model]
         return sum(prod(shape) for shape in with_classes(known.shapes, known.classes, self.classes).values())
 
     @property

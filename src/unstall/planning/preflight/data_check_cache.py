@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import unstall
-from unstall.base.directories import cache_dir
+from unstall.base.directories import get_cache_dir
 from unstall.base.private_files import write_whole
 from unstall.config.settings import Settings
 from unstall.storage import resolve_path
@@ -22,9 +22,9 @@ MAX_KEPT = 50  # findings of other data sets; the oldest go
 LAYOUT = 3  # of what is kept; another one is not read
 
 
-def folder() -> Path:
+def get_cache_folder() -> Path:
     """In the user's cache directory."""
-    return cache_dir() / "data-checks"
+    return get_cache_dir() / "data-checks"
 
 
 def name_of(data: DataSet, settings: Settings) -> str:
@@ -38,15 +38,15 @@ def name_of(data: DataSet, settings: Settings) -> str:
     return hashlib.sha256(plain.encode()).hexdigest()[:32]
 
 
-def pictures(name: str) -> Path:
+def list_pictures(name: str) -> Path:
     """The folder of the pictures that belong to what was found."""
-    return folder() / name
+    return get_cache_folder() / name
 
 
 def recall_findings(name: str, with_images: bool) -> dict[str, Any] | None:
     """None where nothing is known of the data as it is now, or less than is wanted."""
     try:
-        kept: dict[str, Any] = json.loads((folder() / f"{name}.json").read_text(encoding="utf-8"))
+        kept: dict[str, Any] = json.loads((get_cache_folder() / f"{name}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return kept if kept.get("images_looked_at") or not with_images else None
@@ -55,10 +55,10 @@ def recall_findings(name: str, with_images: bool) -> dict[str, Any] | None:
 def remember(name: str, found: dict[str, Any]) -> None:
     """Where it cannot be written, it is found again next time."""
     try:
-        folder().mkdir(parents=True, exist_ok=True)
-        write_whole(folder() / f"{name}.json", json.dumps(found))
-        for old in sorted(folder().glob("*.json"), key=lambda path: path.stat().st_mtime)[:-MAX_KEPT]:
-            shutil.rmtree(pictures(old.stem), ignore_errors=True)
+        get_cache_folder().mkdir(parents=True, exist_ok=True)
+        write_whole(get_cache_folder() / f"{name}.json", json.dumps(found))
+        for old in sorted(get_cache_folder().glob("*.json"), key=lambda path: path.stat().st_mtime)[:-MAX_KEPT]:
+            shutil.rmtree(list_pictures(old.stem), ignore_errors=True)
             old.unlink(missing_ok=True)
     except OSError:
         return
@@ -67,7 +67,7 @@ def remember(name: str, found: dict[str, Any]) -> None:
 def _in_bucket(path: BucketPath) -> list[tuple[str, int, str]]:
     """All that lies there, by one listing: to ask for each file alone would take an hour."""
     folder = path if path.is_dir() else path.parent
-    return sorted((entry.key, entry.size, entry.version) for entry in folder.bucket.everything(folder.key))
+    return sorted((entry.key, entry.size, entry.version) for entry in folder.bucket.list_all(folder.key))
 
 
 def _facts(path: Path) -> tuple[int, int]:

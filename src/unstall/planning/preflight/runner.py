@@ -17,7 +17,7 @@ from unstall.base.processes import kill_tree
 from unstall.base.progress import Progress
 from unstall.config.settings import Settings
 from unstall.config.settings import as_plain as settings_as_plain
-from unstall.planning.preflight.checks import check_names, quick_names
+from unstall.planning.preflight.checks import check_names, list_quick_names
 from unstall.planning.preflight.results import CheckUnknown, as_plain, count_by_status
 
 MAX_SILENT_S = 300.0  # a check that neither answers nor gets further for so long is given up: storage that hangs, say
@@ -25,7 +25,7 @@ MAX_SILENT_S = 300.0  # a check that neither answers nor gets further for so lon
 
 def ask(settings: Settings, folder: Path, is_quick: bool = False, progress: Progress | None = None) -> list[dict[str, Any]]:
     """The result of each check, as plain data, in the order of asking."""
-    names = list(quick_names() if is_quick else check_names())
+    names = list(list_quick_names() if is_quick else check_names())
     results: list[dict[str, Any]] = []
     while left := names[len(results) :]:
         known = {result["check"]: result["status"] for result in results}
@@ -48,7 +48,7 @@ def _ask(question: dict[str, Any], progress: Progress | None) -> list[dict[str, 
         began = time.perf_counter()
         try:
             _send(child, question)
-            lines = Lines(read_end)
+            lines = LineReader(read_end)
             results, is_silent = _listen(lines, question["checks"], progress)
         finally:
             kill_tree(child.pid)  # a plan of memory, say, is made by a process of its own
@@ -69,7 +69,7 @@ def _send(child: subprocess.Popen[bytes], question: dict[str, Any]) -> None:
         return  # it ended at once; why, is in what it complained
 
 
-class Lines:
+class LineReader:
     """Of a pipe, as they come."""
 
     def __init__(self, pipe: int) -> None:
@@ -91,7 +91,7 @@ class Lines:
         return plain
 
 
-def _listen(lines: Lines, checks: Sequence[str], progress: Progress | None) -> tuple[list[dict[str, Any]], bool]:
+def _listen(lines: LineReader, checks: Sequence[str], progress: Progress | None) -> tuple[list[dict[str, Any]], bool]:
     """The results, and whether it fell silent before all were given."""
     results: list[dict[str, Any]] = []
     while len(results) < len(checks):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Optional
 
-from unstall.probe.core.tracebacks import unseen
+from unstall.probe.core.tracebacks import hide_own_frames
 
 if TYPE_CHECKING:
     Hook = Callable[[ModuleType], None]
@@ -33,7 +33,7 @@ def wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..
     if original is None or isinstance(original, (staticmethod, classmethod, property)) or hook in _hooks_on(original):
         return False
     named = functools.wraps(original)  # both: an error about arguments names the function that was called
-    wrapper = named(unseen(named(make(original))))
+    wrapper = named(hide_own_frames(named(make(original))))
     _keep_signature(wrapper, original)
     setattr(wrapper, MARK, original)
     setattr(wrapper, HOOK, hook)
@@ -53,7 +53,7 @@ def _keep_signature(wrapper: Any, original: Any) -> None:
         return
 
 
-def wrapped_count() -> int:
+def count_wrapped() -> int:
     """How many methods and functions have been wrapped: whoever asks before and after knows whether a hook found its place."""
     return _wrapped[0]
 
@@ -86,12 +86,12 @@ class _HookedLoader:
         self._loader = loader
         self._run_hooks = run_hooks
 
-    @unseen
+    @hide_own_frames
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> Optional[ModuleType]:
         module: Optional[ModuleType] = self._loader.create_module(spec)
         return module
 
-    @unseen
+    @hide_own_frames
     def exec_module(self, module: ModuleType) -> None:
         spec = module.__spec__
         if spec is not None:
@@ -124,7 +124,7 @@ class AfterImport:
         if self not in sys.meta_path:
             sys.meta_path.insert(0, self)
 
-    @unseen
+    @hide_own_frames
     def find_spec(
         self, name: str, path: Optional[Sequence[str]] = None, target: Optional[ModuleType] = None
     ) -> Optional[importlib.machinery.ModuleSpec]:

@@ -286,7 +286,7 @@ class Probe:
 _current: Optional[Probe] = None
 
 
-def current() -> Optional[Probe]:
+def get_current() -> Optional[Probe]:
     """The probe of this process, if it is on."""
     return _current if _current is not None and _current.active else None
 

@@ -20,7 +20,7 @@ _PROBE = (OWN + "probe/", OWN + "journal/", OWN + "base/")  # what runs on our a
 _TRACEBACK: Any = BaseException.__dict__["__traceback__"]  # itself, whatever a class of the program's makes of the name
 
 
-def unseen(hook: Function) -> Function:
+def hide_own_frames(hook: Function) -> Function:
     """The same, but an error that passes through it shows no frame of ours: the program may catch and print it.
 
     Nothing is caught here. Since Python 3.11 an error goes on with the traceback that it has by then; in an older one the frames
@@ -46,10 +46,10 @@ def unseen(hook: Function) -> Function:
 def hide_ours(error: Optional[BaseException]) -> None:
     """Of the traceback that the error has by now."""
     if error is not None:
-        _TRACEBACK.__set__(error, without_ours(_TRACEBACK.__get__(error)))
+        _TRACEBACK.__set__(error, remove_own_frames(_TRACEBACK.__get__(error)))
 
 
-def without_ours(traceback: Optional[TracebackType]) -> Optional[TracebackType]:
+def remove_own_frames(traceback: Optional[TracebackType]) -> Optional[TracebackType]:
     """The same traceback without our frames, which are unlinked where they stand."""
     first = _next_not_ours(traceback)
     part = first

@@ -52,7 +52,7 @@ def is_user_path(file: str) -> bool:
     return not (installed or file.startswith(("<frozen", OWN, _STDLIB)) or file == "<string>")
 
 
-def calling_code(depth: int) -> CodeType:
+def find_calling_code(depth: int) -> CodeType:
     """Of the frame so far above the one that asks; what lies around every hook of ours (`probe/core/tracebacks.py`) is none."""
     frame = sys._getframe(depth + 1)
     while frame.f_back is not None and frame.f_code.co_filename == _AROUND_HOOKS:
@@ -60,7 +60,7 @@ def calling_code(depth: int) -> CodeType:
     return frame.f_code
 
 
-def user_place(depth: int = 1) -> Optional[str]:
+def find_user_place(depth: int = 1) -> Optional[str]:
     """file:line of the innermost user frame above the caller, or None."""
     frame: Optional[FrameType] = sys._getframe(depth)
     for _ in range(MAX_FRAMES):
@@ -72,7 +72,7 @@ def user_place(depth: int = 1) -> Optional[str]:
     return None
 
 
-def code_place(function: Any) -> Optional[str]:
+def find_code_place(function: Any) -> Optional[str]:
     """file:line of where a function was defined, through wrappers."""
     for _ in range(10):
         code = getattr(function, "__code__", None)
@@ -97,7 +97,7 @@ def _definition_line(code: CodeType) -> int:
     return code.co_firstlineno
 
 
-def traceback_frames(traceback: Optional[TracebackType]) -> list[Frame]:
+def list_traceback_frames(traceback: Optional[TracebackType]) -> list[Frame]:
     """Innermost first, without ours."""
     frames: list[Frame] = []
     while traceback is not None:
@@ -137,12 +137,12 @@ def is_constant(node: Optional[ast.AST]) -> bool:
     return type(node).__name__ in _HOLDS
 
 
-def constant(node: Optional[ast.AST]) -> Any:
+def read_constant(node: Optional[ast.AST]) -> Any:
     """The value that is written there; None where the node is no constant."""
     return getattr(node, _HOLDS[type(node).__name__]) if is_constant(node) else None
 
 
-def last_line(node: ast.AST) -> int:
+def find_last_line(node: ast.AST) -> int:
     """Of the node; in Python 3.7 that of the last part which has one."""
     end: Optional[int] = getattr(node, "end_lineno", None)
     return end if end is not None else max(getattr(part, "lineno", 0) for part in ast.walk(node))

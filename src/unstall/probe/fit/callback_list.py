@@ -18,7 +18,7 @@ from typing import Any, Optional
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import EACH_STEP_UP_TO, Probe
 from unstall.probe.core.step_counter import as_number
-from unstall.probe.core.user_code import user_place
+from unstall.probe.core.user_code import find_user_place
 from unstall.probe.fit.callback_times import EACH_BATCH, LONG_S, CallbackTimes
 from unstall.probe.input.epoch_iterator import TRAINERS
 from unstall.probe.loop.losses import RecentLosses
@@ -209,7 +209,7 @@ class _Follower:
             self.backend or _backend(),
             _whole(params.get("epochs")),
             _steps(params),
-            user_place(3),
+            find_user_place(3),
             is_mean=self.is_mean,
         )
 

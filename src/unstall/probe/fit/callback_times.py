@@ -19,7 +19,7 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.step_counter import as_number
 from unstall.probe.core.tracebacks import OWN
-from unstall.probe.core.user_code import code_place, user_place
+from unstall.probe.core.user_code import find_code_place, find_user_place
 
 LONG_S = 0.001  # a call of the list that takes less is not even counted
 SUSPICIOUS_SHARE = 0.2  # of the time since the first long call: from then on each callback is timed
@@ -105,7 +105,7 @@ class CallbackTimes:
         if row is None:
             if len(self._rows) >= MAX_ROWS or code is None or code.co_filename.startswith(OWN):
                 return
-            place = code_place(method) or code_place(getattr(callback, OLDER_NAME.get(hook, hook), None))
+            place = find_code_place(method) or find_code_place(getattr(callback, OLDER_NAME.get(hook, hook), None))
             row = {"name": key[0], "where": place, "hook": hook, "timed": 0, "seconds": 0.0, "longest_s": 0.0, "cpu_s": 0.0}
             self._rows[key] = row
         row["timed"] += 1
@@ -171,7 +171,7 @@ def _timed(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
                 (str(value) for value in (*args, *kwargs.values()) if isinstance(value, str) or hasattr(value, "__fspath__")),
                 "",
             )
-            where = probe.shield.call("saving", user_place, 2)
+            where = probe.shield.call("saving", find_user_place, 2)
             began = time.monotonic()
             probe.shield.call("saving", probe.phase_began, "save")
             try:

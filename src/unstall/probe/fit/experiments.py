@@ -149,10 +149,10 @@ def replay_batch(subject: Subject) -> dict[str, Any]:
 def overfit_batch(subject: Subject) -> dict[str, Any]:
     """One batch learned by heart: does the loss fall at all?"""
     losses = subject.train(subject.batches[:1], steps=2 * STEPS)
-    return {"first_loss": losses[0], "last_loss": losses[-1], "least_loss": min(losses), "steps": len(losses)}
+    return {"first_loss": losses[0], "last_loss": losses[-1], "min_loss": min(losses), "steps": len(losses)}
 
 
-def zero_input(subject: Subject) -> dict[str, Any]:
+def try_zero_input(subject: Subject) -> dict[str, Any]:
     """The same steps with the input and with zeros for it: does the input matter?"""
     real = subject.train(subject.batches)
     subject.restore()
@@ -168,7 +168,7 @@ def _zeroed(value: Any) -> Any:
     return value * 0
 
 
-def scaled_input(subject: Subject) -> dict[str, Any]:
+def try_scaled_input(subject: Subject) -> dict[str, Any]:
     """The same steps with the input as it is, and brought to a size of about 1: does its size matter?"""
     real = subject.train(subject.batches)
     subject.restore()
@@ -190,7 +190,7 @@ def _scaled(value: Any) -> Any:
     return (array - array.mean(axis=others)) / (array.std(axis=others) + 1e-6)
 
 
-def missing_gradients(subject: Subject) -> dict[str, Any]:
+def find_missing_gradients(subject: Subject) -> dict[str, Any]:
     """A few steps: which trainable weights have not changed at all?"""
     import sys
 
@@ -206,7 +206,7 @@ def _name(variable: Any) -> str:
     return str(getattr(variable, "path", None) or getattr(variable, "name", "?"))
 
 
-def learning_rate(subject: Subject) -> dict[str, Any]:
+def try_learning_rates(subject: Subject) -> dict[str, Any]:
     """The same start and the same batches, with the rate, a tenth of it and ten times it."""
     optimizer = subject.model.optimizer
     rate = getattr(optimizer, "_learning_rate", None)
@@ -233,8 +233,8 @@ def _tail(losses: list[float]) -> float:
 EXPERIMENTS: dict[str, Callable[[Subject], dict[str, Any]]] = {
     "replay_batch": replay_batch,
     "overfit_batch": overfit_batch,
-    "zero_input": zero_input,
-    "scaled_input": scaled_input,
-    "missing_gradients": missing_gradients,
-    "learning_rate": learning_rate,
+    "zero_input": try_zero_input,
+    "scaled_input": try_scaled_input,
+    "missing_gradients": find_missing_gradients,
+    "learning_rate": try_learning_rates,
 }

@@ -13,7 +13,7 @@ from typing import Any
 
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.host.exceptions import error_event
+from unstall.probe.host.exceptions import create_error_event
 
 
 def install_tensorflow(module: ModuleType, probe: Probe) -> None:
@@ -49,6 +49,6 @@ def _around(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 def report(probe: Probe, error: BaseException) -> None:
     """The event comes before the pulse moves: else the program would seem to have gone on."""
-    probe.emit(error_event(probe, type(error), error, error.__traceback__, fatal=False))
+    probe.emit(create_error_event(probe, type(error), error, error.__traceback__, fatal=False))
     if probe.pulse is not None:
         probe.pulse.phase("between", time.monotonic())

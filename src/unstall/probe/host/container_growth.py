@@ -21,7 +21,7 @@ from unstall.journal.events import HoldingsCounted
 from unstall.probe.core.probe import Probe
 from unstall.probe.host import containers
 from unstall.probe.host.containers import CacheLength, Place, find_containers
-from unstall.probe.loop.custom_training import loop_of
+from unstall.probe.loop.custom_training import get_loop
 
 LOOK_EVERY_S = 2.0
 FIRST_AFTER_S = 2.0  # after the first step: what is made once has been made
@@ -71,7 +71,7 @@ class ContainerGrowth:
             self._due = now + FIRST_AFTER_S
             return
         self._due = now + LOOK_EVERY_S
-        memory = own_bytes()
+        memory = measure_own_bytes()
         if self._first_bytes is None:  # a count looks at all that the interpreter knows: half a second of a large program's time
             self._first_bytes = self._last_bytes = memory
         if memory - self._last_bytes < GROWN_BYTES:
@@ -119,7 +119,7 @@ def _key(container: Any) -> int:
 
 def _describe(holder: Holder, container: Any) -> dict[str, Any]:
     grown = holder.length - holder.first
-    holds, bytes_each = containers.newest(container, grown)
+    holds, bytes_each = containers.find_newest(container, grown)
     return {
         "kind": type(container).__name__,
         "length": holder.length,
@@ -136,18 +136,18 @@ def _describe(holder: Holder, container: Any) -> dict[str, Any]:
 def _with_feeder(plain: dict[str, Any]) -> dict[str, Any]:
     """The line of source that adds to it, looked for only in what is told."""
     place: Place = plain.pop("place")
-    found = feeder(place)
+    found = find_feeder(place)
     return {**plain, "where": found.where, "sheds": found.sheds, "bounded": plain["bounded"] or found.bounded}
 
 
-def own_bytes() -> int:
+def measure_own_bytes() -> int:
     """The memory of this process that is not backed by files."""
     with open("/proc/self/statm", encoding="ascii") as file:
         fields = file.read().split()
     return (int(fields[1]) - int(fields[2])) * _PAGE
 
 
-def holdings_of(probe: Probe) -> ContainerGrowth:
+def get_container_growth(probe: Probe) -> ContainerGrowth:
     """The one record of a probe; made, and called after each step from then on, when a framework is first seen."""
     holdings: Optional[ContainerGrowth] = probe.extras.get("holdings")
     if holdings is None:
@@ -158,12 +158,12 @@ def holdings_of(probe: Probe) -> ContainerGrowth:
 
 def install(module: ModuleType, probe: Probe) -> None:
     """Any module of a framework that trains: steps that the probe counts are enough."""
-    holdings_of(probe)
+    get_container_growth(probe)
 
 
 def install_torch(module: ModuleType, probe: Probe) -> None:
     """torch.optim.optimizer: a PyTorch loop."""
-    holdings, loop = holdings_of(probe), loop_of(probe)
+    holdings, loop = get_container_growth(probe), get_loop(probe)
 
     def unstall_step(optimizer: Any, args: Any, kwargs: Any) -> None:
         if probe.active and loop.is_mine():
@@ -194,7 +194,7 @@ class Feeder:
     bounded: bool = False  # it is added to only while it is shorter than something
 
 
-def feeder(place: Place) -> Feeder:
+def find_feeder(place: Place) -> Feeder:
     if place.scope == "cache":
         return Feeder(f"{place.file}:{place.line}", False)
     tree = _parse(place.file)

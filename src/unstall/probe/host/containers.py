@@ -184,7 +184,7 @@ WIDEST = 16
 _BUILTIN = (int, float, complex, bool, str, bytes, bytearray, type(None))
 
 
-def newest(container: Any, grown: int) -> tuple[str, Optional[int]]:
+def find_newest(container: Any, grown: int) -> tuple[str, Optional[int]]:
     """(what the newest entries are, mean bytes of one; None where it cannot be told)."""
     entries = list(islice(_newest_first(container), max(1, min(SAMPLED, grown))))
     if not entries:

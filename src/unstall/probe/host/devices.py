@@ -222,14 +222,14 @@ class CompilerMemory:
 
     def begins(self) -> None:
         if self._probe.train.done == 0:
-            self._before[threading.get_ident()] = resident_bytes()
+            self._before[threading.get_ident()] = read_resident_bytes()
 
     def ended(self, seconds: float) -> None:
         before = self._before.pop(threading.get_ident(), None)
         if before is None:
             return
         self._compilations += 1
-        self._grown += resident_bytes() - before
+        self._grown += read_resident_bytes() - before
         if self._probe.phase in ("fit", "first_step") and seconds >= LONG * self._longest_s:
             self._longest_s = max(self._longest_s, seconds)
             grown = max(0, self._grown)
@@ -238,7 +238,7 @@ class CompilerMemory:
             )
 
 
-def resident_bytes() -> int:
+def read_resident_bytes() -> int:
     with open("/proc/self/statm", "rb") as file:
         return int(file.read().split()[1]) * PAGE_BYTES
 

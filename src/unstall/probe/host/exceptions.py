@@ -21,12 +21,12 @@ from unstall.base.redact.text import register_variables
 from unstall.journal.events import ErrorInspected, ErrorRaised, ExitCalled, WarningShown
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.tracebacks import without_ours
-from unstall.probe.core.user_code import is_user_code, is_user_path, traceback_frames, user_place
+from unstall.probe.core.tracebacks import remove_own_frames
+from unstall.probe.core.user_code import find_user_place, is_user_code, is_user_path, list_traceback_frames
 from unstall.probe.host import devices, failing_lines, files, makers, modules
-from unstall.probe.host.values import holds_secret
+from unstall.probe.host.values import has_secret
 from unstall.probe.input import batch_stats
-from unstall.probe.input.batch_samples import AT_THE_ERROR, batch_facts_of
+from unstall.probe.input.batch_samples import AT_THE_ERROR, get_batch_facts
 
 LOGGERS = ("tensorflow", "absl", "jax", "keras")
 LONGEST_MESSAGE = 4000
@@ -36,7 +36,7 @@ LONGEST_LINK = 1000
 MAX_NAMES = 200
 
 
-def error_event(
+def create_error_event(
     probe: Probe,
     kind: type[BaseException],
     error: Any,
@@ -50,7 +50,7 @@ def error_event(
         at=time.time(),
         kind=_name(kind),
         message=_shortened(str(error), LONGEST_MESSAGE),
-        frames=traceback_frames(traceback),
+        frames=list_traceback_frames(traceback),
         fatal=fatal,
         thread=threading.current_thread().name,
         phase=probe.phase,
@@ -70,7 +70,7 @@ def _register_secrets(traceback: Any) -> None:
         for names in (dict(outer), dict(frame.f_locals)):
             settings = [value for value in names.values() if type(value) is dict and len(value) < MAX_NAMES]
             for each in (names, *settings):
-                register_variables({str(name): value for name, value in each.items() if holds_secret(str(name), value)})
+                register_variables({str(name): value for name, value in each.items() if has_secret(str(name), value)})
 
 
 def _is_own_class(kind: type[BaseException]) -> bool:
@@ -128,7 +128,7 @@ def _hook_errors(probe: Probe) -> None:
             except KeyboardInterrupt:  # Ctrl-C again: the program is ending already, and alone it would print its error now
                 pass
         try:
-            clean = without_ours(traceback)
+            clean = remove_own_frames(traceback)
             error.__traceback__ = clean
         except (TypeError, ValueError, AttributeError):  # an exotic traceback is passed on as it is
             clean = traceback
@@ -139,7 +139,7 @@ def _hook_errors(probe: Probe) -> None:
 
 def _report_error(probe: Probe, kind: type[BaseException], error: BaseException, traceback: Any) -> None:
     probe.shield.call("steps", probe.train.flush, time.monotonic())  # those that were not told of yet
-    event = probe.shield.call("errors", error_event, probe, kind, error, traceback, True)
+    event = probe.shield.call("errors", create_error_event, probe, kind, error, traceback, True)
     if event is not None:
         probe.shield.call("errors", probe.emit, event)
         probe.shield.call("error inspection", inspect_error, probe, error, traceback, event.at)
@@ -151,7 +151,7 @@ def _report_error(probe: Probe, kind: type[BaseException], error: BaseException,
 
 def _report_caught(probe: Probe, error: BaseException) -> float:
     """The error that the program handles while it ends itself."""
-    event = error_event(probe, type(error), error, error.__traceback__, fatal=False, caught=True)
+    event = create_error_event(probe, type(error), error, error.__traceback__, fatal=False, caught=True)
     probe.emit(event)
     inspect_error(probe, error, error.__traceback__, event.at)
     probe.shield.call("files", files.report, probe, error.__traceback__)
@@ -173,7 +173,7 @@ def _hook_thread_errors(probe: Probe) -> None:
 
 def _report_thread_error(probe: Probe, args: Any) -> None:
     names = probe.shield.call("thread names", _names_used, args.exc_traceback)
-    event = error_event(probe, args.exc_type, args.exc_value, args.exc_traceback, fatal=False, names=names)
+    event = create_error_event(probe, args.exc_type, args.exc_value, args.exc_traceback, fatal=False, names=names)
     probe.emit(event)
     inspect_error(probe, args.exc_value, args.exc_traceback, event.at)
 
@@ -238,7 +238,7 @@ def report_batch(probe: Probe, traceback: Optional[TracebackType]) -> None:
     if "numpy" not in sys.modules or not any(name in sys.modules for name in ("torch", "jax", "tensorflow")):
         return
     until = time.monotonic() + SEARCH_S
-    facts = batch_facts_of(probe)
+    facts = get_batch_facts(probe)
     described: list[dict[str, Any]] = []
     seen: set[int] = set()
     for role, name, value in [*facts.current_arrays(), *_variables(traceback)]:
@@ -261,7 +261,7 @@ def _described(role: str, name: str, value: Any, until: float) -> Optional[dict[
         return None
     facts = batch_stats.describe(role, name, array, MAX_ELEMENTS)
     if facts.get("not_finite"):
-        row = batch_stats.first_bad_row(array, until, time.monotonic)
+        row = batch_stats.find_first_bad_row(array, until, time.monotonic)
         if row is not None:
             facts["first_bad_row"] = row
     return facts
@@ -342,7 +342,7 @@ def watch_exits(probe: Probe, report_caught: Callable[[BaseException], float]) -
         kind = type(status)
         given = "" if kind in (int, bool, str) else f"{kind.__module__}.{kind.__qualname__}"
         event = ExitCalled(
-            at=time.time(), exit_code=int(code) & 0xFF, message=message, given=given, where=user_place(2), error_at=at
+            at=time.time(), exit_code=int(code) & 0xFF, message=message, given=given, where=find_user_place(2), error_at=at
         )
         probe.emit(event)
 

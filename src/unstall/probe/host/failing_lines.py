@@ -13,7 +13,7 @@ from types import FrameType, TracebackType
 from typing import Any, Optional
 
 from unstall.probe.core.tracebacks import OWN
-from unstall.probe.core.user_code import constant, is_constant, is_user_code, last_line
+from unstall.probe.core.user_code import find_last_line, is_constant, is_user_code, read_constant
 from unstall.probe.host.values import describe_named, is_known
 
 SECONDS = 1.0  # for all that is looked at
@@ -83,7 +83,10 @@ def _inspect(frame: FrameType, line: int, lasti: int, trees: dict[str, Optional[
     statement = _statement_at(function or tree, line) if tree is not None else None
     if statement is None:
         return {**facts, "source": [linecache.getline(code.co_filename, line, frame.f_globals).rstrip()], "first": line}
-    first, last = statement.lineno, last_line(_head(statement)) if _head(statement) is not statement else last_line(statement)
+    first, last = (
+        statement.lineno,
+        find_last_line(_head(statement)) if _head(statement) is not statement else find_last_line(statement),
+    )
     facts["first"], facts["statement"] = first, type(statement).__name__
     numbers = range(first, min(last, first + MAX_STATEMENT - 1) + 1)
     facts["source"] = [linecache.getline(code.co_filename, number, frame.f_globals).rstrip() for number in numbers]
@@ -105,7 +108,7 @@ def _add_maker(value: dict[str, Any], frame: FrameType, tree: Optional[ast.AST],
     made = _assignment(tree, value["name"].partition(".")[0].partition("[")[0], before)
     if made is None or "." in value["name"]:
         return None
-    file, ends = frame.f_code.co_filename, min(last_line(made), made.lineno + MAX_STATEMENT - 1)
+    file, ends = frame.f_code.co_filename, min(find_last_line(made), made.lineno + MAX_STATEMENT - 1)
     value["made_at"] = made.lineno
     value["made_by"] = [linecache.getline(file, number, frame.f_globals).rstrip() for number in range(made.lineno, ends + 1)]
     return made
@@ -157,7 +160,7 @@ def _function_at(tree: ast.AST, first: int, name: str) -> Optional[ast.AST]:
 def _function_around(tree: ast.AST, line: int) -> Optional[ast.AST]:
     """Of a lambda or a comprehension: the function in which it stands."""
     functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    around = [node for node in functions if node.lineno <= line <= last_line(node)]
+    around = [node for node in functions if node.lineno <= line <= find_last_line(node)]
     return max(around, key=lambda node: node.lineno) if around else None
 
 
@@ -165,8 +168,8 @@ def _statement_at(tree: Optional[ast.AST], line: int) -> Optional[ast.stmt]:
     """The innermost statement that covers the line."""
     found: Optional[ast.stmt] = None
     for node in ast.walk(tree) if tree is not None else ():
-        covers = isinstance(node, ast.stmt) and node.lineno <= line <= last_line(node)
-        if covers and (found is None or (node.lineno, -last_line(node)) >= (found.lineno, -last_line(found))):  # type: ignore[attr-defined]
+        covers = isinstance(node, ast.stmt) and node.lineno <= line <= find_last_line(node)
+        if covers and (found is None or (node.lineno, -find_last_line(node)) >= (found.lineno, -find_last_line(found))):  # type: ignore[attr-defined]
             found = node  # type: ignore[assignment]
     return found
 
@@ -230,7 +233,7 @@ def _written(node: Any) -> Optional[str]:
 def _key(node: Any) -> Any:
     """A constant key; before Python 3.9 it is wrapped in a node of its own."""
     key = getattr(node.slice, "value", None) if type(node.slice).__name__ == "Index" else node.slice
-    value = constant(key) if is_constant(key) else None
+    value = read_constant(key) if is_constant(key) else None
     return value if type(value) in (str, int) else None
 
 
@@ -336,7 +339,7 @@ def _loops(frame: FrameType, tree: Optional[ast.AST], statement: ast.stmt, until
     """The loops around the statement, the innermost last: what stands in their variables is the element that is handled."""
     rows = []
     for node in _own_statements(tree):
-        in_body = any(each.lineno <= statement.lineno <= last_line(each) for each in getattr(node, "body", []))
+        in_body = any(each.lineno <= statement.lineno <= find_last_line(each) for each in getattr(node, "body", []))
         if not isinstance(node, _LOOPS) or not in_body or node is statement:
             continue
         over = linecache.getline(frame.f_code.co_filename, node.lineno, frame.f_globals).strip()

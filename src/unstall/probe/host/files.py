@@ -52,7 +52,7 @@ def report(probe: Probe, traceback: Optional[TracebackType]) -> None:
 
 
 def _look(probe: Probe, candidates: list[Candidate]) -> None:
-    folders: dict[str, None] = {working_folder() or "/": None}
+    folders: dict[str, None] = {get_working_folder() or "/": None}
     for path, how, in_line in candidates:
         if os.path.isfile(path):
             probe.emit(FileMet(at=time.time(), path=path, how=how, in_line=in_line))
@@ -66,7 +66,7 @@ def _look(probe: Probe, candidates: list[Candidate]) -> None:
         _report_disk_space(probe, folder, seen)
 
 
-def working_folder() -> Optional[str]:
+def get_working_folder() -> Optional[str]:
     """None: it was deleted."""
     try:
         return os.getcwd()

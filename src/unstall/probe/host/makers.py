@@ -15,7 +15,7 @@ from typing import Any, Optional
 
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.user_code import is_user_code, last_line, user_place
+from unstall.probe.core.user_code import find_last_line, find_user_place, is_user_code
 from unstall.probe.host.values import describe_value
 from unstall.probe.input import tf_pipeline
 
@@ -43,7 +43,7 @@ def install_layers(module: ModuleType, probe: Probe) -> None:
 
     def note(layer: Any) -> None:
         name = getattr(layer, "__dict__", {}).get("_name") or getattr(layer, "__dict__", {}).get("name")
-        where = user_place()
+        where = find_user_place()
         if type(name) is str and where is not None:
             made[name] = {"what": "layer", "name": name, "class": type(layer).__name__, "where": where}
 
@@ -58,7 +58,7 @@ def find_makers(probe: Probe, error: Any, traceback: Optional[TracebackType], un
         *_lines_with_key(str(error), traceback),
     ]
     for row in rows:
-        row.update(source_at(row.get("where")))
+        row.update(read_source_at(row.get("where")))
     return rows[:MAX_MAKERS]
 
 
@@ -199,12 +199,12 @@ def find_pipelines(probe: Probe, traceback: Optional[TracebackType]) -> list[dic
     for dataset in _datasets(traceback):
         if id(dataset) not in seen and len(rows) < MAX_PIPELINES:
             seen.add(id(dataset))
-            rows.append({"role": "", "stages": tf_pipeline.chain_with_components(dataset)})
+            rows.append({"role": "", "stages": tf_pipeline.find_chain_with_components(dataset)})
     ran = [{**row, "stages": [dict(stage) for stage in row["stages"]]} for row in probe.extras.get(tf_pipeline.FOLLOWED) or []]
     rows += ran[::-1][: MAX_PIPELINES - len(rows)]
     for row in rows:
         for stage in row["stages"]:
-            stage.update(source_at(stage.get("where")))
+            stage.update(read_source_at(stage.get("where")))
     return rows
 
 
@@ -230,7 +230,7 @@ def _datasets(traceback: Optional[TracebackType]) -> Iterator[Any]:
 # --- source ---
 
 
-def source_at(where: Optional[str]) -> dict[str, Any]:
+def read_source_at(where: Optional[str]) -> dict[str, Any]:
     """The statement of a place, as its lines stand in the file, with the number of its first."""
     file, _, number = (where or "").rpartition(":")
     if not file or not number.isdigit():
@@ -242,8 +242,8 @@ def source_at(where: Optional[str]) -> dict[str, Any]:
         tree = None
     found: Optional[ast.stmt] = None
     for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.stmt) and node.lineno <= line <= last_line(node) and not hasattr(node, "body"):
+        if isinstance(node, ast.stmt) and node.lineno <= line <= find_last_line(node) and not hasattr(node, "body"):
             found = node
-    first, last = (found.lineno, last_line(found)) if found is not None else (line, line)
+    first, last = (found.lineno, find_last_line(found)) if found is not None else (line, line)
     numbers = range(first, min(last, first + MAX_STATEMENT - 1) + 1)
     return {"first": first, "source": [linecache.getline(file, each).rstrip() for each in numbers]}

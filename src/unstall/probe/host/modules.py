@@ -48,7 +48,7 @@ def list_modules(modules: dict[str, Any]) -> tuple[list[str], dict[str, str]]:
             continue
         if rest.count(".") or name == "unstall":
             continue
-        place = place_of(module)
+        place = find_place(module)
         if place is None:
             continue
         if is_user_path(place):
@@ -57,12 +57,12 @@ def list_modules(modules: dict[str, Any]) -> tuple[list[str], dict[str, str]]:
             folder = find_package(place)
             if folder is not None and len(packages) < MAX_PACKAGES:
                 packages[name] = folder
-    own = [place_of(module) for name, module in modules.items() if name.partition(".")[0] in own_tops]
+    own = [find_place(module) for name, module in modules.items() if name.partition(".")[0] in own_tops]
     files = [os.path.abspath(place) for place in own if place is not None and is_user_path(place) and place.endswith(".py")]
     return list(dict.fromkeys(files))[:MAX_FILES], packages
 
 
-def place_of(module: Any) -> Optional[str]:
+def find_place(module: Any) -> Optional[str]:
     """The file of a module, read without asking the module itself: some load much when an attribute is asked for."""
     if not isinstance(module, ModuleType):
         return None
@@ -73,7 +73,9 @@ def place_of(module: Any) -> Optional[str]:
 def _is_namespace(module: Any) -> bool:
     """A folder that several packages share, `google` say: what lies in it is told."""
     return (
-        isinstance(module, ModuleType) and place_of(module) is None and "__path__" in object.__getattribute__(module, "__dict__")
+        isinstance(module, ModuleType)
+        and find_place(module) is None
+        and "__path__" in object.__getattribute__(module, "__dict__")
     )
 
 

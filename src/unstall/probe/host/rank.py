@@ -30,7 +30,7 @@ def install(probe: Probe) -> None:
 def report(probe: Probe, event: Optional[RankInfo]) -> None:
     """Once, and again when it is other than before. What was said to the framework counts more than variables."""
     before = probe.extras.get(_REPORTED)
-    if event is None or event == before or (before is not None and "." in before.told_by and "." not in event.told_by):
+    if event is None or event == before or (before is not None and "." in before.source and "." not in event.source):
         return
     probe.extras[_REPORTED] = event
     probe.emit(event.to_event(probe.pid))

@@ -15,7 +15,7 @@ from typing import Any
 from unstall.journal.events import SignalRaised
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.user_code import user_place
+from unstall.probe.core.user_code import find_user_place
 
 MAX_EVENTS = 200
 
@@ -53,5 +53,5 @@ class _Recorder:
         pid, number = target(*args, **kwargs)
         self._seen += 1
         if number and self._seen <= MAX_EVENTS:  # number 0 asks only whether a process is there
-            event = SignalRaised(at=time.time(), pid=os.getpid(), target=pid, signal=number, where=user_place(4))
+            event = SignalRaised(at=time.time(), pid=os.getpid(), target=pid, signal=number, where=find_user_place(4))
             self._probe.emit(event)

@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 from unstall.base.errors import attempt
 from unstall.base.redact.text import MASK, is_secret_name, redact, register_variables
-from unstall.probe.core.user_code import code_place
+from unstall.probe.core.user_code import find_code_place
 from unstall.probe.input import batch_shapes, batch_stats
 
 MAX_TEXT = 120
@@ -36,7 +36,7 @@ _OPTIONS = (
 
 def describe_value(value: Any, until: float, depth: int = 0) -> dict[str, Any]:
     """`until` is a moment of the monotonic clock after which no array is looked at any more."""
-    facts: dict[str, Any] = {"type": type_name(value)}
+    facts: dict[str, Any] = {"type": name_type(value)}
     if issubclass(type(value), str):
         return {**facts, "text": repr(str.__str__(value)[:MAX_TEXT]), "length": str.__len__(value)}
     if type(value) in _PLAIN:
@@ -53,30 +53,30 @@ def describe_value(value: Any, until: float, depth: int = 0) -> dict[str, Any]:
     if issubclass(type(value), type):
         return {**facts, "called": type.__getattribute__(value, "__qualname__")}
     if type(value) in (FunctionType, MethodType):
-        return {**facts, "called": value.__qualname__, "where": code_place(value)}
+        return {**facts, "called": value.__qualname__, "where": find_code_place(value)}
     nothing: dict[str, Any] = {}  # whatever a framework's own object does not like to be asked: its type is known
     return {**facts, **attempt(lambda: _of_a_library(value, until), lambda error: nothing)}
 
 
 def describe_named(name: str, value: Any, until: float, depth: int = 0) -> dict[str, Any]:
     """The same of what stands under a name. Of a secret it is only told that it is there."""
-    if holds_secret(name, value):
+    if has_secret(name, value):
         register_variables({name: str.__str__(value)})  # it may stand in the message of the error, too
-        return {"type": type_name(value), "text": MASK}
+        return {"type": name_type(value), "text": MASK}
     facts = describe_value(value, until, depth)
     if is_secret_name(name):
         facts.pop("items", None)
     return facts
 
 
-def holds_secret(name: str, value: Any) -> bool:
+def has_secret(name: str, value: Any) -> bool:
     if not issubclass(type(value), str):
         return False
     text = str.__str__(value)
     return bool(text) and (is_secret_name(name) or redact({name: text}) == {name: MASK})
 
 
-def type_name(value: Any) -> str:
+def name_type(value: Any) -> str:
     kind = type(value)
     module = kind.__module__
     return kind.__qualname__ if module == "builtins" else f"{module.partition('.')[0]}.{kind.__qualname__}"
@@ -98,7 +98,7 @@ def _sequence(value: Any, until: float, depth: int) -> dict[str, Any]:
     if type(fields) is tuple:
         facts["fields"] = [str(field) for field in fields[:MAX_ITEMS]]
     elements = [kind.__getitem__(value, at) for at in range(min(MAX_SHAPES, facts["length"]))]
-    shapes = [shape_of(element) for element in elements]
+    shapes = [read_shape(element) for element in elements]
     if len(shapes) > 1 and all(shape is not None for shape in shapes):
         facts["shapes"] = _different(shapes)
     return facts
@@ -122,7 +122,7 @@ def _dict(value: Any, until: float, depth: int) -> dict[str, Any]:
     return facts
 
 
-def shape_of(value: Any) -> Optional[list[int]]:
+def read_shape(value: Any) -> Optional[list[int]]:
     """Of an array or tensor of a known library; None for anything else. -1: a side that is not known."""
     if not is_known(type(value)):
         return None
@@ -138,7 +138,7 @@ def _sides(value: Any) -> Optional[list[int]]:
     return None if sides is None else [int(side) if isinstance(side, int) else -1 for side in sides]
 
 
-def dtype_of(value: Any) -> str:
+def read_dtype(value: Any) -> str:
     dtype = getattr(value, "dtype", None)
     return str(getattr(dtype, "name", dtype)).replace("torch.", "").replace("<dtype: '", "").replace("'>", "")
 
@@ -159,18 +159,18 @@ def _of_a_library(value: Any, until: float) -> dict[str, Any]:
     if root == "numpy" and not hasattr(value, "flags"):
         return facts
     if root == "numpy" and getattr(value, "ndim", 1) == 0 and not kind.__name__.startswith("ndarray"):
-        return {**facts, "text": repr(value.item())[:MAX_TEXT], "dtype": dtype_of(value), "shape": []}
+        return {**facts, "text": repr(value.item())[:MAX_TEXT], "dtype": read_dtype(value), "shape": []}
     if root == "PIL":
         return {**facts, "size": list(value.size), "mode": str(value.mode)}
     spec = getattr(value, "element_spec", None) if root == "tensorflow" else None
     if spec is not None:
-        return {**facts, "components": batch_shapes.components(spec)}
-    shape = shape_of(value)
+        return {**facts, "components": batch_shapes.list_components(spec)}
+    shape = read_shape(value)
     if shape is None:
         return facts
     facts["shape"] = shape
     if hasattr(value, "dtype"):
-        facts["dtype"] = dtype_of(value)
+        facts["dtype"] = read_dtype(value)
     device = getattr(value, "device", None)
     if root == "torch" and device is not None:
         facts["device"] = str(device)

@@ -17,8 +17,8 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.input import batch_stats
 from unstall.probe.input.batch_shapes import BatchShapes
-from unstall.probe.loop.custom_training import loop_of
-from unstall.probe.loop.losses import loss_watch_of
+from unstall.probe.loop.custom_training import get_loop
+from unstall.probe.loop.losses import get_loss_watch
 
 FIRST = 3
 LOOK_EVERY_S = 2.0
@@ -78,7 +78,7 @@ class BatchFacts:
         if self.probe.fit_depth > 0:
             return  # of a validation
         self._given = []
-        for role, name, value in batch_stats.parts((x, y)):
+        for role, name, value in batch_stats.split_parts((x, y)):
             try:
                 self._given.append((role, name, weakref.ref(value)))
             except TypeError:
@@ -102,7 +102,7 @@ class BatchFacts:
 
     def batch_passed(self, batch: Any) -> None:
         """During a fit, or in one's own loop."""
-        if self.probe.fit_depth > 0 and not loop_of(self.probe).is_open:
+        if self.probe.fit_depth > 0 and not get_loop(self.probe).is_open:
             self._newest = batch
         if self._from_arrays or self.probe.phase in ("validate", "predict"):
             return
@@ -124,7 +124,7 @@ class BatchFacts:
     def _look(self, batch: Any) -> None:
         self._looks += 1
         described = []
-        for role, name, value in batch_stats.parts(batch):
+        for role, name, value in batch_stats.split_parts(batch):
             array = batch_stats.as_array(value)
             if array is not None:
                 described.append(batch_stats.describe(role, name, array))
@@ -149,7 +149,9 @@ class BatchFacts:
         self._searched += 1
         described = [
             batch_stats.describe(role, name, array, array.size)
-            for role, name, array in ((role, name, batch_stats.as_array(value)) for role, name, value in batch_stats.parts(batch))
+            for role, name, array in (
+                (role, name, batch_stats.as_array(value)) for role, name, value in batch_stats.split_parts(batch)
+            )
             if array is not None
         ]
         if any(facts.get("not_finite") or (facts.get("boxes") or {}).get("inside_out") for facts in described):
@@ -171,7 +173,7 @@ class BatchFacts:
             array = batch_stats.as_array(reference())
             if array is None:
                 continue
-            row = batch_stats.first_bad_row(array, until, time.monotonic)
+            row = batch_stats.find_first_bad_row(array, until, time.monotonic)
             if row is not None:
                 bad.append({"role": role, "name": name, "shape": list(array.shape), "not_finite": 1, "first_bad_row": row})
         if self._from_arrays:
@@ -182,7 +184,7 @@ class BatchFacts:
     def current_arrays(self) -> list[batch_stats.Part]:
         """The batch of the step that goes on; where none passed through Python, the arrays that fit was given."""
         if self._newest is not None:
-            return batch_stats.parts(self._newest)
+            return batch_stats.split_parts(self._newest)
         given = [(role, name, reference()) for role, name, reference in self._arrays]
         return [part for part in given if part[2] is not None]
 
@@ -194,7 +196,7 @@ class BatchFacts:
         self.probe.emit(BatchSampled(at=time.time(), step=self.probe.train.done if self.probe.fit_depth else 0, facts=facts))
 
 
-def batch_facts_of(probe: Probe) -> BatchFacts:
+def get_batch_facts(probe: Probe) -> BatchFacts:
     facts: Optional[BatchFacts] = probe.extras.get("batch facts")
     if facts is None:
         facts = probe.extras["batch facts"] = BatchFacts(probe)
@@ -204,14 +206,14 @@ def batch_facts_of(probe: Probe) -> BatchFacts:
         probe.on_other_pass.append(facts.other_pass_began)
         probe.on_batch = facts.batch_passed
         probe.extras["on arrays"] = [facts.arrays_given]
-        loop_of(probe).on_batch.append(lambda iterator, batch: facts.batch_passed(batch))
-        loss_watch_of(probe).on_broken.append(facts.loss_broke)
+        get_loop(probe).on_batch.append(lambda iterator, batch: facts.batch_passed(batch))
+        get_loss_watch(probe).on_broken.append(facts.loss_broke)
     return facts
 
 
 def install_keras_2(module: ModuleType, probe: Probe) -> None:
     """engine.data_adapter of Keras 2: arrays. (Those of Keras 3 are told by `guessing`, which wraps their adapter.)"""
-    facts = batch_facts_of(probe)
+    facts = get_batch_facts(probe)
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def __init__(adapter: Any, x: Any, y: Any = None, sample_weights: Any = None, *args: Any, **kwargs: Any) -> None:

@@ -41,7 +41,7 @@ class BatchShapes:
         if now < self._due and self._batches >= EACH_UP_TO:
             return
         self._due = now + LOOK_EVERY_S
-        shape = shape_of(batch)
+        shape = read_shape(batch)
         if not shape:
             return
         self._batches += 1
@@ -59,7 +59,7 @@ class BatchShapes:
             return
         self._events += 1
         self._reported_at = self._batches
-        largest_first = sorted(self._counts.items(), key=lambda pair: -elements(pair[0]))
+        largest_first = sorted(self._counts.items(), key=lambda pair: -list_elements(pair[0]))
         listed = largest_first if len(largest_first) <= LISTED else [*largest_first[: LISTED - 1], largest_first[-1]]
         shapes = [{"arrays": [[*part] for part in shape], "batches": count} for shape, count in listed]
         different = len(self._counts) + (1 if self._others else 0)
@@ -69,18 +69,18 @@ class BatchShapes:
 def report_spec(probe: Probe, spec: Any, rows: Optional[int]) -> None:
     """The shapes that a tf.data set says of itself, before its first batch is fetched; -1 where it leaves a side open."""
     arrays = []
-    for role, name, shape, dtype in shape_of(spec):
+    for role, name, shape, dtype in read_shape(spec):
         is_open = bool(shape) and shape[0] < 0 and rows is not None
         arrays.append([role, name, [rows, *shape[1:]] if is_open else [*shape], dtype])
     if arrays:
         probe.emit(BatchesCounted(at=time.time(), shapes=[{"arrays": arrays, "batches": 0}], different=0, batches=0))
 
 
-def shape_of(batch: Any) -> Shape:
+def read_shape(batch: Any) -> Shape:
     """Of all arrays and tensors in it; empty where there are none."""
     found = []
-    for role, name, value in batch_stats.parts(batch):
-        shape = sides(value)
+    for role, name, value in batch_stats.split_parts(batch):
+        shape = read_sides(value)
         if shape is not None:
             found.append((role, name, shape, _dtype_name(value.dtype)))
     return tuple(found)
@@ -97,7 +97,7 @@ def _dtype_name(dtype: Any) -> str:
     return known
 
 
-def sides(value: Any) -> Optional[tuple[int, ...]]:
+def read_sides(value: Any) -> Optional[tuple[int, ...]]:
     shape = getattr(value, "shape", None)
     if shape is None or not hasattr(value, "dtype"):
         return None
@@ -106,7 +106,7 @@ def sides(value: Any) -> Optional[tuple[int, ...]]:
     return tuple(int(side) if side is not None else -1 for side in shape) if shape is not None else None
 
 
-def elements(shape: Shape) -> int:
+def list_elements(shape: Shape) -> int:
     total = 0
     for _, _, each, _ in shape:
         size = 1
@@ -116,15 +116,15 @@ def elements(shape: Shape) -> int:
     return total
 
 
-def components(spec: Any, name: str = "") -> list[dict[str, Any]]:
+def list_components(spec: Any, name: str = "") -> list[dict[str, Any]]:
     """The parts of an element of a data set, in TensorFlow's order: name, shape and dtype of each."""
     if isinstance(spec, dict):
-        parts = [components(spec[key], f"{name}/{key}" if name else str(key)) for key in sorted(spec, key=str)]
+        parts = [list_components(spec[key], f"{name}/{key}" if name else str(key)) for key in sorted(spec, key=str)]
     elif isinstance(spec, (list, tuple)):
         keys = getattr(type(spec), "_fields", None) or range(len(spec))
-        parts = [components(part, f"{name}/{key}" if name else str(key)) for key, part in zip(keys, spec)]  # noqa: B905
+        parts = [list_components(part, f"{name}/{key}" if name else str(key)) for key, part in zip(keys, spec)]  # noqa: B905
     else:
-        shape = sides(spec)
+        shape = read_sides(spec)
         kind, dtype = type(spec).__name__, getattr(spec, "dtype", None)
         return [
             {

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # Python 3.8 cannot make these when it runs
     Part = tuple[str, str, Any]  # role (x, y, weight), name, array
 
 
-def parts(batch: Any) -> list[Part]:
+def split_parts(batch: Any) -> list[Part]:
     """The arrays of a batch as fit takes it: (x, y, weight), each an array, a list or a dict."""
     if not isinstance(batch, (tuple, list)) or not batch:
         return name_arrays("x", batch)
@@ -93,11 +93,11 @@ def _label_facts(numpy: Any, some: Any, values: Any) -> dict[str, Any]:
         facts["highest"] = [int(value) for value in distinct[-MAX_DISTINCT:]]
     one_hot = facts["whole"] and values.min() >= 0 and values.max() <= 1
     if some.ndim >= 2 and some.shape[-1] == 4 and not one_hot:
-        facts["boxes"] = boxes(some.reshape(-1, 4))
+        facts["boxes"] = describe_boxes(some.reshape(-1, 4))
     return facts
 
 
-def boxes(rows: Any) -> dict[str, int]:
+def describe_boxes(rows: Any) -> dict[str, int]:
     """Rows of four read as corners: how many are proper, how many inside out. Rows of zeros are padding."""
     used = rows[(rows != 0).any(axis=1)]
     width, height = used[:, 2] - used[:, 0], used[:, 3] - used[:, 1]
@@ -108,7 +108,7 @@ def boxes(rows: Any) -> dict[str, int]:
     }
 
 
-def first_bad_row(array: Any, until: float, clock: Any) -> Optional[int]:
+def find_first_bad_row(array: Any, until: float, clock: Any) -> Optional[int]:
     """The first row that holds a number which is not finite; None if there is none, or the time is up."""
     numpy = sys.modules["numpy"]
 

@@ -16,7 +16,7 @@ from typing import Any, Optional
 from unstall.journal.events import DataMet, ImageNotRead, PatternMatchedNothing
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.user_code import calling_code, is_user_code, user_place
+from unstall.probe.core.user_code import find_calling_code, find_user_place, is_user_code
 
 MAX_FILE_EVENTS = 24
 MAX_LOOKS = 400
@@ -44,7 +44,7 @@ class DataFileWatch:
         if self.is_over:
             return
         self._looks += 1
-        fresh = [path for path in summarize_paths(paths_in(value)) if path not in self._reported]
+        fresh = [path for path in summarize_paths(find_paths(value)) if path not in self._reported]
         if fresh:
             self._events += 1
             self._reported.update(fresh)
@@ -58,18 +58,18 @@ def meet(probe: Probe, value: Any, how: str) -> None:
     probe.shield.call("data met", seen.meet, value, how)
 
 
-def paths_in(value: Any, depth: int = 0) -> list[str]:
+def find_paths(value: Any, depth: int = 0) -> list[str]:
     """The paths in a text, a list of texts, an array of them, or one level of these."""
     path = as_path(value)
     if path is not None:
         return [path]
     if isinstance(value, dict):
-        return [path for part in list(value.values())[:16] for path in paths_in(part, depth + 1)] if depth < 2 else []
+        return [path for part in list(value.values())[:16] for path in find_paths(part, depth + 1)] if depth < 2 else []
     if isinstance(value, (list, tuple)) and value:
         if as_path(value[0]) is not None:
             return [path for path in map(as_path, _spread(value)) if path is not None]
         is_nested = isinstance(value[0], (list, tuple, dict)) or hasattr(value[0], "dtype")
-        return [path for part in list(value)[:16] for path in paths_in(part, depth + 1)] if depth < 2 and is_nested else []
+        return [path for part in list(value)[:16] for path in find_paths(part, depth + 1)] if depth < 2 and is_nested else []
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     if kind in ("U", "S", "O") and value.size:
         return [path for path in map(as_path, _spread(value.reshape(-1))) if path is not None]
@@ -125,7 +125,7 @@ def _watched(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
     def record(patterns: Any) -> None:
         nonlocal reported
-        where = user_place(4)
+        where = find_user_place(4)
         for pattern in patterns if isinstance(patterns, (list, tuple)) else [patterns]:
             reported += 1
             if reported <= MAX_PATTERN_EVENTS and where is not None:
@@ -134,7 +134,7 @@ def _watched(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     def see(found: list[Any]) -> None:
         nonlocal seen
         seen += 1
-        if seen <= MAX_SEEN and is_user_code(calling_code(3)):  # libraries look for files of their own
+        if seen <= MAX_SEEN and is_user_code(find_calling_code(3)):  # libraries look for files of their own
             meet(probe, found, "glob")
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -164,7 +164,7 @@ def install_images(module: ModuleType, probe: Probe) -> None:
         reported += 1
         if reported <= MAX_IMAGE_EVENTS and isinstance(path, (str, os.PathLike)):
             name = os.fspath(path)
-            probe.emit(ImageNotRead(at=time.time(), path=str(name)[:500], exists=os.path.exists(name), where=user_place()))
+            probe.emit(ImageNotRead(at=time.time(), path=str(name)[:500], exists=os.path.exists(name), where=find_user_place()))
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def imread(*args: Any, **kwargs: Any) -> Any:

@@ -10,14 +10,14 @@ import linecache
 from types import CodeType
 from typing import Optional
 
-from unstall.probe.core.user_code import constant
+from unstall.probe.core.user_code import read_constant
 
 LARGEST_FILE_LINES = 20_000
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _FOR_EVER = frozenset({"cycle", "count"})  # of itertools
 
 
-def never_ends(code: CodeType) -> bool:
+def is_endless(code: CodeType) -> bool:
     """Whether the generator with this code goes on for ever, whatever it is given."""
     function = _find(code)
     return function is not None and any(_is_trap(statement) for statement in function.body)
@@ -52,7 +52,7 @@ def _is_trap(statement: ast.stmt) -> bool:
 
 
 def _is_true(test: ast.expr) -> bool:
-    return bool(constant(test))
+    return bool(read_constant(test))
 
 
 def _called(expression: ast.expr) -> str:

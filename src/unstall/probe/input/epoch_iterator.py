@@ -15,12 +15,12 @@ from typing import Any, Optional
 from unstall.journal.events import InputDescribed
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.tracebacks import unseen
-from unstall.probe.core.user_code import code_place, user_place
+from unstall.probe.core.tracebacks import hide_own_frames
+from unstall.probe.core.user_code import find_code_place, find_user_place
 from unstall.probe.input.batch_shapes import report_spec
 from unstall.probe.input.data_files import meet
-from unstall.probe.input.endless_generator import never_ends
-from unstall.probe.input.tf_pipeline import batch_size, batches_per_pass
+from unstall.probe.input.endless_generator import is_endless
+from unstall.probe.input.tf_pipeline import count_batches_per_pass, find_batch_size
 from unstall.probe.input.tf_timestamp import InputStamp
 
 KINDS = {
@@ -121,7 +121,7 @@ def _end_own_loop(probe: Probe) -> None:
 def _stamp(probe: Probe, owner: Any, attribute: str) -> None:
     adapter = getattr(owner, "data_adapter", None) or getattr(owner, "_adapter", None)
     is_array = KINDS.get(type(adapter).__name__) == "arrays"  # those are looked at themselves
-    stamp = InputStamp.put_on(owner, attribute, lambda spec: None if is_array else tap_of(probe, spec))
+    stamp = InputStamp.put_on(owner, attribute, lambda spec: None if is_array else get_tap(probe, spec))
     # With several steps in one call the stamp is the last one's, and says nothing of the wait of each.
     several = getattr(owner, "steps_per_execution", 1) != 1 or getattr(owner, "_step_increment", 0) != 0
     probe.input_stamp = None if several else stamp
@@ -145,11 +145,11 @@ class TimedIterable:
         self._source = source
         self._probe = probe
 
-    @unseen
+    @hide_own_frames
     def __iter__(self) -> Iterator[Any]:
         return TimedIterator(iter(self._source), self._probe)
 
-    @unseen
+    @hide_own_frames
     def __getattr__(self, name: str) -> Any:
         return getattr(self._source, name)
 
@@ -163,7 +163,7 @@ class TimedIterator:
     def __iter__(self) -> TimedIterator:
         return self
 
-    @unseen
+    @hide_own_frames
     def __next__(self) -> Any:
         probe = self._probe
         began = probe.input_began()
@@ -185,19 +185,19 @@ def _describe(probe: Probe, owner: Any) -> None:
     dataset = getattr(adapter, "_dataset", None)
     per_pass = None
     if batches is None and dataset is not None and hasattr(dataset, "cardinality") and int(dataset.cardinality()) == INFINITE:
-        batches, per_pass = INFINITE, batches_per_pass(dataset)
+        batches, per_pass = INFINITE, count_batches_per_pass(dataset)
     role = "validate" if probe.fit_depth else "train"
     if role == "train":
         meet(probe, _kept_by(adapter), KINDS.get(name, name))
         if dataset is not None and hasattr(dataset, "element_spec"):
-            probe.shield.within_budget("batch shapes", report_spec, probe, dataset.element_spec, batch_size(dataset))
+            probe.shield.within_budget("batch shapes", report_spec, probe, dataset.element_spec, find_batch_size(dataset))
     if role == "train" and "train_input" in probe.extras:
         probe.extras["train_input"] = owner  # kept only where experiments were asked for: it would keep the data alive
     probe.emit(
         InputDescribed(
             at=time.time(),
             kind=KINDS.get(name, name),
-            where=_source_place(adapter) or user_place(3),
+            where=_source_place(adapter) or find_user_place(3),
             batches=int(batches) if isinstance(batches, int) else None,
             arguments={**_facts(owner, adapter), **({} if per_pass is None else {"batches_per_pass": per_pass})},
             role=role,
@@ -218,7 +218,7 @@ def _source_place(adapter: Any) -> Optional[str]:
     """Where the user's generator or PyDataset is defined."""
     source = getattr(adapter, "py_dataset", None)
     if source is not None:
-        return code_place(getattr(type(source), "__getitem__", None))
+        return find_code_place(getattr(type(source), "__getitem__", None))
     code = _generator_code(adapter)
     return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else None
 
@@ -270,7 +270,7 @@ def _facts(owner: Any, adapter: Any) -> dict[str, Any]:
         **_threads(getattr(adapter, "_dataset", None)),
     }
     code = _generator_code(adapter)
-    if code is not None and never_ends(code):
+    if code is not None and is_endless(code):
         facts["never_ends"] = True
     return {key: value for key, value in facts.items() if isinstance(value, (int, bool, str))}
 
@@ -318,7 +318,7 @@ class Tap:
         return self._tf.nest.pack_sequence_as(self._spec, flat)
 
 
-def tap_of(probe: Probe, spec: Any) -> Optional[Tap]:
+def get_tap(probe: Probe, spec: Any) -> Optional[Tap]:
     """A tap for the data set of the fit that is about to begin; none where looking has come to its end."""
     tap = probe.shield.call("batch tap", Tap, spec) if probe.extras.get("tap wanted", True) else None
     probe.extras["tap"] = tap

@@ -14,10 +14,10 @@ from typing import Any, Optional
 from unstall.journal.events import LoopSeen
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.tracebacks import unseen
-from unstall.probe.core.user_code import code_place, user_place
-from unstall.probe.loop.custom_training import loop_of
-from unstall.probe.model.baseline_loss import baseline_loss_of
+from unstall.probe.core.tracebacks import hide_own_frames
+from unstall.probe.core.user_code import find_code_place, find_user_place
+from unstall.probe.loop.custom_training import get_loop
+from unstall.probe.model.baseline_loss import get_baseline_loss
 
 LOOK_EVERY_S = 0.25
 LOOK_EACH_UP_TO = 4
@@ -29,7 +29,7 @@ _MADE_AT = "_unstall_made_at"
 _SOURCE = "_unstall_source"
 
 
-def checksum(batch: Any) -> Optional[int]:
+def compute_checksum(batch: Any) -> Optional[int]:
     """Of all the numbers in a batch; None if it holds none that can be read without a copy."""
     total = 0
     arrays = _arrays(batch)[:MAX_ARRAYS]
@@ -54,7 +54,7 @@ def _arrays(value: Any) -> list[Any]:
     return []
 
 
-def larger_than_a_batch(values: dict[str, Any], rows: int) -> Optional[str]:
+def is_larger_than_batch(values: dict[str, Any], rows: int) -> Optional[str]:
     """What of these holds at least two batches' worth of examples or file names: `readings (6,400)`."""
     for name, value in values.items():
         is_array = hasattr(value, "strides") and hasattr(value, "shape") and len(value.shape) > 0
@@ -94,7 +94,7 @@ class Source:
         self._probe.shield.within_budget("equal batches", self._look, batch, where, now)
 
     def _look(self, batch: Any, where: Callable[[], Optional[str]], now: float) -> None:
-        found = checksum(batch)
+        found = compute_checksum(batch)
         arrays = _arrays(batch)
         self.rows = len(arrays[0]) if arrays and arrays[0].ndim > 0 else 0
         if found is None:
@@ -129,7 +129,7 @@ class Source:
 
 def install_iterators(module: ModuleType, probe: Probe) -> None:
     """tensorflow.python.data.ops.iterator_ops, before the loop's own hook: notes where an iterator was made."""
-    loop = loop_of(probe)
+    loop = get_loop(probe)
     count = 0
 
     def source_of(iterator: Any) -> Optional[Source]:
@@ -148,7 +148,7 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
         source = source_of(iterator)
         if source is not None and not source.varies:
             source.starts += 1
-            iterator.__dict__[_MADE_AT] = user_place()
+            iterator.__dict__[_MADE_AT] = find_user_place()
 
     def fetched(iterator: Any, batch: Any) -> None:
         source = source_of(iterator)
@@ -158,7 +158,7 @@ def install_iterators(module: ModuleType, probe: Probe) -> None:
         def where() -> Optional[str]:
             if source.size is None and not source.varies:
                 source.size = int(iterator._dataset.cardinality())
-            return iterator.__dict__.get(_MADE_AT) or user_place()
+            return iterator.__dict__.get(_MADE_AT) or find_user_place()
 
         source.see(batch, where)
 
@@ -192,12 +192,12 @@ class LookingIterator:
         self._generator = generator
         self._source = source
         self._probe = probe
-        self._guessing = baseline_loss_of(probe)
+        self._guessing = get_baseline_loss(probe)
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
-    @unseen
+    @hide_own_frames
     def __next__(self) -> Any:
         batch = next(self._generator)
         if self._probe.active:
@@ -212,7 +212,7 @@ class LookingIterator:
         if frame is None:
             return None
         used = {name: frame.f_globals.get(name) for name in frame.f_code.co_names}
-        self._source.more = larger_than_a_batch({**used, **frame.f_locals}, self._source.rows)
+        self._source.more = is_larger_than_batch({**used, **frame.f_locals}, self._source.rows)
         return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
@@ -235,8 +235,8 @@ def install_py_datasets(module: ModuleType, probe: Probe) -> None:
     """keras.src.trainers.data_adapters.py_dataset_adapter"""
 
     def where(dataset: Any, source: Source) -> Optional[str]:
-        source.more = larger_than_a_batch(vars(dataset), source.rows)
-        return code_place(type(dataset).__getitem__)
+        source.more = is_larger_than_batch(vars(dataset), source.rows)
+        return find_code_place(type(dataset).__getitem__)
 
     def see(adapter: Any, batch: Any) -> None:
         source: Optional[Source] = adapter.__dict__.get(_SOURCE)

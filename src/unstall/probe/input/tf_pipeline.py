@@ -12,9 +12,9 @@ from typing import Any, Optional
 from unstall.journal.events import InputDescribed, PipelineBuilt
 from unstall.probe.core.patches import MARK, wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.tracebacks import unseen
-from unstall.probe.core.user_code import calling_code, code_place, is_own_file, user_place
-from unstall.probe.input.batch_shapes import components
+from unstall.probe.core.tracebacks import hide_own_frames
+from unstall.probe.core.user_code import find_calling_code, find_code_place, find_user_place, is_own_file
+from unstall.probe.input.batch_shapes import list_components
 from unstall.probe.input.data_files import meet
 
 METHODS = (
@@ -53,7 +53,7 @@ def _wrap_static(owner: type, name: str, recorder: _Recorder) -> None:
     inner = original.__func__
 
     @functools.wraps(inner)
-    @unseen
+    @hide_own_frames
     def function(*args: Any, **kwargs: Any) -> Any:
         noted = recorder.note(name, args, kwargs)
         dataset = inner(*args, **kwargs)
@@ -101,12 +101,12 @@ class _Recorder:
     def tag(self, dataset: Any, noted: Optional[PipelineBuilt]) -> None:
         """The data set itself remembers its line, so that a pipeline that runs can be told stage by stage."""
         if noted is not None:
-            self._probe.shield.call("pipeline", tag, dataset, noted)
+            self._probe.shield.call("pipeline", tag_dataset, dataset, noted)
 
     def _record(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], dataset: Any) -> Optional[PipelineBuilt]:
-        where = user_place(4)
+        where = find_user_place(4)
         function = next((value for value in (*args, *kwargs.values()) if callable(value)), None)
-        by_us = is_own_file(calling_code(4).co_filename) or str(getattr(function, "__module__", "")).startswith("unstall.")
+        by_us = is_own_file(find_calling_code(4).co_filename) or str(getattr(function, "__module__", "")).startswith("unstall.")
         if where is None or by_us:
             return None  # a stage that a library, or we, built for ourselves
         self._stages += 1
@@ -117,7 +117,7 @@ class _Recorder:
         arguments = {key: shown for key, shown in given.items() if shown is not None}
         if function is not None:
             arguments["function"] = getattr(function, "__qualname__", type(function).__name__)
-            arguments["function_where"] = code_place(function)
+            arguments["function_where"] = find_code_place(function)
         if name in KEEPING and dataset is not None:
             arguments.update(self._probe.shield.call("pipeline sizes", _sizes, dataset) or {})
         built = PipelineBuilt(at=time.time(), stage=name, where=where, arguments=arguments)
@@ -142,7 +142,7 @@ def _spec_bytes(spec: Any, dataset: Any) -> Optional[int]:
         return None
     sides = shape.as_list()
     if sides and sides[0] is None:
-        sides[0] = batch_size(dataset)  # the last batch may be smaller, the others are not
+        sides[0] = find_batch_size(dataset)  # the last batch may be smaller, the others are not
     size = width
     for side in sides:
         if side is None:
@@ -151,7 +151,7 @@ def _spec_bytes(spec: Any, dataset: Any) -> Optional[int]:
     return int(size)
 
 
-def batch_size(dataset: Any) -> Optional[int]:
+def find_batch_size(dataset: Any) -> Optional[int]:
     """Of the batch stage that a data set comes from, through stages that leave elements as they are."""
     for _ in range(MAX_STAGES_BACK):
         if hasattr(dataset, "_batch_size"):
@@ -190,13 +190,13 @@ _AUGMENTS = (
 )  # fmt: skip
 
 
-def tag(dataset: Any, built: PipelineBuilt) -> None:
+def tag_dataset(dataset: Any, built: PipelineBuilt) -> None:
     """Notes on a data set which line of the user's made it. The first to say so is the innermost call: the stage itself."""
     if hasattr(dataset, "_inputs"):
         dataset.__dict__.setdefault(TAG, built)
 
 
-def chain(dataset: Any) -> list[dict[str, Any]]:
+def find_chain(dataset: Any) -> list[dict[str, Any]]:
     """From the source to the end. A stage that a library added has no line."""
     stages: list[dict[str, Any]] = []
     waiting = [dataset]
@@ -205,17 +205,17 @@ def chain(dataset: Any) -> list[dict[str, Any]]:
         name = type(current).__name__.strip("_").replace("DatasetV2", "").replace("DatasetV1", "").replace("Dataset", "")
         built: Optional[PipelineBuilt] = current.__dict__.get(TAG)
         facts = {"stage": built.stage, "where": built.where, "arguments": built.arguments} if built is not None else {}
-        stages.append({"name": name, **facts, "does": does(current)})
+        stages.append({"name": name, **facts, "does": describe_function(current)})
         waiting.extend(current._inputs())
     stages.reverse()
     return stages
 
 
-def chain_with_components(dataset: Any) -> list[dict[str, Any]]:
+def find_chain_with_components(dataset: Any) -> list[dict[str, Any]]:
     """The same, with the parts of the elements that each stage gives, as far back as there is one input each."""
-    stages = chain(dataset)
+    stages = find_chain(dataset)
     for stage in reversed(stages):
-        stage["components"] = components(dataset.element_spec)
+        stage["components"] = list_components(dataset.element_spec)
         inputs = dataset._inputs()
         if len(inputs) != 1:
             break
@@ -223,7 +223,7 @@ def chain_with_components(dataset: Any) -> list[dict[str, Any]]:
     return stages
 
 
-def does(dataset: Any) -> list[str]:
+def describe_function(dataset: Any) -> list[str]:
     """What the function of a stage does, by the operations in it: python, reading, decoding, augmenting."""
     wrapper = getattr(dataset, "_map_func", None) or getattr(dataset, "_predicate", None)
     graph = getattr(getattr(wrapper, "function", None), "graph", None)
@@ -245,7 +245,7 @@ def does(dataset: Any) -> list[str]:
     return [word for word in ("python", "reading", "decoding", "augmenting") if word in found]
 
 
-def batches_per_pass(dataset: Any) -> Optional[int]:
+def count_batches_per_pass(dataset: Any) -> Optional[int]:
     """Of a data set that repeats without end: how many batches one pass through its elements gives. None: not known."""
     batch = 1
     for _ in range(MAX_CHAINED_STAGES):
@@ -272,12 +272,12 @@ def describe_validation(probe: Probe, iterator: Any) -> None:
         return
     dataset.__dict__[_REPORTED] = True
     batches = int(dataset.cardinality())
-    per_pass = batches_per_pass(dataset) if batches == ENDLESS else None
+    per_pass = count_batches_per_pass(dataset) if batches == ENDLESS else None
     probe.emit(
         InputDescribed(
             at=time.time(),
             kind="tf.data",
-            where=user_place(),
+            where=find_user_place(),
             batches=batches if batches >= ENDLESS else None,
             arguments={} if per_pass is None else {"batches_per_pass": per_pass},
             role="validate",

@@ -22,7 +22,7 @@ from typing import Any, Optional
 from unstall.journal.events import PipelineMeasured, ProbeFailed
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.input.tf_pipeline import FOLLOWED, chain, chain_with_components
+from unstall.probe.input.tf_pipeline import FOLLOWED, find_chain, find_chain_with_components
 
 FIRST_AFTER_S = 3.0
 EVERY_S = 5.0
@@ -80,7 +80,7 @@ class _Measurer:
 
     def follow(self, iterator: Any, dataset: Any, is_eager: bool) -> None:
         with_components = self._count < MAX_WITH_COMPONENTS
-        stages = chain_with_components(dataset) if with_components else chain(dataset)
+        stages = find_chain_with_components(dataset) if with_components else find_chain(dataset)
         role = "validate" if self._probe.phase in ("validate", "predict") else "train"
         self._count += 1
         rows = self._probe.extras.setdefault(FOLLOWED, [])

@@ -63,7 +63,7 @@ class InputStamp:
         """Puts a stamp on the data set in owner.attribute, if that is safe, and beside it what make_tap gives. None if not."""
         tf = sys.modules.get("tensorflow")
         dataset = getattr(owner, attribute, None)
-        if tf is None or not isinstance(dataset, tf.data.Dataset) or wants_determinism():
+        if tf is None or not isinstance(dataset, tf.data.Dataset) or is_deterministic():
             return None
         with tf.device("CPU:0"):
             variable = tf.Variable(0.0, dtype=tf.float64, trainable=False)
@@ -120,7 +120,7 @@ def _ends_in_prefetch(dataset: Any) -> bool:
     return type(dataset).__name__.strip("_") == "PrefetchDataset"
 
 
-def wants_determinism() -> bool:
+def is_deterministic() -> bool:
     config = sys.modules.get("tensorflow.python.framework.config")
     enabled = getattr(config, "is_op_determinism_enabled", None)
     return bool(enabled()) if enabled is not None else False

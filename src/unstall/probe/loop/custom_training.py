@@ -19,11 +19,11 @@ from unstall.journal.events import LoopSeen
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.step_counter import as_number
-from unstall.probe.core.user_code import user_place
+from unstall.probe.core.user_code import find_user_place
 from unstall.probe.input import tf_pipeline
 from unstall.probe.loop import replicas
-from unstall.probe.loop.losses import is_ready, loss_in
-from unstall.probe.loop.traces import TracedFunction, traces_of
+from unstall.probe.loop.losses import find_loss, is_ready
+from unstall.probe.loop.traces import TracedFunction, get_traces
 
 READ_LOSS_EVERY_S = 0.1
 ANOTHER_CLOCK_AFTER = 50  # so many steps of another kind without one of the clock's: the program has gone on to another loop
@@ -118,7 +118,7 @@ class OwnLoop:
 
     def functions(self) -> list[Any]:
         """The tf.functions that this thread is in, outermost first; of a replica, those of the thread that runs the strategy."""
-        replica = None if self.calls.stack else replicas.here()
+        replica = None if self.calls.stack else replicas.get_replica()
         return self.calls.stack if replica is None else replica.calls
 
     def is_mine(self) -> bool:
@@ -134,7 +134,7 @@ class OwnLoop:
         batches: Optional[tuple[int, float]] = None,
     ) -> None:
         """A piece of training has been done, by the function or the line `clock`: a step, or so many (count, seconds waited)."""
-        replica = replicas.here()
+        replica = replicas.get_replica()
         if not self.is_mine() or (replica is not None and replica.number != 0):  # all replicas make one step together
             return
         thread = threading.get_ident() if replica is None else replica.thread
@@ -169,7 +169,7 @@ class OwnLoop:
 
     def _open(self, began: float, backend: str, thread: int) -> None:
         probe = self.probe
-        probe.fit_began(None, "own_loop", backend, None, None, user_place())
+        probe.fit_began(None, "own_loop", backend, None, None, find_user_place())
         probe.close_loop, probe.read_loss = self.close, self._last_loss
         self.is_open = True
         self._thread = thread
@@ -280,7 +280,7 @@ class OwnLoop:
             pulse.beat(time.monotonic())
 
 
-def loop_of(probe: Probe) -> OwnLoop:
+def get_loop(probe: Probe) -> OwnLoop:
     loop: Optional[OwnLoop] = probe.extras.get("own loop")
     if loop is None:
         loop = probe.extras["own loop"] = OwnLoop(probe)
@@ -291,7 +291,7 @@ def install_functions(module: ModuleType, probe: Probe) -> None:
     """tensorflow.python.eager.polymorphic_function.polymorphic_function: calls of tf.functions from Python."""
     if not hasattr(module, "context"):
         return  # the name that it had before, which now only leads there
-    loop, traces, call = loop_of(probe), traces_of(probe), probe.shield.call
+    loop, traces, call = get_loop(probe), get_traces(probe), probe.shield.call
     executing_eagerly = module.context.executing_eagerly
 
     def record_of(function: Any) -> Optional[TracedFunction]:
@@ -304,7 +304,7 @@ def install_functions(module: ModuleType, probe: Probe) -> None:
         if _TRAINS in function.__dict__:
             batches = record.graph_loop.take() if record.graph_loop is not None else None
             if batches is None or batches[0] > 0:
-                loop.trained(record, began, lambda: loss_in(result, record), batches=batches)
+                loop.trained(record, began, lambda: find_loss(result, record), batches=batches)
         else:
             loop.progressed()
 
@@ -341,7 +341,7 @@ def install_functions(module: ModuleType, probe: Probe) -> None:
 
 def install_iterators(module: ModuleType, probe: Probe) -> None:
     """tensorflow.python.data.ops.iterator_ops: `for batch in dataset` in Python."""
-    loop, call = loop_of(probe), probe.shield.call
+    loop, call = get_loop(probe), probe.shield.call
     executing_eagerly = module.context.executing_eagerly
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -17,8 +17,8 @@ from unstall.journal.events import LoopSeen
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.shield import Shield
-from unstall.probe.core.user_code import code_place, is_user_code, user_place
-from unstall.probe.loop.custom_training import OwnLoop, loop_of
+from unstall.probe.core.user_code import find_code_place, find_user_place, is_user_code
+from unstall.probe.loop.custom_training import OwnLoop, get_loop
 from unstall.probe.model.description import note_compile
 
 PROFILED_STEPS = (5, 12, 40, 120, 400)
@@ -38,7 +38,7 @@ FRAMEWORK, KERNEL, USER = "framework", "kernel", "user"
 _categories: dict[CodeType, str] = {}
 
 
-def category(code: CodeType) -> str:
+def classify_operation(code: CodeType) -> str:
     """Whose code it is; "" for helpers such as the standard library's, which work for their caller."""
     known = _categories.get(code)
     if known is None:
@@ -97,12 +97,12 @@ class StepProfile:
             self.seconds[current] += spent
             if event == "call":
                 self.operations += frame.f_code.co_name == _JAX_OPERATION
-                self._stack.append(category(frame.f_code) or current)
+                self._stack.append(classify_operation(frame.f_code) or current)
             elif len(self._stack) > 1:
                 self._stack.pop()
             else:
                 outer = frame.f_back
-                self._stack = [(category(outer.f_code) or USER) if outer is not None else USER]
+                self._stack = [(classify_operation(outer.f_code) or USER) if outer is not None else USER]
         self._events += 1
         if self._events > MAX_EVENTS:
             sys.setprofile(None)
@@ -125,7 +125,7 @@ class EagerWatch:
         if self._profile is not None:
             profile, self._profile = self._profile, None
             if threading.get_ident() == self._thread and profile.stop():
-                self._report(profile, None if frame is None else step_place(frame.f_code, frame.f_lineno))
+                self._report(profile, None if frame is None else find_step_place(frame.f_code, frame.f_lineno))
         elif self._steps in PROFILED_STEPS and sys.getprofile() is None:
             self._thread = threading.get_ident()
             self._profile = StepProfile(self._probe.shield)
@@ -151,7 +151,7 @@ class EagerWatch:
         self._probe.emit(LoopSeen(at=time.time(), facts=facts))
 
 
-def step_place(code: CodeType, line: int) -> Optional[str]:
+def find_step_place(code: CodeType, line: int) -> Optional[str]:
     """The function that holds the step, or the line where that is the module itself."""
     if code.co_name == "<module>" or code.co_name.startswith("<"):
         return f"{code.co_filename}:{line}"
@@ -159,23 +159,23 @@ def step_place(code: CodeType, line: int) -> Optional[str]:
     class _Function:
         __code__ = code
 
-    return code_place(_Function)
+    return find_code_place(_Function)
 
 
-def eager_of(probe: Probe) -> EagerWatch:
+def get_eager_watch(probe: Probe) -> EagerWatch:
     watch: Optional[EagerWatch] = probe.extras.get("eager")
     if watch is None:
-        watch = probe.extras["eager"] = EagerWatch(probe, loop_of(probe))
-        loop_of(probe).on_eager_step.append(watch.step)
+        watch = probe.extras["eager"] = EagerWatch(probe, get_loop(probe))
+        get_loop(probe).on_eager_step.append(watch.step)
     return watch
 
 
 def install_trainer(module: ModuleType, probe: Probe) -> None:
     """keras.src.trainers.trainer"""
-    watch = eager_of(probe)
+    watch = get_eager_watch(probe)
 
     def note(trainer: Any, kwargs: dict[str, Any]) -> None:
-        place = user_place()
+        place = find_user_place()
         note_compile(probe, trainer, place)
         if kwargs.get("run_eagerly"):
             watch.eager_at = place
@@ -193,11 +193,11 @@ def install_trainer(module: ModuleType, probe: Probe) -> None:
 
 def install_keras_2(module: ModuleType, probe: Probe) -> None:
     """engine.training of Keras 2"""
-    watch = eager_of(probe)
+    watch = get_eager_watch(probe)
 
     def note(kwargs: dict[str, Any]) -> None:
         if kwargs.get("run_eagerly"):
-            watch.eager_at = user_place()
+            watch.eager_at = find_user_place()
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def compile(model: Any, *args: Any, **kwargs: Any) -> Any:
@@ -212,10 +212,10 @@ def install_keras_2(module: ModuleType, probe: Probe) -> None:
 
 def install_switch(module: ModuleType, probe: Probe) -> None:
     """tensorflow.python.eager.polymorphic_function.eager_function_run"""
-    watch = eager_of(probe)
+    watch = get_eager_watch(probe)
 
     def note(eagerly: Any) -> None:
-        watch.functions_eager_at = user_place() if eagerly else None
+        watch.functions_eager_at = find_user_place() if eagerly else None
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def run_functions_eagerly(run_eagerly: Any) -> Any:

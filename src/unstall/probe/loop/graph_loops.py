@@ -14,8 +14,8 @@ from typing import Any, Optional
 
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.input.tf_timestamp import map_inline, wants_determinism
-from unstall.probe.loop.custom_training import loop_of
+from unstall.probe.input.tf_timestamp import is_deterministic, map_inline
+from unstall.probe.loop.custom_training import get_loop
 
 MAX_LOOPS = 20  # that are counted at once; functions may be traced again and again
 
@@ -56,13 +56,13 @@ class GraphLoop:
 
 def install(module: ModuleType, probe: Probe) -> None:
     """tensorflow.python.data.ops.dataset_autograph, before it registers what it overrides."""
-    loop, call = loop_of(probe), probe.shield.call
+    loop, call = get_loop(probe), probe.shield.call
     made = 0
 
     def counted(dataset: Any) -> Optional[tuple[Any, GraphLoop]]:
         nonlocal made
         tf = sys.modules.get("tensorflow")
-        if tf is None or made >= MAX_LOOPS or not loop.functions() or not loop.is_mine() or wants_determinism():
+        if tf is None or made >= MAX_LOOPS or not loop.functions() or not loop.is_mine() or is_deterministic():
             return None
         count = GraphLoop(tf, made)
         with_clock = count.put_on(dataset)

@@ -11,9 +11,9 @@ import linecache
 import sys
 from typing import Any, Optional
 
-from unstall.probe.core.user_code import constant
+from unstall.probe.core.user_code import read_constant
 from unstall.probe.loop.losses import is_float_scalar
-from unstall.probe.loop.traces import python_function
+from unstall.probe.loop.traces import get_python_function
 
 MAX_PARTS = 2000  # of a result that are gone through
 MAX_SOURCE_LINES = 20_000
@@ -95,7 +95,7 @@ class _ReturnedNames:
     """What the function itself calls the parts of its result."""
 
     def __init__(self, function: Any) -> None:
-        self._code = getattr(python_function(function), "__code__", None)
+        self._code = getattr(get_python_function(function), "__code__", None)
         self._returned: Optional[list[ast.expr]] = None
 
     def of(self, way: tuple[Any, ...]) -> str:
@@ -139,7 +139,7 @@ def _name_at(node: ast.expr, way: tuple[Any, ...]) -> str:
         if isinstance(node, (ast.Tuple, ast.List)) and isinstance(key, int) and key < len(node.elts):
             node = node.elts[key]
         elif isinstance(node, ast.Dict):
-            node = next((value for name, value in zip(node.keys, node.values) if constant(name) == key), node)  # noqa: B905
+            node = next((value for name, value in zip(node.keys, node.values) if read_constant(name) == key), node)  # noqa: B905
         else:
             break
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""

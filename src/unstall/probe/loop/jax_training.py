@@ -22,14 +22,14 @@ from typing import Any, Optional
 
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.tracebacks import unseen
+from unstall.probe.core.tracebacks import hide_own_frames
 from unstall.probe.core.user_code import is_own_file, is_user_code
-from unstall.probe.coverage import COMPILATIONS, LOSS, STEPS, coverage_of
+from unstall.probe.coverage import COMPILATIONS, LOSS, STEPS, get_coverage
 from unstall.probe.host import rank
-from unstall.probe.loop.custom_training import loop_of
+from unstall.probe.loop.custom_training import get_loop
 from unstall.probe.loop.jax_losses import LossOutput
-from unstall.probe.loop.losses import find_scalar, is_float_scalar, loss_watch_of
-from unstall.probe.loop.traces import TracedFunction, python_function, traces_of, types_of
+from unstall.probe.loop.losses import find_scalar, get_loss_watch, is_float_scalar
+from unstall.probe.loop.traces import TracedFunction, describe_types, get_python_function, get_traces
 
 MAX_FRAMES = 400  # above a gradient, in which the jitted function around it is looked for
 MAX_WRAPPERS = 20  # around a function
@@ -57,8 +57,8 @@ class _Traced(threading.local):
 class JaxLoop:
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
-        self._loop = loop_of(probe)
-        self._traces = traces_of(probe)
+        self._loop = get_loop(probe)
+        self._traces = get_traces(probe)
         self._traced = _Traced()
         self._trainers: dict[int, tuple[Any, Optional[_Trainer]]] = {}  # by the function that was jitted, weakly held
         self._beat_due = 0.0
@@ -115,8 +115,8 @@ class JaxLoop:
             # It may have been traced long before it is called. JAX says what it spent, some of it twice, but nothing of the call.
             seconds = min(now - traced.began, self._traces.compiled_s - traced.compiled_s or now - traced.began)
             self._traces.own.add(trainer.record.name)
-            coverage_of(self._probe).hook_installed("jax", (COMPILATIONS,))
-            types = types_of(_argument_names(function), args, kwargs)
+            get_coverage(self._probe).hook_installed("jax", (COMPILATIONS,))
+            types = describe_types(_argument_names(function), args, kwargs)
             self._traces.traced(trainer.record, seconds, self._trainers[id(function)][0], types)
         self._step(trainer.record, now - seconds, trainer.loss.of(args, kwargs, result))
 
@@ -138,17 +138,17 @@ class JaxLoop:
     def _step(self, clock: Any, began: float, loss: Any) -> None:
         if loss is not None and not self._sees_losses:
             self._sees_losses = True
-            coverage = coverage_of(self._probe)
+            coverage = get_coverage(self._probe)
             coverage.hook_installed("jax", (LOSS,))
             coverage.report()
         self._loop.trained(clock, began, lambda: loss, "jax")
 
 
-def jax_loop_of(probe: Probe) -> JaxLoop:
+def get_jax_loop(probe: Probe) -> JaxLoop:
     found: Optional[JaxLoop] = probe.extras.get("jax loop")
     if found is None:
         found = probe.extras["jax loop"] = JaxLoop(probe)
-        loss_watch_of(probe)
+        get_loss_watch(probe)
     return found
 
 
@@ -184,7 +184,7 @@ def _codes(function: Any) -> set[CodeType]:
 
 
 def _argument_names(function: Any) -> list[str]:
-    code = getattr(python_function(function), "__code__", None)
+    code = getattr(get_python_function(function), "__code__", None)
     return list(code.co_varnames[: code.co_argcount]) if code is not None else []
 
 
@@ -197,7 +197,7 @@ def _user_frame() -> Optional[FrameType]:
 
 def install(module: ModuleType, probe: Probe) -> bool:
     """jax._src.api: gradients, and calls of functions that have been compiled."""
-    loop, call = jax_loop_of(probe), probe.shield.call
+    loop, call = get_jax_loop(probe), probe.shield.call
     tracer = getattr(getattr(module, "core", None), "Tracer", None)
     post_hook = _PostHook(module, probe, loop)
     if tracer is None or not post_hook.is_there:
@@ -265,8 +265,8 @@ class _PostHook:
             look(function, args, kwargs, result)
             before(function, args, kwargs, result)
 
-        post_hook: Any = look if before is None else unseen(look_and_check)
-        post_hook._unstall_before = before
+        post_hook: Callable[..., None] = look if before is None else hide_own_frames(look_and_check)
+        post_hook._unstall_before = before  # type: ignore[attr-defined]
         return post_hook
 
     def stay(self) -> None:
@@ -290,7 +290,7 @@ class _PostHook:
 
 def install_calls(module: ModuleType, probe: Probe) -> None:
     """jax._src.pjit: the end of a jitted call for which there was no compiled function yet."""
-    loop, call = jax_loop_of(probe), probe.shield.call
+    loop, call = get_jax_loop(probe), probe.shield.call
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def _get_fastpath_data(*args: Any, **kwargs: Any) -> Any:
@@ -309,7 +309,7 @@ def install_calls(module: ModuleType, probe: Probe) -> None:
             return  # not the call itself
         if not loop.sees_calls:
             loop.sees_calls = True
-            coverage_of(probe).hook_installed("jax", (STEPS,))
+            get_coverage(probe).hook_installed("jax", (STEPS,))
         if not any(isinstance(each, tracer) for each in values["out_flat"]):  # else a call within a trace
             loop.slow_call_ended(values["fun"], values["args"], values["kwargs"], values["outs"])
 
@@ -320,7 +320,7 @@ def install_calls(module: ModuleType, probe: Probe) -> None:
 
 def install_jax_trainer(module: ModuleType, probe: Probe) -> None:
     """keras.src.backend.jax.trainer: `train_on_batch` in a loop. On the other backends the optimizer or the tape tells."""
-    loop, call = loop_of(probe), probe.shield.call
+    loop, call = get_loop(probe), probe.shield.call
 
     def trained(model: Any, began: float, result: Any) -> None:
         path = find_scalar(result)

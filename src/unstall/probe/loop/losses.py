@@ -27,7 +27,7 @@ def is_ready(value: Any) -> bool:
     return bool(tells()) if callable(tells) else True
 
 
-def newest_ready(values: Any) -> Optional[int]:
+def find_newest_ready(values: Any) -> Optional[int]:
     """Index of the newest value but one that is there; of the only one, if there is only one."""
     for index in range(max(0, len(values) - 2), -1, -1):
         if is_ready(values[index]):
@@ -47,7 +47,7 @@ class RecentLosses:
 
     def read(self) -> tuple[Optional[float], int]:
         """The newest that can be read without waiting, and how many steps ago it was made."""
-        index = newest_ready(self._kept) if self._kept else None
+        index = find_newest_ready(self._kept) if self._kept else None
         if index is None:
             return None, 0
         return as_number(self._kept[index]), len(self._kept) - 1 - index
@@ -59,9 +59,9 @@ class RecentLosses:
 _NONE = object()
 
 
-def loss_in(result: Any, record: TracedFunction) -> Any:
+def find_loss(result: Any, record: TracedFunction) -> Any:
     """The scalar that a step gave back: the one called a loss, else the first. Where it stands is found once."""
-    result = of_first_replica(result)
+    result = select_first_replica(result)
     if record.loss_path is None:
         found = find_scalar(result)
         record.loss_path = found if found is not None else (_NONE,)
@@ -69,7 +69,7 @@ def loss_in(result: Any, record: TracedFunction) -> Any:
         for key in record.loss_path:
             if key is _NONE:
                 return None
-            result = of_first_replica(result[key])
+            result = select_first_replica(result[key])
     except (KeyError, IndexError, TypeError):
         record.loss_path = None  # it gives back something else this time
         return None
@@ -86,7 +86,7 @@ def is_float_scalar(value: Any) -> bool:
 
 def find_scalar(result: Any) -> Optional[tuple[Any, ...]]:
     """The way to it through dicts, lists and tuples: the total loss before others."""
-    result = of_first_replica(result)
+    result = select_first_replica(result)
     if isinstance(result, dict):
         parts = sorted(result.items(), key=lambda item: ("loss" not in str(item[0]), "total" not in str(item[0])))
     elif isinstance(result, (list, tuple)):
@@ -100,7 +100,7 @@ def find_scalar(result: Any) -> Optional[tuple[Any, ...]]:
     return None
 
 
-def of_first_replica(value: Any) -> Any:
+def select_first_replica(value: Any) -> Any:
     """What a distribution strategy holds for each of its replicas, by that of the first; anything else as it is."""
     return value.values[0] if type(value).__name__ == "PerReplica" and value.values else value
 
@@ -143,7 +143,7 @@ class LossWatch:
         now = time.monotonic()
         if now < self._due and done > EACH_UP_TO:
             return
-        newest = newest_ready([loss for _, loss in self._kept])
+        newest = find_newest_ready([loss for _, loss in self._kept])
         if len(self._kept) > 1 and newest is not None:
             self._due = now + READ_EVERY_S
             self._look(newest)
@@ -195,7 +195,7 @@ def _value(loss: Any) -> Optional[float]:
     return as_number(loss() if callable(loss) and not hasattr(loss, "dtype") else loss)
 
 
-def loss_watch_of(probe: Probe) -> LossWatch:
+def get_loss_watch(probe: Probe) -> LossWatch:
     watch: Optional[LossWatch] = probe.extras.get("loss watch")
     if watch is None:
         watch = probe.extras["loss watch"] = LossWatch(probe)

@@ -26,7 +26,7 @@ class Replica:
         self.calls = calls  # the tf.functions that that thread is in
 
 
-def here() -> Optional[Replica]:
+def get_replica() -> Optional[Replica]:
     """None where this thread is none of a replica. (`threading.current_thread` would make an object for a foreign thread.)"""
     thread = getattr(threading, "_active", {}).get(threading.get_ident())
     return None if thread is None else thread.__dict__.get(_REPLICA)
@@ -34,12 +34,12 @@ def here() -> Optional[Replica]:
 
 def install(module: ModuleType, probe: Probe) -> None:
     """tensorflow.python.distribute.mirrored_run: a replica's thread is made by the thread that runs the strategy."""
-    from unstall.probe.loop.custom_training import loop_of
+    from unstall.probe.loop.custom_training import get_loop
 
-    loop = loop_of(probe)
+    loop = get_loop(probe)
 
     def note(thread: Any) -> None:
-        outer = here()
+        outer = get_replica()
         parent = threading.get_ident() if outer is None else outer.thread
         thread.__dict__[_REPLICA] = Replica(int(thread.replica_id), parent, loop.functions())
 

@@ -14,8 +14,8 @@ from typing import Any, Optional
 
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.coverage import GRADIENTS, LEARNING_RATE, LOSS, STEPS, WEIGHTS, coverage_of
-from unstall.probe.loop.custom_training import loop_of
+from unstall.probe.coverage import GRADIENTS, LEARNING_RATE, LOSS, STEPS, WEIGHTS, get_coverage
+from unstall.probe.loop.custom_training import get_loop
 from unstall.probe.loop.losses import is_float_scalar
 
 MAX_OPERATIONS = 4000  # that are looked at for each new set of fetches
@@ -35,7 +35,7 @@ class _Fetches:
 class Sessions:
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
-        self._loop = loop_of(probe)
+        self._loop = get_loop(probe)
         self._known: dict[Any, _Fetches] = {}
         self._inside = threading.local()
 
@@ -60,7 +60,7 @@ class Sessions:
             known = self._known[key] = _Fetches(*_look(session.graph, fetches))
             if known.trains is not None:
                 seen = (STEPS,) if known.loss is None else (STEPS, LOSS)
-                coverage = coverage_of(self._probe)
+                coverage = get_coverage(self._probe)
                 coverage.hook_installed("tensorflow", seen)
                 # They are operations of the graph.
                 coverage.hook_is_blind((GRADIENTS, WEIGHTS, LEARNING_RATE), ("tensorflow",))

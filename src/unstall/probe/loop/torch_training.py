@@ -19,9 +19,9 @@ from unstall.journal.events import LoopSeen
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.step_counter import as_number
-from unstall.probe.coverage import LOSS, coverage_of
-from unstall.probe.loop.custom_training import OwnLoop, loop_of
-from unstall.probe.loop.losses import loss_watch_of
+from unstall.probe.coverage import LOSS, get_coverage
+from unstall.probe.loop.custom_training import OwnLoop, get_loop
+from unstall.probe.loop.losses import get_loss_watch
 
 MAX_SETS = 1000  # data sets that are told apart
 
@@ -29,13 +29,13 @@ MAX_SETS = 1000  # data sets that are told apart
 class TorchLoop:
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
-        self._loop: OwnLoop = loop_of(probe)
+        self._loop: OwnLoop = get_loop(probe)
         self._began = 0.0
         self._thread = 0
         self._loss: Any = None
         self._sees_losses = False
         self._optimizer: Any = None  # a weak reference to the one that was called last
-        loss_watch_of(probe).on_broken.append(self._loss_broke)
+        get_loss_watch(probe).on_broken.append(self._loss_broke)
         self._sets: dict[int, Any] = {}
         self._is_secondary = _is_secondary(probe)
 
@@ -48,7 +48,7 @@ class TorchLoop:
         self._loss = loss.detach() if readable else None
         if readable and not self._sees_losses:
             self._sees_losses = True
-            coverage = coverage_of(self._probe)
+            coverage = get_coverage(self._probe)
             coverage.hook_installed("torch", (LOSS,))
             coverage.report()
 
@@ -165,7 +165,7 @@ def install_tensors(module: ModuleType, probe: Probe) -> None:
 
 def install_loaders(module: ModuleType, probe: Probe) -> None:
     """torch.utils.data.dataloader: `for batch in loader` in Python."""
-    loop, own, call = _torch_loop_of(probe), loop_of(probe), probe.shield.call
+    loop, own, call = _torch_loop_of(probe), get_loop(probe), probe.shield.call
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def __next__(iterator: Any) -> Any:

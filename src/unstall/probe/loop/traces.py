@@ -15,8 +15,8 @@ from typing import Any, Optional
 from unstall.journal.events import FunctionTraced
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.user_code import code_place, user_place
-from unstall.probe.coverage import COMPILATIONS, coverage_of
+from unstall.probe.core.user_code import find_code_place, find_user_place
+from unstall.probe.coverage import COMPILATIONS, get_coverage
 
 REPORT_INTERVAL_S = 1.0  # for each function
 REPORT_EACH_UP_TO = 3  # the first traces are told one by one
@@ -26,7 +26,7 @@ _UNWRAPPED = 10
 _WRAPPED = ("__wrapped__", "_python_function", "func")
 
 
-def python_function(function: Any) -> Any:
+def get_python_function(function: Any) -> Any:
     """What the user wrote, under the wrappers that frameworks put around it."""
     for _ in range(_UNWRAPPED):
         inner = next(filter(callable, (getattr(function, name, None) for name in _WRAPPED)), None)
@@ -93,13 +93,13 @@ class Traces:
 
     def of(self, function: Any) -> Optional[TracedFunction]:
         """The record of a function, by its code; None when there are too many to keep."""
-        inner = python_function(function)
+        inner = get_python_function(function)
         code: Optional[CodeType] = getattr(inner, "__code__", None)
         key = code if code is not None else type(inner)
         record = self.functions.get(key)
         if record is None and len(self.functions) < MAX_FUNCTIONS:
             name = getattr(inner, "__qualname__", type(inner).__name__).replace("<locals>.", "")
-            record = self.functions[key] = TracedFunction(name, code_place(inner))
+            record = self.functions[key] = TracedFunction(name, find_code_place(inner))
         return record
 
     def traced(self, record: TracedFunction, seconds: float, cache: Any, types: dict[str, str]) -> None:
@@ -109,7 +109,7 @@ class Traces:
             if record.count > REPORT_EACH_UP_TO and now - record.reported_at < REPORT_INTERVAL_S:
                 return
             record.reported_at = now
-        called_at = user_place()
+        called_at = find_user_place()
         why = max(record.reasons, key=lambda reason: record.reasons[reason]) if record.reasons else ""
         self._probe.emit(
             FunctionTraced(
@@ -127,7 +127,7 @@ class Traces:
         )
 
 
-def traces_of(probe: Probe) -> Traces:
+def get_traces(probe: Probe) -> Traces:
     """The one record of a probe."""
     traces: Optional[Traces] = probe.extras.get("traces")
     if traces is None:
@@ -137,7 +137,7 @@ def traces_of(probe: Probe) -> Traces:
 
 def install(module: ModuleType, probe: Probe) -> None:
     """tensorflow.python.eager.polymorphic_function.tracing_compilation"""
-    traces = traces_of(probe)
+    traces = get_traces(probe)
 
     def note(options: Any, function_type: Any, seconds: float) -> None:
         if str(getattr(options.python_function, "__module__", "")).startswith(_DATA_MODULES):
@@ -163,7 +163,7 @@ def install(module: ModuleType, probe: Probe) -> None:
 def install_methods(module: ModuleType, probe: Probe) -> None:
     """tensorflow.python.eager.function (up to TensorFlow 2.9) and its successor, polymorphic_function.tracing_compiler (up to
     2.13): there a trace is made by a method of the function."""
-    traces = traces_of(probe)
+    traces = get_traces(probe)
 
     def note(function: Any, args: Any, kwargs: Any, seconds: float) -> None:
         if str(getattr(function._python_function, "__module__", "")).startswith(_DATA_MODULES):
@@ -171,7 +171,7 @@ def install_methods(module: ModuleType, probe: Probe) -> None:
         record = traces.of(function._python_function)
         if record is not None:
             names = list(getattr(getattr(function, "_function_spec", None), "arg_names", None) or ())
-            traces.traced(record, seconds, function._function_cache, types_of(names, args or (), kwargs or {}))
+            traces.traced(record, seconds, function._function_cache, describe_types(names, args or (), kwargs or {}))
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def _create_graph_function(function: Any, args: Any, kwargs: Any, *more: Any, **named: Any) -> Any:
@@ -187,7 +187,7 @@ def install_methods(module: ModuleType, probe: Probe) -> None:
     wrap(getattr(module, "TracingCompiler", None), "_create_concrete_function", make)
 
 
-def types_of(names: list[str], args: Any, kwargs: dict[str, Any]) -> dict[str, str]:
+def describe_types(names: list[str], args: Any, kwargs: dict[str, Any]) -> dict[str, str]:
     """The arguments of a trace in the words that newer versions have for them: what makes two traces differ."""
     given = {names[place] if place < len(names) else f"argument {place + 1}": value for place, value in enumerate(args)}
     given.update(kwargs)
@@ -217,13 +217,13 @@ def install_jax(module: ModuleType, probe: Probe) -> bool:
 
     Only those between the steps of a training: before it, many small functions are rightly compiled once for each shape.
     """
-    traces = traces_of(probe)
+    traces = get_traces(probe)
     open_s: dict[str, float] = {}
 
     def note(event: str, seconds: float, name: str) -> None:
         name = name[4:-1] if name.startswith("jit(") else name
         if not name and not traces.own:  # up to JAX 0.4 it is not said which function it is, and they must not count as one
-            coverage_of(probe).hook_is_blind((COMPILATIONS,), ("jax",))
+            get_coverage(probe).hook_is_blind((COMPILATIONS,), ("jax",))
         if not name or name in traces.own:
             return
         if event in _JAX_TIMES:

@@ -15,8 +15,8 @@ from typing import Any, Optional
 from unstall.journal.events import LoopSeen
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.loop.custom_training import loop_of
-from unstall.probe.model.gradients import behind
+from unstall.probe.loop.custom_training import get_loop
+from unstall.probe.model.gradients import find_behind
 
 MAX_LABELS = 20_000
 MIN_LABELS = 200
@@ -132,7 +132,7 @@ class BaselineLoss:
         """A batch of one's own loop. After enough of them nothing is called any more."""
         self.batch(batch)
         if self._batches >= MAX_BATCHES:
-            loop_of(self._probe).on_batch.remove(self.fetched)
+            get_loop(self._probe).on_batch.remove(self.fetched)
 
     def batch(self, batch: Any) -> None:
         if self._batches >= MAX_BATCHES or not isinstance(batch, (tuple, list)) or len(batch) < 2:
@@ -165,14 +165,14 @@ class BaselineLoss:
             self._probe.emit(LoopSeen(at=time.time(), facts=facts))
 
 
-def baseline_loss_of(probe: Probe) -> BaselineLoss:
+def get_baseline_loss(probe: Probe) -> BaselineLoss:
     guessing: Optional[BaselineLoss] = probe.extras.get("guessing")
     if guessing is None:
         guessing = probe.extras["guessing"] = BaselineLoss(probe)
         probe.on_fit.append(guessing.fit_began)
         probe.on_fit_end.append(guessing.fit_ended)
         probe.on_other_pass.append(guessing.other_pass_began)
-        loop = loop_of(probe)
+        loop = get_loop(probe)
         loop.on_batch.append(guessing.fetched)
         loop.on_first_loss.append(lambda loss: _see_loss(guessing, loss))
     return guessing
@@ -182,7 +182,7 @@ def _see_loss(guessing: BaselineLoss, loss: Any) -> None:
     """What a step that is being traced computes its loss with."""
     if not hasattr(loss, "op"):
         return
-    for operation in behind(loss.op):
+    for operation in find_behind(loss.op):
         if operation.type in _SOFTMAX:
             classes = operation.inputs[0].shape[-1]
             if classes:
@@ -195,12 +195,12 @@ def _see_loss(guessing: BaselineLoss, loss: Any) -> None:
 
 def install(module: ModuleType, probe: Probe) -> None:
     """tensorflow.python.eager.backprop"""
-    baseline_loss_of(probe)
+    get_baseline_loss(probe)
 
 
 def install_arrays(module: ModuleType, probe: Probe) -> None:
     """keras.src.trainers.data_adapters.array_data_adapter, or engine.data_adapter of Keras 2"""
-    guessing = baseline_loss_of(probe)
+    guessing = get_baseline_loss(probe)
     is_keras_2 = not hasattr(module, "ArrayDataAdapter")  # where `batch_samples` looks at arrays
 
     def make(original: Callable[..., None]) -> Callable[..., None]:

@@ -15,7 +15,7 @@ from unstall.journal.events import LoopSeen, ModelDescribed
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.step_counter import as_number
-from unstall.probe.core.user_code import code_place, is_of_keras, user_place
+from unstall.probe.core.user_code import find_code_place, find_user_place, is_of_keras
 from unstall.probe.model import layers, learning_rate, unsafe_math
 
 _PLACES = "compiled at"
@@ -37,7 +37,7 @@ def install_keras_2(module: ModuleType, probe: Probe) -> None:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def compile(model: Any, *args: Any, **kwargs: Any) -> Any:
             if probe.active:
-                probe.shield.call("compile", note_compile, probe, model, user_place())
+                probe.shield.call("compile", note_compile, probe, model, find_user_place())
             return original(model, *args, **kwargs)
 
         return compile
@@ -82,20 +82,20 @@ def describe_fits(probe: Probe) -> None:
 
 
 def describe(model: Any, compiled_at: Optional[str] = None) -> dict[str, Any]:
-    outputs = layers.outputs(model)
-    losses = losses_of(model, [output["name"] for output in outputs])
+    outputs = layers.list_outputs(model)
+    losses = describe_losses(model, [output["name"] for output in outputs])
     return {
         "model": type(model).__name__,
         "compiled_at": compiled_at,
-        "entry": layers.entry(model),
-        "layers": layers.weighted_layers(model),
+        "entry": layers.find_entry(model),
+        "layers": layers.list_weighted_layers(model),
         "normalised": layers.has_normalisation(model),
         "outputs": outputs,
         "losses": losses,
         "own_step": _is_own_step(model),
         "penalties": bool(_penalties(model)),
-        "risky": [place for loss in _user_losses(model) for place in unsafe_math.in_function(loss)],
-        **optimizer(getattr(model, "optimizer", None)),
+        "risky": [place for loss in _user_losses(model) for place in unsafe_math.find_in_function(loss)],
+        **describe_optimizer(getattr(model, "optimizer", None)),
     }
 
 
@@ -105,9 +105,9 @@ def describe_loop(probe: Probe, given: Any, asked_at: Optional[str], applied_at:
         "own_loop": True,
         "asked_at": asked_at,
         "applied_at": applied_at,
-        "risky": unsafe_math.around(asked_at),
+        "risky": unsafe_math.find_around(asked_at),
         "optimizer_at": find_optimizer_line(probe),
-        **optimizer(given),
+        **describe_optimizer(given),
     }
 
 
@@ -120,7 +120,7 @@ def find_optimizer_line(probe: Probe) -> Optional[str]:
 def _penalties(model: Any) -> int:
     """How many layers add to the loss by a regularizer."""
     names = ("kernel_regularizer", "bias_regularizer", "activity_regularizer", "embeddings_regularizer")
-    return sum(1 for layer in layers.flat(model) if any(getattr(layer, name, None) is not None for name in names))
+    return sum(1 for layer in layers.flatten_layers(model) if any(getattr(layer, name, None) is not None for name in names))
 
 
 def _is_own_step(model: Any) -> bool:
@@ -136,7 +136,7 @@ def _is_own_step(model: Any) -> bool:
 # --- losses ---
 
 
-def losses_of(model: Any, names: list[str]) -> list[dict[str, Any]]:
+def describe_losses(model: Any, names: list[str]) -> list[dict[str, Any]]:
     """One for each output, in the order of the outputs; fewer where that cannot be told."""
     given = _given(model)
     if given is None:
@@ -164,11 +164,11 @@ def describe_loss(given: Any) -> dict[str, Any]:
     name = _plain_name(getattr(kind, "__name__", ""))
     if not is_of_keras(kind):
         function = given if hasattr(given, "__code__") else getattr(kind, "call", None)
-        return {"name": "", "own": getattr(kind, "__name__", ""), "where": code_place(function)}
+        return {"name": "", "own": getattr(kind, "__name__", ""), "where": find_code_place(function)}
     options = dict(getattr(given, "_fn_kwargs", None) or {})
     if name == "lossfunctionwrapper":
         function = getattr(given, "fn", None)
-        place = code_place(function)
+        place = find_code_place(function)
         if place is not None:
             return {"name": "", "own": getattr(function, "__name__", ""), "where": place}
         name = _plain_name(getattr(function, "__name__", ""))
@@ -192,15 +192,15 @@ def _user_losses(model: Any) -> list[Any]:
     functions = [loss if hasattr(loss, "__code__") else getattr(type(loss), "call", None) for loss in flat if loss is not None]
     if _is_own_step(model):
         functions += [getattr(type(model), name, None) for name in ("compute_loss", "train_step")]
-    own_layers = [layer for layer in layers.flat(model) if not is_of_keras(type(layer))]
+    own_layers = [layer for layer in layers.flatten_layers(model) if not is_of_keras(type(layer))]
     functions += [getattr(type(layer), "call", None) for layer in own_layers[:20]]
-    return [function for function in functions if code_place(function) is not None]
+    return [function for function in functions if find_code_place(function) is not None]
 
 
 # --- the optimizer ---
 
 
-def optimizer(given: Any) -> dict[str, Any]:
+def describe_optimizer(given: Any) -> dict[str, Any]:
     if given is None:
         return {}
     inner = getattr(given, "inner_optimizer", None) or getattr(given, "_optimizer", None) or given

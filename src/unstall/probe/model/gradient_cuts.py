@@ -13,7 +13,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Optional
 
 from unstall.probe.core.tracebacks import OWN
-from unstall.probe.core.user_code import _INSTALLED, _STDLIB, last_line
+from unstall.probe.core.user_code import _INSTALLED, _STDLIB, find_last_line
 
 DEEPEST = 3  # calls followed from the block
 LARGEST_FILE = 2_000_000
@@ -32,7 +32,7 @@ def is_user_file(file: str) -> bool:
     return not (any(part in file for part in _INSTALLED) or file.startswith(("<", OWN, _STDLIB)))
 
 
-def in_tape_block(frame: FrameType) -> tuple[Optional[str], str]:
+def find_cut_in_tape_block(frame: FrameType) -> tuple[Optional[str], str]:
     """(file:line, what) of what cuts the gradient between the tape's block and the call of `tape.gradient` in this frame."""
     tree = _parsed(frame.f_code.co_filename)
     function = _enclosing(tree, frame.f_code) if tree is not None else None
@@ -52,7 +52,7 @@ def in_tape_block(frame: FrameType) -> tuple[Optional[str], str]:
     return (None, "") if found is None else (f"{file}:{found[0]}", found[1])
 
 
-def in_function(function: Any) -> tuple[Optional[str], str]:
+def find_cut_in_function(function: Any) -> tuple[Optional[str], str]:
     """The same for a whole function, such as a loss of one's own."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None or not is_user_file(code.co_filename):
@@ -65,12 +65,12 @@ def in_function(function: Any) -> tuple[Optional[str], str]:
     return (None, "") if found is None else (f"{code.co_filename}:{found[0]}", found[1])
 
 
-def place_of(function: Any) -> Optional[str]:
+def find_place(function: Any) -> Optional[str]:
     code = getattr(function, "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code is not None and is_user_file(code.co_filename) else None
 
 
-def between(file: str, first: int, last: int) -> tuple[Optional[str], str]:
+def find_cut_between(file: str, first: int, last: int) -> tuple[Optional[str], str]:
     """The same for the lines of a file."""
     tree = _parsed(file)
     if tree is None:
@@ -122,13 +122,13 @@ def _target_computed_outside(function: ast.AST, block: ast.With, line: int) -> O
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "gradient"
-        and node.lineno <= line <= last_line(node)
+        and node.lineno <= line <= find_last_line(node)
         and node.args
     ]
     target = next((argument.id for argument in asked if isinstance(argument, ast.Name)), None)
     if target is None:
         return None
-    end = last_line(block)
+    end = find_last_line(block)
     lines = [
         node.lineno
         for node in ast.walk(function)

@@ -18,7 +18,7 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import is_user_code
 from unstall.probe.loop import replicas
-from unstall.probe.loop.custom_training import OwnLoop, loop_of
+from unstall.probe.loop.custom_training import OwnLoop, get_loop
 from unstall.probe.model import gradient_cuts
 
 MAX_PLACES = 20  # lines whose missing gradients are told
@@ -33,7 +33,7 @@ _SHAPES = frozenset({"Shape", "ShapeN", "Rank", "Size", "ZerosLike", "OnesLike",
 
 def install(module: ModuleType, probe: Probe) -> None:
     """tensorflow.python.eager.backprop"""
-    watcher = TapeWatcher(probe, loop_of(probe))
+    watcher = TapeWatcher(probe, get_loop(probe))
     executing_eagerly = module.context.executing_eagerly
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,7 +59,7 @@ class TapeWatcher:
         variables = _variables(sources)
         if not variables:
             return  # a gradient with respect to something else, such as a penalty on the inputs
-        gradients = flat(result)
+        gradients = flatten(result)
         frame = _user_frame()
         if any(gradient is None for gradient in gradients) and len(gradients) == len(variables):
             self._missing(frame, target, variables, gradients, eager)
@@ -73,7 +73,7 @@ class TapeWatcher:
             place = None if frame is None else (frame.f_code, frame.f_lineno)
             self._loop.trained(place, began, lambda: target if getattr(target, "shape", None) == () else None)
         self._loop.asked_for(variables)
-        if eager and replicas.here() is None:  # a replica has a new thread in each step: none can be profiled
+        if eager and replicas.get_replica() is None:  # a replica has a new thread in each step: none can be profiled
             for see in self._loop.on_eager_step:
                 see(frame)
 
@@ -92,12 +92,12 @@ class TapeWatcher:
         if hasattr(target, "op") and not eager:
             feeding, cut_at, cut_by = walk(target, missing)
         elif frame is not None and eager:
-            cut_at, cut_by = gradient_cuts.in_tape_block(frame)
+            cut_at, cut_by = gradient_cuts.find_cut_in_tape_block(frame)
         where = find_traced_line() if not eager else None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        self._probe.emit(missing_event(self._probe, missing, variables, where, feeding, cut_at, cut_by))
+        self._probe.emit(create_missing_event(self._probe, missing, variables, where, feeding, cut_at, cut_by))
 
 
-def missing_event(
+def create_missing_event(
     probe: Probe,
     missing: list[Any],
     variables: list[Any],
@@ -108,12 +108,12 @@ def missing_event(
 ) -> GradientsMissed:
     return GradientsMissed(
         at=time.time(),
-        missing=[name_of(variable) for variable in missing[:MAX_NAMES]],
+        missing=[get_name(variable) for variable in missing[:MAX_NAMES]],
         total=len(variables),
-        missing_parameters=sum(size_of(variable) for variable in missing),
-        parameters=sum(size_of(variable) for variable in variables),
+        missing_parameters=sum(count_elements(variable) for variable in missing),
+        parameters=sum(count_elements(variable) for variable in variables),
         where=where,
-        feeding=None if feeding is None else [name_of(variable) for variable in feeding[:MAX_NAMES]],
+        feeding=None if feeding is None else [get_name(variable) for variable in feeding[:MAX_NAMES]],
         cut_at=cut_at,
         cut_by=cut_by,
         step=probe.train.done if probe.fit_depth else -1,
@@ -129,16 +129,16 @@ def _user_frame() -> Optional[FrameType]:
 
 def _variables(sources: Any) -> list[Any]:
     """The sources, if all of them are variables."""
-    found = flat(sources)
+    found = flatten(sources)
     return found if found and all(hasattr(source, "assign") for source in found) else []
 
 
-def flat(value: Any) -> list[Any]:
+def flatten(value: Any) -> list[Any]:
     """What lies in nested lists, tuples and dicts, in TensorFlow's order."""
     if isinstance(value, (list, tuple)):
-        return [part for each in value for part in flat(each)]
+        return [part for each in value for part in flatten(each)]
     if isinstance(value, dict):
-        return [part for key in sorted(value) for part in flat(value[key])]
+        return [part for key in sorted(value) for part in flatten(value[key])]
     return [value]
 
 
@@ -146,12 +146,12 @@ def is_trainable(variable: Any) -> bool:
     return bool(getattr(variable, "trainable", True))
 
 
-def name_of(variable: Any) -> str:
+def get_name(variable: Any) -> str:
     name = str(getattr(variable, "path", None) or getattr(variable, "name", ""))
     return name[:-2] if name.endswith(":0") else name
 
 
-def size_of(variable: Any) -> int:
+def count_elements(variable: Any) -> int:
     size = 1
     for part in getattr(variable, "shape", ()):
         size *= int(part or 0)
@@ -164,7 +164,7 @@ def walk(loss: Any, missing: list[Any]) -> tuple[list[Any], Optional[str], str]:
     inside = {id(outer): inner.op for outer, inner in getattr(graph, "captures", ())}
     handles = {id(_handle(variable)): variable for variable in missing}
     entries = {inside[handle]: variable for handle, variable in handles.items() if handle in inside}
-    used = behind(loss.op)
+    used = find_behind(loss.op)
     feeding = [variable for entry, variable in entries.items() if entry in used]
     carrying = {entry for entry in entries if entry in used}
     cutting = None
@@ -180,8 +180,8 @@ def walk(loss: Any, missing: list[Any]) -> tuple[list[Any], Optional[str], str]:
     if not feeding:
         return [], None, ""
     if loss.op in carrying and cutting is None:
-        return feeding, operation_place(loss.op), "computed outside the tape"
-    return feeding, operation_place(cutting), str(cutting.type) if cutting is not None else ""
+        return feeding, find_operation_place(loss.op), "computed outside the tape"
+    return feeding, find_operation_place(cutting), str(cutting.type) if cutting is not None else ""
 
 
 def _handle(variable: Any) -> Any:
@@ -189,7 +189,7 @@ def _handle(variable: Any) -> Any:
     return getattr(inner if hasattr(inner, "handle") else variable, "handle", None)
 
 
-def behind(operation: Any) -> set[Any]:
+def find_behind(operation: Any) -> set[Any]:
     """All that the value of an operation depends on."""
     seen = {operation}
     waiting = [operation]
@@ -218,7 +218,7 @@ def _can_carry(dtype: Any) -> bool:
     return bool(dtype.is_floating or dtype.is_complex or dtype.name in ("resource", "variant"))
 
 
-def operation_place(operation: Any) -> Optional[str]:
+def find_operation_place(operation: Any) -> Optional[str]:
     """The innermost line of the user's own that made an operation."""
     return _innermost_of_user(getattr(operation, "traceback", None))
 

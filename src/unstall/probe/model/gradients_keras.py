@@ -16,10 +16,10 @@ from typing import Any, Optional
 
 from unstall.probe.core.patches import unwrap, wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.user_code import is_user_code, user_place
-from unstall.probe.loop.custom_training import OwnLoop, loop_of
+from unstall.probe.core.user_code import find_user_place, is_user_code
+from unstall.probe.loop.custom_training import OwnLoop, get_loop
 from unstall.probe.model import gradient_cuts
-from unstall.probe.model.gradients import is_trainable, missing_event
+from unstall.probe.model.gradients import create_missing_event, is_trainable
 
 MAX_TRACERS = 500_000
 MAX_OPTIMIZERS = 20
@@ -29,7 +29,7 @@ LATER_EVERY = 16
 
 def install(module: ModuleType, probe: Probe) -> None:
     """keras.src.optimizers.base_optimizer"""
-    loop = loop_of(probe)
+    loop = get_loop(probe)
     torch_watch, jax_watch = TorchGradients(probe, loop), JaxGradients(probe, loop)
 
     def is_due() -> bool:
@@ -78,7 +78,7 @@ class TorchGradients:
     def applied(self, optimizer: Any, grads: Any, variables: Any) -> None:
         began = time.monotonic()
         if self._probe.fit_depth == 0 or self._loop.is_open:
-            self._loop.trained(user_place(), began, lambda: None, "torch")
+            self._loop.trained(find_user_place(), began, lambda: None, "torch")
         grads = list(grads)
         variables = list(variables if variables is not None else getattr(optimizer, "_trainable_variables", ()))
         self._loop.asked_for(variables)
@@ -112,7 +112,7 @@ class TorchGradients:
             ran = watch.variables
             feeding = [variable for variable in missing if id(variable) in ran] if watch.cut_by else []
             cut_at, cut_by = watch.cut_at, watch.cut_by
-        self._probe.emit(missing_event(self._probe, missing, variables, user_place(), feeding, cut_at, cut_by))
+        self._probe.emit(create_missing_event(self._probe, missing, variables, find_user_place(), feeding, cut_at, cut_by))
 
 
 class LayerWatch:
@@ -151,7 +151,7 @@ class LayerWatch:
                 while frame.f_back is not None and not is_user_code(frame.f_code):
                     frame = frame.f_back
                 first = made[1] if made[0] == frame.f_code.co_filename else frame.f_code.co_firstlineno
-                self.cut_at, self.cut_by = gradient_cuts.between(
+                self.cut_at, self.cut_by = gradient_cuts.find_cut_between(
                     frame.f_code.co_filename, min(first, frame.f_lineno), frame.f_lineno
                 )
                 self.cut_at = self.cut_at or f"{frame.f_code.co_filename}:{frame.f_lineno}"
@@ -169,10 +169,10 @@ class LayerWatch:
             and not self.cut_by
             and _gradients_are_on()
         ):
-            self.cut_at, self.cut_by = gradient_cuts.in_function(type(layer).call)
-            self.cut_at = self.cut_at or gradient_cuts.place_of(type(layer).call)
+            self.cut_at, self.cut_by = gradient_cuts.find_cut_in_function(type(layer).call)
+            self.cut_at = self.cut_at or gradient_cuts.find_place(type(layer).call)
             self.cut_by = self.cut_by or type(layer).__name__
-        place = user_place() or ":0"
+        place = find_user_place() or ":0"
         file, _, line = place.rpartition(":")
         for tensor in outputs:
             if tensor.requires_grad:
@@ -232,23 +232,23 @@ class JaxGradients:
             feeding = None
         self._loop.missed(missing)
         cut_at, cut_by = self._read_sources() if feeding is None or feeding else (None, "")
-        self._probe.emit(missing_event(self._probe, missing, variables, user_place(), feeding, cut_at, cut_by))
+        self._probe.emit(create_missing_event(self._probe, missing, variables, find_user_place(), feeding, cut_at, cut_by))
 
     def _read_sources(self) -> tuple[Optional[str], str]:
         """The user's own code that runs in a step: losses, layers, the model's own methods."""
         model = None if self._model is None else self._model()
-        functions = user_losses(model)
+        functions = list_user_losses(model)
         flatten = getattr(model, "_flatten_layers", None)
         for layer in flatten() if callable(flatten) else ():
             functions += [getattr(type(layer), name, None) for name in ("call", "train_step", "compute_loss")]
         for function in functions:
-            cut_at, cut_by = gradient_cuts.in_function(function) if function is not None else (None, "")
+            cut_at, cut_by = gradient_cuts.find_cut_in_function(function) if function is not None else (None, "")
             if cut_at:
                 return cut_at, cut_by
         return None, ""
 
 
-def user_losses(model: Any) -> list[Any]:
+def list_user_losses(model: Any) -> list[Any]:
     """The functions that compute the loss that compile was given."""
     given = getattr(getattr(model, "_compile_loss", None), "_user_loss", None)
     flat = given.values() if isinstance(given, dict) else given if isinstance(given, (list, tuple)) else [given]

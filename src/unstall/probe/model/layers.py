@@ -26,7 +26,7 @@ _ACTIVATIONS = {
 }  # fmt: skip
 
 
-def flat(model: Any, most: int = MAX_LAYERS, operations: bool = False) -> list[Any]:
+def flatten_layers(model: Any, most: int = MAX_LAYERS, operations: bool = False) -> list[Any]:
     """All layers, those of models inside the model too, in the order of their use where Keras knows it. With the operations
     between them (`inputs / 255`), which are no layers, if asked for."""
     found: list[Any] = []
@@ -59,15 +59,15 @@ def _is_model(layer: Any) -> bool:
 
 
 def has_normalisation(model: Any) -> bool:
-    return any(type(layer).__name__ in _NORMALISING for layer in flat(model))
+    return any(type(layer).__name__ in _NORMALISING for layer in flatten_layers(model))
 
 
-def entry(model: Any) -> Optional[list[str]]:
+def find_entry(model: Any) -> Optional[list[str]]:
     """The classes of what an input passes up to the first layer that has weights to train; None where not known."""
     if not is_ordered(model) or len(getattr(model, "inputs", None) or [0]) != 1:
         return None
     passed: list[str] = []
-    for layer in flat(model, operations=True):
+    for layer in flatten_layers(model, operations=True):
         name = type(layer).__name__
         if name == "InputLayer":
             continue
@@ -78,14 +78,14 @@ def entry(model: Any) -> Optional[list[str]]:
     return passed
 
 
-def weighted_layers(model: Any) -> list[dict[str, Any]]:
+def list_weighted_layers(model: Any) -> list[dict[str, Any]]:
     """The layers with weights to train, in order: name, class, activation (their own, or that of a layer right after)."""
-    layers = flat(model)
+    layers = flatten_layers(model)
     rows = []
     for index, layer in enumerate(layers):
         if not getattr(layer, "trainable_weights", None):
             continue
-        activation = activation_of(layer)
+        activation = get_activation(layer)
         if activation in (None, "linear") and is_ordered(model):
             activation = _activation_after(layers[index + 1 : index + 4]) or activation
         rows.append({"name": layer.name, "class": type(layer).__name__, "activation": activation})
@@ -101,11 +101,11 @@ def _activation_after(layers: list[Any]) -> Optional[str]:
     for layer in layers:
         if type(layer).__name__ in _NORMALISING or type(layer).__name__ in _PASSING:
             continue
-        return None if getattr(layer, "kernel", None) is not None else activation_of(layer)
+        return None if getattr(layer, "kernel", None) is not None else get_activation(layer)
     return None
 
 
-def activation_of(layer: Any) -> Optional[str]:
+def get_activation(layer: Any) -> Optional[str]:
     """The name of a layer's activation; 'linear' for none; None if it cannot be told."""
     name = type(layer).__name__.lower()
     if name in _ACTIVATIONS:
@@ -122,7 +122,7 @@ def activation_of(layer: Any) -> Optional[str]:
 # --- outputs ---
 
 
-def outputs(model: Any) -> list[dict[str, Any]]:
+def list_outputs(model: Any) -> list[dict[str, Any]]:
     """name, units, activation (None: cannot be told) of each output; empty for models whose graph is not known."""
     if not is_ordered(model):
         return []
@@ -152,7 +152,7 @@ def _ends_in(tensor: Any, depth: int) -> tuple[Optional[str], Optional[int]]:
         before = _producer(operation, history)
         return _ends_in(before, depth + 1) if before is not None else (None, None)
     axis = getattr(operation, "axis", -1)
-    return activation_of(operation), axis if isinstance(axis, int) else None
+    return get_activation(operation), axis if isinstance(axis, int) else None
 
 
 def _producer(operation: Any, history: Any) -> Any:

@@ -12,7 +12,7 @@ from unstall.probe.core.user_code import is_of_keras
 _NAMES = ("_learning_rate", "learning_rate", "_lr", "lr")  # the last three of Keras 2 and of TensorFlow 1
 
 
-def current(optimizer: Any, step: int, read: Callable[[Any], Any]) -> Optional[float]:
+def read_current_rate(optimizer: Any, step: int, read: Callable[[Any], Any]) -> Optional[float]:
     """None where it follows a schedule that is not one of Keras's own, or cannot be read."""
     rate = find_rate(optimizer)
     if rate is None:

@@ -15,7 +15,7 @@ from typing import Any, Optional
 from unstall.journal.events import LoopSeen
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.user_code import user_place
+from unstall.probe.core.user_code import find_user_place
 from unstall.probe.model.description import describe_loss
 
 MAX_LOOKS = 2  # at each loss
@@ -43,7 +43,7 @@ def install(module: ModuleType, probe: Probe) -> None:
             return
         reported += 1
         shape = [int(part) if part is not None else None for part in predicted.shape]
-        seen = {"kind": "loss_called", **facts, "shape": shape, "made_by": _made_by(predicted), "where": user_place()}
+        seen = {"kind": "loss_called", **facts, "shape": shape, "made_by": _made_by(predicted), "where": find_user_place()}
         probe.emit(LoopSeen(at=time.time(), facts={**seen, **_values(predicted)}))
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:

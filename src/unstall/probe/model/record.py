@@ -14,7 +14,7 @@ from unstall.journal.events import ModelRecorded
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.step_counter import as_number
 from unstall.probe.core.user_code import is_of_keras
-from unstall.probe.loop.custom_training import loop_of
+from unstall.probe.loop.custom_training import get_loop
 from unstall.probe.model import description
 from unstall.probe.model import layers as model_layers
 
@@ -50,8 +50,8 @@ class ModelRecord:
         if key in self._reported or len(self._reported) >= MAX_MODELS:
             return
         self._reported.append(key)
-        found = leaves_of(model)
-        layers = [row(layer) for layer in found[:MAX_LAYERS]]
+        found = list_leaves(model)
+        layers = [describe_row(layer) for layer in found[:MAX_LAYERS]]
         left_out = len(found) - len(layers)
         self._probe.emit(ModelRecorded(at=time.time(), facts=describe_model(model), layers=layers, layers_left_out=left_out))
 
@@ -60,13 +60,13 @@ class ModelRecord:
     def asked_for(self, variables: list[Any]) -> None:
         """Gradients for these are wanted: by them alone it is known what is trained. None of them is kept."""
         key = (id(variables[0]) if variables else 0, len(variables))
-        if key in self._reported or len(self._reported) >= MAX_MODELS or not loop_of(self._probe).is_mine():
+        if key in self._reported or len(self._reported) >= MAX_MODELS or not get_loop(self._probe).is_mine():
             return
         self._reported.append(key)
         some = list(variables)[:MAX_VARIABLES]
-        count = count_of(some)
+        count = count_elements(some)
         self._own = {"own_loop": True, "parameters": count, "trainable_parameters": count}
-        self._probe.emit(ModelRecorded(at=time.time(), facts=self._own, layers=of_variables(some)))
+        self._probe.emit(ModelRecorded(at=time.time(), facts=self._own, layers=describe_variables(some)))
 
     def applied(self, optimizer: Any, gradients: Any, variables: Any) -> None:
         """The first update by this optimizer."""
@@ -78,20 +78,20 @@ class ModelRecord:
             self._own is None
             or key in self._reported
             or len(self._reported) >= 2 * MAX_MODELS
-            or not loop_of(self._probe).is_mine()
+            or not get_loop(self._probe).is_mine()
         ):
             return
         self._reported.append(key)
-        self._probe.emit(ModelRecorded(at=time.time(), facts={**self._own, "optimizer": optimizer_facts(optimizer)}))
+        self._probe.emit(ModelRecorded(at=time.time(), facts={**self._own, "optimizer": describe_optimizer(optimizer)}))
 
 
-def record_of(probe: Probe) -> ModelRecord:
+def get_record(probe: Probe) -> ModelRecord:
     record: Optional[ModelRecord] = probe.extras.get("model record")
     if record is None:
         record = probe.extras["model record"] = ModelRecord(probe)
         probe.on_fit.append(record.fit_began)
         probe.on_step.append(record.step_ended)
-        loop = loop_of(probe)
+        loop = get_loop(probe)
         loop.on_variables.append(record.asked_for)
         loop.on_apply.append(record.applied)
     return record
@@ -99,10 +99,10 @@ def record_of(probe: Probe) -> ModelRecord:
 
 def install(module: Any, probe: Probe) -> None:
     """Right after a framework's module that trains has been imported."""
-    record_of(probe)
+    get_record(probe)
 
 
-def leaves_of(model: Any) -> list[Any]:
+def list_leaves(model: Any) -> list[Any]:
     """The layers that hold no others, in their order; those inside blocks of the user's own too."""
     found: list[Any] = []
     seen: set[int] = set()
@@ -130,38 +130,38 @@ def _parts_of(layer: Any) -> list[Any]:
 
 
 def describe_model(model: Any) -> dict[str, Any]:
-    outputs = model_layers.outputs(model)
+    outputs = model_layers.list_outputs(model)
     switches = {name: _plain(getattr(model, name, None)) for name in SWITCHES}
     return {
         "model": type(model).__name__,
         "name": str(getattr(model, "name", "")),
-        "parameters": count_of(getattr(model, "weights", ())),
-        "trainable_parameters": count_of(getattr(model, "trainable_weights", ())),
+        "parameters": count_elements(getattr(model, "weights", ())),
+        "trainable_parameters": count_elements(getattr(model, "trainable_weights", ())),
         "inputs": _tensors(getattr(model, "inputs", None)),
         "outputs": _tensors(getattr(model, "outputs", None)),
-        "policy": policy_of(model),
-        "optimizer": optimizer_facts(getattr(model, "optimizer", None)),
-        "losses": description.losses_of(model, [output["name"] for output in outputs]),
+        "policy": read_policy(model),
+        "optimizer": describe_optimizer(getattr(model, "optimizer", None)),
+        "losses": description.describe_losses(model, [output["name"] for output in outputs]),
         **{name: value for name, value in switches.items() if value is not None},
     }
 
 
-def row(layer: Any) -> list[Any]:
+def describe_row(layer: Any) -> list[Any]:
     """name, class, shapes of its outputs (one for each use), parameters, trainable ones, dtype that it computes in."""
     weights, trainable = getattr(layer, "weights", ()), getattr(layer, "trainable_weights", ())
     dtype = getattr(layer, "compute_dtype", None) or getattr(layer, "dtype", None)
-    shapes = output_shapes(layer)
+    shapes = list_output_shapes(layer)
     return [
         str(getattr(layer, "name", "")),
         type(layer).__name__,
         shapes,
-        count_of(weights),
-        count_of(trainable),
+        count_elements(weights),
+        count_elements(trainable),
         str(dtype or ""),
     ]
 
 
-def output_shapes(layer: Any) -> list[list[Optional[int]]]:
+def list_output_shapes(layer: Any) -> list[list[Optional[int]]]:
     """Of each use in a graph that Keras knows; empty for layers that are only called."""
     shapes = []
     for node in (getattr(layer, "_inbound_nodes", None) or [])[:MAX_USES]:
@@ -171,13 +171,13 @@ def output_shapes(layer: Any) -> list[list[Optional[int]]]:
                 node, "outputs", None
             )  # of tf_keras: one tensor, which must not be asked whether it is true, or several
         for tensor in outputs if isinstance(outputs, (list, tuple)) else [outputs]:
-            shape = shape_of(tensor)
+            shape = read_shape(tensor)
             if shape is not None:
                 shapes.append(shape)
     return shapes[:MAX_USES]
 
 
-def shape_of(tensor: Any) -> Optional[list[Optional[int]]]:
+def read_shape(tensor: Any) -> Optional[list[Optional[int]]]:
     shape = getattr(tensor, "shape", None)
     if shape is None or getattr(shape, "rank", 0) is None:
         return None
@@ -187,31 +187,31 @@ def shape_of(tensor: Any) -> Optional[list[Optional[int]]]:
 
 def _tensors(tensors: Any) -> list[list[Any]]:
     given = tensors if isinstance(tensors, (list, tuple)) else []
-    named = [(str(getattr(each, "name", "")), shape_of(each), each) for each in given]
-    return [[name, shape, dtype_of(each)] for name, shape, each in named if shape is not None]
+    named = [(str(getattr(each, "name", "")), read_shape(each), each) for each in given]
+    return [[name, shape, read_dtype(each)] for name, shape, each in named if shape is not None]
 
 
-def dtype_of(value: Any) -> str:
+def read_dtype(value: Any) -> str:
     dtype = getattr(value, "dtype", "")
     return str(getattr(dtype, "name", dtype)).replace("torch.", "")
 
 
-def count_of(variables: Any) -> int:
+def count_elements(variables: Any) -> int:
     total = 0
     for variable in variables or ():
         size = 1
-        for side in shape_of(variable) or ():
+        for side in read_shape(variable) or ():
             size *= side or 1
         total += size
     return total
 
 
-def policy_of(model: Any) -> str:
+def read_policy(model: Any) -> str:
     policy = getattr(model, "dtype_policy", None)
     if (
         type(model).__name__ in ("Sequential", "Functional") or policy is None
     ):  # these keep that of their making, often the default
-        inner = [getattr(layer, "dtype_policy", None) for layer in model_layers.flat(model, MAX_LAYERS)]
+        inner = [getattr(layer, "dtype_policy", None) for layer in model_layers.flatten_layers(model, MAX_LAYERS)]
         names = [str(getattr(each, "name", "")) for each in inner if each is not None]
         return max(sorted(set(names)), key=names.count) if names else ""
     return str(getattr(policy, "name", ""))
@@ -220,7 +220,7 @@ def policy_of(model: Any) -> str:
 # --- the optimizer ---
 
 
-def optimizer_facts(given: Any) -> dict[str, Any]:
+def describe_optimizer(given: Any) -> dict[str, Any]:
     if given is None:
         return {}
     inner = getattr(given, "inner_optimizer", None) or getattr(given, "_optimizer", None) or given
@@ -284,16 +284,16 @@ def _plain(value: Any) -> Any:
 # --- variables of one's own loop ---
 
 
-def of_variables(variables: list[Any]) -> list[list[Any]]:
+def describe_variables(variables: list[Any]) -> list[list[Any]]:
     """Rows as of layers, by the names of variables: 'conv1/kernel' is of 'conv1'."""
     rows: dict[str, list[Any]] = {}
     for variable in variables:
         name = str(getattr(variable, "path", None) or getattr(variable, "name", ""))
         layer = name.rpartition("/")[0] or name
-        count = count_of([variable])
+        count = count_elements([variable])
         if layer not in rows and len(rows) >= MAX_LAYERS:
             continue
-        known = rows.setdefault(layer, [layer, "", [], 0, 0, dtype_of(variable)])
+        known = rows.setdefault(layer, [layer, "", [], 0, 0, read_dtype(variable)])
         known[3] += count
         known[4] += count
     return list(rows.values())

@@ -20,12 +20,12 @@ from unstall.journal.events import LoopSeen
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.step_counter import as_number
-from unstall.probe.core.tracebacks import unseen
-from unstall.probe.core.user_code import code_place, user_place
-from unstall.probe.loop.custom_training import OwnLoop, loop_of
+from unstall.probe.core.tracebacks import hide_own_frames
+from unstall.probe.core.user_code import find_code_place, find_user_place
+from unstall.probe.loop.custom_training import OwnLoop, get_loop
 from unstall.probe.model import gradient_cuts
-from unstall.probe.model.gradients import find_traced_line, is_trainable, name_of, size_of
-from unstall.probe.model.gradients_keras import user_losses
+from unstall.probe.model.gradients import count_elements, find_traced_line, get_name, is_trainable
+from unstall.probe.model.gradients_keras import list_user_losses
 from unstall.probe.model.learning_rate import find_rate
 from unstall.probe.model.weight_values import are_readable
 
@@ -106,8 +106,8 @@ class Weights:
         facts = {
             "kind": "trainable",
             "variables": len(variables),
-            "parameters": sum(size_of(variable) for variable in variables),
-            "all_parameters": sum(size_of(variable) for variable in model.variables if _is_weight(variable)),
+            "parameters": sum(count_elements(variable) for variable in variables),
+            "all_parameters": sum(count_elements(variable) for variable in model.variables if _is_weight(variable)),
             "frozen_at": self.frozen_at[id(frozen[-1])] if frozen else None,
             "frozen_layers": [layer.name for layer in frozen[:MAX_NAMES]],
             **_loss_cut(model),
@@ -119,7 +119,7 @@ class Weights:
         if self.probe.fit_depth > 0 and not self._loop.is_open:
             if not self._asked_in_fit:
                 self._asked_in_fit = True
-                self.asked_at = find_traced_line() or user_place()
+                self.asked_at = find_traced_line() or find_user_place()
             if self._is_described and not self._watched and not self._asked_is_reported:
                 self._asked_is_reported = True
                 self.probe.emit(LoopSeen(at=time.time(), facts={"kind": "asked", "variables": len(variables)}))
@@ -131,7 +131,7 @@ class Weights:
             return
         self._asked_ids.update(id(variable) for variable in variables)
         if self.asked_at is None:
-            self.asked_at = find_traced_line() or user_place()
+            self.asked_at = find_traced_line() or find_user_place()
         self._watch([variable for variable in variables if is_trainable(variable)])
 
     def missed(self, variables: list[Any]) -> None:
@@ -145,11 +145,11 @@ class Weights:
             given = variables if variables is not None else getattr(optimizer, "_trainable_variables", ())
             self.applied_to.update(id(variable) for variable in given)
             if self.applied_at is None:
-                self.applied_at = find_traced_line() or user_place()
+                self.applied_at = find_traced_line() or find_user_place()
 
     def _watch(self, variables: list[Any]) -> None:
-        ordered = sorted(variables, key=lambda variable: size_of(variable) > SMALL)
-        small = [variable for variable in ordered if size_of(variable) <= SMALL] or ordered[:1]
+        ordered = sorted(variables, key=lambda variable: count_elements(variable) > SMALL)
+        small = [variable for variable in ordered if count_elements(variable) <= SMALL] or ordered[:1]
         spread = small[:: max(1, len(small) // MAX_READ)]
         self._watched = (self._watched + [weakref.ref(variable) for variable in spread])[: 2 * MAX_READ]
         self._changing = 0
@@ -179,7 +179,7 @@ class Weights:
         changed = [variable for variable in read if current[id(variable)] != self._first[id(variable)]]
         unchanged = [variable for variable in read if current[id(variable)] == self._first[id(variable)]]
         self._changing += bool(changed)
-        rate = learning_rate(self._optimizer, self._read, ask_schedule=not changed and done >= ASK_SCHEDULE_AFTER)
+        rate = read_learning_rate(self._optimizer, self._read, ask_schedule=not changed and done >= ASK_SCHEDULE_AFTER)
         applied = [variable for variable in variables if id(variable) in self.applied_to]
         self.probe.emit(
             LoopSeen(
@@ -187,8 +187,8 @@ class Weights:
                 facts={
                     "kind": "weights",
                     "step": done,
-                    "changed": [name_of(variable) for variable in changed],
-                    "unchanged": [name_of(variable) for variable in unchanged],
+                    "changed": [get_name(variable) for variable in changed],
+                    "unchanged": [get_name(variable) for variable in unchanged],
                     "learning_rate": rate,
                     "learning_rate_at": self._rate_place() if rate == 0 else None,
                     "optimizers": self.optimizers,
@@ -236,18 +236,18 @@ def _layers(model: Any) -> list[Any]:
 
 def _loss_cut(model: Any) -> dict[str, Any]:
     """What in the user's own loss is known to have no gradient. Most losses are the framework's own, and are not read."""
-    for loss in user_losses(model):
-        place, what = gradient_cuts.in_function(loss)
+    for loss in list_user_losses(model):
+        place, what = gradient_cuts.find_cut_in_function(loss)
         if place is not None:
             return {"loss_cut_at": place, "loss_cut_by": what}
     return {}
 
 
 def _is_weight(variable: Any) -> bool:
-    return "seed_generator" not in name_of(variable)
+    return "seed_generator" not in get_name(variable)
 
 
-def learning_rate(optimizer: Any, read: Callable[[Any], Any], ask_schedule: bool = False) -> Optional[float]:
+def read_learning_rate(optimizer: Any, read: Callable[[Any], Any], ask_schedule: bool = False) -> Optional[float]:
     """The rate as it is now; None if it cannot be read. A schedule is code, perhaps the user's: asked only with a reason."""
     rate = find_rate(optimizer)
     if hasattr(rate, "assign"):
@@ -262,12 +262,12 @@ def learning_rate(optimizer: Any, read: Callable[[Any], Any], ask_schedule: bool
 def _schedule_place(optimizer: Any) -> Optional[str]:
     """Where a schedule of the user's own computes the rate."""
     schedule = find_rate(optimizer)
-    return return_place(type(schedule).__call__) if callable(schedule) and not hasattr(schedule, "assign") else None
+    return find_return_place(type(schedule).__call__) if callable(schedule) and not hasattr(schedule, "assign") else None
 
 
-def return_place(function: Any) -> Optional[str]:
+def find_return_place(function: Any) -> Optional[str]:
     """The line of a function's only return, or that of its definition."""
-    place = code_place(function)
+    place = find_code_place(function)
     code = getattr(function, "__code__", None)
     if place is None or code is None:
         return place
@@ -283,10 +283,10 @@ def return_place(function: Any) -> Optional[str]:
     return place
 
 
-def weights_of(probe: Probe) -> Weights:
+def get_weights(probe: Probe) -> Weights:
     weights: Optional[Weights] = probe.extras.get("weights")
     if weights is None:
-        loop = loop_of(probe)
+        loop = get_loop(probe)
         weights = probe.extras["weights"] = Weights(probe, loop)
         probe.on_fit.append(weights.fit_began)
         probe.on_step.append(weights.step_ended)
@@ -298,7 +298,7 @@ def weights_of(probe: Probe) -> Weights:
 
 def install_tape(module: ModuleType, probe: Probe) -> None:
     """tensorflow.python.eager.backprop: the loop tells of the rest."""
-    weights_of(probe)
+    get_weights(probe)
 
 
 def install_optimizers(module: ModuleType, probe: Probe) -> None:
@@ -308,7 +308,7 @@ def install_optimizers(module: ModuleType, probe: Probe) -> None:
 
 def install_keras_2_optimizers(module: ModuleType, probe: Probe) -> None:
     """optimizers.optimizer of Keras 2, where it was before that, and the optimizers that it had up to 2.10."""
-    loop = loop_of(probe)
+    loop = get_loop(probe)
     owner = getattr(module, "OptimizerV2", None) or getattr(module, "Optimizer", None)
     wrap(owner, "__init__", _noting_optimizers(probe))
 
@@ -329,10 +329,10 @@ def install_keras_2_optimizers(module: ModuleType, probe: Probe) -> None:
 
 
 def _noting_optimizers(probe: Probe) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    weights = weights_of(probe)
+    weights = get_weights(probe)
 
     def made(optimizer: Any) -> None:
-        place = user_place()
+        place = find_user_place()
         if place is not None:
             weights.optimizer_made(optimizer, place)
 
@@ -349,10 +349,10 @@ def _noting_optimizers(probe: Probe) -> Callable[[Callable[..., None]], Callable
 
 def install_scheduler(module: ModuleType, probe: Probe) -> None:
     """keras.src.callbacks.learning_rate_scheduler"""
-    weights = weights_of(probe)
+    weights = get_weights(probe)
 
     def made(schedule: Any) -> None:
-        weights.schedule_at = return_place(schedule)
+        weights.schedule_at = find_return_place(schedule)
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def __init__(callback: Any, schedule: Any, *args: Any, **kwargs: Any) -> None:
@@ -367,7 +367,7 @@ def install_scheduler(module: ModuleType, probe: Probe) -> None:
 
 def install_layers(module: ModuleType, probe: Probe) -> None:
     """keras.src.layers.layer, or engine.base_layer of Keras 2: who freezes a layer, and where."""
-    weights = weights_of(probe)
+    weights = get_weights(probe)
     owner = module.Layer
     plain = owner.__dict__.get("trainable")
     if not isinstance(plain, property) or plain.fset is None:
@@ -378,11 +378,11 @@ def install_layers(module: ModuleType, probe: Probe) -> None:
         if value:
             weights.frozen_at.pop(id(layer), None)
             return
-        place = user_place()
+        place = find_user_place()
         if place is not None and len(weights.frozen_at) < MAX_LAYERS:
             weights.frozen_at[id(layer)] = place
 
-    @unseen
+    @hide_own_frames
     def trainable(layer: Any, value: Any) -> None:
         set_trainable(layer, value)
         if probe.active:

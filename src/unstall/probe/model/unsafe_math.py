@@ -9,7 +9,7 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, Any, Optional
 
-from unstall.probe.core.user_code import constant, is_constant, last_line
+from unstall.probe.core.user_code import find_last_line, is_constant, read_constant
 from unstall.probe.model import gradient_cuts
 
 DEEPEST = 2
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # Python 3.8 cannot make these when it runs
     Place = dict[str, Any]
 
 
-def in_function(function: Any) -> list[Place]:
+def find_in_function(function: Any) -> list[Place]:
     """Places in a function and in those that it calls, the likeliest first: where, what."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None or not gradient_cuts.is_user_file(code.co_filename):
@@ -38,14 +38,14 @@ def in_function(function: Any) -> list[Place]:
     return _in_code(code.co_filename, code)
 
 
-def around(place: Optional[str]) -> list[Place]:
+def find_around(place: Optional[str]) -> list[Place]:
     """The same for the innermost function around a line, or the whole file: one's own loop."""
     file, _, line = (place or "").rpartition(":")
     tree = gradient_cuts._parsed(file) if line.isdigit() and gradient_cuts.is_user_file(file) else None
     if tree is None:
         return []
     functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    container = [node for node in functions if node.lineno <= int(line) <= last_line(node)]
+    container = [node for node in functions if node.lineno <= int(line) <= find_last_line(node)]
     node = max(container, key=lambda function: function.lineno) if container else tree
     return _in_node(file, tree, node)
 
@@ -83,7 +83,7 @@ def _what(node: ast.AST) -> str:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         return "" if _is_guarded(node.right) or _is_constant(node.right) else "a division"
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        power = constant(node.right)
+        power = read_constant(node.right)
         return "a power" if isinstance(power, float) and power != int(power) and not _is_guarded(node.left) else ""
     name = _called(node)
     if name not in _OPERATIONS or not isinstance(node, ast.Call):
@@ -94,7 +94,7 @@ def _what(node: ast.AST) -> str:
 
 def _is_constant(node: ast.AST) -> bool:
     if is_constant(node):
-        return bool(constant(node))
+        return bool(read_constant(node))
     if isinstance(node, ast.Name):
         return node.id.isupper()
     return isinstance(node, ast.Call) and _called(node) in ("len", "float32", "float")
@@ -111,7 +111,7 @@ def _is_guarded(node: ast.AST) -> bool:
 
 
 def _is_small(node: ast.AST) -> bool:
-    value = constant(node)
+    value = read_constant(node)
     if is_constant(node):
         return isinstance(value, (int, float)) and value > 0
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""

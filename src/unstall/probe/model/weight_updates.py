@@ -14,11 +14,11 @@ from typing import Any, Optional
 
 from unstall.journal.events import ModelDescribed, WeightsSampled
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.user_code import user_place
-from unstall.probe.coverage import LEARNING_RATE, WEIGHTS, coverage_of
-from unstall.probe.input.batch_samples import batch_facts_of
-from unstall.probe.loop.custom_training import OwnLoop, loop_of
-from unstall.probe.loop.losses import loss_watch_of
+from unstall.probe.core.user_code import find_user_place
+from unstall.probe.coverage import LEARNING_RATE, WEIGHTS, get_coverage
+from unstall.probe.input.batch_samples import get_batch_facts
+from unstall.probe.loop.custom_training import OwnLoop, get_loop
+from unstall.probe.loop.losses import get_loss_watch
 from unstall.probe.model import learning_rate
 from unstall.probe.model.description import describe_fits, describe_loop
 from unstall.probe.model.gradients import find_traced_line
@@ -90,7 +90,7 @@ class Numerics:
         self._values.choose(variables)
         self._window = self._before = self._start = None
         self._baseline()
-        self._asked_at = find_traced_line() or user_place()
+        self._asked_at = find_traced_line() or find_user_place()
         self._is_reported = False
 
     def applied(self, optimizer: Any, grads: Any, variables: Any) -> None:
@@ -98,7 +98,7 @@ class Numerics:
             self._optimizer, self._is_rate_known = optimizer, None
         if not self._is_reported:
             self._is_reported = True
-            facts = describe_loop(self.probe, optimizer, self._asked_at, find_traced_line() or user_place())
+            facts = describe_loop(self.probe, optimizer, self._asked_at, find_traced_line() or find_user_place())
             self.probe.emit(ModelDescribed(at=time.time(), facts=facts))
 
     def loss_broke(self) -> None:
@@ -162,7 +162,7 @@ class Numerics:
             self.probe.emit(WeightsSampled(at=time.time(), step=done, facts=facts))
             if not self._is_ruined and any(weight.get("not_finite") for weight in rows):
                 self._is_ruined = True  # the loss may still look as if nothing was wrong
-                batch_facts_of(self.probe).loss_broke()
+                get_batch_facts(self.probe).loss_broke()
             self._before = now
             if done not in EARLY or done - window >= 30:
                 self._window = now
@@ -173,10 +173,10 @@ class Numerics:
             self._is_rate_known = learning_rate.find_rate(self._optimizer) is not None
             if not self._is_rate_known:
                 self._is_blind((LEARNING_RATE,))
-        return learning_rate.current(self._optimizer, done, self._values.array)
+        return learning_rate.read_current_rate(self._optimizer, done, self._values.array)
 
     def _is_blind(self, signals: tuple[str, ...]) -> None:
-        coverage = coverage_of(self.probe)
+        coverage = get_coverage(self.probe)
         coverage.hook_is_blind(signals)
         coverage.report()
 
@@ -203,20 +203,20 @@ def install(module: ModuleType, probe: Probe) -> bool:
     if not trains:
         return False
     describe_fits(probe)
-    batch_facts_of(probe)
-    loss_watch_of(probe)
-    numerics_of(probe)
+    get_batch_facts(probe)
+    get_loss_watch(probe)
+    get_numerics(probe)
     return True
 
 
-def numerics_of(probe: Probe) -> Numerics:
+def get_numerics(probe: Probe) -> Numerics:
     found: Optional[Numerics] = probe.extras.get("numerics")
     if found is None:
-        loop = loop_of(probe)
+        loop = get_loop(probe)
         found = probe.extras["numerics"] = Numerics(probe, loop)
         probe.on_fit.append(found.fit_began)
         probe.on_step.append(found.step_ended)
         loop.on_variables.append(found.asked_for)
         loop.on_apply.append(found.applied)
-        loss_watch_of(probe).on_broken.append(found.loss_broke)
+        get_loss_watch(probe).on_broken.append(found.loss_broke)
     return found

@@ -6,7 +6,7 @@ import sys
 import weakref
 from typing import Any, Optional
 
-from unstall.probe.model.gradients import name_of, size_of
+from unstall.probe.model.gradients import count_elements, get_name
 
 MAX_VARIABLES = 32
 MAX_ELEMENTS = 8192  # of one variable
@@ -55,7 +55,7 @@ class Values:
         chosen.sort(key=lambda pair: pair[0])
         self._variables = [weakref.ref(variable) for _, variable in chosen]
         self._positions = [index for index, _ in chosen]
-        self.names = [name_of(variable) for _, variable in chosen]
+        self.names = [get_name(variable) for _, variable in chosen]
         self.shapes = [[int(part or 0) for part in variable.shape] for _, variable in chosen]
 
     def holds(self, variable: Any) -> bool:
@@ -95,7 +95,7 @@ class Values:
     def _thin(self, value: Any) -> Any:
         if value is None:
             return None
-        size = size_of(value)
+        size = count_elements(value)
         stride = max(1, -(-size // MAX_ELEMENTS))
         array = _host_array(value, stride)
         # One that is being made in the trace of this very step has no value yet, and reads as empty.
@@ -124,7 +124,7 @@ class Values:
             variable = reference()
             kept = getattr(_inner(variable), "grad", None) if variable is not None else None
             if kept is not None and hasattr(kept, "detach"):
-                found.append(rms(self._thin(kept)))
+                found.append(compute_rms(self._thin(kept)))
                 continue
             place = places.get(id(variable))
             slot = slots[place] if place is not None and place < len(slots) else None
@@ -159,13 +159,13 @@ class Values:
         numpy = sys.modules["numpy"]
 
         bad = int(array.size - numpy.isfinite(array).sum()) if array.dtype.kind == "f" else 0
-        return {"rms": None, "not_finite": bad} if bad else {"rms": rms(array)}
+        return {"rms": None, "not_finite": bad} if bad else {"rms": compute_rms(array)}
 
     def distance(self, array: Any, other: Any) -> Optional[float]:
         numpy = sys.modules["numpy"]
 
         with numpy.errstate(all="ignore"):
-            return rms(array.astype("float64") - other.astype("float64"))
+            return compute_rms(array.astype("float64") - other.astype("float64"))
 
     def still(self, array: Any, other: Any) -> dict[str, int]:
         """How many output units have weights that have not changed by one bit."""
@@ -175,7 +175,7 @@ class Values:
         return {"units": len(same), "still": int(same.sum())}
 
 
-def rms(array: Any) -> Optional[float]:
+def compute_rms(array: Any) -> Optional[float]:
     """None where it is not finite."""
     numpy = sys.modules["numpy"]
 
@@ -219,7 +219,7 @@ def _host_array(value: Any, stride: int) -> Any:
     if hasattr(value, "detach"):
         rows = value.detach()
         return (rows[::stride] if stride > 1 and rows.ndim else rows).cpu().numpy()
-    size = size_of(value)
+    size = count_elements(value)
     if hasattr(value, "numpy"):
         read = getattr(value, "value", None)
         tensor = read() if callable(read) else value

@@ -29,26 +29,26 @@ class PageAssets:
     policy: str
 
 
-def of_run() -> PageAssets:
+def load_run_assets() -> PageAssets:
     """A page that is a file: it can load nothing at all."""
     return _made(("run.css",), OF_A_RUN)
 
 
-def of_run_on_board() -> PageAssets:
+def load_board_run_assets() -> PageAssets:
     return _made(("run.css", "board/bar.css"), OF_A_RUN + FOLLOWING, is_served=True)
 
 
-def of_list() -> PageAssets:
+def load_list_assets() -> PageAssets:
     return _made(("run.css", "board/bar.css", "board/list.css"), OF_THE_LIST, is_served=True)
 
 
-def of_page() -> tuple[str, str]:
+def load_page_assets() -> tuple[str, str]:
     """The style of the run's page, and the policy of a page without a script."""
     style = _read("run.css")
     return style, f"default-src 'none'; style-src '{_digest(style)}'; base-uri 'none'"
 
 
-def icon(is_alarming: bool) -> str:
+def load_icon(is_alarming: bool) -> str:
     return ICON.replace("COLOUR", RED if is_alarming else GREEN)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from unstall.base.redact.text import redact
 from unstall.compare.comparison import describe_change
-from unstall.compare.differences.difference import absent, format_value
+from unstall.compare.differences.difference import describe_absent, format_value
 from unstall.report.html import assets
 from unstall.report.html.page import write_page
 
@@ -24,11 +24,11 @@ Point = tuple[float, float]
 
 
 def write(plain: dict[str, Any], target: Path) -> None:
-    style, policy = assets.of_page()
+    style, policy = assets.load_page_assets()
     plain = redact(plain)
     metrics = [{**row, "words": describe_change(row)} for row in plain["metrics"]]
     differences = [
-        {**row, **{f"{side}_words": format_value(row[side], absent(row["name"])) for side in ("before", "after")}}
+        {**row, **{f"{side}_words": format_value(row[side], describe_absent(row["name"])) for side in ("before", "after")}}
         for row in plain["differences"]
     ]
     plots = [
@@ -59,12 +59,12 @@ def plot(title: str, curves: dict[str, list[Point]], along: str, unit: str) -> d
     drawn = {
         name: " ".join(f"{px:.1f},{py:.1f}" for px, py in (place(*point) for point in points)) for name, points in lines.items()
     }
-    values = _ticks_of_a_logarithm(low, high) if is_log else ticks(low, high, unit)
+    values = _ticks_of_a_logarithm(low, high) if is_log else choose_ticks(low, high, unit)
     return {
         "title": title, "along": along, "unit": unit, "lines": drawn, "width": WIDTH, "height": HEIGHT, "left": LEFT,
         "right": WIDTH - RIGHT, "bottom": HEIGHT - BOTTOM,
         "rows": [{"y": place(first, value)[1], "value": value} for value in values],
-        "columns": [{"x": place(x, low)[0], "value": x} for x in ticks(first, last, along)],
+        "columns": [{"x": place(x, low)[0], "value": x} for x in choose_ticks(first, last, along)],
     }  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def _share(value: float, low: float, high: float) -> float:
     return (value - low) / (high - low) if high > low else 0.5
 
 
-def ticks(low: float, high: float, unit: str) -> list[float]:
+def choose_ticks(low: float, high: float, unit: str) -> list[float]:
     """Some round values from low to high: 1, 2 or 5 of a power of ten, powers of two of bytes, whole numbers of steps."""
     spacing = (high - low) / TICKS
     if spacing <= 0:

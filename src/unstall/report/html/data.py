@@ -22,12 +22,12 @@ MAX_POINTS = 20_000  # of the cloud of box sizes
 
 def write_plots(data: DataSet, plain: dict[str, Any], target: Path) -> None:
     try:
-        target.write_bytes(plots(data, plain))
+        target.write_bytes(draw_plots(data, plain))
     except OSError as error:
         raise InvalidInputError(f"Cannot write the picture to '{target}': {error.strerror}.") from None
 
 
-def plots(data: DataSet, plain: dict[str, Any]) -> bytes:
+def draw_plots(data: DataSet, plain: dict[str, Any]) -> bytes:
     """PNG."""
     import numpy as np
     from matplotlib.figure import Figure
@@ -115,7 +115,7 @@ SIDE = 420  # pixels of a picture
 
 def write_check(report: Report, target: Path) -> None:
     from unstall.data.check.context import Severity
-    from unstall.data.check.defects import draw_defects, row_of
+    from unstall.data.check.defects import draw_defects, find_row
     from unstall.data.check.runner import as_plain
 
     left = MAX_PICTURES
@@ -126,7 +126,7 @@ def write_check(report: Report, target: Path) -> None:
             for picture in draw_defects(report, problem, min(left, PICTURES_OF_ONE), SIDE)
         ]
         left -= len(pictures)
-        problems.append({**row_of(report, problem, LISTED), "pictures": pictures})
+        problems.append({**find_row(report, problem, LISTED), "pictures": pictures})
     counts = {severity.value: report.count(severity) for severity in Severity}
     write_page("data_check.html", target, data=as_plain(report), problems=problems, counts=counts)
 
@@ -139,5 +139,5 @@ def as_data_url(picture: Any, kind: str = "JPEG") -> str:
 
 def write_stats(data: DataSet, plain: dict[str, Any], target: Path) -> None:
 
-    picture = f"data:image/png;base64,{base64.b64encode(plots(data, plain)).decode('ascii')}"
+    picture = f"data:image/png;base64,{base64.b64encode(draw_plots(data, plain)).decode('ascii')}"
     write_page("data_stats.html", target, result=plain, picture=picture, spreads=SPREADS)

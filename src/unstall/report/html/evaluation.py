@@ -10,7 +10,7 @@ from typing import Any
 from unstall.base.errors import InvalidInputError
 from unstall.report.html.data import INK, name_axis
 from unstall.report.html.page import write_page
-from unstall.training.evaluate.summary import FIGURES, mistaken
+from unstall.training.evaluate.summary import FIGURES, format_mistakes
 
 MAX_CURVES = 12
 MAX_IN_TABLE = 30
@@ -18,12 +18,12 @@ MAX_IN_TABLE = 30
 
 def write_plots(plain: dict[str, Any], target: Path) -> None:
     try:
-        target.write_bytes(plots(plain))
+        target.write_bytes(draw_plots(plain))
     except OSError as error:
         raise InvalidInputError(f"Cannot write the picture to '{target}': {error.strerror}.") from None
 
 
-def plots(plain: dict[str, Any]) -> bytes:
+def draw_plots(plain: dict[str, Any]) -> bytes:
     """PNG."""
     from matplotlib.figure import Figure
 
@@ -87,5 +87,5 @@ def _plain(name: str) -> str:
 
 
 def write_score(plain: dict[str, Any], target: Path) -> None:
-    picture = f"data:image/png;base64,{base64.b64encode(plots(plain)).decode('ascii')}"
-    write_page("score.html", target, result=plain, picture=picture, figures=FIGURES, mistaken=mistaken(plain["confusion"]))
+    picture = f"data:image/png;base64,{base64.b64encode(draw_plots(plain)).decode('ascii')}"
+    write_page("score.html", target, result=plain, picture=picture, figures=FIGURES, mistaken=format_mistakes(plain["confusion"]))

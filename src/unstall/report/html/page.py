@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.formatting import duration, size, without_codes
+from unstall.base.formatting import format_duration, format_size, strip_codes
 from unstall.base.redact.text import redact, redact_json
-from unstall.journal.writer import finite
+from unstall.journal.writer import replace_not_finite
 from unstall.report.html import assets
 from unstall.report.json import write_text
 from unstall.report.terminal import story as story_text
-from unstall.training.evaluate.summary import number
+from unstall.training.evaluate.summary import format_number
 from unstall.training.loop.artifacts import as_data
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def write_run(story: dict[str, Any], target: Path, is_private: bool = False) -> 
 
 def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
     story = redact(story)
-    page_assets = assets.of_run() if board is None else assets.of_run_on_board()
+    page_assets = assets.load_run_assets() if board is None else assets.load_board_run_assets()
     shown = {key: story["timeline"][key] for key in ("began", "seconds", "plots", "marks", "steps")}
     return (
         _environment()
@@ -46,24 +46,27 @@ def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
         .render(
             story=story,
             timeline=story["timeline"],
-            headline=story_text.headline(story),
-            no_verdict=None if story["verdicts"] or (board is not None and board.note) else story_text.no_verdict(story),
-            outcome=story_text.outcome(story),
+            headline=story_text.format_headline(story),
+            no_verdict=None if story["verdicts"] or (board is not None and board.note) else story_text.explain_no_verdict(story),
+            outcome=story_text.format_outcome(story),
             causes=[verdict["cause"] for verdict in (*story["verdicts"], *story["earlier"])],
-            not_seen=story_text.not_seen(story),
+            not_seen=story_text.format_not_seen(story),
             damaged=story_text.describe_damage(story),
-            summary=[*story_text.summary_lines(story), *(line for line in story_text.places(story) if line[0] != "report")],
+            summary=[
+                *story_text.format_summary(story),
+                *(line for line in story_text.format_places(story) if line[0] != "report"),
+            ],
             pictures=[picture for path in story["pictures"] if (picture := as_data(path)) is not None],
             source_of=as_data,
             assets=page_assets,
             board=board,
-            icon=assets.icon(story["state"] == "stuck"),
+            icon=assets.load_icon(story["state"] == "stuck"),
             data=embed_json(shown),
         )
     )
 
 
-def macros(template: str) -> Any:
+def load_macros(template: str) -> Any:
     """What a template defines, to be called."""
     return _environment().get_template(template).module
 
@@ -74,7 +77,7 @@ def render(template: str, **values: Any) -> str:
 
 def embed_json(data: Any) -> str:
     """JSON that may stand inside a script element: nothing in it can end the element, or a line of JavaScript."""
-    plain = redact_json(json.dumps(finite(data), allow_nan=False, separators=(",", ":"), default=str))
+    plain = redact_json(json.dumps(replace_not_finite(data), allow_nan=False, separators=(",", ":"), default=str))
     # All of it is ASCII, so U+2028 is escaped, too.
     return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -98,13 +101,15 @@ def _environment() -> Environment:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finally
     )
-    environment.filters.update(code=_with_code, duration=duration, size=size, amount=_amount, clock=_clock, figure=number)
+    environment.filters.update(
+        code=_with_code, duration=format_duration, size=format_size, amount=_amount, clock=_clock, figure=format_number
+    )
     return environment
 
 
 def _finally(value: object) -> object:
     """What a template is about to write. Only plain texts are touched: markup is ours."""
-    return without_codes(value) if type(value) is str else value
+    return strip_codes(value) if type(value) is str else value
 
 
 def _with_code(words: str) -> Markup:
@@ -113,7 +118,7 @@ def _with_code(words: str) -> Markup:
 
     parts = [
         Markup("<code>{}</code>").format(part) if number % 2 else Markup.escape(part)
-        for number, part in enumerate(without_codes(words).split("`"))
+        for number, part in enumerate(strip_codes(words).split("`"))
     ]
     return Markup("").join(parts)
 
@@ -122,7 +127,7 @@ def _amount(value: float | None, unit: str = "") -> str:
     if value is None:
         return "–"
     if unit == "B":
-        return size(value)
+        return format_size(value)
     if unit == "s":
         return f"{value * 1000:.3g} ms" if value < 1 else f"{value:.3g} s"
     return f"{value:.1f} %" if unit == "%" else f"{value:,.0f}" if value == int(value) and value < 1e9 else f"{value:.4g}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from unstall.base.redact.environment import redact_command
-from unstall.diagnosis.pipelines import pipelines, short
+from unstall.diagnosis.pipelines import read_pipelines, shorten_stage
 from unstall.journal.events import (
     DeviceSampled,
     DevicesListed,
@@ -20,21 +20,21 @@ from unstall.journal.events import (
 )
 from unstall.journal.events.record import CircumstancesSeen, ModulesLoaded, VersionsRead
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder
+from unstall.journal.stack_frames import find_program_folder
 
 MAX_LAYERS = 60
 MAX_STAGES = 24
 OWN_STAGES = ("read", "decode", "augment", "batch", "transfer")
 
 
-def environment(journal: Journal) -> dict[str, Any]:
+def describe_environment(journal: Journal) -> dict[str, Any]:
     started, program, host = journal.first(RunStarted), journal.first(ProgramStarted), journal.last(HostSampled)
     loaded = {event.name: event.version for event in journal.of(FrameworkLoaded)}
     listed, circumstances = journal.last(DevicesListed), journal.last(CircumstancesSeen)
     machine = circumstances.machine if circumstances else {}
     return {
         "command": redact_command(started.command if started else program.argv if program else []),
-        "folder": program_folder(journal),
+        "folder": find_program_folder(journal),
         "pid": started.pid if started else program.pid if program else None,
         "watched_by": started.mode if started else None,
         "unstall": started.version if started else None,
@@ -74,7 +74,7 @@ def _cards(journal: Journal) -> list[DeviceSampled]:
     return [by_index[index] for index in sorted(by_index)]
 
 
-def model(journal: Journal) -> dict[str, Any] | None:
+def describe_model(journal: Journal) -> dict[str, Any] | None:
     """Of the model that was described last: what it is made of, and how it is trained."""
     described, fit = journal.last(ModelDescribed), journal.last(FitBegan)
     if described is None:
@@ -87,20 +87,20 @@ def model(journal: Journal) -> dict[str, Any] | None:
         "layers_left_out": max(0, len(layers) - MAX_LAYERS),
         "losses": [loss.get("name") for loss in facts.get("losses") or [] if isinstance(loss, dict)],
         "optimizer": facts.get("optimizer"),
-        "compiled_at": short(facts.get("compiled_at"), program_folder(journal)),
+        "compiled_at": shorten_stage(facts.get("compiled_at"), find_program_folder(journal)),
         "backend": fit.backend if fit else None,
         "epochs": fit.epochs if fit else None,
         "steps_per_epoch": fit.steps_per_epoch if fit else None,
     }
 
 
-def inputs(journal: Journal) -> dict[str, Any]:
+def describe_inputs(journal: Journal) -> dict[str, Any]:
     """What was given to the training, and the stages that made it, from the source on."""
     described = [event for event in journal.of(InputDescribed) if event.role == "train"]
     last = described[-1] if described else None
     return {
         "kind": last.kind if last else None,
-        "where": short(last.where, program_folder(journal)) if last else None,
+        "where": shorten_stage(last.where, find_program_folder(journal)) if last else None,
         "batches": last.batches if last else None,
         "arguments": last.arguments if last else {},
         "stages": (_own_stages(journal) or _stages(journal))[:MAX_STAGES],
@@ -109,7 +109,7 @@ def inputs(journal: Journal) -> dict[str, Any]:
 
 def _stages(journal: Journal) -> list[dict[str, Any]]:
     """As TensorFlow measured them in the last pipeline of the training."""
-    measured = pipelines(journal)
+    measured = read_pipelines(journal)
     if not measured:
         return []
     return [

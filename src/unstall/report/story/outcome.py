@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from unstall.base.errors import CANNOT_TELL, VERDICT_FOUND, InvalidInputError
-from unstall.diagnosis.printed_output import find_not_finite, is_loss_hooked, is_training_printed, printed_losses
-from unstall.diagnosis.probe_facts import has_lost_steps, journal_refused, probe_failure
+from unstall.diagnosis.printed_output import find_not_finite, is_loss_hooked, is_training_printed, read_printed_losses
+from unstall.diagnosis.probe_facts import find_journal_refusal, find_probe_failure, has_lost_steps
 from unstall.journal.events import (
     DeviceSampled,
     FitBegan,
@@ -48,7 +48,7 @@ _NAMES = {**_TITLES, "keras": "Keras"}
 _OWN_LOOP = "write `with unstall.watch() as run: for batch in run.steps(loader):` around the training loop"
 
 
-def outcome_of(story: dict[str, Any], reason: str | None) -> str:
+def find_outcome(story: dict[str, Any], reason: str | None) -> str:
     """`reason`: why it cannot be told, if it cannot."""
     if story["verdicts"] or describe_known_end(story):
         return FOUND
@@ -79,7 +79,7 @@ def describe_own_exit(story: dict[str, Any]) -> str:
     return f"the program ended itself with exit code {exited['exit_code']}{at}{handled}{message}{why}"
 
 
-def worst(outcomes: list[str]) -> str:
+def find_worst(outcomes: list[str]) -> str:
     """Of several stories that are told together."""
     return next((each for each in (FOUND, UNKNOWN) if each in outcomes), CLEAR)
 
@@ -91,7 +91,7 @@ def list_seen(journal: Journal) -> list[str]:
         "steps": bool(steps),
         "loss": any(each.loss is not None for each in steps),
         "printed steps": not steps and journal.last(ProgressPrinted) is not None,
-        "printed loss": bool(printed_losses(journal)) and not is_loss_hooked(journal),
+        "printed loss": bool(read_printed_losses(journal)) and not is_loss_hooked(journal),
         "stacks": journal.last(StackSampled) is not None,
         "CPU": journal.last(HostSampled) is not None,
         "memory": journal.last(HostSampled) is not None,
@@ -119,7 +119,7 @@ def list_not_seen(journal: Journal) -> list[dict[str, Any]]:
     return rows
 
 
-def why_unknown(journal: Journal, state: str) -> str | None:
+def explain_unknown(journal: Journal, state: str) -> str | None:
     """Why no answer can be given where no cause was found; None where one can."""
     if state in UNEXPLAINED:
         return UNEXPLAINED[state]
@@ -141,7 +141,7 @@ def _refusals(journal: Journal) -> list[SampleFailed]:
 
 def _not_seen_inside(journal: Journal) -> str | None:
     """Of a program that was started by `unstall run`; the probe starts with the first framework that is imported."""
-    refused = journal_refused(journal) is not None
+    refused = find_journal_refusal(journal) is not None
     has_started = journal.last(FitBegan) is not None and journal.last(ProcessEnded) is None
     if has_lost_steps(journal):
         return "what the program told could not be written any more"
@@ -155,20 +155,20 @@ def _not_seen_inside(journal: Journal) -> str | None:
         return "what the program told could not be written"
     if journal.last(ProgramStarted) is not None:
         return "no training step was seen"
-    return "no training was seen" if probe_failure(journal) is None else "the probe inside the program did not run"
+    return "no training was seen" if find_probe_failure(journal) is None else "the probe inside the program did not run"
 
 
-def missing_rows(journal: Journal, reason: str | None) -> list[dict[str, str]]:
+def list_missing_rows(journal: Journal, reason: str | None) -> list[dict[str, str]]:
     """What is missing for an answer, and how to give it, in the form of the story's other such rows."""
     if reason is not None and reason == _not_readable(journal):
         last = _refusals(journal)[-1]
-        return [_row(last.missing, last.cure)]
-    refused = journal_refused(journal)
+        return [_row(last.missing, last.fix)]
+    refused = find_journal_refusal(journal)
     if reason is not None and refused is not None:
         return [_row(refused.missing, refused.fix)]
     if reason is None or reason != _not_seen_inside(journal):
         return []
-    failed = probe_failure(journal)
+    failed = find_probe_failure(journal)
     if journal.last(ProgramStarted) is None and failed is not None:
         return [_row(failed.missing, failed.fix)]
     if journal.last(ProgramStarted) is None:

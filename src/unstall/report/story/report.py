@@ -11,11 +11,11 @@ from typing import Any
 
 from unstall.base.exit_codes import ExitCode
 from unstall.base.progress import Progress
-from unstall.config.aliases import current_names
+from unstall.config.aliases import update_names
 from unstall.data.check import defects
 from unstall.diagnosis.findings import Diagnosis, diagnose
 from unstall.journal.events import Event, RunStarted
-from unstall.journal.reader import JOURNAL_FILES, FolderTail, Journal, since
+from unstall.journal.reader import JOURNAL_FILES, FolderTail, Journal, select_since
 from unstall.journal.run_folder import RunFolder
 from unstall.report.story import environment, threads
 from unstall.report.story.run import build_story
@@ -29,15 +29,15 @@ def build_full_story(run: RunFolder, journal: Journal, diagnosis: Diagnosis, tim
         **story,
         "since_last_good": (run.read_story() or {}).get("since_last_good"),  # found out when it ended
         "timeline": timeline.plain(journal.now),
-        "stalls": threads.stalls(journal, [verdict["where"] for verdict in story["verdicts"]]),
-        "error": threads.error(journal),
-        "environment": environment.environment(journal),
-        "model": environment.model(journal),
-        "input": environment.inputs(journal),
-        "settings": artifacts.settings(run),
-        "data_defects": defects.of_run(run),
-        "score": artifacts.score(run),
-        "pictures": artifacts.pictures(run),
+        "stalls": threads.list_stalls(journal, [verdict["where"] for verdict in story["verdicts"]]),
+        "error": threads.describe_error(journal),
+        "environment": environment.describe_environment(journal),
+        "model": environment.describe_model(journal),
+        "input": environment.describe_inputs(journal),
+        "settings": artifacts.write_settings(run),
+        "data_defects": defects.read_run_defects(run),
+        "score": artifacts.write_score(run),
+        "pictures": artifacts.write_pictures(run),
     }
 
 
@@ -52,7 +52,7 @@ def read_whole(run: RunFolder, progress: Progress | None = None) -> dict[str, An
     journal, timeline, count = Journal(), Timeline(), 0
     expected = sum(path.stat().st_size for path in run.path.glob(JOURNAL_FILES)) // BYTES_OF_AN_EVENT
     tail = FolderTail(run.path)
-    for events in some_at_once(tail.stream(), AT_ONCE):
+    for events in read_in_chunks(tail.stream(), AT_ONCE):
         journal = extend_journal(journal, events)
         timeline.extend(events)
         count += len(events)
@@ -66,12 +66,12 @@ def extend_journal(journal: Journal, events: list[Event]) -> Journal:
     """The journal with these events, too: as `read_folder` has it, causes look at the newest worker of a training alone."""
     for event in events:
         if isinstance(event, RunStarted) and event.mode == "train" and journal.first(RunStarted) is not None:
-            journal = Journal(since(journal.all(), event.at))
+            journal = Journal(select_since(journal.all(), event.at))
         journal.extend([event])
     return journal
 
 
-def some_at_once(events: Iterator[Event], count: int) -> Iterator[list[Event]]:
+def read_in_chunks(events: Iterator[Event], count: int) -> Iterator[list[Event]]:
     some: list[Event] = []
     for event in events:
         some.append(event)
@@ -90,10 +90,10 @@ def describe_training(run: RunFolder, exit_code: int, preflight: dict[str, Any])
         "run": run.name,
         "folder": str(run.path),
         "exit_code": exit_code,
-        "ending": titles.get(exit_code, "failed"),
+        "exit_name": titles.get(exit_code, "failed"),
         "score": _stored(run),
         "files": _files(run),
-        "settings": current_names(run.read_settings()),
+        "settings": update_names(run.read_settings()),
         "preflight": preflight,
         "story": run.read_story(),
     }

@@ -10,22 +10,22 @@ from typing import Any
 
 from unstall.base.exit_codes import INTERRUPTED
 from unstall.base.redact.environment import redact_command
-from unstall.config.aliases import current_names
-from unstall.diagnosis.dead_threads import DeadThread, dead_threads, failed_threads
-from unstall.diagnosis.errors.fatal_error import error_text, fatal_error, own_exit, user_line
+from unstall.config.aliases import update_names
+from unstall.diagnosis.dead_threads import DeadThread, find_dead_threads, find_failed_threads
+from unstall.diagnosis.errors.fatal_error import find_fatal_error, find_own_exit, find_user_line, get_error_text
 from unstall.diagnosis.findings import Diagnosis, Finding
-from unstall.diagnosis.pipelines import short
+from unstall.diagnosis.pipelines import shorten_stage
 from unstall.diagnosis.printed_output import is_training_printed
-from unstall.diagnosis.probe_facts import has_lost_steps, probe_failure
-from unstall.diagnosis.run_summary import measure_speed, memory_use, numerics, printed, time_split
+from unstall.diagnosis.probe_facts import find_probe_failure, has_lost_steps
+from unstall.diagnosis.run_summary import measure_speed, summarize_memory, summarize_numerics, summarize_printed, summarize_time
 from unstall.diagnosis.stalls import (
-    current_stall,
-    idle_s,
-    idle_state,
+    find_current_stall,
+    is_asked_to_end,
+    is_interrupted,
     is_without_steps,
-    polling_state,
-    was_asked_to_end,
-    was_interrupted,
+    measure_idle_s,
+    read_idle_state,
+    read_polling_state,
 )
 from unstall.journal.events import (
     DeviceSampled,
@@ -50,9 +50,9 @@ from unstall.journal.events import (
     VerdictReached,
 )
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import program_folder
-from unstall.report.story.outcome import list_not_seen, list_seen, missing_rows, outcome_of, why_unknown
-from unstall.report.story.threads import threads
+from unstall.journal.stack_frames import find_program_folder
+from unstall.report.story.outcome import explain_unknown, find_outcome, list_missing_rows, list_not_seen, list_seen
+from unstall.report.story.threads import describe_threads
 from unstall.sensors.stacks import GONE
 
 MAX_EVENTS_PER_EVIDENCE = 5
@@ -60,49 +60,49 @@ GOES_ON = frozenset({"stuck", "idle", "slow", "training", "running"})  # as far 
 
 
 def build_story(journal: Journal, diagnosis: Diagnosis, run: str | None = None) -> dict[str, Any]:
-    folder = program_folder(journal)
+    folder = find_program_folder(journal)
     started = journal.first(RunStarted)
-    result = state(journal, diagnosis)
+    result = describe_state(journal, diagnosis)
     is_explained = bool(diagnosis.findings) or describe_exit(journal) is not None
-    reason = None if is_explained else why_unknown(journal, result)
+    reason = None if is_explained else explain_unknown(journal, result)
     dead = _dead(journal, folder)
     story = {
         "state": result,
         "outcome": "",
         "reason": reason,
         "verdicts": [describe_verdict(finding, folder) for finding in diagnosis.findings],
-        "earlier": earlier(journal, diagnosis, folder),
+        "earlier": list_earlier(journal, diagnosis, folder),
         "seen": list_seen(journal),
         "not_seen": list_not_seen(journal),
-        "threads": [] if diagnosis.findings else threads(journal),
-        "unknown": _unknown(journal, diagnosis, missing_rows(journal, reason)),
+        "threads": [] if diagnosis.findings else describe_threads(journal),
+        "unknown": _unknown(journal, diagnosis, list_missing_rows(journal, reason)),
         "events": journal.count,
         "unread": [asdict(each) for each in journal.unread],
         "run": run,
         "command": redact_command(started.command) if started else [],
         "pid": started.pid if started else None,
-        "distributed": distributed(journal),
+        "distributed": describe_distributed(journal),
         "progress": _progress(journal),
         "speed": measure_speed(journal),
-        "time": time_split(journal),
-        "memory": memory_use(journal),
-        "numerics": numerics(journal),
-        "printed": printed(journal),  # what it said itself of what no hook sees
+        "time": summarize_time(journal),
+        "memory": summarize_memory(journal),
+        "numerics": summarize_numerics(journal),
+        "printed": summarize_printed(journal),  # what it said itself of what no hook sees
         "ended": _ended(journal),
-        "failure": failure(journal),
+        "failure": describe_failure(journal),
         "own_exit": describe_exit(journal),
         "dead_threads": [dead.words for dead in dead],  # that ended shortly before it stood still
-        "failed_threads": failed_threads(journal, dead, folder),  # that an error ended, while the program went on
-        "repairs": repairs(journal),
-        "repair_failed": repair_failed(journal),
+        "failed_threads": find_failed_threads(journal, dead, folder),  # that an error ended, while the program went on
+        "repairs": list_repairs(journal),
+        "repair_failed": describe_failed_repair(journal),
         "since_last_good": None,  # what changed since then and explains a failure: the run, and lines
         "report": None,  # where its page is, once it is written
     }
-    story["outcome"] = outcome_of(story, reason)  # found | clear | unknown; the reason says why it is not known
+    story["outcome"] = find_outcome(story, reason)  # found | clear | unknown; the reason says why it is not known
     return story
 
 
-def distributed(journal: Journal) -> dict[str, Any] | None:
+def describe_distributed(journal: Journal) -> dict[str, Any] | None:
     """Which worker of how many it is; None for a run that tells of no others."""
     event = journal.last(MembershipSeen)
     if event is None:
@@ -110,19 +110,19 @@ def distributed(journal: Journal) -> dict[str, Any] | None:
     return {"rank": event.worker, "world_size": event.of, "cluster": event.coordinator or ",".join(event.addresses)}
 
 
-def state(journal: Journal, diagnosis: Diagnosis) -> str:
+def describe_state(journal: Journal, diagnosis: Diagnosis) -> str:
     """failed | killed | interrupted | done | ended | stuck | idle | slow | training | running | starting | unknown. Ended: nobody
     saw how. Unknown: where nothing could be read, of all or of one journal, its end may have stood."""
-    result = state_of(journal, bool(diagnosis.findings))
+    result = find_state(journal, bool(diagnosis.findings))
     if journal.is_beginning:
         return "starting"
     is_lost = journal.count == 0 or any(each.is_all for each in journal.unread)
     return "unknown" if is_lost and result in GOES_ON else result
 
 
-def state_of(journal: Journal, is_named: bool) -> str:
+def find_state(journal: Journal, is_named: bool) -> str:
     """The same, where no more is known of the diagnosis than whether there is a verdict."""
-    ended, started, stall = journal.last(ProcessEnded), journal.last(RunStarted), current_stall(journal)
+    ended, started, stall = journal.last(ProcessEnded), journal.last(RunStarted), find_current_stall(journal)
     if ended is not None:
         if started is not None and started.mode == "train" and ended.exit_code == INTERRUPTED:
             return "interrupted"
@@ -133,11 +133,11 @@ def state_of(journal: Journal, is_named: bool) -> str:
             event = "failed" if failed else "done" if journal.last(ProgramEnded) else "ended"
         else:
             event = "failed" if ended.exit_code else "done"
-        was_stuck = stall is not None and was_asked_to_end(journal, stall.began)
+        was_stuck = stall is not None and is_asked_to_end(journal, stall.began)
         return "interrupted" if was_stuck and event in {"done", "ended"} else event
     if any(error.fatal and error.thread in {"", "MainThread"} for error in journal.of(ErrorRaised)):
         return "failed"  # it is on its way out
-    if stall is not None and was_interrupted(journal, stall.began):
+    if stall is not None and is_interrupted(journal, stall.began):
         return "interrupted"  # its process lives on, as that of a notebook does
     if stall is not None and stall.is_stopped:
         return "stuck"
@@ -145,9 +145,9 @@ def state_of(journal: Journal, is_named: bool) -> str:
         return "slow" if stall.is_busy else "stuck"
     if stall is not None and is_named:
         return "stuck"
-    if stall is not None and (idle := idle_state(stall)) is not None:
+    if stall is not None and (idle := read_idle_state(stall)) is not None:
         return idle
-    if (polls := polling_state(journal)) is not None:
+    if (polls := read_polling_state(journal)) is not None:
         return polls
     return "training" if journal.last(StepsEnded) or is_training_printed(journal) else "running"
 
@@ -156,7 +156,7 @@ def _was_left(journal: Journal, ended: ProcessEnded) -> bool:
     """Whether its user ended a program that went on as it should: Ctrl-C, or a signal to Unstall, which passes it on."""
     was_asked = any(sent.signal == ended.signal for sent in journal.of(SignalSent))
     has_failed = any(error.fatal and error.kind != "KeyboardInterrupt" for error in journal.of(ErrorRaised))
-    return was_asked and not has_failed and not ended.stopped_by_us and current_stall(journal) is None
+    return was_asked and not has_failed and not ended.stopped_by_us and find_current_stall(journal) is None
 
 
 def describe_verdict(finding: Finding, folder: str = "") -> dict[str, Any]:
@@ -190,7 +190,7 @@ def describe_verdict(finding: Finding, folder: str = "") -> dict[str, Any]:
     }
 
 
-def earlier(journal: Journal, diagnosis: Diagnosis, folder: str = "") -> list[dict[str, Any]]:
+def list_earlier(journal: Journal, diagnosis: Diagnosis, folder: str = "") -> list[dict[str, Any]]:
     """What was said while the run went on and is not so in its end: each once, as it was said first. While a run goes on, what is
     not said now may be said again."""
     if journal.last(ProcessEnded) is None:
@@ -233,12 +233,12 @@ def _unknown(journal: Journal, diagnosis: Diagnosis, first: list[dict[str, str]]
     by_cause = [(missing, fix, names) for (missing, fix), names in by_missing.items() if missing not in known]
     rows = [*first, *({"missing": missing, "fix": fix, "causes": ", ".join(names)} for missing, fix, names in by_cause)]
     result = {row["missing"] for row in rows}
-    failed = probe_failure(journal)
+    failed = find_probe_failure(journal)
     if failed is not None and failed.missing not in result:  # another process of the program was seen from inside
         rows.append({"missing": f"in one process {failed.missing}", "fix": failed.fix, "causes": "probe"})
     failures = [event for event in journal.of(SampleFailed) if not event.missing.endswith(GONE) and event.missing not in result]
     failures = [event for event in failures if not _seen_later(journal, event)]
-    not_sampled = {(event.missing, event.cure): event for event in failures}
+    not_sampled = {(event.missing, event.fix): event for event in failures}
     rows += [{"missing": missing, "fix": fix, "causes": event.signal} for (missing, fix), event in not_sampled.items()]
     rows += [
         {"missing": f"{name} could not be examined: {crashed.error}", "fix": "", "causes": name}
@@ -259,7 +259,7 @@ def _seen_later(journal: Journal, failed: SampleFailed) -> bool:
 
 
 def _progress(journal: Journal) -> dict[str, Any]:
-    stall = current_stall(journal)
+    stall = find_current_stall(journal)
     last = next((event for event in reversed(journal.of(StepsEnded)) if event.phase == "train"), None)
     fit = journal.last(FitBegan)
     host = journal.last(HostSampled)
@@ -283,7 +283,7 @@ def _progress(journal: Journal) -> dict[str, Any]:
         "stalled_in": stall.began.phase if stall else None,
         "stalled_step": stall.began.step if stall else None,
         "stopped": stall is not None and stall.is_stopped,  # by a signal or a debugger
-        "idle_s": idle_s(journal),
+        "idle_s": measure_idle_s(journal),
         "cpu_cores": stall.cpu_cores if stall else (host.cpu_cores if host else None),
     }
 
@@ -294,7 +294,7 @@ def _last_loss(journal: Journal) -> float | None:
     return next((group.loss for group in groups if group.loss_is_finite is not None), None)
 
 
-def repairs(journal: Journal) -> list[dict[str, Any]]:
+def list_repairs(journal: Journal) -> list[dict[str, Any]]:
     """Each plan of a training that was repaired, oldest first, with whether it helped."""
     helped = {event.attempt: event.how for event in journal.of(PlanVerified)}
     undone = {event.attempt: event.why for event in journal.of(PlanUndone)}
@@ -303,13 +303,13 @@ def repairs(journal: Journal) -> list[dict[str, Any]]:
             "remedy": plan.remedy,
             "cause": plan.cause,
             "verb": plan.verb,
-            "change": current_names(plan.change),
-            "before": current_names(plan.undo),
+            "change": update_names(plan.change),
+            "before": update_names(plan.undo),
             "why": plan.why,
             "happened": plan.happened,
             "evidence": plan.evidence,
             "attempt": plan.attempt,
-            "max_attempts": plan.most,
+            "max_attempts": plan.max_attempts,
             "step": plan.step,
             "from_step": plan.from_step,
             "verify": plan.verify,
@@ -320,7 +320,7 @@ def repairs(journal: Journal) -> list[dict[str, Any]]:
     ]
 
 
-def repair_failed(journal: Journal) -> dict[str, Any] | None:
+def describe_failed_repair(journal: Journal) -> dict[str, Any] | None:
     """Why nothing more was done, if nothing was; said before a later start, it is no more so."""
     ended, started = journal.last(RepairsEnded), journal.last(RunStarted)
     if ended is None or (started is not None and started.at > ended.at):
@@ -329,17 +329,17 @@ def repair_failed(journal: Journal) -> dict[str, Any] | None:
     return {name: getattr(ended, name) for name in names}
 
 
-def failure(journal: Journal) -> dict[str, Any] | None:
+def describe_failure(journal: Journal) -> dict[str, Any] | None:
     """The error that ended the program, whether or not a cause is known: its innermost sentence, where the program's own code is,
     and the whole text."""
-    error = fatal_error(journal)
+    error = find_fatal_error(journal)
     if error is None:
         return None
-    inner = error_text(error)
+    inner = get_error_text(error)
     return {
         "kind": inner.kind,
         "message": inner.message,
-        "where": user_line(error, program_folder(journal)),
+        "where": find_user_line(error, find_program_folder(journal)),
         "raised": error.kind,  # what was raised in the end, where that wraps another
         "text": error.message,
     }
@@ -347,22 +347,22 @@ def failure(journal: Journal) -> dict[str, Any] | None:
 
 def describe_exit(journal: Journal) -> dict[str, Any] | None:
     """That the program ended itself, with an exit code that says that something is wrong."""
-    exited = own_exit(journal)
-    if exited is None or fatal_error(journal) is not None:
+    exited = find_own_exit(journal)
+    if exited is None or find_fatal_error(journal) is not None:
         return None
     handled = next((error for error in journal.of(ErrorRaised) if error.caught and error.at == exited.error_at), None)
     return {
         "exit_code": exited.exit_code,
-        "where": short(exited.where, program_folder(journal)),
+        "where": shorten_stage(exited.where, find_program_folder(journal)),
         "message": exited.message,
         "given": exited.given,
-        "handled": error_text(handled).line if handled is not None else "",
+        "handled": get_error_text(handled).line if handled is not None else "",
     }
 
 
 def _dead(journal: Journal, folder: str) -> list[DeadThread]:
-    stall = current_stall(journal)
-    return dead_threads(journal, stall, folder) if stall is not None else []
+    stall = find_current_stall(journal)
+    return find_dead_threads(journal, stall, folder) if stall is not None else []
 
 
 def _ended(journal: Journal) -> dict[str, Any] | None:

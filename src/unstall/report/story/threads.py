@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
-from unstall.base.formatting import duration
-from unstall.diagnosis.errors.fatal_error import fatal_error
-from unstall.diagnosis.stalls import current_stall
-from unstall.diagnosis.thread_waits import asleep_in, find, standing_s
+from unstall.base.formatting import format_duration
+from unstall.diagnosis.errors.fatal_error import find_fatal_error
+from unstall.diagnosis.stalls import find_current_stall
+from unstall.diagnosis.thread_waits import find, find_sleep_call, measure_standing_s
 from unstall.journal.events import (
     Frame,
     ProcessEnded,
@@ -28,14 +28,14 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import (
+    find_program_folder,
+    format_place,
+    get_position,
     is_native,
     is_user_file,
     main_thread,
-    place,
-    position,
-    program_folder,
-    python_frames,
-    user_frames,
+    select_python_frames,
+    select_user_frames,
 )
 
 MAX_LINES = 6
@@ -48,7 +48,7 @@ _DISTINCTIVE_CALLS = frozenset(
 )
 
 
-def threads(journal: Journal) -> list[dict[str, Any]]:
+def describe_threads(journal: Journal) -> list[dict[str, Any]]:
     """Of a process that was attached to, of a program in a stall, and of one that ended badly as it was seen last; the main
     thread first. Empty where no stack was seen."""
     samples, looks = _looked_at(journal)
@@ -77,15 +77,15 @@ def _thread_rows(journal: Journal, samples: list[StackSampled], looks: list[Thre
     by_pid: dict[int, list[StackSampled]] = {}
     for sample in samples:
         by_pid.setdefault(sample.pid, []).append(sample)
-    folder = program_folder(journal)
+    folder = find_program_folder(journal)
     rows = [row for group in by_pid.values() for row in _rows(group, looks, folder)]
     rows += [row for group in by_pid.values() if group[-1].main for row in _without_python(group, looks)]
     return sorted(rows, key=lambda row: (not row["main"], not row["is_user_code"], row["state"] != "runs", not row["call"]))
 
 
-def stacks(journal: Journal) -> list[dict[str, Any]]:
+def describe_stacks(journal: Journal) -> list[dict[str, Any]]:
     """Each thread of the last sample of each process, whole, innermost frame first; with native frames where there are some."""
-    folder = program_folder(journal)
+    folder = find_program_folder(journal)
     last: dict[int, StackSampled] = {}
     for sample in _looked_at(journal)[0]:
         known = last.get(sample.pid)
@@ -100,7 +100,7 @@ def stacks(journal: Journal) -> list[dict[str, Any]]:
             "frames": [
                 {
                     "function": frame["function"],
-                    "where": frame["module"] if is_native(frame) else place(frame["file"], frame["line"], folder),
+                    "where": frame["module"] if is_native(frame) else format_place(frame["file"], frame["line"], folder),
                 }
                 for frame in thread["frames"]
             ],
@@ -112,7 +112,7 @@ def stacks(journal: Journal) -> list[dict[str, Any]]:
 
 def _looked_at(journal: Journal) -> tuple[list[StackSampled], list[ThreadsSeen]]:
     """The samples of this attach, with those that another remembered of the kernel's; else those of the stall."""
-    started, stall = journal.last(RunStarted), current_stall(journal)
+    started, stall = journal.last(RunStarted), find_current_stall(journal)
     if started is not None and started.mode == "attach":
         return list(journal.since(StackSampled, started.at)), list(journal.of(ThreadsSeen))
     return ([*stall.samples, *stall.children], list(stall.threads)) if stall is not None else ([], [])
@@ -121,7 +121,7 @@ def _looked_at(journal: Journal) -> tuple[list[StackSampled], list[ThreadsSeen]]
 def _rows(samples: list[StackSampled], looks: list[ThreadsSeen], folder: str) -> list[dict[str, Any]]:
     last = samples[-1]
     main = main_thread(last)
-    return [_row(thread, samples, looks, folder, last.main and thread is main) for thread in last.threads if position(thread)]
+    return [_row(thread, samples, looks, folder, last.main and thread is main) for thread in last.threads if get_position(thread)]
 
 
 def _row(thread: ThreadStack, samples: list[StackSampled], looks: list[ThreadsSeen], folder: str, main: bool) -> dict[str, Any]:
@@ -130,8 +130,8 @@ def _row(thread: ThreadStack, samples: list[StackSampled], looks: list[ThreadsSe
     counts = Counter(_line(each, folder) for each in of_thread)
     (where, function, is_user_code), count = counts.most_common(1)[0]
     runs = 2 * sum(each["active"] for each in of_thread) >= len(of_thread)
-    call, on, _ = (None, None, "") if runs else asleep_in(looks, pid, number)
-    stood = None if runs else standing_s(looks, pid, number)
+    call, on, _ = (None, None, "") if runs else find_sleep_call(looks, pid, number)
+    stood = None if runs else measure_standing_s(looks, pid, number)
     return {
         "pid": pid,
         "id": number,
@@ -151,21 +151,23 @@ def _row(thread: ThreadStack, samples: list[StackSampled], looks: list[ThreadsSe
 
 def _line(thread: ThreadStack, folder: str) -> tuple[str, str, bool]:
     """The user's innermost line; where none of the user's code is in the stack, the innermost of all."""
-    users = user_frames(thread)
-    frames = users or python_frames(thread)
+    users = select_user_frames(thread)
+    frames = users or select_python_frames(thread)
     return (
-        (place(frames[0]["file"], frames[0]["line"], folder), frames[0]["function"], bool(users)) if frames else ("", "", False)
+        (format_place(frames[0]["file"], frames[0]["line"], folder), frames[0]["function"], bool(users))
+        if frames
+        else ("", "", False)
     )
 
 
 def _without_python(samples: list[StackSampled], looks: list[ThreadsSeen]) -> list[dict[str, Any]]:
     pid = samples[-1].pid
-    known = {thread["id"] for sample in samples for thread in sample.threads if position(thread)}
+    known = {thread["id"] for sample in samples for thread in sample.threads if get_position(thread)}
     newest = next((look for look in reversed(looks) if look.pid == pid), None)
     rows = []
     for thread in newest.threads if newest is not None else []:
-        call, on, name = asleep_in(looks, pid, thread["id"])
-        stood = standing_s(looks, pid, thread["id"])
+        call, on, name = find_sleep_call(looks, pid, thread["id"])
+        stood = measure_standing_s(looks, pid, thread["id"])
         is_long = stood is not None and MIN_WAIT_S <= stood < math.inf
         if (
             thread["id"] in known
@@ -191,17 +193,17 @@ def _is_in_it(looks: list[ThreadsSeen], pid: int, thread: int, call: str | None)
 # --- in words ---
 
 
-def lines(rows: list[dict[str, Any]], is_over: bool = False) -> list[str]:
+def format_lines(rows: list[dict[str, Any]], is_over: bool = False) -> list[str]:
     """A sentence for the main thread, for each in which the user's code stands or that runs, and for each in a telling call.
     `is_over`: the program has ended, so nobody can attach to it any more."""
     shown = [row for row in rows if row["main"] or row["is_user_code"] or row["state"] == "runs" or row["where"] is None]
-    entries = [sentence(row) for row in shown[:MAX_LINES]]
+    entries = [describe_thread(row) for row in shown[:MAX_LINES]]
     left = len(rows) - len(entries)
     where = "story.json in the run folder" if is_over else "unstall attach --dump"
     return [*entries, f"{left} more thread{'s' if left > 1 else ''}: {where}"] if left and entries else entries
 
 
-def sentence(row: dict[str, Any]) -> str:
+def describe_thread(row: dict[str, Any]) -> str:
     """MainThread waits at train.py:12 in load (4 of 4 samples), in the system call openat on /data/1.jpg, for 1 min 2 s"""
     before_end_s = row.get("before_end_s")
     state = row["state"] if before_end_s is None else {"runs": "ran", "waits": "waited"}[row["state"]]
@@ -214,15 +216,15 @@ def sentence(row: dict[str, Any]) -> str:
     if row["call"]:
         words += f", in the system call {row['call']}" + (f" on {row['on']}" if row["on"] else "")
     if before_end_s is not None:
-        return f"{words}, {duration(before_end_s)} before the end"
+        return f"{words}, {format_duration(before_end_s)} before the end"
     return words + (
-        f", for {duration(row['duration_s'])}" if row["duration_s"] is not None and row["duration_s"] >= MIN_WAIT_S else ""
+        f", for {format_duration(row['duration_s'])}" if row["duration_s"] is not None and row["duration_s"] >= MIN_WAIT_S else ""
     )
 
 
 def dump_lines(rows: list[dict[str, Any]], entries: list[dict[str, Any]]) -> list[str]:
-    """Each thread with its whole stack: `rows` of stacks(), and what threads() says of them."""
-    sentences = {(row["pid"], row["id"]): sentence(row) for row in entries}
+    """Each thread with its whole stack: `rows` of describe_stacks(), and what describe_threads() says of them."""
+    sentences = {(row["pid"], row["id"]): describe_thread(row) for row in entries}
     result = []
     for row in rows:
         head = sentences.get((row["pid"], row["id"]), row["name"] or "a thread")
@@ -241,7 +243,7 @@ MAX_LETTERS = 240  # of a name
 MAX_MESSAGE = 4000
 
 
-def stalls(journal: Journal, named: Collection[str | None] = ()) -> list[dict[str, Any]]:
+def list_stalls(journal: Journal, named: Collection[str | None] = ()) -> list[dict[str, Any]]:
     """The last ones first. `named` are the places that the verdicts name: the threads that stand there come before all others."""
     rows = []
     ends = journal.of(StallEnded)
@@ -269,7 +271,7 @@ def _threads(journal: Journal, since: float, until: float, named: Collection[str
         if since <= sample.at <= until and (known is None or sample.native or not known.native):
             samples[sample.pid] = sample
     source = _source(journal)
-    folder = program_folder(journal)
+    folder = find_program_folder(journal)
     rows = [_thread(thread, sample, source, folder) for sample in samples.values() for thread in sample.threads]
     rows.sort(
         key=lambda row: (
@@ -309,15 +311,15 @@ def _frame(frame: Frame, source: dict[tuple[str, int], str], folder: str) -> dic
     native = is_native(frame)
     return {
         "function": frame["function"][:MAX_LETTERS],
-        "where": frame["module"] if native else place(frame["file"], frame["line"], folder),
+        "where": frame["module"] if native else format_place(frame["file"], frame["line"], folder),
         "is_user_code": not native and is_user_file(frame["file"]),
         "text": source.get((frame["file"], frame["line"]), "")[:MAX_LETTERS],
     }
 
 
-def error(journal: Journal) -> dict[str, Any] | None:
+def describe_error(journal: Journal) -> dict[str, Any] | None:
     """The error that ended the program."""
-    fatal = fatal_error(journal)
+    fatal = find_fatal_error(journal)
     if fatal is None:
         return None
     return {
@@ -326,5 +328,5 @@ def error(journal: Journal) -> dict[str, Any] | None:
         "message": fatal.message[:MAX_MESSAGE],
         "chain": [text[:MAX_MESSAGE] for text in fatal.chain[:5]],
         "thread": fatal.thread,
-        **_describe_stack(fatal.frames, _source(journal), program_folder(journal)),
+        **_describe_stack(fatal.frames, _source(journal), find_program_folder(journal)),
     }

@@ -7,7 +7,7 @@ from typing import Any
 
 from unstall.diagnosis.findings import Diagnosis, diagnose, diagnose_workers
 from unstall.diagnosis.verdict import Effect
-from unstall.diagnosis.workers.activity import GONE, Activity, Place, places_of
+from unstall.diagnosis.workers.activity import GONE, Activity, Place, find_places
 from unstall.diagnosis.workers.blocker import Blockage, Blocker
 from unstall.diagnosis.workers.members import Member, RunGroup
 from unstall.report.story.outcome import CLEAR, FOUND, UNKNOWN
@@ -20,7 +20,7 @@ OF_THE_WHOLE = frozenset(
 
 def build_workers_story(run_group: RunGroup, blockage: Blockage | None = None) -> dict[str, Any]:
     """`blockage`: what a few numbers of each have shown already, where they are followed."""
-    diagnosis, placed = diagnose_workers(run_group), places_of(run_group)
+    diagnosis, placed = diagnose_workers(run_group), find_places(run_group)
     verdicts = [
         {**describe_verdict(finding), "workers": finding.found.details.get("workers", [])} for finding in diagnosis.findings
     ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import grid, print_clean
-from unstall.base.formatting import duration, without_codes
+from unstall.base.console import create_grid, print_clean
+from unstall.base.formatting import format_duration, strip_codes
 from unstall.compare.comparison import describe_change
 from unstall.report.terminal.story import COLOUR
 
@@ -21,17 +21,17 @@ LONGEST = 44  # of a value in the table
 def show(plain: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
-    head = grid()
+    head = create_grid()
     for label in ("before", "after"):
         run = plain[label]
         outcome = run["outcome"] or "unknown"
-        line = Text(without_codes(str(run["name"] or "")))
+        line = Text(strip_codes(str(run["name"] or "")))
         line.append(f"  {outcome}", style=COLOUR.get(outcome, ""))
         line.append(f"  {run['cause']}" if run["cause"] else "", style="bold cyan")
-        line.append(f"  {duration(run['seconds'])}" if run["seconds"] else "", style="dim")
+        line.append(f"  {format_duration(run['seconds'])}" if run["seconds"] else "", style="dim")
         head.add_row(label, line)
     for index, sentence in enumerate(plain["summary"]):
-        head.add_row("answer" if index == 0 else "", Text(without_codes(sentence), style="bold" if index == 0 else ""))
+        head.add_row("answer" if index == 0 else "", Text(strip_codes(sentence), style="bold" if index == 0 else ""))
     print_clean(out, head)
     if plain["differences"]:
         out.print()
@@ -57,16 +57,16 @@ def _differences(rows: list[dict[str, Any]]) -> Table:
         table.add_row(what, Text(was, style="red"), Text(is_now, style="green"), explains)
         if row["name"] == "source":
             for line in row["lines"][:MAX_CHANGED_LINES]:
-                table.add_row("", Text(without_codes(line), style="red" if line.startswith("-") else "green"), "", "")
+                table.add_row("", Text(strip_codes(line), style="red" if line.startswith("-") else "green"), "", "")
     if len(rows) > MAX_DIFFERENCES:
         table.add_row(f"and {len(rows) - MAX_DIFFERENCES} more", "", "", "")
     return table
 
 
 def _short(value: Any, kind: str) -> str:
-    from unstall.compare.differences.difference import absent, format_value
+    from unstall.compare.differences.difference import describe_absent, format_value
 
-    text = without_codes(format_value(value, absent(kind)))
+    text = strip_codes(format_value(value, describe_absent(kind)))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import console, print_clean, print_line, printable
-from unstall.base.formatting import data_set_holds, format_count
-from unstall.data.check.defects import place
+from unstall.base.console import create_console, is_printable, print_clean, print_line
+from unstall.base.formatting import describe_data_set, format_count
+from unstall.data.check.defects import place_defect
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,21 +40,21 @@ def show_check(plain: dict[str, Any], out: Console) -> None:
             severity = Text(problem["severity"], style=COLOUR[problem["severity"]])
             table.add_row(severity, problem["problem"], f"{problem['count']:,}", Text(_examples(problem)))
         print_clean(out, table)
-    print_line(out, Text.from_markup(summary(plain)))
+    print_line(out, Text.from_markup(format_summary(plain)))
 
 
 def _examples(problem: dict[str, Any]) -> str:
-    shown = [f"{place(finding)} {printable(finding['message'])}" for finding in problem["findings"][:EXAMPLES]]
+    shown = [f"{place_defect(finding)} {is_printable(finding['message'])}" for finding in problem["findings"][:EXAMPLES]]
     more = problem["count"] - len(shown)
     return "\n".join([*shown, f"and {more:,} more"] if more else shown)
 
 
-def summary(plain: dict[str, Any]) -> str:
+def format_summary(plain: dict[str, Any]) -> str:
     """One line, with rich's marks for colour."""
     counts = {severity: sum(row["count"] for row in plain["problems"] if row["severity"] == severity) for severity in COLOUR}
     parts = [f"[{COLOUR[severity]}]{format_count(count, severity)}[/]" for severity, count in counts.items() if count]
     found = ", ".join(parts) or "[green]nothing wrong was found[/]"
-    size = data_set_holds(plain["images"], plain["boxes"], len(plain["classes"]))
+    size = describe_data_set(plain["images"], plain["boxes"], len(plain["classes"]))
     if plain["images"] and not plain["images_looked_at"]:
         size += ", the images themselves not looked at"
     return f"{plain['format']}: {size}: {found} ({plain['seconds']:.1f} s)"
@@ -149,9 +149,9 @@ def _anchors(plain: dict[str, Any], out: Console) -> Table:
 def show(done: dict[str, Any]) -> None:
     from rich.text import Text
 
-    out = console()
+    out = create_console()
     splits = ", ".join(f"{name or 'undivided'} {count:,}" for name, count in done["splits"].items())
-    holds = data_set_holds(done["images"], done["boxes"], len(done["classes"]))
+    holds = describe_data_set(done["images"], done["boxes"], len(done["classes"]))
     out.print(Text(f"{holds} ({splits})"), soft_wrap=True)
     out.print(Text(f"{done['from']['format']} → {done['to']['format']}: {done['to']['path']}"), soft_wrap=True)
     for what, count in done["lost"].items():

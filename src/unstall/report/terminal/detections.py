@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import print_clean, print_line, printable
+from unstall.base.console import is_printable, print_clean, print_line
 from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import format_count
 
@@ -31,13 +31,13 @@ def show(plain: dict[str, Any], out: Console) -> None:
     rows = [(name, box) for name, image in zip(_short_names(plain), plain["images"], strict=True) for box in image["boxes"]]
     for name, box in rows[:ROWS]:
         edges = [f"{edge:.1f}" for edge in box["box"]]
-        table.add_row(Text(printable(name)), Text(printable(box["class"])), f"{box['score']:.3f}", *edges)
+        table.add_row(Text(is_printable(name)), Text(is_printable(box["class"])), f"{box['score']:.3f}", *edges)
     if rows:
         print_clean(out, table)
     if len(rows) > ROWS:
         print_line(out, Text(f"and {len(rows) - ROWS:,} more"))
     for each in plain["skipped"]:
-        print_line(out, Text(f"not read: {printable(each['image'])}: {printable(each['why'])}"))
+        print_line(out, Text(f"not read: {is_printable(each['image'])}: {is_printable(each['why'])}"))
     pictures = [image["picture"] for image in plain["images"] if image.get("picture")]
     drawn = f", drawn in {Path(pictures[0]).parent}" if pictures else ""
     found = f"{format_count(len(plain['images']), 'image')}, {format_count(len(rows), 'box', 'boxes')}"
@@ -74,7 +74,7 @@ def _picture(data: DataSet, image: dict[str, Any]) -> Any:
     import numpy as np
     from PIL import ImageDraw
 
-    from unstall.data.tools.visualization import colour_of, decode_thumbnail, draw_box
+    from unstall.data.tools.visualization import choose_colour, decode_thumbnail, draw_box
 
     source = data.examples[image["row"]].image
     found = decode_thumbnail(source, MAX_SIDE) if source is not None else None
@@ -83,7 +83,7 @@ def _picture(data: DataSet, image: dict[str, Any]) -> Any:
     picture, scale = found
     pen = ImageDraw.Draw(picture)
     for box in reversed(image["boxes"]):  # the best last, on top
-        draw_box(pen, np.asarray(box["box"]) * scale, colour_of(box["number"]), f"{box['class'][:17]} {box['score']:.2f}")
+        draw_box(pen, np.asarray(box["box"]) * scale, choose_colour(box["number"]), f"{box['class'][:17]} {box['score']:.2f}")
     return picture
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import print_clean, print_line, printable
-from unstall.base.formatting import format_count, size
+from unstall.base.console import is_printable, print_clean, print_line
+from unstall.base.formatting import format_count, format_size
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,9 +27,9 @@ def show_plan(plain: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
     device = plain["device"]
-    usable = f", {size(plain['usable_bytes'])} to be had: {plain['usable_why']}"
-    place = printable(device["description"]) + ("" if device["is_here"] else " (not here)")
-    print_line(out, Text(f"{plain['model']} on {plain['backend']}, {place}: {size(device['memory_bytes'])}{usable}"))
+    usable = f", {format_size(plain['usable_bytes'])} to be had: {plain['usable_why']}"
+    place = is_printable(device["description"]) + ("" if device["is_here"] else " (not here)")
+    print_line(out, Text(f"{plain['model']} on {plain['backend']}, {place}: {format_size(device['memory_bytes'])}{usable}"))
     print_line(out, Text(f"figures: {WAYS[plain['method']]}, {1 - 1 / (1 + plain['error']):.1%} kept free for their error"))
     if plain["note"]:
         print_line(out, Text(f"note: {plain['note']}", "yellow"))
@@ -60,10 +60,10 @@ def _parts(plain: dict[str, Any]) -> Table:
         stored = {"weights": training["weights"], "optimizer": training["optimizer"], "need": plain["checkpoint"]["disk_bytes"]}
         cells = [training[name], evaluation[name], stored.get(name)]
         label = "in all" if name == "need" else name
-        table.add_row(Text(label, style), *(Text("" if not each else size(each), style) for each in cells))
+        table.add_row(Text(label, style), *(Text("" if not each else format_size(each), style) for each in cells))
     room = training["need"] + training["input"] + training["weights"]
-    table.add_row("with the next batch and first weights", size(room), "", "")
-    table.add_row("with the training's state", "", size(evaluation["with_the_training"]), "")
+    table.add_row("with the next batch and first weights", format_size(room), "", "")
+    table.add_row("with the training's state", "", format_size(evaluation["with_the_training"]), "")
     table.add_row("images at once", str(plain["chosen"]["micro_batch_size"]), str(evaluation["images"]), "")
     return table
 
@@ -72,21 +72,21 @@ def _layers(plain: dict[str, Any]) -> Table:
     table = _table("largest outputs", "shape", "calls", "bytes")
     for layer in plain["layers"][:SHOWN_LAYERS]:
         shape = "×".join(map(str, layer["shape"]))
-        table.add_row(layer["name"], shape, str(layer["calls"]), size(layer["bytes"]))
+        table.add_row(layer["name"], shape, str(layer["calls"]), format_size(layer["bytes"]))
     return table
 
 
 def _ways(plain: dict[str, Any]) -> Table:
     from rich.text import Text
 
-    table = _table("way", "precision", "remat", "micro-batch", "needs", f"of {size(plain['limit_bytes'])}")
+    table = _table("way", "precision", "remat", "micro-batch", "needs", f"of {format_size(plain['limit_bytes'])}")
     table.add_column("costs", overflow="fold")
     for each in plain["tried"]:
         choice = each["choice"]
         fits = Text("fits", "green") if each["fits"] else Text("does not fit", "red")
         remat = "yes" if choice["remat"] else "no"
         table.add_row(
-            each["what"], choice["precision"], remat, str(choice["micro_batch_size"]), size(each["need_bytes"]), fits,
+            each["what"], choice["precision"], remat, str(choice["micro_batch_size"]), format_size(each["need_bytes"]), fits,
             Text(each["costs"], "dim"),
         )  # fmt: skip
     return table
@@ -94,9 +94,9 @@ def _ways(plain: dict[str, Any]) -> Table:
 
 def _host(host: dict[str, Any]) -> str:
     names = ("framework", "ahead", "cache", "scratch", "snapshot", "device")
-    parts = ", ".join(f"{name} {size(host[name])}" for name in names if host[name])
-    room = f"of {size(host['limit'])}, {size(host['used'])} of them in use"
-    return f"host memory: {size(host['total'])} ({parts}) {room}{'' if host['fits'] else ': does not fit'}"
+    parts = ", ".join(f"{name} {format_size(host[name])}" for name in names if host[name])
+    room = f"of {format_size(host['limit'])}, {format_size(host['used'])} of them in use"
+    return f"host memory: {format_size(host['total'])} ({parts}) {room}{'' if host['fits'] else ': does not fit'}"
 
 
 def _verdict(plain: dict[str, Any]) -> Any:
@@ -112,11 +112,11 @@ def _verdict(plain: dict[str, Any]) -> Any:
         return Text(f"it fits the device, but not the memory of the host: {fix}.{found}", "bold red")
     if not plain["changes"]:
         return Text(f"a batch of {plain['batch_size']} fits as wanted.{found}", "green")
-    options = " ".join(option_of(name, value) for name, value in plain["changes"].items())
+    options = " ".join(format_option(name, value) for name, value in plain["changes"].items())
     return Text(f"a batch of {plain['batch_size']} fits with: {options}.{found}", "yellow")
 
 
-def option_of(name: str, value: Any) -> str:
+def format_option(name: str, value: Any) -> str:
     dashed = f"--{name.replace('_', '-')}"
     return dashed if value is True else f"{dashed} {value}"
 
@@ -125,7 +125,9 @@ def show_devices(plain: dict[str, Any], out: Console) -> None:
     table = _table("device", "memory", "kept by the driver")
     table.add_column("")
     for each in plain["devices"]:
-        table.add_row(each["name"], size(each["memory_bytes"]), size(each["kept_bytes"]), printable(each["description"]))
+        table.add_row(
+            each["name"], format_size(each["memory_bytes"]), format_size(each["kept_bytes"]), is_printable(each["description"])
+        )
     print_clean(out, table)
 
 
@@ -144,15 +146,15 @@ def show_preflight(plain: dict[str, Any], out: Console) -> None:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for row in plain["checks"]:
-        reason = Text(printable(row["reason"]), style="dim" if row["status"] == "ok" else "")
+        reason = Text(is_printable(row["reason"]), style="dim" if row["status"] == "ok" else "")
         table.add_row(Text(row["status"], style=COLOUR[row["status"]]), row["check"], reason)
         if row["fix"]:
-            table.add_row("", "", Text(f"fix: {printable(row['fix'])}", style="bold"))
+            table.add_row("", "", Text(f"fix: {is_printable(row['fix'])}", style="bold"))
     print_clean(out, table)
-    print_line(out, Text.from_markup(summary(plain)))
+    print_line(out, Text.from_markup(format_summary(plain)))
 
 
-def summary(plain: dict[str, Any]) -> str:
+def format_summary(plain: dict[str, Any]) -> str:
     """One line, with rich's marks for colour."""
     names = {"error": "errors", "warning": "warnings"}
     parts = [

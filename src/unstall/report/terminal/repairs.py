@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import grid, print_clean
+from unstall.base.console import create_grid, print_clean
 from unstall.journal.events import ExperimentEnded
-from unstall.report.terminal.story import changes, from_where
+from unstall.report.terminal.story import format_changes, format_resume_place
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,17 +25,17 @@ def show_newest(story: dict[str, Any], out: Console) -> None:
 def show(repair: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
-    table = grid()
+    table = create_grid()
     number = f"{repair['attempt']} of at most {repair['max_attempts']}" if repair["attempt"] else "before the first step"
     table.add_row(Text("repair", style="bold yellow"), Text(f"{number}: {repair['remedy']}", style="bold"))
     table.add_row("happened", Text(repair["happened"]))
     for index, claim in enumerate(repair["evidence"]):
         table.add_row("evidence" if index == 0 else "", Text("· " + claim))
     if repair["change"]:
-        table.add_row("changed", Text(changes(repair), style="bold"))
+        table.add_row("changed", Text(format_changes(repair), style="bold"))
     table.add_row("why", Text(repair["why"]))
     if repair["attempt"]:
-        table.add_row("goes on", Text(f"{from_where(repair)}; it has helped when {repair['verify']}"))
+        table.add_row("goes on", Text(f"{format_resume_place(repair)}; it has helped when {repair['verify']}"))
     table.add_row("", Text(f"more: unstall explain {repair['remedy']}", style="dim"))
     print_clean(out, table)
 
@@ -43,7 +43,7 @@ def show(repair: dict[str, Any], out: Console) -> None:
 def show_end(end: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
-    table = grid()
+    table = create_grid()
     table.add_row(
         Text("ended", style="bold red"), Text(f"{end['cause']} in step {end['step']:,}: it cannot be helped", style="bold")
     )

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import grid, print_clean
-from unstall.base.formatting import duration, size
-from unstall.journal.run_folder import bucket_home, home
+from unstall.base.console import create_grid, print_clean
+from unstall.base.formatting import format_duration, format_size
+from unstall.journal.run_folder import get_bucket_home, get_home
 from unstall.report.story.outcome import CLEAR, UNKNOWN
 from unstall.report.terminal.story import COLOUR, OUTCOME_COLOUR, add_verdict, describe_damage
 
@@ -26,7 +26,7 @@ def show(plain: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
     if not plain["runs"]:
-        none = f"No runs in {bucket_home() or home()}. Start one: unstall run -- python train.py"
+        none = f"No runs in {get_bucket_home() or get_home()}. Start one: unstall run -- python train.py"
         out.print(none if "left_out" not in plain else f"None of {plain['left_out']} runs fits.", soft_wrap=True)
         return
     from unstall.diagnosis.findings import is_fallback
@@ -36,7 +36,7 @@ def show(plain: dict[str, Any], out: Console) -> None:
         table.add_column(name, no_wrap=name in {"run", "state"}, overflow="fold")  # a name that is cut off is of no use
     for row in plain["runs"]:
         state = Text(row["state"], style=COLOUR.get(row["state"], ""))
-        took = duration(row["seconds"]) if row["seconds"] else ""
+        took = format_duration(row["seconds"]) if row["seconds"] else ""
         is_general = row["verdict"] is not None and is_fallback(row["verdict"])  # then the error says more than its name
         words = (
             (None if is_general else row["verdict"])
@@ -76,11 +76,11 @@ def show_runs_to_prune(plain: dict[str, Any], out: Console) -> None:
     for row in plain["pruned"]:
         state = Text(row["state"], style=COLOUR.get(row["state"], ""))
         what = "the run" if row["removed"] == [row["run"]] else ", ".join(row["removed"])
-        table.add_row(Text(row["run"]), state, size(row["bytes"]), Text(what))
+        table.add_row(Text(row["run"]), state, format_size(row["bytes"]), Text(what))
     print_clean(out, table)
     count = f"{len(plain['pruned'])} run{'s' if len(plain['pruned']) != 1 else ''}"
     words = "would be freed" if plain["is_dry_run"] else "freed"
-    out.print(f"{count}, {size(plain['bytes'])} {words}.", soft_wrap=True)
+    out.print(f"{count}, {format_size(plain['bytes'])} {words}.", soft_wrap=True)
 
 
 # Several workers on a terminal: what holds for the whole, and a line for each; the one that holds the others stands out.
@@ -94,7 +94,7 @@ MARK = "◀ holds the others"
 def show_workers(story: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
-    table = grid()
+    table = create_grid()
     state = story["state"]
     place = f" at {story['coordinator']}" if story["coordinator"] else ""
     table.add_row(Text(state, style=COLOUR.get(state, "bold")), f"{story['world_size']} workers{place}{_not_read(story)}")
@@ -137,7 +137,14 @@ def _workers(workers: list[dict[str, Any]]) -> Table:
         step = f"{worker['step']:,}" if worker["step"] is not None else ""
         own = f"{worker['verdict']['cause']}: {worker['verdict']['summary']}" if worker["verdict"] else ""
         words = worker["description"] + (f"\n{own}" if own else "")
-        row = (worker["name"], worker["host"], step, duration(worker["seconds"]), words, MARK if worker["is_blocking"] else "")
+        row = (
+            worker["name"],
+            worker["host"],
+            step,
+            format_duration(worker["seconds"]),
+            words,
+            MARK if worker["is_blocking"] else "",
+        )
         table.add_row(*(Text(str(cell), style=style) for cell in row))
     if len(ordered) > MAX_SHOWN:
         table.add_row(f"and {len(ordered) - MAX_SHOWN:,} more")

@@ -6,8 +6,8 @@ import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import print_clean, print_line, printable
-from unstall.config.toml_file import CONFIG, groups
+from unstall.base.console import is_printable, print_clean, print_line
+from unstall.config.toml_file import CONFIG, list_groups
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,12 +20,12 @@ def show_settings(plain: dict[str, Any], out: Console) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("setting", "value", "from"):
         table.add_column(name, no_wrap=name in {"setting", "from"}, overflow="fold")
-    for heading, names in groups().items():
+    for heading, names in list_groups().items():
         table.add_row(Text(heading, style="bold"))
         for name in names:
             source = plain["sources"][name]
-            value = Text(printable(format_value(plain["settings"][name])), style="dim" if source == "default" else "cyan")
-            table.add_row(f"  {name}", value, Text(printable(source), style="dim"))
+            value = Text(is_printable(format_value(plain["settings"][name])), style="dim" if source == "default" else "cyan")
+            table.add_row(f"  {name}", value, Text(is_printable(source), style="dim"))
     print_clean(out, table)
 
 
@@ -60,7 +60,9 @@ def show_suggested(plain: dict[str, Any], out: Console) -> None:
         table.add_column(name, no_wrap=name == "setting", overflow="fold")
     for name, value in plain["settings"].items():
         table.add_row(
-            name, Text(printable(format_value(value)), style="cyan"), Text(printable(plain["why"].get(name, "")), style="dim")
+            name,
+            Text(is_printable(format_value(value)), style="cyan"),
+            Text(is_printable(plain["why"].get(name, "")), style="dim"),
         )
     print_clean(out, table)
     named = "" if plain["file"] == CONFIG else f" --config {shlex.quote(plain['file'])}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal as signals
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import grid, print_clean
-from unstall.base.formatting import approximate_duration, clean_text, duration, format_count, size
-from unstall.config.aliases import current_names
+from unstall.base.console import create_grid, print_clean
+from unstall.base.formatting import clean_text, format_approximate_duration, format_count, format_duration, format_size
+from unstall.config.aliases import update_names
 from unstall.report.story.outcome import (
     CLEAR,
     EVERY_CAUSE,
@@ -69,29 +69,29 @@ def show(story: dict[str, Any], out: Console, summary: bool = False) -> None:
     """Verdicts, or that there is none; with the summary of the run if wanted."""
     from rich.text import Text
 
-    from unstall.report.story.threads import lines  # which takes its words for times from here
+    from unstall.report.story.threads import format_lines  # which takes its words for times from here
 
-    table, story = grid(), clean_text(story)
+    table, story = create_grid(), clean_text(story)
     state = story["state"]
     colour = COLOUR.get(state, "bold")
-    colour = OUTCOME_COLOUR[UNKNOWN] if colour == OUTCOME_COLOUR[CLEAR] and outcome(story) == UNKNOWN else colour
-    table.add_row(Text(SHORT.get(state, state), style=colour), headline(story))
+    colour = OUTCOME_COLOUR[UNKNOWN] if colour == OUTCOME_COLOUR[CLEAR] and format_outcome(story) == UNKNOWN else colour
+    table.add_row(Text(SHORT.get(state, state), style=colour), format_headline(story))
     for index, verdict in enumerate(story["verdicts"]):
         add_verdict(table, verdict, "cause" if index == 0 else "also")
     if not story["verdicts"]:
-        table.add_row("verdict", Text(no_verdict(story), style=OUTCOME_COLOUR[outcome(story)]))
-    for index, line in enumerate(lines(_threads(story), is_over=bool(story.get("ended")))):
+        table.add_row("verdict", Text(explain_no_verdict(story), style=OUTCOME_COLOUR[format_outcome(story)]))
+    for index, line in enumerate(format_lines(_threads(story), is_over=bool(story.get("ended")))):
         table.add_row("where" if index == 0 else "", Text(line))
     for index, line in enumerate(describe_damage(story)):
         table.add_row("damaged" if index == 0 else "", Text(line, style="yellow"))
-    for index, line in enumerate(since_last_good(story)):
+    for index, line in enumerate(describe_since_last_good(story)):
         table.add_row("since" if index == 0 else "", Text(line, style="bold" if index else ""))
-    for index, line in enumerate(not_seen(story)):
+    for index, line in enumerate(format_not_seen(story)):
         table.add_row("not seen" if index == 0 else "", Text(line, style="dim"))
-    for label, line in summary_lines(story) if summary else []:
+    for label, line in format_summary(story) if summary else []:
         table.add_row(label, Text(line))
     print_clean(out, table)
-    for label, path in places(story) if summary else []:
+    for label, path in format_places(story) if summary else []:
         out.print(Text.assemble((f"{label:<8}", "dim"), f"  {path}"), soft_wrap=True)
 
 
@@ -99,13 +99,13 @@ def _threads(story: dict[str, Any]) -> list[dict[str, Any]]:
     return [] if story["verdicts"] else story.get("threads") or []
 
 
-def since_last_good(story: dict[str, Any]) -> list[str]:
+def describe_since_last_good(story: dict[str, Any]) -> list[str]:
     """What changed since the last good run and explains the verdict, the most first; empty where nothing is known to."""
     since = story.get("since_last_good")
     return [f"the last good run, {since['run']}:", *(f"· {line}" for line in since["lines"])] if since else []
 
 
-def outcome(story: dict[str, Any]) -> str:
+def format_outcome(story: dict[str, Any]) -> str:
     """Stories that were kept before they had one say by their verdicts and their state how it was."""
     known = story.get("outcome")
     if known:
@@ -113,12 +113,12 @@ def outcome(story: dict[str, Any]) -> str:
     return FOUND if story["verdicts"] or describe_known_end(story) else UNKNOWN if story["state"] in UNEXPLAINED else CLEAR
 
 
-def no_verdict(story: dict[str, Any]) -> str:
+def explain_no_verdict(story: dict[str, Any]) -> str:
     """What is said where no cause was found."""
     if known := describe_known_end(story) or describe_own_exit(story):
         return known
     seen_signals = ", ".join(story.get("seen") or [])
-    if outcome(story) == UNKNOWN:
+    if format_outcome(story) == UNKNOWN:
         return _cannot_tell(story, seen_signals)
     return f"nothing wrong in what could be seen ({seen_signals})" if seen_signals else "nothing wrong in what could be seen"
 
@@ -129,7 +129,7 @@ def _cannot_tell(story: dict[str, Any], seen_signals: str) -> str:
         return STOPPED
     if question := QUESTIONS.get(state):
         dead = "; ".join(f"thread {words}" for words in story.get("dead_threads") or [])
-        known = dead if state == "stuck" else failure_line(story.get("failure"))
+        known = dead if state == "stuck" else format_failure(story.get("failure"))
         return f"cannot tell {question}: {known}" if known else f"cannot tell {question}"
     reason = story.get("reason") or UNEXPLAINED.get(state, UNEXPLAINED["unknown"])
     return (
@@ -137,7 +137,7 @@ def _cannot_tell(story: dict[str, Any], seen_signals: str) -> str:
     )
 
 
-def failure_line(failure: dict[str, Any] | None) -> str:
+def format_failure(failure: dict[str, Any] | None) -> str:
     """KeyError: 'image', at data.py:12 in load"""
     if not failure:
         return ""
@@ -159,28 +159,28 @@ def _unread(row: dict[str, Any]) -> str:
     return f"{file}: nothing of it could be read, {lines}" if row["is_all"] else f"{file}: {lines} could not be read"
 
 
-def headline(story: dict[str, Any]) -> str:
+def format_headline(story: dict[str, Any]) -> str:
     progress, ended = story["progress"], story["ended"]
     if ended is not None:
         return _describe_end(ended, progress, story["state"] == "interrupted")
     if story["state"] == "unknown":
         return _why_unknown(story)
     if (progress.get("idle_s") or 0.0) > (progress["stalled_s"] or 0.0) and not progress["stalled_in"]:
-        at_least = duration(progress["idle_s"])
+        at_least = format_duration(progress["idle_s"])
         return f"it has waited at the same line for {at_least} or longer and uses {progress['cpu_cores'] * 100:.0f} % of one core"
     if progress["stalled_s"] is not None:
         phase, step = progress["stalled_in"] or "", progress["stalled_step"]
         if not phase:
             uses = f" and uses {progress['cpu_cores'] * 100:.0f} % of one core" if progress["cpu_cores"] is not None else ""
-            return f"it has stood still for {duration(progress['stalled_s'])}{uses}"
+            return f"it has stood still for {format_duration(progress['stalled_s'])}{uses}"
         place = (
             "in a step"
             if phase in {"train", "loop"} and step < 0
             else PHASES.get(phase, "outside the training").format(step=step)
         )
         if story["state"] == "interrupted":  # the process lives on, and no longer stands there
-            return f"interrupted after {duration(progress['stalled_s'])} without progress, {place}"
-        return f"{duration(progress['stalled_s'])}, {place}"
+            return f"interrupted after {format_duration(progress['stalled_s'])} without progress, {place}"
+        return f"{format_duration(progress['stalled_s'])}, {place}"
     parts = []
     if progress["step"] is not None:
         parts.append(f"step {progress['step'] + 1:,}")
@@ -201,7 +201,7 @@ def _why_unknown(story: dict[str, Any]) -> str:
 
 
 def _describe_end(ended: dict[str, Any], progress: dict[str, Any], is_interrupted: bool) -> str:
-    took = f" after {duration(progress['seconds'])}" if progress["seconds"] else ""
+    took = f" after {format_duration(progress['seconds'])}" if progress["seconds"] else ""
     since = f" since step {progress['from_step']:,}" if progress.get("from_step") else ""
     more = " or more" if progress.get("has_more_steps") else ""
     steps = f", {format_count(progress['step'] + 1, 'step')}{more}{since}" if progress["step"] is not None else ""
@@ -246,7 +246,7 @@ def _changes(verdict: dict[str, Any]) -> list[Text]:
     return rows
 
 
-def not_seen(story: dict[str, Any]) -> list[str]:
+def format_not_seen(story: dict[str, Any]) -> list[str]:
     """What the user can let us see; and all that we could not, where something is wrong that no cause explains."""
     if story["state"] == "unknown":
         return []  # how a run is to be started does not mend its journal
@@ -269,7 +269,7 @@ def _needed(story: dict[str, Any]) -> list[dict[str, str]]:
     return [row for row in story["unknown"] if row.get("causes") == EVERY_CAUSE]
 
 
-def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
+def format_summary(story: dict[str, Any]) -> list[tuple[str, str]]:
     """What the run was, in a line each, with a label."""
     lines = []
     time = story["time"]
@@ -279,13 +279,13 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
             for name in ("input", "compute", "validation", "checkpoint", "compile", "stuck", "away", "other")
             if name not in {"stuck", "away"} or time.get(name)
         ]
-        lines.append(("time", " · ".join(shares) + f"  of {duration(time['total'])}"))
+        lines.append(("time", " · ".join(shares) + f"  of {format_duration(time['total'])}"))
     lines += [("speed" if index == 0 else "", line) for index, line in enumerate(describe_speed(story))]
     memory = story["memory"]
     if memory["host_peak_bytes"]:
-        text = f"{size(memory['host_peak_bytes'])} at most, of {size(memory['host_limit_bytes'] or 0)}"
+        text = f"{format_size(memory['host_peak_bytes'])} at most, of {format_size(memory['host_limit_bytes'] or 0)}"
         for device in memory["devices"]:
-            text += f"; {device['name']}: {size(device['peak_bytes'])} of {size(device['total_bytes'])}"
+            text += f"; {device['name']}: {format_size(device['peak_bytes'])} of {format_size(device['total_bytes'])}"
         lines.append(("memory", text))
     numbers = story["numerics"]
     if numbers["first_loss"] is not None:
@@ -296,14 +296,14 @@ def summary_lines(story: dict[str, Any]) -> list[tuple[str, str]]:
             text = f"loss {first:.4g}, not finite since step {broke:,}" if is_broken else f"{text}, not finite in step {broke:,}"
         lines.append(("numbers", text))
     if story.get("printed"):
-        lines.append(("printed", printed_line(story["printed"])))
+        lines.append(("printed", format_printed(story["printed"])))
     for index, words in enumerate(story.get("failed_threads") or []):
         lines.append(("threads" if index == 0 else "", f"thread {words}"))
     for no_steps, words in PASSED.items():
         passed = [each["cause"] for each in story.get("earlier", []) if each.get("no_steps_after", False) is no_steps]
         if passed:
             lines.append(("earlier", f"{', '.join(passed)}: {words}"))
-    lines += [("repairs" if index == 0 else "", repair_line(repair)) for index, repair in enumerate(story.get("repairs", []))]
+    lines += [("repairs" if index == 0 else "", format_repair(repair)) for index, repair in enumerate(story.get("repairs", []))]
     return lines
 
 
@@ -326,20 +326,20 @@ def describe_speed(story: dict[str, Any]) -> list[str]:
     if found["faster_without_waiting"] is not None and found["faster_without_waiting"] >= WORTH_SAYING:
         lines.append(f"without the wait for input it would be {found['faster_without_waiting']:.1f} times as fast")
     if found["epoch_s"] is not None:
-        run = f", the whole run {approximate_duration(found['run_s'])}" if found["run_s"] else ""
+        run = f", the whole run {format_approximate_duration(found['run_s'])}" if found["run_s"] else ""
         is_over = story["ended"] is not None or not found["left_s"]
         lines.append(
-            f"an epoch takes {approximate_duration(found['epoch_s'])}{run}"
-            + ("" if is_over else f", {approximate_duration(found['left_s'])} of it to go")
+            f"an epoch takes {format_approximate_duration(found['epoch_s'])}{run}"
+            + ("" if is_over else f", {format_approximate_duration(found['left_s'])} of it to go")
         )
     return lines
 
 
 def _seconds(seconds: float) -> str:
-    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s" if seconds < 100 else duration(seconds)
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s" if seconds < 100 else format_duration(seconds)
 
 
-def printed_line(printed: dict[str, Any]) -> str:
+def format_printed(printed: dict[str, Any]) -> str:
     """'step 20 of 100 · epoch 3 of 50 · 12 steps/s · loss 2.3 → 0.4': what the program said itself."""
     parts = [
         f"{name} {_figure(printed[name])}" + (f" of {_figure(printed[of])}" if printed[of] else "")
@@ -354,7 +354,7 @@ def printed_line(printed: dict[str, Any]) -> str:
     elif printed["last_loss"] is not None and printed["first_loss"] is not None:
         parts.append(f"loss {printed['first_loss']:.4g} → {printed['last_loss']:.4g}")
     if printed["skipped_bytes"]:
-        parts.append(f"{size(printed['skipped_bytes'])} of its output not read")
+        parts.append(f"{format_size(printed['skipped_bytes'])} of its output not read")
     return " · ".join(parts)
 
 
@@ -362,32 +362,30 @@ def _figure(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
 
 
-def places(story: dict[str, Any]) -> list[tuple[str, str]]:
+def format_places(story: dict[str, Any]) -> list[tuple[str, str]]:
     """The name of the run and the path of its page, each in one line however long it is: they are copied."""
     return [(label, str(story[label])) for label in ("run", "report") if story.get(label)]
 
 
-def repair_line(repair: dict[str, Any]) -> str:
+def format_repair(repair: dict[str, Any]) -> str:
     """3: device_memory_exhausted in step 1,234: micro_batch_size 8 → 4; it helped."""
     if not repair["attempt"]:
-        return f"before the first step: {changes(repair)}"
+        return f"before the first step: {format_changes(repair)}"
     outcome = "it helped" if repair["helped"] else "undone, it did not help" if repair["undone"] else "not seen to help yet"
-    return f"{repair['attempt']}: {repair['cause']} in step {repair['step']:,}: {changes(repair)}; {outcome}"
+    return f"{repair['attempt']}: {repair['cause']} in step {repair['step']:,}: {format_changes(repair)}; {outcome}"
 
 
-def changes(repair: dict[str, Any]) -> str:
+def format_changes(repair: dict[str, Any]) -> str:
     """micro_batch_size 8 → 4, or that the run was resumed."""
     parts = [f"{name} {_short(repair['before'].get(name))} → {_short(value)}" for name, value in repair["change"].items()]
-    return ", ".join(parts) or ("begun again" if repair["verb"] == "restart" else f"resume {from_where(repair)}")
+    return ", ".join(parts) or ("begun again" if repair["verb"] == "restart" else f"resume {format_resume_place(repair)}")
 
 
-def from_where(repair: dict[str, Any]) -> str:
+def format_resume_place(repair: dict[str, Any]) -> str:
     """Who goes on from a checkpoint goes on from some step; only a guest of another machine's run does not know which."""
     if repair["from_step"] > 0 or repair["verb"] != "resume from":
         return f"from step {repair['from_step']:,}"
-    return (
-        "from the beginning" if "learning_rate" in current_names(repair["change"]) else "from the newest checkpoint of worker 0"
-    )
+    return "from the beginning" if "learning_rate" in update_names(repair["change"]) else "from the newest checkpoint of worker 0"
 
 
 def _short(value: Any) -> str:

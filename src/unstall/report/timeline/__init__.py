@@ -15,7 +15,7 @@ from unstall.report.timeline.plots import Plot
 from unstall.report.timeline.sections import Input, Memory, Numbers, Weights
 from unstall.report.timeline.time_split import TimeSplit
 
-__all__ = ["Timeline", "of_journal"]
+__all__ = ["Timeline", "build_timeline"]
 
 
 class Part(Protocol):
@@ -68,7 +68,7 @@ class Timeline:
         }
 
 
-def of_journal(journal: Journal) -> Timeline:
+def build_timeline(journal: Journal) -> Timeline:
     timeline = Timeline()
     timeline.extend(journal.all())
     return timeline

@@ -12,7 +12,7 @@ FIRST_WIDTH_S = 0.1
 DIGITS = 6
 
 
-def short(value: float | None) -> float | None:
+def round_number(value: float | None) -> float | None:
     """As many digits as a plot can show: a page of all digits is twice as large."""
     return None if value is None else float(f"{value:.{DIGITS}g}")
 
@@ -114,8 +114,11 @@ class Series:
     def plain(self) -> dict[str, list[float | None]]:
         """t (seconds from the begin of the run) and mean; low and high where they differ from it."""
         ordered = [self._bins[place] for place in sorted(self._bins)]
-        plain = {"t": [short(each[1] / each[0]) for each in ordered], "mean": [short(each[2] / each[0]) for each in ordered]}
-        low, high = [short(each[3]) for each in ordered], [short(each[4]) for each in ordered]
+        plain = {
+            "t": [round_number(each[1] / each[0]) for each in ordered],
+            "mean": [round_number(each[2] / each[0]) for each in ordered],
+        }
+        low, high = [round_number(each[3]) for each in ordered], [round_number(each[4]) for each in ordered]
         return plain if low == high == plain["mean"] else {**plain, "low": low, "high": high}
 
 

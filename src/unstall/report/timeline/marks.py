@@ -9,8 +9,8 @@ import re
 from collections import defaultdict
 from typing import Any
 
-from unstall.base.formatting import without_codes
-from unstall.diagnosis.errors.error_messages import innermost
+from unstall.base.formatting import strip_codes
+from unstall.diagnosis.errors.error_messages import find_innermost
 from unstall.journal.events import (
     CheckpointSaved,
     ErrorRaised,
@@ -22,7 +22,7 @@ from unstall.journal.events import (
     StepsEnded,
     VerdictReached,
 )
-from unstall.report.timeline.bins import short
+from unstall.report.timeline.bins import round_number
 
 Mark = dict[str, Any]
 MAX_OF_A_KIND = 80
@@ -126,15 +126,15 @@ class Marks:
         since = max(0.0, moment - (stall.at - stall.since))
         at_step = f" at step {stall.step}" if stall.step >= 0 else ""
         what = f"no progress for {until - since:.0f} s{at_step}"
-        return {"at": short(since), "until": short(until), "kind": "stall", "title": what, "detail": stall.phase}
+        return {"at": round_number(since), "until": round_number(until), "kind": "stall", "title": what, "detail": stall.phase}
 
     def _add(self, kind: str, title: str, detail: str, event: Event, moment: float) -> None:
         fields: dict[str, Any] = defaultdict(str, {key: _as_text(value) for key, value in vars(event).items()})
         if isinstance(event, ErrorRaised):
-            inner = innermost(event.kind, event.message)
-            fields.update(kind=inner.name, message=without_codes(inner.message))
+            inner = find_innermost(event.kind, event.message)
+            fields.update(kind=inner.name, message=strip_codes(inner.message))
         mark = {
-            "at": short(moment),
+            "at": round_number(moment),
             "kind": kind,
             "title": title.format_map(fields)[:MAX_LETTERS],
             "detail": detail.format_map(fields)[:MAX_LETTERS],
@@ -167,7 +167,7 @@ class Marks:
 
 def _as_text(value: object) -> object:
     if isinstance(value, str):
-        return without_codes(value)
+        return strip_codes(value)
     return f"{value:.4g}" if isinstance(value, float) else "not known" if value is None else value
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from unstall.report.timeline.bins import Series, short
+from unstall.report.timeline.bins import Series, round_number
 
 Plot = dict[str, Any]
 TABLE_ROWS = 12
 LOG_FROM = 1000.0  # the greatest value, as a multiple of the least
 
 
-def line_plot(
+def create_line_plot(
     name: str,
     title: str,
     unit: str,
@@ -48,7 +48,7 @@ def _spans_decades(lines: list[dict[str, Any]]) -> bool:
     return bool(low > 0 and high / low >= LOG_FROM)
 
 
-def area_plot(name: str, title: str, bin_s: float, seconds: float, sums: Mapping[str, list[float]], note: str) -> Plot:
+def create_area_plot(name: str, title: str, bin_s: float, seconds: float, sums: Mapping[str, list[float]], note: str) -> Plot:
     """Seconds of each kind in each bin, as shares of the bin's own time in percent: together never more than 100."""
     count = max(len(values) for values in sums.values())
     widths = [max(0.0, min(bin_s, seconds - place * bin_s)) for place in range(count)]
@@ -80,7 +80,7 @@ def _rows(lines: list[dict[str, Any]], seconds: float) -> list[dict[str, Any]]:
     for number in range(TABLE_ROWS):
         cells = [_cell(line, place.get(number, [])) for line, place in zip(lines, places, strict=True)]
         if any(cell is not None for cell in cells):
-            rows.append({"from": short(number * stretch), "to": short((number + 1) * stretch), "cells": cells})
+            rows.append({"from": round_number(number * stretch), "to": round_number((number + 1) * stretch), "cells": cells})
     return rows
 
 
@@ -95,7 +95,7 @@ def _cell(line: dict[str, Any], places: list[int]) -> dict[str, float | None] | 
     if not places:
         return None
     mean, low, high = ([line.get(key, line["mean"])[place] for place in places] for key in ("mean", "low", "high"))
-    return {"mean": short(sum(mean) / len(mean)), "low": min(low), "high": max(high)}
+    return {"mean": round_number(sum(mean) / len(mean)), "low": min(low), "high": max(high)}
 
 
 def _area_rows(sums: Mapping[str, list[float]], bin_s: float, seconds: float) -> list[dict[str, Any]]:
@@ -108,5 +108,5 @@ def _area_rows(sums: Mapping[str, list[float]], bin_s: float, seconds: float) ->
         took = max(ended - began, 1e-9)
         shares = [round(100 * sum(values[first : first + bins]) / took, 1) for values in sums.values()]
         cells = [{"mean": share, "low": share, "high": share} for share in shares]
-        rows.append({"from": short(began), "to": short(ended), "cells": cells})
+        rows.append({"from": round_number(began), "to": round_number(ended), "cells": cells})
     return rows

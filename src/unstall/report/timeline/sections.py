@@ -20,7 +20,7 @@ from unstall.journal.events import (
     WeightsSampled,
 )
 from unstall.report.timeline.bins import NamedSeries, Series
-from unstall.report.timeline.plots import Plot, line_plot
+from unstall.report.timeline.plots import Plot, create_line_plot
 
 MAX_POINTS = 1000
 MAX_FIGURES = 12
@@ -67,10 +67,10 @@ class Numbers:
 
     def plots(self, seconds: float) -> list[Plot | None]:
         return [
-            line_plot("loss", "Loss", "", self._losses.series, seconds),
-            line_plot("figures", "Figures of each epoch", "", self._figures.series, seconds),
-            line_plot("gradient_norm", "Gradient norm", "", {"of all weights": self._norm}, seconds),
-            line_plot("learning_rate", "Learning rate", "", {"learning rate": self._rate}, seconds, from_zero=True),
+            create_line_plot("loss", "Loss", "", self._losses.series, seconds),
+            create_line_plot("figures", "Figures of each epoch", "", self._figures.series, seconds),
+            create_line_plot("gradient_norm", "Gradient norm", "", {"of all weights": self._norm}, seconds),
+            create_line_plot("learning_rate", "Learning rate", "", {"learning rate": self._rate}, seconds, from_zero=True),
         ]
 
 
@@ -124,8 +124,8 @@ class Input:
 
     def plots(self, seconds: float) -> list[Plot | None]:
         return [
-            line_plot("queues", "Input: how full its queues are", "", self._queues.series, seconds, from_zero=True),
-            line_plot("stages", "Input: threads at work in each stage", "", self._work.series, seconds, from_zero=True),
+            create_line_plot("queues", "Input: how full its queues are", "", self._queues.series, seconds, from_zero=True),
+            create_line_plot("stages", "Input: threads at work in each stage", "", self._work.series, seconds, from_zero=True),
         ]
 
 
@@ -198,10 +198,12 @@ class Memory:
         limits = {"limit": float(self._host_limit)} if self._host_limit else {}
         cores = {"cores": self._cores}
         return [
-            line_plot("host_memory", "Host memory", "B", self._host.series, seconds, limits=limits, from_zero=True),
-            line_plot("device_memory", "Device memory", "B", self._devices.series, seconds, limits=self._sizes(), from_zero=True),
-            line_plot("cores", "CPU cores at work", "", cores, seconds, from_zero=True),
-            line_plot("device_busy", "Devices at work", "%", self._busy.series, seconds, from_zero=True),
+            create_line_plot("host_memory", "Host memory", "B", self._host.series, seconds, limits=limits, from_zero=True),
+            create_line_plot(
+                "device_memory", "Device memory", "B", self._devices.series, seconds, limits=self._sizes(), from_zero=True
+            ),
+            create_line_plot("cores", "CPU cores at work", "", cores, seconds, from_zero=True),
+            create_line_plot("device_busy", "Devices at work", "%", self._busy.series, seconds, from_zero=True),
         ]
 
     def _sizes(self) -> dict[str, float]:
@@ -244,7 +246,7 @@ class Weights:
         weights = [weight for weight in event.facts.get("weights") or [] if isinstance(weight, dict)]
         names = tuple(str(weight.get("name", "")) for weight in weights)
         if names != self._names:
-            self._names, self._groups = names, groups(names)
+            self._names, self._groups = names, group_losses(names)
         for group, members in self._by_group(weights).items():
             self._gradients.add(group, moment, _norm(members, "gradient"))
             self._updates.add(group, moment, _ratio(_norm(members, "step"), _norm(members, "rms")))
@@ -257,12 +259,14 @@ class Weights:
 
     def plots(self, seconds: float) -> list[Plot | None]:
         return [
-            line_plot("gradients", "Gradient norms by group of layers", "", self._gradients.series, seconds, note=self._note),
-            line_plot("updates", "Size of an update against the weights", "", self._updates.series, seconds, note=OF_SOME),
+            create_line_plot(
+                "gradients", "Gradient norms by group of layers", "", self._gradients.series, seconds, note=self._note
+            ),
+            create_line_plot("updates", "Size of an update against the weights", "", self._updates.series, seconds, note=OF_SOME),
         ]
 
 
-def groups(names: tuple[str, ...]) -> dict[str, str]:
+def group_losses(names: tuple[str, ...]) -> dict[str, str]:
     """Each variable's group: its layer, or its layer with the neighbours where there are many. 'a/conv/kernel' is of 'a/conv'."""
     layers = list(dict.fromkeys(_layer(name) for name in names))
     common = _common_folder(layers)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.diagnosis.run_summary import input_seconds
+from unstall.diagnosis.run_summary import measure_input_seconds
 from unstall.journal.events import CheckpointSaved, Event, PhaseEnded, RunStarted, StallBegan, StallEnded, StepsEnded
 from unstall.report.timeline.bins import Series, Spans
-from unstall.report.timeline.plots import Plot, area_plot, line_plot
+from unstall.report.timeline.plots import Plot, create_area_plot, create_line_plot
 
 KINDS = ("compute", "input", "validation", "checkpoint", "compile", "stuck", "away", "other")  # from the bottom of the plot
 AWAY_OVER_S = 60.0  # without an event: a watcher writes every few seconds, so nobody was there
@@ -72,7 +72,7 @@ class TimeSplit:
         if group.first == 0:
             self._spans.add("compile", began, moment, group.busy_s)
             return
-        waiting = input_seconds([group])
+        waiting = measure_input_seconds([group])
         self._is_input_measured = self._is_input_measured or waiting is not None
         inside = min(group.seconds, group.busy_s + (group.wait_s or 0.0))
         self._spans.add("input", began, moment, waiting or 0.0)
@@ -85,10 +85,13 @@ class TimeSplit:
         return self._steps.plain()
 
     def plots(self, seconds: float) -> list[Plot | None]:
-        return [self._areas(seconds), line_plot("step_time", "Time of a step", "s", {"a step": self._step_seconds}, seconds)]
+        return [
+            self._areas(seconds),
+            create_line_plot("step_time", "Time of a step", "s", {"a step": self._step_seconds}, seconds),
+        ]
 
     def split(self, seconds: float) -> dict[str, float | None]:
-        """Of all events, where a journal in memory keeps some: the sums of `time_split`."""
+        """Of all events, where a journal in memory keeps some: the sums of `summarize_time`."""
         plain: dict[str, float | None] = {kind: sum(sums) for kind, sums in self._up_to(seconds).sums.items()}
         return {**plain, "input": plain["input"] if self._is_input_measured else None, "total": seconds}
 
@@ -105,4 +108,4 @@ class TimeSplit:
             return None
         spans = self._up_to(seconds)
         note = WHAT_IT_IS if self._is_input_measured else f"{WHAT_IT_IS} {NOT_MEASURED}"
-        return area_plot("time", "Where the time went", spans.width_s, seconds, spans.sums, note)
+        return create_area_plot("time", "Where the time went", spans.width_s, seconds, spans.sums, note)

@@ -116,7 +116,7 @@ def read_line(line: str, columns: tuple[str, ...] = ()) -> Reading | None:
 _FIGURE = re.compile(r"\d|nan|inf", re.IGNORECASE)
 
 
-def number(text: str) -> float:
+def parse_number(text: str) -> float:
     """Some bars write nan.0, and Julia NaN32."""
     text = text.replace(",", "").lower()
     return float(re.sub(r"[\d.]+$", "", text) if "n" in text else text)
@@ -139,7 +139,7 @@ def find_losses(text: str) -> dict[str, float]:
         words = [*_parts(match["key"]), *_parts(match["of"] or "")]
         if "loss" not in words or _NOT_OF_TRAINING & set(words) or _NOT_OF_NOW.search(before):
             continue
-        found.setdefault(match["key"].strip("-./"), number(match["value"]))
+        found.setdefault(match["key"].strip("-./"), parse_number(match["value"]))
     return found
 
 
@@ -159,7 +159,9 @@ def _keras(line: str) -> Reading | None:
 
 def _darknet(line: str) -> Reading | None:
     match = _DARKNET.match(line)
-    return Reading("darknet", int(match["step"]), losses={"avg loss": number(match["value"])}) if match is not None else None
+    return (
+        Reading("darknet", int(match["step"]), losses={"avg loss": parse_number(match["value"])}) if match is not None else None
+    )
 
 
 def _bar(line: str) -> Reading | None:
@@ -200,7 +202,7 @@ def _row(line: str, columns: tuple[str, ...]) -> Reading | None:
     losses = {}
     for name, cell in zip(columns, cells, strict=False):
         if "loss" in name.lower() and re.fullmatch(rf"{_NUMBER}|{_NOT_FINITE}", cell, re.IGNORECASE):
-            losses[name] = number(cell)
+            losses[name] = parse_number(cell)
     return Reading("table", None, None, float(match["epoch"]), int(match["epochs"]), losses) if losses else None
 
 

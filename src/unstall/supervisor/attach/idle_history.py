@@ -22,10 +22,10 @@ from unstall.base.errors import UnstallError
 from unstall.base.private_files import write_whole
 from unstall.base.redact.text import redact_json
 from unstall.diagnosis.stalls import IDLE_CORES
-from unstall.diagnosis.thread_waits import IDLE_CPU_MS, POLL_CPU_MS, find, standing_s
+from unstall.diagnosis.thread_waits import IDLE_CPU_MS, POLL_CPU_MS, find, measure_standing_s
 from unstall.journal import run_folder
 from unstall.journal.events import IdleSeen, StackSampled, ThreadsSeen
-from unstall.journal.stack_frames import position
+from unstall.journal.stack_frames import get_position
 
 FILE = "attached.json"
 MAX_PROCESSES = 16  # the newest are kept
@@ -53,11 +53,11 @@ def recall_idleness(pid: int, sample: StackSampled | None) -> tuple[float, float
     if not isinstance(stored, dict) or not isinstance(idle, dict) or sample is None:
         return None
     is_there = stored.get("lines", {}).get(str(pid)) == _lines(sample).get(str(pid))
-    used, passed = cpu_seconds(pid) - float(idle["cpu_s"]), time.time() - float(idle["since"])
+    used, passed = read_cpu_seconds(pid) - float(idle["cpu_s"]), time.time() - float(idle["since"])
     return (float(idle["since"]), float(idle["cpu_s"])) if is_there and 0 <= used <= IDLE_CORES * passed else None
 
 
-def cpu_seconds(pid: int) -> float:
+def read_cpu_seconds(pid: int) -> float:
     """That a process has used, with the processes below it, those that have ended as well."""
     try:
         root = psutil.Process(pid)
@@ -97,7 +97,7 @@ def remember(
         return
     rows = []
     for thread in last.threads:
-        stood = standing_s([*looks, last], pid, thread["id"])
+        stood = measure_standing_s([*looks, last], pid, thread["id"])
         if stood is None:
             continue
         if math.isinf(stood):  # it polls: for as long as it was looked at, at least
@@ -107,7 +107,7 @@ def remember(
         rows.append({**thread, "call": first.get("call"), "on": first.get("on"), "timed": first.get("timed"), "asleep_s": stood})
     entry = {"at": last.at, "threads": rows, "lines": _lines(sample)}
     if idle is not None:
-        entry["idle"] = {"since": idle.since, "cpu_s": cpu_seconds(pid) - idle.cpu_s}
+        entry["idle"] = {"since": idle.since, "cpu_s": read_cpu_seconds(pid) - idle.cpu_s}
     stored = {key: value for key, value in _read().items() if key != _key(pid)}
     newest = dict(list(stored.items())[-(MAX_PROCESSES - 1) :])
     try:
@@ -120,7 +120,7 @@ def remember(
 def _lines(sample: StackSampled | None) -> dict[str, str]:
     """Where each thread that runs Python stands, as a short digest."""
     threads = sample.threads if sample is not None else []
-    return {str(thread["id"]): hashlib.sha256(repr(position(thread)).encode()).hexdigest()[:16] for thread in threads}
+    return {str(thread["id"]): hashlib.sha256(repr(get_position(thread)).encode()).hexdigest()[:16] for thread in threads}
 
 
 def _key(pid: int) -> str:
@@ -134,7 +134,7 @@ def _key(pid: int) -> str:
 
 
 def _path() -> Path:
-    return run_folder.home() / FILE
+    return run_folder.get_home() / FILE
 
 
 def _read() -> dict[str, Any]:

@@ -19,21 +19,21 @@ from unstall.base.redact.environment import redact_command
 from unstall.base.redact.text import register_command, register_variables
 from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.stalls import BUSY_CORES, IDLE_CORES, STOPPED_SHARE
-from unstall.diagnosis.thread_waits import IDLE_CPU_MS, LONG_S, find, standing_s, stands, worked_ms
+from unstall.diagnosis.thread_waits import IDLE_CPU_MS, LONG_S, find, is_standing, measure_standing_s, measure_worked_ms
 from unstall.journal.events import Event, HostSampled, IdleSeen, RunStarted, SampleFailed, StackSampled, StallBegan, ThreadsSeen
 from unstall.journal.pulse import read_pulse
 from unstall.journal.reader import Journal, read_folder
 from unstall.journal.run_folder import RunFolder
-from unstall.journal.stack_frames import main_thread, position
+from unstall.journal.stack_frames import get_position, main_thread
 from unstall.report.story.run import build_story
-from unstall.report.story.threads import stacks as stack_rows
-from unstall.report.story.threads import threads as thread_rows
+from unstall.report.story.threads import describe_stacks as stack_rows
+from unstall.report.story.threads import describe_threads as thread_rows
 from unstall.sensors import oom_kills, stacks, threads
 from unstall.sensors.device import DeviceSampler
 from unstall.sensors.host import HostSampler
 from unstall.supervisor import inspect
 from unstall.supervisor.attach import idle_history
-from unstall.supervisor.inspect import is_python, other_program, python_processes
+from unstall.supervisor.inspect import find_other_program, is_python, list_python_processes
 from unstall.supervisor.native_stacks import sample_native
 
 LOOKS = 3
@@ -53,7 +53,7 @@ def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]
     host, device = HostSampler(pid), DeviceSampler()
     first = host.sample()
     target = _python_of(pid, host)
-    others = [other for other in python_processes(host.tree()) if other != target][:CHILDREN]
+    others = [other for other in list_python_processes(host.tree()) if other != target][:CHILDREN]
     native: list[Event] = []
     looker: threading.Thread | None = None
     looks: list[Event] = []
@@ -68,7 +68,7 @@ def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]
             events += [stacks.sample(other, main=False) for other in others]
         if number == 1:
             kernel += inspect.look_at_threads(target, others)
-            if _stands_still(looks) and (worked_ms(kernel, target, target) or 0.0) <= IDLE_CPU_MS:
+            if _stands_still(looks) and (measure_worked_ms(kernel, target, target) or 0.0) <= IDLE_CPU_MS:
                 looker = threading.Thread(target=lambda: native.append(sample_native(target)), daemon=True)
                 looker.start()
         if number < LOOKS - 1:
@@ -85,7 +85,7 @@ def attach(pid: int, native_within_s: float = NATIVE_WITHIN_S) -> dict[str, Any]
         looker.join(max(0.0, native_within_s - (time.monotonic() - began)))
     events += looks
     events += native[:1]  # as it is now: the thread may still be on its way
-    events += [*device.sample(set(host.tree())), *oom_kills.history(pid, host.seen)]
+    events += [*device.sample(set(host.tree())), *oom_kills.read_history(pid, host.seen)]
     if device.failure:
         events.append(device.failure)
     if sampled is not None:
@@ -107,11 +107,11 @@ def _without_our_stop(first: HostSampled | None, later: HostSampled | None) -> H
 
 def _not_python(failed: SampleFailed, pid: int) -> SampleFailed:
     """The same failure; of a program that is not Python, with its name and what to do instead."""
-    name = other_program(pid)
+    name = find_other_program(pid)
     if name is None:
         return failed
     missing = f"process {pid} runs {name}, which is not Python, and it has no child process that runs Python"
-    return replace(failed, missing=missing, cure="attach to the Python process itself: `pgrep -af python` lists them")
+    return replace(failed, missing=missing, fix="attach to the Python process itself: `pgrep -af python` lists them")
 
 
 def _last_sample(looks: list[Event]) -> StackSampled | None:
@@ -120,8 +120,8 @@ def _last_sample(looks: list[Event]) -> StackSampled | None:
 
 def _wait_until_it_is_late(kernel: list[ThreadsSeen], pid: int, began: float) -> None:
     """A wait that has only begun is none yet: it is given its time, as far as the verdict can wait."""
-    stood = standing_s(kernel, pid, pid)
-    if not stands(stood):
+    stood = measure_standing_s(kernel, pid, pid)
+    if not is_standing(stood):
         left = LATEST_LOOK_S - (time.monotonic() - began)
         time.sleep(max(0.0, min(LONG_S + 0.1 - (stood or 0.0), left)))
 
@@ -156,7 +156,7 @@ def _python_of(pid: int, host: HostSampler) -> int:
     """The process itself if it runs Python, else the first of its descendants that does (a shell script's)."""
     if is_python(pid):
         return pid
-    children = python_processes(host.tree())
+    children = list_python_processes(host.tree())
     return children[0] if children else pid
 
 
@@ -164,7 +164,7 @@ def _stands_still(looks: list[Event]) -> bool:
     samples = [look for look in looks if isinstance(look, StackSampled)]
     if len(samples) < 2:
         return False
-    places = [position(thread) if (thread := main_thread(sample)) else None for sample in samples]
+    places = [get_position(thread) if (thread := main_thread(sample)) else None for sample in samples]
     return places[0] is not None and all(place == places[0] for place in places)
 
 
@@ -178,7 +178,7 @@ def _stall(pid: int, looks: list[Event], kernel: list[ThreadsSeen], host: HostSa
         None,
     )
     now_wall, now = time.time(), time.monotonic()
-    asleep = standing_s(kernel, pid, pid)
+    asleep = measure_standing_s(kernel, pid, pid)
     may_poll = _may_poll(pid, kernel)
     is_stopped = host.stopped_share >= STOPPED_SHARE
     if beat is None and asleep is not None and asleep < LONG_S and not may_poll and not is_stopped:
@@ -202,7 +202,7 @@ def _idleness(pid: int, looks: list[Event], kernel: list[ThreadsSeen], host: Hos
     does nothing else: since when, as far as this attach and those before it have seen."""
     if host is None or host.cpu_cores > IDLE_CORES or not _stands_still(looks) or not _wakes_by_itself(pid, kernel):
         return None
-    now, used_s = time.time(), idle_history.cpu_seconds(pid)
+    now, used_s = time.time(), idle_history.read_cpu_seconds(pid)
     passed = time.monotonic() - began
     since, used_then = idle_history.recall_idleness(pid, _last_sample(looks)) or (now - passed, used_s - host.cpu_cores * passed)
     return IdleSeen(at=now, pid=pid, since=since, cpu_s=used_s - used_then)
@@ -219,7 +219,7 @@ def _wakes_by_itself(pid: int, kernel: list[ThreadsSeen]) -> bool:
 def _may_poll(pid: int, kernel: list[ThreadsSeen]) -> bool:
     """The main thread waits for another thread or process, for a time that it has set: it may wake again and again without
     getting on, so that how long it has slept says nothing. (A plain sleep is no such wait.)"""
-    worked = worked_ms(kernel, pid, pid)
+    worked = measure_worked_ms(kernel, pid, pid)
     last = next((look for event in reversed(kernel) if event.pid == pid and (look := find(event, pid)) is not None), None)
     if worked is None or worked > IDLE_CPU_MS or last is None:
         return False

@@ -17,18 +17,18 @@ from unstall.diagnosis.confirmation import SPEAKS_FOR
 from unstall.diagnosis.findings import diagnose
 from unstall.journal.events import CircumstancesSeen, ExperimentEnded, RunStarted
 from unstall.journal.reader import JOURNAL_FILES, Journal, read_folder
-from unstall.journal.run_folder import RunFolder, user_name
+from unstall.journal.run_folder import RunFolder, get_user_name
 from unstall.journal.writer import JournalWriter
 from unstall.report.story.run import build_story
 from unstall.storage.download import is_copy
-from unstall.supervisor.launch import environment
+from unstall.supervisor.launch import build_environment
 
 LONGEST_S = 300.0
 Agree = Callable[[Sequence[str], str], None]
 VARIABLE = "UNSTALL_EXPERIMENTS"
 
 
-def experiments_for(causes: list[str]) -> list[str]:
+def list_experiments(causes: list[str]) -> list[str]:
     """The experiments that can speak about these causes, each once."""
     return list(dict.fromkeys(SPEAKS_FOR[cause][0] for cause in causes if cause in SPEAKS_FOR))
 
@@ -50,7 +50,7 @@ def confirm(
             f"Run '{run.name}' has no command to start again. Expected a run of `unstall run`, Guard or watch."
         )
     causes = [finding.cause for finding in diagnose(journal).findings]
-    names = list(experiments) or experiments_for(causes)
+    names = list(experiments) or list_experiments(causes)
     whole = _whole(command or started.command, started.folder, run) if names else []
     if names and agree is not None:
         agree(whole, started.folder)
@@ -78,7 +78,7 @@ def _whole(command: Sequence[str], folder: str, run: RunFolder) -> Sequence[str]
 def _experiment(command: Sequence[str], folder: str, names: list[str]) -> list[ExperimentEnded]:
     """The program's output is its own affair in the real run; here it would only confuse."""
     with tempfile.TemporaryDirectory(prefix="unstall-confirm-") as scratch:
-        env = {**environment(RunFolder(Path(scratch))), VARIABLE: ",".join(names)}
+        env = {**build_environment(RunFolder(Path(scratch))), VARIABLE: ",".join(names)}
         log = Path(scratch, "output")
         with log.open("wb") as output:
             try:
@@ -105,7 +105,7 @@ def _last_line(log: Path) -> str:
 
 def refuse_foreign(run: RunFolder, journal: Journal) -> None:
     """InvalidInputError, with what shows that the run is not this user's own on this machine."""
-    why = why_foreign(run, journal)
+    why = explain_foreign(run, journal)
     if why is not None:
         raise InvalidInputError(
             f"The command of run '{run.name}' is not started: {why} Expected a run of your own, recorded on this machine. "
@@ -113,7 +113,7 @@ def refuse_foreign(run: RunFolder, journal: Journal) -> None:
         )
 
 
-def why_foreign(run: RunFolder, journal: Journal) -> str | None:
+def explain_foreign(run: RunFolder, journal: Journal) -> str | None:
     """None: nothing shows that anybody else has written it."""
     if is_copy(run):
         return f"the run is a copy of {run.bucket or 'one in a bucket'}."
@@ -132,7 +132,7 @@ def why_foreign(run: RunFolder, journal: Journal) -> str | None:
 def _why_not_own(path: Path) -> str | None:
     status = path.stat()
     if status.st_uid != os.geteuid():
-        return f"'{path}' belongs to user {user_name(status.st_uid)}."
+        return f"'{path}' belongs to user {get_user_name(status.st_uid)}."
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         folder = path if path.is_dir() else path.parent
         mode = stat.filemode(status.st_mode)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import unstall
-from unstall.base.console import console
+from unstall.base.console import create_console
 from unstall.base.errors import UnstallError
-from unstall.base.formatting import clean_text, without_codes
+from unstall.base.formatting import clean_text, strip_codes
 from unstall.base.redact.environment import redact_command
 from unstall.diagnosis.findings import Diagnosis
 from unstall.diagnosis.verdict import Certainty
@@ -28,7 +28,7 @@ from unstall.report.terminal import repairs
 from unstall.report.terminal import story as story_text
 from unstall.sensors.printed_output.reader import PrintedOutput
 from unstall.storage.uploader import upload_run
-from unstall.supervisor.launch import LaunchedProgram, with_python
+from unstall.supervisor.launch import LaunchedProgram, resolve_command
 from unstall.supervisor.recorder import Recorder
 from unstall.supervisor.run.confirm import confirm
 from unstall.supervisor.watch import TICK_S, Watch
@@ -47,10 +47,10 @@ class RunOptions:
 
 
 def supervise(command: Sequence[str], options: RunOptions) -> int:
-    command = with_python(command)
+    command = resolve_command(command)
     json_report.refuse_unwritable(options.json_target)
-    run_folder.home()  # one that cannot be is refused, rather than the run put elsewhere
-    run = run_folder.create(label(command))
+    run_folder.get_home()  # one that cannot be is refused, rather than the run put elsewhere
+    run = run_folder.create(choose_label(command))
     if options.board:
         show_on_board(run, options)
     try:
@@ -70,13 +70,13 @@ def _watch_to_the_end(
     launched: LaunchedProgram, watch: Watch, printer: Printer, run: run_folder.RunFolder, options: RunOptions
 ) -> None:
     while launched.wait(TICK_S) is None:
-        watch.note(*launched.new_signals())
+        watch.note(*launched.take_new_signals())
         diagnosis = watch.tick()
         if diagnosis is not None and printer.print_if_new(watch, diagnosis) and options.stop_on_stall and printer.is_stuck:
             launched.stop()
     assert launched.ended is not None
     launched.output.drain()
-    diagnosis = watch.finish([*launched.new_signals(), launched.ended])
+    diagnosis = watch.finish([*launched.take_new_signals(), launched.ended])
     if options.confirm and diagnosis.findings:
         printer.complain("making experiments on the program, in a run of their own …")
         confirm(run, command=launched.command)
@@ -138,7 +138,7 @@ class Printer:
         if not fresh:
             return self.is_stuck and bool(diagnosis.findings)
         self._printed.update(fresh)
-        story["since_last_good"] = since_last_good(watch, story, is_over=False)
+        story["since_last_good"] = describe_since_last_good(watch, story, is_over=False)
         self._run.write_story(story)
         self._keep_json(story)
         if not self._options.quiet:
@@ -171,7 +171,7 @@ class Printer:
     def _keep_json(self, story: dict[str, Any]) -> None:
         """From the first verdict on, with each change: we may be killed before the end. A failure to write is told at the end."""
         self._has_had_verdicts = self._has_had_verdicts or bool(story["verdicts"])
-        if self._has_had_verdicts and self._options.json_target and json_report.may_be_written_often(self._options.json_target):
+        if self._has_had_verdicts and self._options.json_target and json_report.can_be_rewritten(self._options.json_target):
             with contextlib.suppress(UnstallError, OSError):
                 json_report.write(story, self._options.json_target)
 
@@ -188,7 +188,7 @@ class Printer:
         self._run.write_story(story)
         self._keep_json(story)
         keep_record(watch)
-        story["since_last_good"] = since_last_good(watch, story, is_over=True)
+        story["since_last_good"] = describe_since_last_good(watch, story, is_over=True)
         self._run.write_story(story)
         report = write_report(watch, diagnosis)
         if report is not None:
@@ -201,7 +201,7 @@ class Printer:
 
     def _print_now(self, story: dict[str, Any], summary: bool, repair: bool) -> None:
         try:
-            out = console("stderr")
+            out = create_console("stderr")
             out.print()
             out.rule("[bold]unstall[/bold]", style="dim")
             if repair:
@@ -215,7 +215,7 @@ class Printer:
         if sys.stderr is None:
             return
         with contextlib.suppress(OSError):
-            self.output.print_own(lambda: _write_line(f"unstall: {without_codes(words)}"))
+            self.output.print_own(lambda: _write_line(f"unstall: {strip_codes(words)}"))
 
 
 def _write_line(text: str) -> None:
@@ -223,7 +223,7 @@ def _write_line(text: str) -> None:
     sys.stderr.flush()
 
 
-def label(command: Sequence[str]) -> str:
+def choose_label(command: Sequence[str]) -> str:
     """A short name for a run: the script's, or the program's."""
     for part in command:
         if part.endswith(".py"):
@@ -265,9 +265,9 @@ def write_report(watch: Watch, diagnosis: Diagnosis) -> Path | None:
 
 def keep_record(watch: Watch) -> None:
     """What the run was made of, put together once: a comparison need not read its journals again."""
-    from unstall.compare.record.store import keep
+    from unstall.compare.record.store import save_record
 
-    _within_time(watch, "record", lambda: keep(watch.run))
+    _within_time(watch, "record", lambda: save_record(watch.run))
 
 
 def _within_time(watch: Watch, what: str, write: Callable[[], None]) -> None:
@@ -282,7 +282,7 @@ def _within_time(watch: Watch, what: str, write: Callable[[], None]) -> None:
 MAX_WHILE_RUNNING_S = 2.0  # the watching waits meanwhile
 
 
-def since_last_good(watch: Watch, story: dict[str, Any], is_over: bool) -> dict[str, Any] | None:
+def describe_since_last_good(watch: Watch, story: dict[str, Any], is_over: bool) -> dict[str, Any] | None:
     """As `compare.since_last_good.compare_with_last_good` has it; None also where there was not time enough."""
     found: list[dict[str, Any]] = []
 

@@ -18,18 +18,18 @@ from unstall.sensors.device import DeviceSampler
 FILE = "fitting-sizes.json"
 
 
-def path() -> Path:
-    return run_folder.home() / FILE
+def get_cache_path() -> Path:
+    return run_folder.get_home() / FILE
 
 
-def key(settings: Settings, machine: str) -> str:
+def compute_key(settings: Settings, machine: str) -> str:
     """All that the memory of a step depends on, but for the images computed at once."""
     detector = ",".join(f"{name}={value}" for name, value in sorted(settings.detector.items()))
     remat = "remat" if settings.remat else "no remat"
     return " | ".join([settings.model, detector, settings.backend, settings.precision, settings.optimizer, remat, machine])
 
 
-def machine() -> str:
+def describe_machine() -> str:
     """What there is to compute on: the cards by name and memory, or the host's memory as this process may use it."""
     cards = [event for event in DeviceSampler().sample(set()) if isinstance(event, DeviceSampled)]
     if cards:
@@ -41,21 +41,23 @@ def machine() -> str:
 
 def recall(settings: Settings, machine: str) -> int | None:
     """Images at once that fitted; None: nothing is known. A file that cannot be read is no reason not to train."""
-    size = _read().get(key(settings, machine))
+    size = _read().get(compute_key(settings, machine))
     return size if isinstance(size, int) and size > 0 else None
 
 
 def remember(settings: Settings, machine: str) -> None:
     size = settings.at_once
     try:
-        write_whole(path(), json.dumps({**_read(), key(settings, machine): size}, indent=1, sort_keys=True) + "\n")
+        write_whole(
+            get_cache_path(), json.dumps({**_read(), compute_key(settings, machine): size}, indent=1, sort_keys=True) + "\n"
+        )
     except OSError:
         return  # the next run finds out for itself
 
 
 def _read() -> dict[str, Any]:
     try:
-        known = json.loads(path().read_text(encoding="utf-8"))
+        known = json.loads(get_cache_path().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return known if isinstance(known, dict) else {}

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from unstall import remedies
 from unstall.base import exit_codes
 from unstall.config.settings import Settings
-from unstall.diagnosis.errors.error_messages import innermost
+from unstall.diagnosis.errors.error_messages import find_innermost
 from unstall.diagnosis.findings import Diagnosis
-from unstall.diagnosis.host_memory import room
+from unstall.diagnosis.host_memory import measure_room
 from unstall.diagnosis.stalls import LASTED
 from unstall.diagnosis.verdict import Safety
 from unstall.journal.events import (
@@ -87,7 +87,7 @@ class NoRemedy:
 # --- what it had ---
 
 
-def fault_of(worker_state: WorkerState, ended: ProcessEnded, step: int, diagnosis: Diagnosis) -> Fault | None:
+def find_fault(worker_state: WorkerState, ended: ProcessEnded, step: int, diagnosis: Diagnosis) -> Fault | None:
     """What a worker died of that can be treated; None: it was done, or the mistake is one that only a person can mend."""
     if ended.signal is not None:
         return _killed(worker_state, ended.signal, step, diagnosis)
@@ -98,7 +98,7 @@ def fault_of(worker_state: WorkerState, ended: ProcessEnded, step: int, diagnosi
     if ended.exit_code == exit_codes.DIVERGED:
         return _diverged(worker_state, step)
     if ended.exit_code == exit_codes.OTHERS_LOST:
-        return without_others(worker_state, step)
+        return remove_lost_workers(worker_state, step)
     if ended.exit_code == exit_codes.ADDRESS_TAKEN:
         return worker_state.has(Kind.DIED, step, "The port at which the workers meet was taken by another program.")
     if ended.exit_code == exit_codes.INTERRUPTED:
@@ -126,7 +126,7 @@ def _killed(worker_state: WorkerState, number: int, step: int, diagnosis: Diagno
             Kind.HOST_MEMORY, step, f"{worker_state.name} ended by {name} in step {step:,} when memory was nearly full.", full
         )
     if number == signals.SIGABRT and not worker_state.is_alone:
-        who = who_was_lost(worker_state.journal)
+        who = find_lost_worker(worker_state.journal)
         why = f"; {who}" if who else ", as frameworks end a worker when another is gone or cannot be reached"
         return worker_state.has(Kind.DIED, step, f"{worker_state.name} was ended by {name} in step {step:,}{why}.", *result)
     return worker_state.has(Kind.DIED, step, f"{worker_state.name} was ended by {name} in step {step:,}.", *result)
@@ -137,8 +137,8 @@ def _out_of_memory(worker_state: WorkerState, step: int) -> Fault:
     if exhausted is None:
         return worker_state.has(Kind.DEVICE_MEMORY, step, f"Memory ran out{worker_state.beside} in step {step:,}.")
     step = max(step, exhausted.step)
-    at_once = f", with {exhausted.micro_batch} images at once in {exhausted.precision}" if exhausted.micro_batch else ""
-    lines = tuple(line for line in (innermost("", exhausted.message).message,) if line)
+    at_once = f", with {exhausted.micro_batch_size} images at once in {exhausted.precision}" if exhausted.micro_batch_size else ""
+    lines = tuple(line for line in (find_innermost("", exhausted.message).message,) if line)
     if _OF_THE_HOST.search(exhausted.message):
         return worker_state.has(
             Kind.HOST_MEMORY, step, f"Host memory ran out{worker_state.beside} in step {step:,} ({exhausted.phase}).", *lines
@@ -173,17 +173,17 @@ def _diverged(worker_state: WorkerState, step: int) -> Fault:
     )
 
 
-def without_others(worker_state: WorkerState, step: int) -> Fault:
+def remove_lost_workers(worker_state: WorkerState, step: int) -> Fault:
     """Another worker is gone, of another machine: here nothing is wrong."""
     lost = worker_state.journal.last(OthersLost)
     error_line = (lost.error.strip().splitlines() or [""])[0][:200] if lost is not None else ""
-    who = who_was_lost(worker_state.journal) or "one of them is gone, or cannot be reached"
+    who = find_lost_worker(worker_state.journal) or "one of them is gone, or cannot be reached"
     return worker_state.has(
         Kind.DIED, step, f"{worker_state.name} lost the others in step {step:,}: {who}.", *([error_line] if error_line else [])
     )
 
 
-def who_was_lost(journal: Journal) -> str:
+def find_lost_worker(journal: Journal) -> str:
     """By what the workers heard of each other up to the end; empty: they did not notice."""
     event = max(
         (each for each in (journal.last(OthersLost), journal.last(OthersMissed)) if each), key=lambda each: each.at, default=None
@@ -197,7 +197,7 @@ def who_was_lost(journal: Journal) -> str:
 
 def _raised(worker_state: WorkerState, ended: ProcessEnded, step: int, diagnosis: Diagnosis) -> Fault:
     error = _fatal(worker_state.journal)
-    what = innermost(error.kind, error.message).line if error else f"exit code {ended.exit_code}"
+    what = find_innermost(error.kind, error.message).line if error else f"exit code {ended.exit_code}"
     if any(finding.cause == Kind.HOST_MEMORY for finding in diagnosis.findings):
         return worker_state.has(
             Kind.HOST_MEMORY,
@@ -211,7 +211,7 @@ def _raised(worker_state: WorkerState, ended: ProcessEnded, step: int, diagnosis
     )
 
 
-def stuck_fault(
+def create_stuck_fault(
     worker_state: WorkerState, stall: StallBegan | None, step: int, seconds: float, diagnosis: Diagnosis | None
 ) -> Fault:
     lasted = LASTED.get(stall.phase, "steps") if stall is not None else ""
@@ -246,7 +246,7 @@ def _fullness(journal: Journal) -> str | None:
         return (
             f"{host.address_space_bytes / space:.0%} of the address space that it may use (ulimit -v) was in use shortly before"
         )
-    left = room(host)
+    left = measure_room(host)
     return f"{left.share:.0%} of {left.of} was in use shortly before" if left is not None and left.share >= NEARLY_FULL else None
 
 
@@ -269,13 +269,13 @@ def treat(fault: Fault) -> Plan | NoRemedy:
         return NoRemedy(
             f"{made} repairs have been made, and max_restarts is {max_restarts}" if max_restarts else "repairs are switched off"
         )
-    for module in remedies.remedies_for(fault.kind):
+    for module in remedies.find_remedies(fault.kind):
         plan: Plan | None = module.plan(fault)
         if plan is not None and module.SAFETY is Safety.AUTO:
             return plan
         if plan is not None:
             return NoRemedy(plan.why, asks=plan)
-    times = fault.times_at_this_place()
+    times = fault.count_attempts_at_place()
     tried = f": it came at the same place {times + 1} times" if times else ""
     return NoRemedy(f"no remedy is left{tried}")
 

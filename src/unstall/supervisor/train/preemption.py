@@ -40,7 +40,7 @@ class PreemptionNotice:
         return f"{what} (metadata server {self.source})"
 
 
-def server() -> str:
+def find_server() -> str:
     """host:port of the metadata server; empty: there is none."""
     named = os.environ.get(VARIABLE, "").strip()
     if named:
@@ -59,8 +59,8 @@ class PreemptionListener:
         self._ended = threading.Event()
 
     @contextmanager
-    def listened_to(self) -> Iterator[None]:
-        address = server()
+    def listen_for_notice(self) -> Iterator[None]:
+        address = find_server()
         if address:
             # A signal must find the main thread, which waits for it, and none of ours.
             before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())

@@ -15,10 +15,10 @@ import click
 
 from unstall.base.errors import AccessDeniedError, InvalidInputError, RunNotFoundError
 from unstall.base.private_files import make_private_folder, write_private
-from unstall.config.aliases import current_names, note_of_run
-from unstall.config.options import config_used, is_config_here
-from unstall.config.settings import Settings, as_plain, changed, from_stored
-from unstall.config.sources import ResolvedSettings, going_on, resolve
+from unstall.config.aliases import describe_renamed_in_run, update_names
+from unstall.config.options import find_config, is_config_here
+from unstall.config.settings import Settings, apply_changes, as_plain, from_stored
+from unstall.config.sources import ResolvedSettings, resolve, resolve_resumed
 from unstall.config.toml_file import CONFIG
 from unstall.data.check import defects
 from unstall.journal import run_folder
@@ -27,7 +27,7 @@ from unstall.journal.run_folder import BUCKET_FILE, RunFolder
 from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Kind, Verb
 from unstall.storage import is_bucket, resolve_path, run_lookup
-from unstall.storage.urls import spell_out
+from unstall.storage.urls import expand_variables
 from unstall.training.distributed import engines
 
 REMEDIES = {"precision": "use_bfloat16", "remat": "enable_remat", "micro_batch_size": "shrink_micro_batch"}
@@ -49,18 +49,18 @@ def read_request(
     options: dict[str, Any], config: str | None, no_config: bool, out: str | None, resume: str | None, is_auto: bool
 ) -> TrainRequest:
     """`options` are the settings that were given as options. How many workers there are the engine may say, too."""
-    if (said := engines.workers_said(os.environ)) is not None:
+    if (said := engines.count_declared_workers(os.environ)) is not None:
         wanted, is_given = options.get("num_workers", said), "num_workers" in options
         options["num_workers"] = engines.agree_on_workers(os.environ, wanted, is_given=is_given)
-    out, resume = spell_out(out), spell_out(resume)
+    out, resume = expand_variables(out), expand_variables(resume)
     config = _find_config(config, no_config, resume, out if is_auto else None)
-    return TrainRequest(options, config, out, resume, is_auto, engines.secondary_worker(os.environ))
+    return TrainRequest(options, config, out, resume, is_auto, engines.find_secondary_worker(os.environ))
 
 
 def _find_config(config: str | None, no_config: bool, resume: str | None, may_be_there: str | None) -> str | None:
     """The settings file. A run that goes on has its settings: a file that lies here is not taken for it."""
-    if resume is None and (may_be_there is None or not holds_run(may_be_there)):
-        return config_used(config, no_config)
+    if resume is None and (may_be_there is None or not has_run(may_be_there)):
+        return find_config(config, no_config)
     if config is None and not no_config and is_config_here():
         click.echo(f"./{CONFIG} is not used: a run that is resumed keeps its own settings.", err=True)
     return config
@@ -71,7 +71,7 @@ def find_run(request: TrainRequest) -> TrainRequest:
     if request.is_auto:
         if request.out is None:
             raise InvalidInputError("--resume: expected the name of a run, 'last', or --out, which says where the run is.")
-        if holds_run(request.out):
+        if has_run(request.out):
             request = replace(request, resume=request.out, out=None, config=None)
         else:
             request = replace(request, resume=None)
@@ -84,10 +84,10 @@ def load_settings(request: TrainRequest) -> tuple[RunFolder | None, ResolvedSett
     if request.resume is None:
         return None, resolve(request.options, request.config)
     run, wanted = load_resumed(request.resume, request.options)
-    if note := note_of_run(run.read_settings(), str(run.settings_path)):
+    if note := describe_renamed_in_run(run.read_settings(), str(run.settings_path)):
         click.echo(note, err=True)
     given = {name: f"--{name.replace('_', '-')}" for name in request.options}
-    return run, ResolvedSettings(wanted, {**sources_of(run, wanted), **given})
+    return run, ResolvedSettings(wanted, {**list_sources(run, wanted), **given})
 
 
 def refuse_contradiction(resume: str | None, out: str | None, config: str | None) -> None:
@@ -103,9 +103,9 @@ def refuse_contradiction(resume: str | None, out: str | None, config: str | None
             )
 
 
-def sources_of(run: RunFolder, settings: Settings) -> dict[str, str]:
+def list_sources(run: RunFolder, settings: Settings) -> dict[str, str]:
     """Where the settings of a run that goes on came from: its beginning, or a repair on the way; not those that nobody set."""
-    given = current_names(run.read_settings(are_given=True)) if run.settings_given_path.exists() else {}
+    given = update_names(run.read_settings(are_given=True)) if run.settings_given_path.exists() else {}
     usual, values = as_plain(Settings()), as_plain(settings)
     of_repairs = {name: "a repair" for name, value in values.items() if name in given and value != given[name]}
     return {**{name: "the run" for name, value in values.items() if value != usual[name]}, **of_repairs}
@@ -115,7 +115,7 @@ def load_resumed(name: str, options: Mapping[str, Any]) -> tuple[RunFolder, Sett
     """A run that was begun by `unstall train`, and its settings with what was asked to be other."""
     run = _found(name)
     before = from_stored(run.read_settings(), f"{run.settings_path}: ")
-    return run, going_on(before, options)
+    return run, resolve_resumed(before, options)
 
 
 def _found(name: str) -> RunFolder:
@@ -128,7 +128,7 @@ def _found(name: str) -> RunFolder:
     run_folder.refuse_unreadable(folder)
     if RunFolder(folder).settings_path.is_file():
         return RunFolder(folder.resolve())
-    readable = [run for run in run_folder.list_runs() if run_folder.why_unreadable(run.path) is None]
+    readable = [run for run in run_folder.list_runs() if run_folder.explain_unreadable(run.path) is None]
     trained = [run for run in readable if run.settings_path.is_file()]
     found = trained[-1] if name == "last" and trained else run_lookup.find(name)
     return _with_checkpoint(found) if found.bucket else found
@@ -175,12 +175,12 @@ def begin(settings: Settings, run: RunFolder | None, out: str | None, changes: M
             return run
         run = _made(out) if out else run_folder.create(settings.model)
         run.write_settings(as_plain(settings), are_given=True)
-        run.write_settings(as_plain(changed(settings, changes)))
+        run.write_settings(as_plain(apply_changes(settings, changes)))
         _journal(run, settings, changes)
         _reserve(run)
     except OSError as error:
         raise AccessDeniedError(
-            f"Cannot write the run to '{out or run_folder.home()}': {error.strerror}. Another folder: --out FOLDER"
+            f"Cannot write the run to '{out or run_folder.get_home()}': {error.strerror}. Another folder: --out FOLDER"
         ) from None
     return run
 
@@ -196,7 +196,7 @@ def join_run(settings: Settings, place: str | None, worker: int) -> RunFolder:
     The folder is the worker's own, in that of the run: where machines share a disk, whoever comes first must not begin the run,
     nor write into what the first worker's machine is beginning."""
     within = f"{run_folder.WORKERS}/{worker}"
-    folder = run_folder.folder_for(place).absolute() if place else run_folder.create(settings.model).path
+    folder = run_folder.name_folder(place).absolute() if place else run_folder.create(settings.model).path
     run = RunFolder(folder / within)
     try:
         make_private_folder(run.path)
@@ -243,7 +243,7 @@ def _journal(run: RunFolder, settings: Settings, changes: Mapping[str, Any]) -> 
 
 def _made(out: str) -> RunFolder:
     _refuse_taken(out)
-    folder = run_folder.folder_for(out).absolute()
+    folder = run_folder.name_folder(out).absolute()
     make_private_folder(folder)
     run = RunFolder(folder)
     if is_bucket(out):
@@ -251,7 +251,7 @@ def _made(out: str) -> RunFolder:
     return run
 
 
-def holds_run(out: str) -> bool:
+def has_run(out: str) -> bool:
     """Whether a run was begun there; in a bucket, by any machine."""
     if is_bucket(out):
         return (resolve_path(out) / RunFolder(Path()).settings_path.name).is_file()
@@ -260,7 +260,7 @@ def holds_run(out: str) -> bool:
 
 def _refuse_taken(out: str) -> None:
     folder = resolve_path(out)  # refuses what cannot be a path
-    if holds_run(out):
+    if has_run(out):
         raise InvalidInputError(f"'{out}' holds a run already. Go on with it: unstall train --resume {shlex.quote(out)}")
     if folder.exists() and (not folder.is_dir() or any(each.name != run_folder.WORKERS for each in folder.iterdir())):
         raise InvalidInputError(
@@ -281,7 +281,7 @@ class PreservedFolder:
         self._is_tried = False
         self.of_workers: list[Path] = []
 
-    def brought_back(self, settings: dict[str, Any]) -> bool:
+    def restore_if_unused(self, settings: dict[str, Any]) -> bool:
         """Whether it was gone. A disk that does not take it is tried once: nothing hangs on it while the run goes on."""
         if self._is_tried or _is_there(self._run.settings_path):
             return False
@@ -319,7 +319,7 @@ SET_ASIDE = "checkpoints-set-aside"
 _NAME = re.compile(r"step-(\d+)")
 
 
-def steps(run: RunFolder) -> list[int]:
+def list_checkpoint_steps(run: RunFolder) -> list[int]:
     """Oldest first. A checkpoint is complete or absent: one that is being written has another name."""
     return sorted(step for _, step in _folders(run))
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from unstall.diagnosis.causes import worker_slow
 from unstall.diagnosis.verdict import Found
 from unstall.diagnosis.workers.members import Member, RunGroup
-from unstall.diagnosis.workers.step_times import length_of, longer_from, settled_groups
+from unstall.diagnosis.workers.step_times import compute_step_s, find_slowdown, select_settled_groups
 from unstall.journal.events import MembershipSeen, OthersMissed
 from unstall.journal.reader import Journal
 
@@ -69,7 +69,7 @@ class SlownessMonitor:
 
     def _look_closely(self, now: float) -> None:
         """While steps are longer than they were: what shows why is looked at often, for a while."""
-        is_longer = any(longer_from(settled_groups(monitor.watch.journal)) is not None for monitor in self._monitors)
+        is_longer = any(find_slowdown(select_settled_groups(monitor.watch.journal)) is not None for monitor in self._monitors)
         self._close_since = (self._close_since or now) if is_longer else None
         is_new = self._close_since is not None and now - self._close_since < CLOSELY_S
         for monitor in self._monitors:
@@ -77,8 +77,8 @@ class SlownessMonitor:
 
     def _has_caught_up(self, slow: SlowWorker) -> bool:
         """By the length of steps, which is why it was told; a rule that falls silent shows nothing."""
-        groups = settled_groups(slow.monitor.watch.journal)[-STEADY:]
-        return len(groups) == STEADY and all(length_of(group) <= QUICKER * slow.step_s for group in groups)
+        groups = select_settled_groups(slow.monitor.watch.journal)[-STEADY:]
+        return len(groups) == STEADY and all(compute_step_s(group) <= QUICKER * slow.step_s for group in groups)
 
 
 def _member(monitor: WorkerMonitor) -> Member:
@@ -131,7 +131,7 @@ def _sentence(worker: int, host: str, event: OthersMissed) -> str:
     return f"nothing was heard of worker {worker} of {event.of} ({host}) for {event.seconds:.0f} s, and no step was made: {why}"
 
 
-def gone_s(journal: Journal) -> float:
+def compute_gone_s(journal: Journal) -> float:
     """For how long it has been known that the process of another is no more; 0: of none."""
     since = None
     for event in reversed(journal.of(OthersMissed)):

@@ -17,9 +17,9 @@ from unstall.base import exit_codes
 from unstall.base.errors import BucketError, UnstallError
 from unstall.base.private_files import make_private_folder
 from unstall.base.processes import SUPERVISOR
-from unstall.config.settings import Settings, as_plain, changed, from_stored
+from unstall.config.settings import Settings, apply_changes, as_plain, from_stored
 from unstall.journal.events import PlanMade, PlanUndone, PlanVerified, RepairsEnded
-from unstall.journal.lock import alone_with
+from unstall.journal.lock import lock_run
 from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb
@@ -29,7 +29,7 @@ from unstall.storage.uploader import upload_run
 from unstall.supervisor.launch import LaunchedProgram
 from unstall.supervisor.run.program import Printer, RunOptions, show_on_board, start
 from unstall.supervisor.train import batch_size_cache, setup
-from unstall.supervisor.train.fault import NoRemedy, WorkerState, fault_of, find_ineffective_plan, treat
+from unstall.supervisor.train.fault import NoRemedy, WorkerState, find_fault, find_ineffective_plan, treat
 from unstall.supervisor.train.preemption import PreemptionListener
 from unstall.supervisor.train.setup import PreservedFolder
 from unstall.supervisor.train.worker_group import WorkerGroup
@@ -47,18 +47,18 @@ def train(run: RunFolder, options: RunOptions, worker: Sequence[str] = WORKER) -
     bucket, else how the worker ended."""
     json_report.refuse_unwritable(options.json_target)
     settings = from_stored(run.read_settings(), f"{run.settings_path}: ")
-    first = engines.process_envs(os.environ, settings.num_workers)[0]  # of this machine
+    first = engines.build_process_envs(os.environ, settings.num_workers)[0]  # of this machine
     own = run.of_worker(first.rank)
     make_private_folder(own.path)
-    with alone_with(own):
+    with lock_run(own):
         if options.board:
             show_on_board(run, options)
         is_quiet = options.quiet or options.json_target == "-"
         training_run = TrainingRun(run, own, options, settings, [*worker, str(run.path), *(["--quiet"] if is_quiet else [])])
-        training_run.begin_with_what_fits()
+        training_run.apply_known_batch_size()
         with (
             upload_run(run if first.is_first else own, training_run.printer.complain) as upload_state,
-            training_run.notice.listened_to(),
+            training_run.notice.listen_for_notice(),
         ):
             code = _trained(training_run)
             upload_state.has_time = code == 0
@@ -70,7 +70,7 @@ def _trained(training_run: TrainingRun) -> int:
         worker_group = training_run.start_workers()
         while worker_group.wait(TICK_S):
             worker_group.look()
-            training_run.bring_folder_back()
+            training_run.restore_folder()
         if not training_run.repair(worker_group) or training_run.end_is_wanted(worker_group):
             return training_run.end(worker_group)
 
@@ -100,14 +100,14 @@ class TrainingRun:
         self._writer = JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
         self._mask: set[int] | None = None
         self.notice = PreemptionListener()
-        self._machine = batch_size_cache.machine()
+        self._machine = batch_size_cache.describe_machine()
         self._folder = PreservedFolder(run)
 
     # --- the workers ---
 
     def start_workers(self) -> WorkerGroup:
         """Those that this machine has of the run; an engine may say others, or another place to meet, each time."""
-        who = engines.process_envs(os.environ, self.settings.num_workers)
+        who = engines.build_process_envs(os.environ, self.settings.num_workers)
         self._is_secondary_host = not who[0].is_first
         self._folder.of_workers = [self.run.of_worker(each.rank).path for each in who]
         return WorkerGroup(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
@@ -131,7 +131,7 @@ class TrainingRun:
 
     def worker_state(self, monitor: WorkerMonitor) -> WorkerState:
         cores = len(os.sched_getaffinity(0))
-        saved = tuple(setup.steps(self.run))
+        saved = tuple(setup.list_checkpoint_steps(self.run))
         name = monitor.who.words[0].upper() + monitor.who.words[1:]
         journal, helped = monitor.watch.journal, frozenset(self.verified)
         return WorkerState(self.settings, journal, tuple(self.plans), saved, cores, name, self._is_secondary_host, helped)
@@ -166,15 +166,16 @@ class TrainingRun:
         if worker_group.is_done or self.end_is_wanted(worker_group):
             return None
         blamed = worker_group.blamed
-        ended, diagnosis = blamed.how_it_ended()
-        return worker_group.stopped_for or fault_of(self.worker_state(blamed), ended, blamed.step(), diagnosis)
+        ended, diagnosis = blamed.describe_end()
+        return worker_group.stopped_for or find_fault(self.worker_state(blamed), ended, blamed.step(), diagnosis)
 
     def _report(self, monitor: WorkerMonitor, fault: Fault, plan: Plan) -> None:
         from_step = fault.newest_checkpoint if plan.from_step is None else plan.from_step
         made = PlanMade(
             at=time.time(), remedy=plan.remedy, cause=fault.kind.value, verb=plan.verb.value, change=dict(plan.change),
-            undo=dict(plan.undo), why=plan.why, attempt=self._repairs() + 1, most=self.settings.max_restarts, step=fault.step,
-            from_step=from_step, happened=fault.happened, evidence=list(fault.evidence), verify=plan.verify.words,
+            undo=dict(plan.undo), why=plan.why, attempt=self._repairs() + 1, max_attempts=self.settings.max_restarts,
+            step=fault.step, from_step=from_step, happened=fault.happened, evidence=list(fault.evidence),
+            verify=plan.verify.words,
         )  # fmt: skip
         self.plans.append(made)
         self.pending.append(PendingPlan(made, plan.verify))
@@ -206,7 +207,7 @@ class TrainingRun:
             setup.set_aside_after(self.run, plan.from_step)
 
     def _undo(self, made: PlanMade) -> None:
-        self._write(changed(self.settings, made.undo))
+        self._write(apply_changes(self.settings, made.undo))
         why = f"the fault came back: {made.cause}"
         self._writer.write(PlanUndone(at=time.time(), remedy=made.remedy, change=dict(made.undo), why=why, attempt=made.attempt))
 
@@ -219,14 +220,14 @@ class TrainingRun:
             ) from None
         self.settings = settings
 
-    def bring_folder_back(self) -> None:
-        if self._folder.brought_back(as_plain(self.settings)):
+    def restore_folder(self) -> None:
+        if self._folder.restore_if_unused(as_plain(self.settings)):
             self.printer.complain(
                 f"the folder of this run was deleted while it runs, with its checkpoints: {self.run.path}. It is there again, "
                 "and the run goes on; its next checkpoint comes as it would have."
             )
 
-    def see_what_helped(self, monitor: WorkerMonitor) -> None:
+    def verify_plans(self, monitor: WorkerMonitor) -> None:
         for pending in [each for each in self.pending if each.sign.is_seen(monitor.watch.journal)]:
             self.pending.remove(pending)
             made = pending.made
@@ -236,28 +237,30 @@ class TrainingRun:
             if "micro_batch_size" in made.change:
                 batch_size_cache.remember(self.settings, self._machine)
 
-    def begin_with_what_fits(self) -> None:
+    def apply_known_batch_size(self) -> None:
         """A size that an earlier run found out at the cost of a crash is not found out again."""
         fits = batch_size_cache.recall(self.settings, self._machine)
         now = self.settings.at_once
         smaller = find_divisor(self.settings.batch_share, fits) if fits else None
-        if smaller is None or smaller >= now or setup.steps(self.run) or self.settings.max_restarts == 0:
+        if smaller is None or smaller >= now or setup.list_checkpoint_steps(self.run) or self.settings.max_restarts == 0:
             return
         undo = {"micro_batch_size": self.settings.micro_batch_size}
-        self._write(changed(self.settings, {"micro_batch_size": smaller}))
+        self._write(apply_changes(self.settings, {"micro_batch_size": smaller}))
         why = f"An earlier run of this model on this machine ran out of memory with more than {fits} images at once."
         made = PlanMade(
             at=time.time(), remedy="shrink_micro_batch", cause=Kind.DEVICE_MEMORY.value, verb=Verb.CHANGE.value,
-            change={"micro_batch_size": smaller}, undo=undo, most=self.settings.max_restarts, why=why,
+            change={"micro_batch_size": smaller}, undo=undo, max_attempts=self.settings.max_restarts, why=why,
             happened="A size that fits is remembered from an earlier run.",
         )  # fmt: skip
         self._writer.write(made)
-        self.printer.complain(f"{smaller} images are computed at once rather than {now}. {why} ({batch_size_cache.path()})")
+        self.printer.complain(
+            f"{smaller} images are computed at once rather than {now}. {why} ({batch_size_cache.get_cache_path()})"
+        )
 
     # --- the end ---
 
     def resume_command(self) -> str:
-        known = self.run.path.parent == batch_size_cache.path().parent
+        known = self.run.path.parent == batch_size_cache.get_cache_path().parent
         return f"unstall train --resume {shlex.quote(self.run.bucket or (self.run.name if known else str(self.run.path)))}"
 
     def end_is_wanted(self, worker_group: WorkerGroup) -> bool:

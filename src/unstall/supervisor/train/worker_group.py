@@ -16,15 +16,15 @@ import psutil
 
 from unstall.base import exit_codes
 from unstall.diagnosis.causes import worker_slow
-from unstall.diagnosis.stalls import BUSY_CORES, ready_cores
+from unstall.diagnosis.stalls import BUSY_CORES, count_ready_cores
 from unstall.diagnosis.workers import blocker
 from unstall.diagnosis.workers.blocker import End, Look, Suspect
 from unstall.journal.events import HostSampled, ProcessEnded, StackSampled, WorkerFaltered, WorkerRecovered
-from unstall.journal.stack_frames import main_thread, python_frames
+from unstall.journal.stack_frames import main_thread, select_python_frames
 from unstall.remedies.plan import Fault, Kind
 from unstall.supervisor.launch import wait_for_any
 from unstall.supervisor.train import stragglers
-from unstall.supervisor.train.fault import MAX_EVIDENCE, WorkerState, stuck_fault, without_others
+from unstall.supervisor.train.fault import MAX_EVIDENCE, WorkerState, create_stuck_fault, remove_lost_workers
 from unstall.supervisor.train.stragglers import SilenceMonitor, SlownessMonitor, SlowWorker
 from unstall.supervisor.train.worker_monitor import HUNG_ENDS_S, MIN_BUSY_STALL_S, WorkerMonitor
 
@@ -97,7 +97,7 @@ class WorkerGroup:
         """The worker whose fault is treated."""
         if self._named is not None:
             return self._monitor(self._named.worker)
-        return self._monitor(blocker.first_to_fail([_end_of(monitor) for monitor in self.monitors]))
+        return self._monitor(blocker.find_first_failure([_end_of(monitor) for monitor in self.monitors]))
 
     @property
     def is_done(self) -> bool:
@@ -142,7 +142,9 @@ class WorkerGroup:
         if any(each.watch.stall is None or _look_at(each).is_busy for each in others):
             return True
         is_elsewhere = monitor.who.world_size > len(self.monitors) and bool(_look_at(monitor).waits_for_others)
-        return is_elsewhere and not stragglers.gone_s(monitor.watch.journal) and time.time() - stall.since < MIN_BUSY_STALL_S
+        return (
+            is_elsewhere and not stragglers.compute_gone_s(monitor.watch.journal) and time.time() - stall.since < MIN_BUSY_STALL_S
+        )
 
     def _look_who_stands_still(self) -> None:
         running = self._running()
@@ -200,7 +202,7 @@ class WorkerGroup:
         worker_state = self._training_run.worker_state(monitor)
         if self._named is None:
             worker_state = replace(worker_state, name=WorkerState.name)
-        fault = stuck_fault(worker_state, monitor.watch.stall, monitor.step(), silent_s, monitor.watch.diagnosis)
+        fault = create_stuck_fault(worker_state, monitor.watch.stall, monitor.step(), silent_s, monitor.watch.diagnosis)
         if self._named is not None:
             stood = [f"it stood at {' < '.join(_stack_of(monitor)[:SHOWN_FRAMES])}"] if _stack_of(monitor) else []
             fault = replace(fault, evidence=(self._named.why, *stood, *fault.evidence)[:MAX_EVIDENCE])
@@ -229,10 +231,10 @@ class WorkerGroup:
         if self.stopped_for is not None:
             return
         for monitor in self._running():
-            beat, gone_s = monitor.watch.beat(), stragglers.gone_s(monitor.watch.journal)
+            beat, gone_s = monitor.watch.beat(), stragglers.compute_gone_s(monitor.watch.journal)
             is_in_a_step = beat is not None and beat.phase in IN_A_STEP and beat.silent_s(time.monotonic()) >= GONE_S
             if is_in_a_step and gone_s >= GONE_S:
-                self.stopped_for = without_others(self._training_run.worker_state(monitor), monitor.step())
+                self.stopped_for = remove_lost_workers(self._training_run.worker_state(monitor), monitor.step())
                 self._end_the_rest()
                 return
 
@@ -254,8 +256,8 @@ class WorkerGroup:
         found = slow.found
         claims = [each.claim for each in found.evidence]
         self._report(
-            slow.monitor, worker_slow.SLOWS, found.details["seconds"], why=found.summary, evidence=claims, do=list(found.actions),
-            certainty=found.certainty.word,
+            slow.monitor, worker_slow.SLOWS, found.details["seconds"], why=found.summary, evidence=claims,
+            actions=list(found.actions), certainty=found.certainty.word,
         )  # fmt: skip
         self.lead.print_at_once()
 
@@ -287,10 +289,10 @@ def _look_at(monitor: WorkerMonitor) -> Look:
         steps_done=beat.steps_done if beat else 0,
         silent_s=beat.silent_s(time.monotonic()) if beat else 0.0,
         waits_for_input=bool(beat and beat.input_since),
-        is_busy=host is not None and ready_cores(host) >= BUSY_CORES,
+        is_busy=host is not None and count_ready_cores(host) >= BUSY_CORES,
         waits_for_others=None
         if thread is None
-        else blocker.is_waiting([(frame["file"], frame["function"]) for frame in python_frames(thread)]),
+        else blocker.is_waiting([(frame["file"], frame["function"]) for frame in select_python_frames(thread)]),
     )
 
 
@@ -321,7 +323,7 @@ def _stack_of(monitor: WorkerMonitor) -> list[str]:
     thread = main_thread(sample) if sample is not None else None
     if thread is None:
         return []
-    return [f"{frame['function']} ({frame['file']}:{frame['line']})" for frame in python_frames(thread)[:MAX_FRAMES]]
+    return [f"{frame['function']} ({frame['file']}:{frame['line']})" for frame in select_python_frames(thread)[:MAX_FRAMES]]
 
 
 def _place(stack: Sequence[str]) -> str:

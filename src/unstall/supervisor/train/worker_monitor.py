@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from unstall.base.exit_codes import DONE
 from unstall.diagnosis.findings import Diagnosis
-from unstall.diagnosis.host_memory import room
-from unstall.diagnosis.stalls import current_stall
+from unstall.diagnosis.host_memory import measure_room
+from unstall.diagnosis.stalls import find_current_stall
 from unstall.diagnosis.verdict import Certainty
 from unstall.journal.events import (
     CheckpointCompleted,
@@ -27,9 +27,9 @@ from unstall.journal.events import (
     TrainingEnded,
 )
 from unstall.journal.reader import Journal
-from unstall.remedies.plan import Fault, Kind, Plan, step_reached, wait_share
+from unstall.remedies.plan import Fault, Kind, Plan, find_step_reached, measure_wait_share
 from unstall.supervisor.launch import LaunchedProgram
-from unstall.supervisor.train.fault import WorkerState, describe_cause, stuck_fault, treat
+from unstall.supervisor.train.fault import WorkerState, create_stuck_fault, describe_cause, treat
 from unstall.supervisor.watch import Watch
 from unstall.training.distributed.engines import ProcessEnv
 
@@ -65,7 +65,7 @@ class WorkerMonitor:
         self._diagnosis: Diagnosis | None = None
 
     def look(self) -> None:
-        self.watch.note(*self.launched.new_signals())
+        self.watch.note(*self.launched.take_new_signals())
         diagnosis = self.watch.tick()
         self._end_if_machine_goes()
         if self.launched.is_asked_to_end or self._training_run.notice.received is not None:
@@ -85,27 +85,27 @@ class WorkerMonitor:
         """That it is in, counted over all epochs: by the pulse, which knows more than was written."""
         began, beat = self.watch.journal.last(TrainingBegan), self.watch.beat()
         by_pulse = began.from_step + max(0, beat.step) if began is not None and beat is not None else 0
-        return max(by_pulse, step_reached(self.watch.journal))
+        return max(by_pulse, find_step_reached(self.watch.journal))
 
     @property
     def is_done(self) -> bool:
         """It has trained to its end; how the process itself ended after that matters no more."""
         event = self.watch.journal.last(TrainingEnded)
         ended = self.launched.ended
-        return (event is not None and event.ending == DONE.title) or (ended is not None and ended.exit_code == DONE)
+        return (event is not None and event.exit_name == DONE.title) or (ended is not None and ended.exit_code == DONE)
 
     def finish(self) -> None:
         assert self.launched.ended is not None
-        self._diagnosis = self.watch.finish([*self.launched.new_signals(), self.launched.ended])
+        self._diagnosis = self.watch.finish([*self.launched.take_new_signals(), self.launched.ended])
         self._see_how_the_run_goes()
 
     def _see_how_the_run_goes(self) -> None:
         """By the first of several workers alone: the others would tell the same."""
         if self._is_lead:
             self._say_of_checkpoints()
-            self._training_run.see_what_helped(self)
+            self._training_run.verify_plans(self)
 
-    def how_it_ended(self) -> tuple[ProcessEnded, Diagnosis]:
+    def describe_end(self) -> tuple[ProcessEnded, Diagnosis]:
         assert self.launched.ended is not None
         return self.launched.ended, self._known()
 
@@ -144,14 +144,15 @@ class WorkerMonitor:
         if is_hung(self.watch.journal, stall, seconds) and not self.waits_for_others(self):
             self._diagnosis = self.watch.examine()
             self._stop(
-                stuck_fault(self._training_run.worker_state(self), stall, self.step(), seconds, self._diagnosis), HUNG_ENDS_S
+                create_stuck_fault(self._training_run.worker_state(self), stall, self.step(), seconds, self._diagnosis),
+                HUNG_ENDS_S,
             )
 
     def _end_if_it_pays(self, diagnosis: Diagnosis | None) -> None:
         if self.stopped_for is not None or diagnosis is None or self.watch.stall is not None:
             return
         worker_state = self._training_run.worker_state(self)
-        full = memory_near_its_limit(worker_state)
+        full = is_memory_near_limit(worker_state)
         if full is not None and isinstance(treat(full), Plan):
             self._stop(full, RESTART_SAVES_S)
             return
@@ -160,7 +161,7 @@ class WorkerMonitor:
             self._waiting = None
         elif self._waiting is None:
             self._waiting = (starving, time.time())
-        elif epoch_has_ended_since(self.watch.journal, self._waiting[1]):
+        elif has_epoch_ended_since(self.watch.journal, self._waiting[1]):
             self._stop(starving, RESTART_SAVES_S)
 
     def _stop(self, fault: Fault, kill_after_s: float) -> None:
@@ -202,7 +203,7 @@ MIN_STALL_OUTSIDE_S = 300.0  # before the training, where data is read and a mod
 
 def is_hung(journal: Journal, stall: StallBegan, seconds: float) -> bool:
     """Whether waiting any longer is in vain. A stall is called by the run's own history; this is later."""
-    now = current_stall(journal)
+    now = find_current_stall(journal)
     devices = journal.since(DeviceSampled, stall.since)
     if (now is not None and now.is_busy) or any((device.busy_percent or 0.0) >= BUSY_PERCENT for device in devices):
         min_s = MIN_BUSY_STALL_S
@@ -221,18 +222,18 @@ OWN_SHARE = 0.5  # of it that the run itself must hold: others' memory is not ou
 FULL_SAMPLES = 3  # in a row
 
 
-def memory_near_its_limit(worker_state: WorkerState) -> Fault | None:
+def is_memory_near_limit(worker_state: WorkerState) -> Fault | None:
     hosts = worker_state.journal.of(HostSampled)[-FULL_SAMPLES:]
     if len(hosts) < FULL_SAMPLES or not all(_is_full(host) for host in hosts):
         return None
-    step, left = step_reached(worker_state.journal), room(hosts[-1])
+    step, left = find_step_reached(worker_state.journal), measure_room(hosts[-1])
     assert left is not None
     claim = f"{left.share:.0%} of {left.of} is in use, and {hosts[-1].rss_bytes / left.limit_bytes:.0%} by this run"
     return worker_state.has(Kind.HOST_MEMORY, step, f"Host memory was nearly full in step {step:,}.", claim)
 
 
 def _is_full(host: HostSampled) -> bool:
-    left = room(host)
+    left = measure_room(host)
     return left is not None and left.share >= FULL_SHARE and host.rss_bytes >= OWN_SHARE * left.limit_bytes
 
 
@@ -249,29 +250,33 @@ def find_starvation(worker_state: WorkerState, diagnosis: Diagnosis) -> Fault | 
     if found is None or found.certainty < Certainty.LIKELY:
         return None
     groups = [group for group in worker_state.journal.of(StepsEnded) if group.phase == "train"][-RECENT_GROUPS:]
-    share, left_s, cost_s = wait_share(groups), seconds_left(worker_state.journal, groups), start_s(worker_state.journal)
+    share, left_s, cost_s = (
+        measure_wait_share(groups),
+        estimate_seconds_left(worker_state.journal, groups),
+        compute_start_s(worker_state.journal),
+    )
     if share is None or left_s is None or cost_s is None or left_s < MIN_LEFT_S or share * left_s < TIMES_COST * cost_s:
         return None
-    step = step_reached(worker_state.journal)
+    step = find_step_reached(worker_state.journal)
     happened = f"Steps wait for their input for {share:.0%} of the time, up to step {step:,}."
     return worker_state.has(Kind.STARVED, step, happened, f"about {left_s / 60:.0f} min are left", *describe_cause(diagnosis))
 
 
-def seconds_left(journal: Journal, groups: list[StepsEnded]) -> float | None:
+def estimate_seconds_left(journal: Journal, groups: list[StepsEnded]) -> float | None:
     began = journal.last(TrainingBegan)
     steps = sum(group.last - group.first + 1 for group in groups)
     if began is None or not steps:
         return None
-    return (began.epochs * began.steps_per_epoch - step_reached(journal)) * sum(group.seconds for group in groups) / steps
+    return (began.epochs * began.steps_per_epoch - find_step_reached(journal)) * sum(group.seconds for group in groups) / steps
 
 
-def start_s(journal: Journal) -> float | None:
+def compute_start_s(journal: Journal) -> float | None:
     """What the worker took from its start to the end of its first step: what another start would cost."""
     started, first = journal.last(RunStarted), journal.first(StepsEnded)
     return first.at - started.at if started is not None and first is not None else None
 
 
-def epoch_has_ended_since(journal: Journal, at: float) -> bool:
+def has_epoch_ended_since(journal: Journal, at: float) -> bool:
     """A good moment for a restart that can wait."""
     began, saved = journal.last(TrainingBegan), journal.last(CheckpointCompleted)
     at_an_end = began is not None and saved is not None and saved.at > at and saved.step % max(1, began.steps_per_epoch) == 0

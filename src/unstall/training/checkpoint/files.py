@@ -15,7 +15,16 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from unstall.training.checkpoint.integrity import ARRAYS, MANIFEST, PIECE, POSITION, VERSION, Damaged, hold_against, manifest_of
+from unstall.training.checkpoint.integrity import (
+    ARRAYS,
+    MANIFEST,
+    PIECE,
+    POSITION,
+    VERSION,
+    Damaged,
+    build_manifest,
+    compare_with_manifest,
+)
 
 IS_RISING = "is_rising"  # of a position: the loss rose by and by, so that an older one may be worth more
 ALIGNMENT = 64  # every array begins at a multiple of this, so that it can be used where it lies
@@ -37,13 +46,13 @@ def write(folder: Path, arrays: Mapping[str, npt.NDArray[Any]], position: Mappin
 def read(folder: Path) -> tuple[Arrays, dict[str, Any]]:
     """The arrays, which may not be written to, and the position."""
     contents: dict[str, npt.NDArray[np.uint8]] = {}
-    for name, said in manifest_of(folder).items():
+    for name, said in build_manifest(folder).items():
         try:
             contents[name] = np.fromfile(folder / name, np.uint8)
         except OSError as error:
             raise Damaged(f"{name} cannot be read: {error.strerror}") from None
         contents[name].flags.writeable = False
-        hold_against(name, said, contents[name].size, hashlib.sha256(contents[name].data).hexdigest())
+        compare_with_manifest(name, said, contents[name].size, hashlib.sha256(contents[name].data).hexdigest())
     try:
         index = json.loads(contents[POSITION].tobytes())
         arrays = {each["name"]: _array(contents[ARRAYS], each) for each in index["arrays"]}

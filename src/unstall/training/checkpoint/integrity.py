@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.formatting import format_count, some
+from unstall.base.formatting import format_count, format_some
 from unstall.config.settings import as_plain, from_stored
 from unstall.journal.run_folder import RunFolder
 
@@ -30,7 +30,7 @@ class Damaged(Exception):
 
 def verify(folder: Path) -> None:
     """Reads every byte. Damaged where one is not as it was written."""
-    for name, said in manifest_of(folder).items():
+    for name, said in build_manifest(folder).items():
         digest, length = hashlib.sha256(), 0
         try:
             with (folder / name).open("rb") as file:
@@ -39,10 +39,10 @@ def verify(folder: Path) -> None:
                     length += len(piece)
         except OSError as error:
             raise Damaged(f"{name} cannot be read: {error.strerror}") from None
-        hold_against(name, said, length, digest.hexdigest())
+        compare_with_manifest(name, said, length, digest.hexdigest())
 
 
-def manifest_of(folder: Path) -> dict[str, Any]:
+def build_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
     except FileNotFoundError:
@@ -60,7 +60,7 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     return files
 
 
-def hold_against(name: str, said: dict[str, Any], length: int, sha256: str) -> None:
+def compare_with_manifest(name: str, said: dict[str, Any], length: int, sha256: str) -> None:
     if length != said.get("bytes"):
         raise Damaged(f"{name} has {length:,} bytes; it was written with {said.get('bytes')}")
     if sha256 != said.get("sha256"):
@@ -82,13 +82,13 @@ class AllDamaged(Exception):
         self.refused = dict(refused)
 
 
-def paths(folder: Path) -> list[Path]:
+def list_paths(folder: Path) -> list[Path]:
     """The newest first; nothing is read."""
     found = [path for path in folder.glob("step-*") if NAME.fullmatch(path.name)]
-    return sorted(found, key=step_of, reverse=True)
+    return sorted(found, key=parse_step, reverse=True)
 
 
-def step_of(path: Path) -> int:
+def parse_step(path: Path) -> int:
     named = NAME.fullmatch(path.name)
     return int(named[1]) if named else -1
 
@@ -97,7 +97,7 @@ def refuse_unresumable(run: RunFolder) -> None:
     """Before anything is written to the run. InvalidInputError where it has no sound checkpoint, and something that could
     be lost."""
     refused: dict[Path, str] = {}
-    for path in paths(run.checkpoints_path):
+    for path in list_paths(run.checkpoints_path):
         try:
             return verify(path)
         except Damaged as damaged:
@@ -105,11 +105,11 @@ def refuse_unresumable(run: RunFolder) -> None:
     if any(run.checkpoints_path.glob(".step-*.before")):
         return None  # one that was about to be replaced: the worker takes it back
     if refused or _kept(run):
-        raise InvalidInputError(refusal(run, refused))
+        raise InvalidInputError(explain_refusal(run, refused))
     return None
 
 
-def refusal(run: RunFolder, refused: Mapping[Path, str]) -> str:
+def explain_refusal(run: RunFolder, refused: Mapping[Path, str]) -> str:
     """What is wrong with each checkpoint, what is kept, and the ways on."""
     if refused:
         lines = [f"Cannot resume '{run.path}': all of its checkpoints are damaged. Expected one that can be read. Received:"]
@@ -141,7 +141,7 @@ def _kept(run: RunFolder) -> list[str]:
 
 def _new_run(run: RunFolder, weights: Path | None) -> str:
     """The command that trains what this run was begun for, in a new folder."""
-    from unstall.config.options import arguments, is_config_here
+    from unstall.config.options import format_arguments, is_config_here
     from unstall.config.sources import resolve
 
     given = as_plain(from_stored(run.read_settings(are_given=run.settings_given_path.exists()), f"{run.settings_path}: "))
@@ -150,7 +150,7 @@ def _new_run(run: RunFolder, weights: Path | None) -> str:
     others = {name: value for name, value in given.items() if name not in named and value != usual[name]}
     plain = {**named, **others, **({"weights": str(weights)} if weights is not None else {})}
     ignores = ["--no-config"] if is_config_here() else []  # what it says has its part in the settings of the run already
-    return f"unstall train {shlex.join([*ignores, *arguments(plain)])}"
+    return f"unstall train {shlex.join([*ignores, *format_arguments(plain)])}"
 
 
 # Classes must be the same as at the start of the run; the images may be others.
@@ -170,18 +170,20 @@ def refuse_other_classes(position: dict[str, Any], learned: TrainValData) -> str
     if before is None:  # a checkpoint of an older version
         return ""
     if before["classes"] != now["classes"]:
-        raise InvalidInputError(f"data: {other_classes(before['classes'], now['classes'])}. Expected the same. To do: {FIX}.")
+        raise InvalidInputError(
+            f"data: {explain_other_classes(before['classes'], now['classes'])}. Expected the same. To do: {FIX}."
+        )
     if before["examples"] == now["examples"]:
         return ""
     images = format_count(now["examples"], "image")
     return f"The data has changed: {images} to learn from, where there were {before['examples']:,} before."
 
 
-def other_classes(before: Sequence[str], now: Sequence[str]) -> str:
+def explain_other_classes(before: Sequence[str], now: Sequence[str]) -> str:
     return f"the run has learned {_named(before)}; the data has {_named(now)} now"
 
 
-def classes_at_start(checkpoints: Path) -> list[str] | None:
+def read_starting_classes(checkpoints: Path) -> list[str] | None:
     """By the newest checkpoint that says so; nothing is verified. None where none does."""
     for path in sorted(checkpoints.glob("step-*"), reverse=True) if checkpoints.is_dir() else ():
         try:
@@ -192,4 +194,4 @@ def classes_at_start(checkpoints: Path) -> list[str] | None:
 
 
 def _named(classes: Sequence[str]) -> str:
-    return f"{format_count(len(classes), 'class', 'classes')} ({some(classes)})"
+    return f"{format_count(len(classes), 'class', 'classes')} ({format_some(classes)})"

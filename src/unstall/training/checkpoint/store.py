@@ -23,7 +23,7 @@ import numpy.typing as npt
 from unstall.journal.events import CheckpointCompleted, CheckpointFailed, CheckpointRefused
 from unstall.training.checkpoint import files, integrity
 from unstall.training.checkpoint.files import Arrays
-from unstall.training.checkpoint.integrity import AllDamaged, Damaged, step_of
+from unstall.training.checkpoint.integrity import AllDamaged, Damaged, parse_step
 from unstall.training.loop.instrumentation import emit
 
 ASIDE = "."  # what begins with this is being written, or on its way out
@@ -63,7 +63,7 @@ class Checkpoints:
 
     def paths(self) -> list[Path]:
         """The complete ones, the newest first; nothing is read."""
-        return integrity.paths(self._folder)
+        return integrity.list_paths(self._folder)
 
     # --- reading ---
 
@@ -78,21 +78,21 @@ class Checkpoints:
             except Damaged as damaged:
                 refused[path] = str(damaged)
                 continue
-            found = LoadedCheckpoint(path, step_of(path), arrays, position)
+            found = LoadedCheckpoint(path, parse_step(path), arrays, position)
             break
         if refused and found is None:
             raise AllDamaged(refused)
         instead = 0 if found is None else found.step
         for path, why in refused.items():
-            emit(CheckpointRefused(at=time.time(), path=str(path), why=why, step=step_of(path), instead_step=instead))
+            emit(CheckpointRefused(at=time.time(), path=str(path), why=why, step=parse_step(path), instead_step=instead))
         self._refused = set(refused)
         return found
 
     def withdraw_from(self, step: int) -> None:
         """Those of this step and later ones are not to be gone on from, unless there is no other."""
         paths = self.paths()
-        for path in paths if any(step_of(each) < step for each in paths) else ():
-            if step_of(path) >= step:
+        for path in paths if any(parse_step(each) < step for each in paths) else ():
+            if parse_step(path) >= step:
                 _remove(path)
 
     # --- writing ---

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 
-from unstall.backends.packages import version_of
+from unstall.backends.packages import find_version
 from unstall.training.distributed.collectives import Channel
 from unstall.training.distributed.engines import ProcessEnv
 from unstall.training.distributed.rendezvous import RendezvousResult
@@ -18,10 +18,10 @@ WORDS = (
 )  # fmt: skip
 
 
-def versions() -> dict[str, str]:
+def read_versions() -> dict[str, str]:
     """Of all that processes must have the same of, or they would not compute the same program."""
     python = ".".join(platform.python_version_tuple()[:2])
-    return {"python": python, **{package: version_of(package) for package in PACKAGES}}
+    return {"python": python, **{package: find_version(package) for package in PACKAGES}}
 
 
 def load() -> None:

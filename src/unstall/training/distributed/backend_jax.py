@@ -15,7 +15,7 @@ from jax._src import distributed
 from jax._src.lib import _jax
 
 from unstall.training.distributed.engines import ProcessEnv
-from unstall.training.distributed.rendezvous import RendezvousResult, is_loopback, port_of
+from unstall.training.distributed.rendezvous import RendezvousResult, is_loopback, parse_port
 
 JOIN_S = 60  # for all to come: they have met already, and are only a moment apart
 # How long a process may be silent before the others are ended: by this one learns of a machine that went without a word, or
@@ -27,7 +27,7 @@ SHUTDOWN_S = 30
 def join(who: ProcessEnv, met: RendezvousResult) -> JaxChannel:
     """In the main thread, before anything is computed."""
     jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM for itself
-    host, port = port_of(who)
+    host, port = parse_port(who)
     _meet_at(met.address)
     jax.distributed.initialize(
         who.coordinator,

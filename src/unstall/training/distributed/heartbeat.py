@@ -169,7 +169,7 @@ class Heartbeat:
         silent, unreached = {}, []
         for number, line in self._lines.items():
             quiet_s = min(still_s, now - line.heard_at)
-            is_unreached = not line.is_ended and quiet_s >= UNREACHED_S and unanswered_s(line.connection) >= UNREACHED_S
+            is_unreached = not line.is_ended and quiet_s >= UNREACHED_S and compute_unanswered_s(line.connection) >= UNREACHED_S
             if is_unreached or (not line.is_ended and quiet_s >= patience_s):
                 silent[number] = quiet_s
                 unreached += [number] if is_unreached else []
@@ -181,7 +181,7 @@ class Heartbeat:
         return LostWorkers(tuple(left), tuple(gone), tuple(sorted(set(unreached) & set(left))), max(silent.values(), default=0.0))
 
 
-def unanswered_s(connection: socket.socket) -> float:
+def compute_unanswered_s(connection: socket.socket) -> float:
     """Since the other machine acknowledged anything that was sent to it; 0: not known."""
     try:
         info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_BYTES)

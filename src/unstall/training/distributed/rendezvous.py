@@ -83,7 +83,7 @@ def is_loopback(address: str) -> bool:
     return address.startswith(LOOPBACK)
 
 
-def port_of(who: ProcessEnv) -> tuple[str, int]:
+def parse_port(who: ProcessEnv) -> tuple[str, int]:
     host, _, port = who.coordinator.rpartition(":")
     return host.strip("[]"), int(port)
 
@@ -106,7 +106,7 @@ class _Host:
         self._selector = selectors.DefaultSelector()
 
     def meet(self, waiting: Waiting, began: float, max_wait_s: float) -> RendezvousResult:
-        host, port = port_of(self._who)
+        host, port = parse_port(self._who)
         try:
             listener = _listening(host, port)
         except OSError as error:
@@ -248,7 +248,7 @@ class _Joiner:
 
     def _await_all(self, waiting: Waiting, began: float, max_wait_s: float) -> RendezvousResult | None:
         """None: worker 0 went away."""
-        connection = socket.create_connection(port_of(self._who), timeout=5.0)
+        connection = socket.create_connection(parse_port(self._who), timeout=5.0)
         met = None
         try:
             if connection.getsockname() != connection.getpeername():  # nobody listens yet, and we were lent the very same port

@@ -9,7 +9,7 @@ from typing import Any
 
 from unstall.base.exit_codes import OTHERS_LOST
 from unstall.base.processes import end_with_parent
-from unstall.config.settings import Settings, as_plain, changed
+from unstall.config.settings import Settings, apply_changes, as_plain
 from unstall.journal.events import OthersLost, OthersMissed, WorkerJoined, WorkersAwaited
 from unstall.probe import startup as probe_startup
 from unstall.probe.core import probe
@@ -20,7 +20,7 @@ from unstall.training.distributed.heartbeat import Heartbeat, LostWorkers
 from unstall.training.distributed.rendezvous import RendezvousResult, WaitStatus
 from unstall.training.loop import instrumentation
 from unstall.training.loop.interruption import Interrupted, Interruption
-from unstall.training.loop.progress_line import say
+from unstall.training.loop.progress_line import print_message
 
 REPORT_INTERVAL_S = 5.0
 SAY_AFTER_S = 20.0
@@ -37,9 +37,9 @@ def join_workers(who: ProcessEnv, settings: Settings, interruption: Interruption
         return Collectives(who), settings
     end_with_parent()
     backend.load()
-    met = rendezvous.meet(who, card(settings), agree_on_settings, WaitReporter(who))
+    met = rendezvous.meet(who, build_agreement(settings), agree_on_settings, WaitReporter(who))
     watched = SilenceReporter(who, met)
-    heartbeat = Heartbeat(who.rank, met.connections, watched, instrumentation.steps_done).start()
+    heartbeat = Heartbeat(who.rank, met.connections, watched, instrumentation.count_steps_done).start()
     channel = backend.join(who, met)
     watched.is_joining = False
     interruption.reinstall_handlers()
@@ -58,11 +58,11 @@ def join_workers(who: ProcessEnv, settings: Settings, interruption: Interruption
     instrumentation.emit(event)
 
     def alive() -> None:
-        instrumentation.alive()
+        instrumentation.report_alive()
         if interruption.is_requested:
             raise Interrupted
 
-    return Collectives(who, channel, alive, heartbeat), changed(settings, met.agreed)
+    return Collectives(who, channel, alive, heartbeat), apply_changes(settings, met.agreed)
 
 
 class SilenceReporter:
@@ -77,7 +77,7 @@ class SilenceReporter:
         silent, gone = list(news.silent), list(news.gone)
         event = OthersMissed(
             at=time.time(), worker=who.rank, of=who.world_size, silent=silent, gone=gone, hosts=hosts, seconds=news.seconds,
-            step=instrumentation.steps_done(), unreached=list(news.unreached),
+            step=instrumentation.count_steps_done(), unreached=list(news.unreached),
         )  # fmt: skip
         instrumentation.emit(event)
         if news.gone and self.is_joining:
@@ -88,16 +88,16 @@ class SilenceReporter:
         computed yet that could be lost."""
         error = f"worker {gone[0]} ended before all had joined"
         instrumentation.emit(OthersLost(at=time.time(), worker=self._who.rank, of=self._who.world_size, error=error, gone=gone))
-        say(f"unstall: [worker {self._who.rank}] {error}")
-        current = probe.current()
+        print_message(f"unstall: [worker {self._who.rank}] {error}")
+        current = probe.get_current()
         if current is not None:
             probe_startup.end(current)
         os._exit(OTHERS_LOST)
 
 
-def card(settings: Settings) -> dict[str, Any]:
+def build_agreement(settings: Settings) -> dict[str, Any]:
     """What must be the same for all, or they would not compute the same program; and the settings that this one has."""
-    versions = {f"version of {name}": version for name, version in backend.versions().items()}
+    versions = {f"version of {name}": version for name, version in backend.read_versions().items()}
     return {"same": versions, "settings": as_plain(settings)}
 
 
@@ -134,4 +134,4 @@ class WaitReporter:
             self._has_said = True
             waited = f"worker {who.rank} has waited {awaited.seconds:.0f} s at {who.coordinator} for"
             numbers = ", ".join(str(number) for number in missing)
-            say(f"unstall: {waited} worker {numbers} of {who.world_size}. {awaited.why}".rstrip())
+            print_message(f"unstall: {waited} worker {numbers} of {who.world_size}. {awaited.why}".rstrip())

@@ -172,14 +172,14 @@ def match_class(ground_truth: GroundTruth, prediction: Predictions, number: int)
     crowd, areas = ground_truth.crowd[here], ground_truth.areas[here]
     is_beside = crowd | (areas < _LOW) | (areas > _HIGH)  # (areas, objects)
     boxes = prediction.boxes[found]
-    is_found, on_ignored = _assigned(overlaps(boxes, ground_truth.boxes[here], crowd), crowd, is_beside)
+    is_found, on_ignored = _assigned(compute_overlaps(boxes, ground_truth.boxes[here], crowd), crowd, is_beside)
     surface = boxes[:, 2] * boxes[:, 3]
     is_other_size = (surface < _LOW) | (surface > _HIGH)
     is_ignored = np.where(is_found, on_ignored, is_other_size[:, None, :])
     return MatchResult(prediction.scores[found], is_found & ~is_ignored, is_ignored, (~is_beside).sum(axis=1).astype(np.int32))
 
 
-def overlaps(found: Floats, here: Floats, crowd: Flags) -> Floats:
+def compute_overlaps(found: Floats, here: Floats, crowd: Flags) -> Floats:
     """(detections, objects). With a crowd: the share of the detection that lies on it."""
     a, b = found[:, None, :], here[None, :, :]
     width = np.minimum(a[..., 2] + a[..., 0], b[..., 2] + b[..., 0]) - np.maximum(a[..., 0], b[..., 0])
@@ -223,7 +223,7 @@ MIN_SCORE = 0.3  # a detection below this is not counted: nobody would show it
 MIN_IOU = 0.5
 
 
-def confusion(
+def compute_confusion(
     ground_truths: Sequence[GroundTruth],
     predictions: Sequence[Predictions],
     classes: int,
@@ -249,7 +249,7 @@ def _count(
 ) -> None:
     shown = np.flatnonzero(prediction.scores >= score_threshold)
     shown = shown[np.argsort(-prediction.scores[shown], kind="stable")]
-    iou = overlaps(prediction.boxes[shown], ground_truth.boxes, ground_truth.crowd)
+    iou = compute_overlaps(prediction.boxes[shown], ground_truth.boxes, ground_truth.crowd)
     is_free = ~ground_truth.crowd
     for row, said in zip(iou, prediction.classes[shown].tolist(), strict=True):
         own = np.where(is_free, row, -1.0)

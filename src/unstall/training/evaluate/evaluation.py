@@ -10,12 +10,27 @@ import numpy as np
 import numpy.typing as npt
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.formatting import some
+from unstall.base.formatting import format_some
 from unstall.base.progress import Progress
 from unstall.data.example import DataSet, Example, Floats, Integers
 from unstall.detectors.detector import Detector
-from unstall.training.evaluate.coco_metrics import MIN_IOU, MIN_SCORE, RECALLS, GroundTruth, Predictions, Score, confusion, score
-from unstall.training.evaluate.inference import DataSetDetections, ImageDetections, InferenceModel, detections, pipeline_for
+from unstall.training.evaluate.coco_metrics import (
+    MIN_IOU,
+    MIN_SCORE,
+    RECALLS,
+    GroundTruth,
+    Predictions,
+    Score,
+    compute_confusion,
+    score,
+)
+from unstall.training.evaluate.inference import (
+    DataSetDetections,
+    ImageDetections,
+    InferenceModel,
+    compute_detections,
+    create_pipeline,
+)
 
 ELSEWHERE = -1  # a class of the detector that the data set has not
 
@@ -66,15 +81,15 @@ def evaluate(
     progress: Progress | None = None,
 ) -> Evaluation:
     """`class_names` are the detector's; without them its classes are those of the data set, in their order."""
-    class_map(model.detector, class_names, data)  # refuses at once what does not fit
+    map_classes(model.detector, class_names, data)  # refuses at once what does not fit
     return evaluate_detections(model.detector, data, class_names, detect_all(model, data, batch_size, progress), progress)
 
 
 def detect_all(model: InferenceModel, data: DataSet, batch_size: int, progress: Progress | None = None) -> DataSetDetections:
     """What is found in each of the images."""
-    pipeline = pipeline_for(model.detector, data, batch_size)
+    pipeline = create_pipeline(model.detector, data, batch_size)
     by_row: dict[int, ImageDetections] = {}
-    for row, found in detections(model, pipeline):
+    for row, found in compute_detections(model, pipeline):
         by_row[row] = found
         if progress is not None:
             progress("detecting", len(by_row), len(data.examples))
@@ -84,20 +99,20 @@ def detect_all(model: InferenceModel, data: DataSet, batch_size: int, progress: 
 def evaluate_detections(
     detector: Detector, data: DataSet, class_names: Sequence[str], found: DataSetDetections, progress: Progress | None = None
 ) -> Evaluation:
-    to_data = class_map(detector, class_names, data)
+    to_data = map_classes(detector, class_names, data)
     if not found.by_row:
         why = next(iter(found.skipped.items()), ("", "it has no examples"))
         raise InvalidInputError(f"No image of '{data.path}' can be read. {': '.join(why)}")
-    ground_truths = [ground_truth_of(data.examples[row]) for row in found.by_row]
-    predictions = [predictions_of(each, to_data) for each in found.by_row.values()]
+    ground_truths = [read_ground_truth(data.examples[row]) for row in found.by_row]
+    predictions = [convert_predictions(each, to_data) for each in found.by_row.values()]
     classes = len(data.classes)
     result = score(ground_truths, predictions, classes, progress)
     unknown = tuple(name for number, name in enumerate(data.classes) if number not in to_data)
-    table = confusion(ground_truths, predictions, classes)
+    table = compute_confusion(ground_truths, predictions, classes)
     return Evaluation(tuple(data.classes), result, table, len(ground_truths), found.skipped, unknown)
 
 
-def class_map(detector: Detector, class_names: Sequence[str], data: DataSet) -> Integers:
+def map_classes(detector: Detector, class_names: Sequence[str], data: DataSet) -> Integers:
     """(the detector's classes,) each as the data set numbers it. By name where the detector's are known."""
     count = detector.settings.num_classes
     if not class_names:
@@ -109,16 +124,16 @@ def class_map(detector: Detector, class_names: Sequence[str], data: DataSet) -> 
     numbers = {name.strip().lower(): number for number, name in reversed(list(enumerate(data.classes)))}
     mapped = np.array([numbers.get(name.strip().lower(), ELSEWHERE) for name in class_names], np.int32)
     if (mapped == ELSEWHERE).all():
-        own, theirs = some(class_names), some(data.classes)
+        own, theirs = format_some(class_names), format_some(data.classes)
         raise InvalidInputError(
             f"The detector and '{data.path}' have no class in common. The detector's: {own}. The data set's: {theirs}."
         )
     return mapped
 
 
-def ground_truth_of(example: Example) -> GroundTruth:
+def read_ground_truth(example: Example) -> GroundTruth:
     """As pycocotools has it: a crowd is never to be found, a difficult object is. Boxes of no class or size are passed over."""
-    boxes = corners_to_sides(example.boxes)
+    boxes = convert_corners_to_sides(example.boxes)
     usable = np.isfinite(boxes).all(axis=1) & (example.classes >= 0) & (boxes[:, 2:] > 0).all(axis=1)
     areas = boxes[:, 2] * boxes[:, 3]
     if example.areas is not None and len(example.areas) == len(areas):
@@ -126,13 +141,13 @@ def ground_truth_of(example: Example) -> GroundTruth:
     return GroundTruth(boxes[usable], example.classes[usable], example.crowd[usable], areas[usable])
 
 
-def predictions_of(found: ImageDetections, to_data: Integers) -> Predictions:
+def convert_predictions(found: ImageDetections, to_data: Integers) -> Predictions:
     classes = to_data[found.classes]
     known = classes != ELSEWHERE
-    return Predictions(corners_to_sides(found.boxes[known]), classes[known], found.scores[known])
+    return Predictions(convert_corners_to_sides(found.boxes[known]), classes[known], found.scores[known])
 
 
-def corners_to_sides(boxes: Floats) -> Floats:
+def convert_corners_to_sides(boxes: Floats) -> Floats:
     """(left, top, right, bottom) to (left, top, width, height)."""
     return np.concatenate([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]], axis=1)
 

@@ -38,7 +38,7 @@ class DataSetDetections:
     skipped: dict[str, str]  # examples whose image cannot be read, and why
 
     def packed(self) -> bytes:
-        """For another process; `of_parts` gives the same numbers again."""
+        """For another process; `from_parts` gives the same numbers again."""
         found = list(self.by_row.values())
         arrays = {
             "rows": np.array(list(self.by_row), np.int64),
@@ -53,7 +53,7 @@ class DataSetDetections:
         return held.getvalue()
 
     @classmethod
-    def of_parts(cls, parts: Sequence[bytes]) -> DataSetDetections:
+    def from_parts(cls, parts: Sequence[bytes]) -> DataSetDetections:
         """Of a data set whose examples were dealt out one by one: the first to the first worker, the second to the second, …"""
         by_row: dict[int, ImageDetections] = {}
         skipped: dict[str, str] = {}
@@ -89,7 +89,7 @@ class InferenceModel(keras.Model):  # type: ignore[misc]
         return {"boxes": found.boxes, "scores": found.scores, "classes": found.classes}
 
 
-def pipeline_for(detector: Detector, data: DataSet, batch_size: int) -> Pipeline:
+def create_pipeline(detector: Detector, data: DataSet, batch_size: int) -> Pipeline:
     """Each example once, in the order of the data set, nothing changed but its size."""
     height, width = detector.settings.image_size
     settings = PipelineSettings(
@@ -98,7 +98,7 @@ def pipeline_for(detector: Detector, data: DataSet, batch_size: int) -> Pipeline
     return Pipeline(data, settings)
 
 
-def detections(model: InferenceModel, pipeline: Pipeline) -> Iterator[tuple[int, ImageDetections]]:
+def compute_detections(model: InferenceModel, pipeline: Pipeline) -> Iterator[tuple[int, ImageDetections]]:
     """The row of each example and what is found in it. An example whose image cannot be read does not come."""
     with pipeline.batches() as batches:
         for batch in batches:
@@ -108,10 +108,10 @@ def detections(model: InferenceModel, pipeline: Pipeline) -> Iterator[tuple[int,
             outputs = {name: keras.ops.convert_to_numpy(values) for name, values in raw.items()}
             for place, row in enumerate(batch.rows.tolist()):
                 if row >= 0:
-                    yield row, detections_at(batch, place, outputs)
+                    yield row, compute_detections_at(batch, place, outputs)
 
 
-def detections_at(batch: Batch, place: int, outputs: dict[str, np.ndarray]) -> ImageDetections:
+def compute_detections_at(batch: Batch, place: int, outputs: dict[str, np.ndarray]) -> ImageDetections:
     """Boxes that reach into the padding are cut at the image; what lies beside it altogether is left out."""
     is_used = outputs["classes"][place] >= 0
     boxes = batch.boxes_of_image(place, outputs["boxes"][place][is_used])
@@ -134,10 +134,10 @@ def predict(
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """For each image its boxes, the best first. Images that cannot be read are named; it is an error where none can."""
-    pipeline = pipeline_for(model.detector, data, min(batch_size, len(data.examples)))
+    pipeline = create_pipeline(model.detector, data, min(batch_size, len(data.examples)))
     images = []
-    for row, found in detections(model, pipeline):
-        boxes = boxes_of(found.at_least(score_threshold), class_names)
+    for row, found in compute_detections(model, pipeline):
+        boxes = read_boxes(found.at_least(score_threshold), class_names)
         images.append({"image": data.examples[row].name, "row": row, "boxes": boxes})
         if progress is not None:
             progress("detecting", len(images), len(data.examples))
@@ -148,7 +148,7 @@ def predict(
     return {"images": images, "skipped": [{"image": name, "why": why} for name, why in skipped.items()]}
 
 
-def boxes_of(found: ImageDetections, class_names: Sequence[str]) -> list[dict[str, Any]]:
+def read_boxes(found: ImageDetections, class_names: Sequence[str]) -> list[dict[str, Any]]:
     return [
         {
             "class": class_names[number] if number < len(class_names) else str(number),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import print_clean, print_line, printable
-from unstall.base.formatting import format_count, short
+from unstall.base.console import is_printable, print_clean, print_line
+from unstall.base.formatting import format_count, shorten
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,34 +34,34 @@ def show_score(plain: dict[str, Any], out: Console) -> None:
 
     table = Table(box=None, padding=(0, 3, 0, 0), show_header=False)
     for key, (name, meaning) in FIGURES.items():
-        table.add_row(name, number(plain["figures"][key]), Text(meaning, "dim"))
+        table.add_row(name, format_number(plain["figures"][key]), Text(meaning, "dim"))
     print_clean(out, table)
     classes = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
     for name in ("class", "objects", "AP", "AP50", "AP75", "AR 100"):
         classes.add_column(name, justify="left" if name == "class" else "right")
     for row in plain["classes"][:CLASSES]:
-        figures = (number(row[key]) for key in ("AP", "AP50", "AP75", "AR_100"))
-        classes.add_row(Text(printable(row["class"])), f"{row['objects']:,}", *figures)
+        figures = (format_number(row[key]) for key in ("AP", "AP50", "AP75", "AR_100"))
+        classes.add_row(Text(is_printable(row["class"])), f"{row['objects']:,}", *figures)
     if len(plain["classes"]) > CLASSES:
         classes.add_row(f"and {len(plain['classes']) - CLASSES} more")
     print_clean(out, classes)
-    for line in mistaken(plain["confusion"]):
-        print_line(out, Text(printable(line)))
+    for line in format_mistakes(plain["confusion"]):
+        print_line(out, Text(is_printable(line)))
     for each in plain["skipped"]:
-        print_line(out, Text(f"not read: {printable(each['example'])}: {printable(each['why'])}"))
+        print_line(out, Text(f"not read: {is_printable(each['example'])}: {is_printable(each['why'])}"))
     if plain["classes_unknown_to_the_detector"]:
         unknown = ", ".join(plain["classes_unknown_to_the_detector"])
-        print_line(out, Text(printable(f"the detector does not know: {unknown}")))
+        print_line(out, Text(is_printable(f"the detector does not know: {unknown}")))
     print_line(out, Text(f"{format_count(plain['images'], 'image')} of {plain['data']}, on {plain['backend']}"))
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
-def mistaken(confusion: dict[str, Any]) -> list[str]:
+def format_mistakes(confusion: dict[str, Any]) -> list[str]:
     """What is most often taken for something else."""
-    names, table = [short(name) for name in confusion["classes"]], confusion["table"]
+    names, table = [shorten(name) for name in confusion["classes"]], confusion["table"]
     background = len(names) - 1
     pairs = [
         (count, row, column) for row, counts in enumerate(table) for column, count in enumerate(counts) if row != column and count

@@ -21,7 +21,7 @@ from unstall.base.formatting import format_count
 from unstall.base.private_files import write_whole
 from unstall.config.settings import Settings
 from unstall.data.example import DataSet, Example, ImageSource
-from unstall.detectors.weights.description import description_of
+from unstall.detectors.weights.description import create_description
 from unstall.detectors.weights.reader import read
 from unstall.journal.run_folder import RunFolder
 from unstall.storage import is_bucket
@@ -43,7 +43,7 @@ class Marks:
         self._only_names = {name for name, content in self.all if content == NOT_KNOWN}
 
     @classmethod
-    def unpacked(cls, text: str) -> Marks:
+    def unpack(cls, text: str) -> Marks:
         raw = base64.b64decode(text, validate=True)
         return cls((raw[at : at + KEY], raw[at + KEY : at + 2 * KEY]) for at in range(0, len(raw), 2 * KEY))
 
@@ -81,7 +81,7 @@ def read_training_images(stored: dict[str, Any] | None) -> TrainingImages | None
     if not stored:
         return None
     try:
-        train, held_out = (Marks.unpacked(stored[name]) for name in ("train", "held_out"))
+        train, held_out = (Marks.unpack(stored[name]) for name in ("train", "held_out"))
     except (KeyError, TypeError, ValueError):
         return None
     return TrainingImages(train, held_out, {name: value for name, value in stored.items() if name not in {"train", "held_out"}})
@@ -91,14 +91,14 @@ def describe_training_images(settings: Settings, learned: TrainValData) -> Train
     """Of a run. The images' files are looked at: seconds for a hundred thousand of them on a disk."""
     held = learned.validation.examples if learned.validation is not None else ()
     inherited = _inherited(settings.weights)
-    own = [mark_of(example) for example in learned.train.examples]
+    own = [compute_mark(example) for example in learned.train.examples]
     names = "\0".join(sorted(each.name for each in learned.train.examples))
     facts = {
         "train_images": len(own), "held_out_images": len(held), "how": learned.remark if settings.val_data is None else
         "scored on another data set", "seed": settings.seed, "val_split": settings.val_split,
         "digest": _hashed(names.encode()).hex(),
     }  # fmt: skip
-    return TrainingImages(Marks([*own, *inherited]), Marks(mark_of(each) for each in held), facts)
+    return TrainingImages(Marks([*own, *inherited]), Marks(compute_mark(each) for each in held), facts)
 
 
 def keep(run: RunFolder, trained_on: TrainingImages, learned: TrainValData) -> None:
@@ -108,21 +108,21 @@ def keep(run: RunFolder, trained_on: TrainingImages, learned: TrainValData) -> N
     write_whole(run.split_path, json.dumps({**trained_on.facts, **plain}, indent=1) + "\n")
 
 
-def overlap(trained_on: TrainingImages, data: DataSet) -> Overlap:
+def find_overlap(trained_on: TrainingImages, data: DataSet) -> Overlap:
     found = Overlap([], [], [])
     for row, example in enumerate(data.examples):
-        mark = mark_of(example)
+        mark = compute_mark(example)
         is_held_out = trained_on.held_out.has(mark)
         rows_of = found.trained_on if trained_on.train.has(mark) else found.held_out if is_held_out else found.others
         rows_of.append(row)
     return found
 
 
-def rows(data: DataSet, chosen: Sequence[int]) -> DataSet:
+def select_rows(data: DataSet, chosen: Sequence[int]) -> DataSet:
     return replace(data, examples=[data.examples[row] for row in chosen])
 
 
-def mark_of(example: Example) -> Mark:
+def compute_mark(example: Example) -> Mark:
     return _hashed(example.name.encode()), _content(example.image)
 
 
@@ -150,7 +150,7 @@ def _inherited(weights: str | None) -> list[Mark]:
         return []
     try:
         checkpoint = read(Path(weights) if not is_bucket(weights) else weights)
-        before = read_training_images(description_of(checkpoint).trained_on if checkpoint.written_by == "Unstall" else None)
+        before = read_training_images(create_description(checkpoint).trained_on if checkpoint.written_by == "Unstall" else None)
     except InvalidInputError:  # a run that goes on needs that file no more
         return []
     return before.train.all if before is not None else []
@@ -203,8 +203,8 @@ def choose_images(data: DataSet, stored: dict[str, Any], is_all: bool) -> tuple[
     known, count = read_training_images(stored), len(data.examples)
     if known is None:
         return data, ScoredImages(UNKNOWN, count, count, None)
-    found = overlap(known, data)
+    found = find_overlap(known, data)
     trained_on, scored = len(found.trained_on), found.held_out or found.others
     if is_all or not trained_on or not scored:
         return data, ScoredImages(ALL, count, count, trained_on)
-    return rows(data, scored), ScoredImages(HELD_OUT, len(scored), count, trained_on)
+    return select_rows(data, scored), ScoredImages(HELD_OUT, len(scored), count, trained_on)

@@ -17,7 +17,7 @@ from unstall.training.loop.interruption import Interrupted, Interruption
 from unstall.training.loop.position import Position
 from unstall.training.loop.progress_line import TrainingLine
 from unstall.training.loop.results import Results, draw_pictures
-from unstall.training.tensorboard import Board
+from unstall.training.tensorboard import SummaryWriter
 
 PICTURES_EACH_EPOCH = 3  # for TensorBoard
 Figures = dict[str, float | None]
@@ -31,7 +31,7 @@ class ValidationScorer:
         datasets: TrainValData,
         detecting: InferenceModel,
         results: Results,
-        board: Board | None,
+        board: SummaryWriter | None,
         line: TrainingLine,
         interruption: Interruption,
         collectives: Collectives,
@@ -51,7 +51,7 @@ class ValidationScorer:
         together what they found, and all hear the figures: while it does, the others show that they live."""
         data = self._datasets.validation
         assert data is not None
-        with instrumentation.phase("validate"):
+        with instrumentation.report_phase("validate"):
             figures: Figures = self._collectives.broadcast(partial(self._judged, at, data, self._found(data)))
         return figures
 
@@ -65,7 +65,7 @@ class ValidationScorer:
         if self._collectives.is_alone:
             return own
         parts = self._collectives.gather(own.packed())
-        return None if parts is None else DataSetDetections.of_parts(parts)
+        return None if parts is None else DataSetDetections.from_parts(parts)
 
     def _judged(self, at: Position, data: DataSet, found: DataSetDetections | None) -> Figures:
         assert found is not None
@@ -85,7 +85,7 @@ class ValidationScorer:
         """A few pictures of what the best weights find."""
         if self._datasets.validation is not None:
             self._line.works("drawing pictures", 0, 0)
-            with instrumentation.phase("predict"):
+            with instrumentation.report_phase("predict"):
                 self._results.load_best()
                 made = draw_pictures(self._detecting, self._datasets.validation, self._datasets.classes, self._batch_size)
             self._results.save_pictures(made)
@@ -106,4 +106,4 @@ class ValidationProgress:
             instrumentation.validation_step_ended(self._began)
             self._began = time.monotonic()
         else:
-            instrumentation.alive()
+            instrumentation.report_alive()

@@ -67,7 +67,7 @@ DOTS = 2  # of a layer's name, that tell one group from the other: backbone.fpn,
 LEARNS_FIRST = ("backbone", "rpn")  # all others come after these
 
 
-def layer_groups(names: Iterable[str]) -> dict[str, list[str]]:
+def group_layers(names: Iterable[str]) -> dict[str, list[str]]:
     """Names of variables (`backbone.body.conv1/kernel`) by the name of their group."""
     by_layer: dict[str, list[str]] = {}
     for name in names:

@@ -25,7 +25,7 @@ from unstall.training.loop.instrumentation import emit
 from unstall.training.loop.position import Position
 
 if TYPE_CHECKING:
-    from unstall.training.step.step import Numbers, StepOutput
+    from unstall.training.step.step import StepNumbers, StepOutput
 
 UNREAD_STEPS = 3  # that may be on their way at once
 
@@ -119,7 +119,7 @@ class LossMonitor:
         if not numbers.is_overflow:  # in float16 the scale of the loss is put right by itself
             self._report_skipped(unread, numbers)
 
-    def _report_skipped(self, unread: UnreadStep, numbers: Numbers) -> None:
+    def _report_skipped(self, unread: UnreadStep, numbers: StepNumbers) -> None:
         self._skipped.see(is_applied=False)
         folder = self._run.bad_batches_path
         path = write_bad_batch(folder, unread.step, unread.batch, self._data, numbers.losses, numbers.gradient_norm)
@@ -143,7 +143,7 @@ class LossMonitor:
             raise TrainingStopped(NOT_FINITE)
 
     def _rows(self, batch: Batch) -> list[int]:
-        own = rows_of_batch(batch)
+        own = list_batch_rows(batch)
         everyone = [] if self._rows_of_all is None else self._rows_of_all(batch.epoch, batch.step)
         return own + [row for row in everyone if row not in own] if len(everyone) > len(own) else own
 
@@ -160,7 +160,7 @@ class LossMonitor:
 MAX_BAD_BATCHES = 8  # in a run: the first ones tell enough, and they may be large
 
 
-def rows_of_batch(batch: Batch) -> list[int]:
+def list_batch_rows(batch: Batch) -> list[int]:
     return [int(row) for row in batch.rows if row >= 0]
 
 
@@ -190,7 +190,7 @@ def _described(step: int, batch: Batch, data: DataSet, losses: dict[str, float],
         "epoch": batch.epoch + 1,
         "losses": {name: repr(value) for name, value in losses.items()},  # JSON has no word for what is not finite
         "gradient_norm": repr(gradient_norm),
-        "examples": [{"row": row, **_example(data, row)} for row in rows_of_batch(batch)],
+        "examples": [{"row": row, **_example(data, row)} for row in list_batch_rows(batch)],
     }
 
 

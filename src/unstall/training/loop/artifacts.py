@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from unstall.config.aliases import current_names
+from unstall.config.aliases import update_names
 from unstall.journal.run_folder import RunFolder
-from unstall.training.evaluate.summary import FIGURES, mistaken
+from unstall.training.evaluate.summary import FIGURES, format_mistakes
 
 OF_A_CLASS = ("objects", "AP", "AP50", "AP75", "AR_100")
 MAX_CLASSES = 1500
@@ -24,11 +24,11 @@ JPEG = b"\xff\xd8"  # how its file begins
 TRIES = ((900, 80), (700, 70), (500, 60))  # pixels of the longer side, and the quality
 
 
-def settings(run: RunFolder) -> dict[str, Any]:
-    return current_names(_read(run.path / "settings.json"))
+def write_settings(run: RunFolder) -> dict[str, Any]:
+    return update_names(_read(run.path / "settings.json"))
 
 
-def score(run: RunFolder) -> dict[str, Any] | None:
+def write_score(run: RunFolder) -> dict[str, Any] | None:
     """COCO's figures and those of each class, as `unstall evaluate` gives them, and what is most often wrong."""
     result = _read(run.path / "score.json")
     figures, classes = result.get("figures"), result.get("classes")
@@ -43,11 +43,11 @@ def score(run: RunFolder) -> dict[str, Any] | None:
             {"name": name, "meaning": meaning, "value": _number(figures.get(key))} for key, (name, meaning) in FIGURES.items()
         ],
         "classes": [_of_class(row) for row in classes[:MAX_CLASSES] if isinstance(row, dict)],
-        "mistaken": mistaken(confusion) if isinstance(confusion, dict) else [],
+        "mistaken": format_mistakes(confusion) if isinstance(confusion, dict) else [],
     }
 
 
-def places(run: RunFolder) -> list[tuple[str, str]]:
+def list_places(run: RunFolder) -> list[tuple[str, str]]:
     """Where what it has left lies; of a run that is kept in a bucket also where that is, as the disk may be gone tomorrow."""
     named = {
         "best weights": run.best_weights_path,
@@ -75,7 +75,7 @@ def _read(path: Path) -> dict[str, Any]:
     return plain if isinstance(plain, dict) else {}
 
 
-def pictures(run: RunFolder) -> list[str]:
+def write_pictures(run: RunFolder) -> list[str]:
     """Where they lie: predictions beside what is there. A link may lead to anything, and what it leads to would be shown."""
     try:
         found = [path for path in sorted((run.path / "predictions").glob("*.png")) if not path.is_symlink()]

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unstall.base.directories import cache_dir
+from unstall.base.directories import get_cache_dir
 from unstall.base.errors import InvalidInputError
-from unstall.base.formatting import format_count, some
+from unstall.base.formatting import format_count, format_some
 from unstall.base.progress import Progress
 from unstall.config.settings import Settings
 from unstall.data import formats
 from unstall.data.example import DataSet, Example
-from unstall.data.tools.split import divide, only
+from unstall.data.tools.split import divide, select_split
 from unstall.journal import provenance
 from unstall.sensors import filesystem
 from unstall.storage.bucket_path import BucketPath
@@ -41,7 +41,7 @@ class TrainValData:
 def load_datasets(settings: Settings, image_size: Sequence[int], aside: Path, progress: Progress | None = None) -> TrainValData:
     """`image_size` is the size of the shapes, height and width. They are drawn `aside` if the user's cache cannot be written."""
     if settings.data is None:
-        data = shapes(settings.synthetic_images, image_size, aside, progress)
+        data = create_shapes(settings.synthetic_images, image_size, aside, progress)
     else:
         data = formats.read(settings.data, settings.format, progress, settings.label_map)
     if not data.examples:
@@ -67,20 +67,20 @@ def _refuse_other_classes(classes: Sequence[str], validation_data: DataSet) -> N
     """Classes go by their names. It would be refused when the first epoch is scored, which may be hours later."""
     own, theirs = ({name.strip().lower() for name in each} for each in (classes, validation_data.classes))
     if own and not own & theirs:
-        learned, there = some(classes), some(validation_data.classes)
+        learned, there = format_some(classes), format_some(validation_data.classes)
         raise InvalidInputError(
             f"val_data: '{validation_data.path}' has no class of those that are learned ({learned}). It has: {there}."
         )
 
 
-def images_to_learn_from(data: DataSet, settings: Settings) -> int:
+def select_training_images(data: DataSet, settings: Settings) -> int:
     """How many of them a run with these settings learns from: divided as it will be, since a share is kept only by and large."""
     if settings.val_data is not None or not data.examples:
         return len(_learned(data).examples)
     return len(_divided(data, settings).train.examples)
 
 
-def to_learn_from(count: int, settings: Settings) -> int:
+def select_training_set(count: int, settings: Settings) -> int:
     """Of images that have no split to score on."""
     return count if settings.val_data is not None else round(count * (1 - settings.val_split))
 
@@ -92,7 +92,7 @@ def _has_own_validation(data: DataSet) -> bool:
 
 def _divided(data: DataSet, settings: Settings) -> TrainValData:
     if _has_own_validation(data):
-        return TrainValData(_learned(data), only(data, VALIDATION), f"scored on the split '{VALIDATION}'")
+        return TrainValData(_learned(data), select_split(data, VALIDATION), f"scored on the split '{VALIDATION}'")
     data = _learned(data)
     if not settings.val_split:
         return TrainValData(data, None, "not scored: val_split is 0")
@@ -100,18 +100,18 @@ def _divided(data: DataSet, settings: Settings) -> TrainValData:
         return TrainValData(data, None, "not scored: there is one image, which is learned from")
     shares = {TRAIN: 1 - settings.val_split, VALIDATION: settings.val_split}
     parted = divide(replace(data, examples=[replace(each, split="") for each in data.examples]), shares, settings.seed)
-    validation_data = only(parted, VALIDATION)
+    validation_data = select_split(parted, VALIDATION)
     remark = (
         f"scored on {len(validation_data.examples):,} of {format_count(len(data.examples), 'image')}, which are not learned from"
     )
-    return TrainValData(only(parted, TRAIN), validation_data, remark)
+    return TrainValData(select_split(parted, TRAIN), validation_data, remark)
 
 
 def _learned(data: DataSet) -> DataSet:
     """The split of that name; else all that is not kept for judging."""
     splits = data.splits()
     if TRAIN in splits:
-        return only(data, TRAIN)
+        return select_split(data, TRAIN)
     examples = [example for example in data.examples if example.split not in {VALIDATION, TEST}]
     return replace(data, examples=examples or data.examples)
 
@@ -119,7 +119,7 @@ def _learned(data: DataSet) -> DataSet:
 def _scored(data: DataSet) -> DataSet:
     """A folder may hold the whole data set, of which only a split is for this."""
     if VALIDATION in data.splits():
-        return only(data, VALIDATION)
+        return select_split(data, VALIDATION)
     if not data.examples:
         raise InvalidInputError(f"val_data: there is no example in '{data.path}'.")
     return data
@@ -128,15 +128,15 @@ def _scored(data: DataSet) -> DataSet:
 # --- the embedded shapes ---
 
 
-def shapes(count: int, image_size: Sequence[int], aside: Path, progress: Progress | None = None) -> DataSet:
+def create_shapes(count: int, image_size: Sequence[int], aside: Path, progress: Progress | None = None) -> DataSet:
     """Drawn once, and kept: a run that is resumed, and the next one, read the same files."""
     height, width = image_size
     name = f"shapes-{SHAPES_VERSION}-{count}-{width}x{height}"
-    for folder in (cache_dir() / name, aside / name):
+    for folder in (get_cache_dir() / name, aside / name):
         if not folder.exists() and not _drawn(folder, count, width, height, progress):
             continue
         return formats.read(folder, "coco", progress)
-    raise InvalidInputError(f"The embedded shapes can be written neither to '{cache_dir()}' nor to '{aside}'.")
+    raise InvalidInputError(f"The embedded shapes can be written neither to '{get_cache_dir()}' nor to '{aside}'.")
 
 
 def _drawn(folder: Path, count: int, width: int, height: int, progress: Progress | None) -> bool:
@@ -159,7 +159,7 @@ def _drawn(folder: Path, count: int, width: int, height: int, progress: Progress
 # The fingerprint of the data set that a training reads: sizes of images, boxes in each, what tells it from another.
 
 
-def fingerprint_of(data: DataSet) -> dict[str, Any]:
+def compute_fingerprint(data: DataSet) -> dict[str, Any]:
     examples = data.examples
     sized = [(each.name, int(each.width), int(each.height)) for each in examples if each.width and each.height]
     files = {each.image.path for each in examples if each.image is not None}
@@ -175,12 +175,12 @@ def fingerprint_of(data: DataSet) -> dict[str, Any]:
         "bytes": _bytes_of(files),
         "examples": len(examples),
         "classes": dict(sorted(counts.items(), key=lambda pair: -pair[1])[:100]),
-        "image_px": provenance.of_images([(width, height) for _, width, height in sized]),
-        "largest": provenance.largest_images(sized),
-        "boxes_per_image": provenance.of_counts([each.count for each in examples]),
-        "digest": provenance.digest(f"{each.name}\0{each.width}\0{each.height}" for each in examples),
-        "labels_digest": provenance.digest(_labels(each) for each in examples),
-        "storage": filesystem.of(data.path),
+        "image_px": provenance.summarize_images([(width, height) for _, width, height in sized]),
+        "largest": provenance.list_largest_images(sized),
+        "boxes_per_image": provenance.summarize_counts([each.count for each in examples]),
+        "digest": provenance.compute_digest(f"{each.name}\0{each.width}\0{each.height}" for each in examples),
+        "labels_digest": provenance.compute_digest(_labels(each) for each in examples),
+        "storage": filesystem.find_filesystem(data.path),
         "is_whole": True,
     }
 

@@ -15,14 +15,14 @@ from unstall.journal.events import BatchesCounted, DataMeasured, Event
 from unstall.journal.events.record import OF_TRAINER
 from unstall.probe.core import probe
 from unstall.probe.host import devices
-from unstall.probe.host.exceptions import error_event
+from unstall.probe.host.exceptions import create_error_event
 from unstall.probe.model import record as model_record
 
 API = "unstall"  # who counts the steps, as FitBegan says it
 
 
 def emit(event: Event) -> None:
-    current = probe.current()
+    current = probe.get_current()
     if current is not None:
         current.emit(event)
 
@@ -32,19 +32,19 @@ def record(fingerprint: dict[str, Any], model: Any, batch: Mapping[str, tuple[Se
     emit(DataMeasured(at=time.time(), source=OF_TRAINER, fingerprint=fingerprint))
     arrays = [["x" if name == "images" else "y", name, list(shape), dtype] for name, (shape, dtype) in batch.items()]
     emit(BatchesCounted(at=time.time(), shapes=[{"arrays": arrays, "batches": 1}], different=1, batches=1))
-    current = probe.current()
+    current = probe.get_current()
     if current is not None:
-        current.shield.call("model record", model_record.record_of(current).report, model)
+        current.shield.call("model record", model_record.get_record(current).report, model)
 
 
 @contextmanager
-def phase(name: str) -> Iterator[None]:
+def report_phase(name: str) -> Iterator[None]:
     """validate, save or predict: each has its own clock."""
     _call("phase_began", name)
     try:
         yield
     finally:
-        current = probe.current()
+        current = probe.get_current()
         if current is not None and name in {"validate", "predict"}:
             current.shield.call("trainer", current.other.flush, time.monotonic())
         _call("phase_ended", name)
@@ -69,7 +69,7 @@ def epoch_ended(epoch: int, figures: dict[str, Any]) -> None:
 
 
 @contextmanager
-def waiting_for_input() -> Iterator[None]:
+def measure_input_wait() -> Iterator[None]:
     began = _call("input_began")
     try:
         yield
@@ -89,7 +89,7 @@ def step_ended(loss: Callable[[], float | None]) -> None:
 
 def steps_paused(loss: float | None) -> None:
     """Something else comes next: what the steps took is counted up to here. The loss is that of the last one."""
-    current = probe.current()
+    current = probe.get_current()
     if current is not None:
         current.shield.call("trainer", current.train.flush, time.monotonic(), loss)
 
@@ -106,26 +106,26 @@ def checkpoint_saved(path: str, seconds: float) -> None:
 
 def training_failed(error: BaseException) -> None:
     """An error that ends the training, as the probe tells those that reach the top; and what the devices' memory holds."""
-    current = probe.current()
+    current = probe.get_current()
     if current is not None:
         event = (current, type(error), error, error.__traceback__, True)
-        current.shield.call("trainer", lambda: current.emit(error_event(*event)))
+        current.shield.call("trainer", lambda: current.emit(create_error_event(*event)))
         current.shield.call("trainer", devices.report_memory, current)
 
 
-def steps_done() -> int:
+def count_steps_done() -> int:
     """Of this fit."""
-    current = probe.current()
+    current = probe.get_current()
     return 0 if current is None else current.train.done
 
 
-def alive() -> None:
+def report_alive() -> None:
     """Something was done, if not a step."""
-    current = probe.current()
+    current = probe.get_current()
     if current is not None and current.pulse is not None:
         current.pulse.beat(time.monotonic())
 
 
 def _call(name: str, *arguments: Any) -> Any:
-    current = probe.current()
+    current = probe.get_current()
     return None if current is None else current.shield.call("trainer", getattr(current, name), *arguments)

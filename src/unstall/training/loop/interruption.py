@@ -43,7 +43,7 @@ class Interruption:
     def is_requested(self) -> bool:
         return self.requested_at is not None
 
-    def listen(self) -> None:
+    def start_listening(self) -> None:
         """From now on, in the main thread."""
         reading, writing = os.pipe()
         os.set_blocking(writing, False)

@@ -11,20 +11,20 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from unstall.base.console import printable
-from unstall.base.formatting import duration, format_count, size
+from unstall.base.console import is_printable
+from unstall.base.formatting import format_count, format_duration, format_size
 
 EVERY_S = 30.0  # a line where there is no terminal
 LOOK_BACK_S = 20.0  # over which rates are told
 REFRESHES_EACH_S = 4
 
 
-def say(text: str) -> None:
+def print_message(text: str) -> None:
     """A line on standard error."""
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(printable(text) + "\n")
+        sys.stderr.write(is_printable(text) + "\n")
         sys.stderr.flush()
     except OSError:
         return  # it is gone: nobody reads
@@ -115,7 +115,7 @@ class TrainingLine:
         loss = "" if row.get("loss") is None else f"loss {row['loss']:.4f}"
         best = "the best so far" if row.get("is_best") else ""
         skipped = f"{format_count(row['skipped_updates'], 'update')} skipped" if row.get("skipped_updates") else ""
-        took = duration(row["train_s"] + row["eval_s"])
+        took = format_duration(row["train_s"] + row["eval_s"])
         parts = (f"epoch {row['epoch']}/{self._epochs}", loss, *figures, best, skipped, took)
         self.say("   ".join(part for part in parts if part))
 
@@ -127,9 +127,9 @@ class TrainingLine:
         if self._live is not None:
             from rich.text import Text
 
-            self._live.console.print(Text(printable(text)), soft_wrap=True)
+            self._live.console.print(Text(is_printable(text)), soft_wrap=True)
         else:
-            say(text)
+            print_message(text)
 
     # --- as it is shown ---
 
@@ -147,10 +147,10 @@ class TrainingLine:
         steps_left = (self._epochs - self._epoch) * self._steps_per_epoch - self._step
         left_s = self._step_rate.left_s(time.monotonic(), steps_left)
         if left_s is not None:
-            parts.append(f"{duration(left_s)} left")
+            parts.append(f"{format_duration(left_s)} left")
         memory = self._memory()
         if memory is not None:
-            parts.append(size(memory))
+            parts.append(format_size(memory))
         return "   ".join(parts)
 
     def _shown(self) -> Any:

@@ -16,13 +16,13 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.private_files import write_whole
 from unstall.config.settings import Settings
 from unstall.data.example import DataSet, Example, Floats
-from unstall.data.tools.visualization import GROUND, choose_rows, colour_of, decode_thumbnail, draw_box, save
+from unstall.data.tools.visualization import GROUND, choose_colour, choose_rows, decode_thumbnail, draw_box, save
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights import store
 from unstall.journal.run_folder import RunFolder
-from unstall.journal.writer import finite
+from unstall.journal.writer import replace_not_finite
 from unstall.training.evaluate import train_overlap
-from unstall.training.evaluate.inference import ImageDetections, InferenceModel, detections, pipeline_for
+from unstall.training.evaluate.inference import ImageDetections, InferenceModel, compute_detections, create_pipeline
 from unstall.training.loop.datasets import TrainValData
 from unstall.training.loop.position import EpochScore, History, Position, Row, forget, recall, remember
 
@@ -43,7 +43,7 @@ class Results:
     def save_best(self, score: dict[str, Any]) -> None:
         """With its score, which is plain data."""
         self._keep_weights(self._run.best_weights_path)
-        text = json.dumps(finite(score), indent=1) + "\n"
+        text = json.dumps(replace_not_finite(score), indent=1) + "\n"
         self._keep(SCORE, lambda: write_whole(self._run.score_path, text))
 
     def save_last(self) -> None:
@@ -124,7 +124,7 @@ def draw_pictures(
 ) -> list[Picture]:
     """The same images each time. `class_names` are the detector's; the data set's may be others."""
     some = replace(data, examples=[data.examples[row] for row in choose_rows(data, most, seed=0)])
-    found = dict(detections(model, pipeline_for(model.detector, some, batch_size)))
+    found = dict(compute_detections(model, create_pipeline(model.detector, some, batch_size)))
     drawn = (_beside(some.examples[row], data.classes, found[row], class_names) for row in sorted(found))
     return [picture for picture in drawn if picture is not None]
 
@@ -173,7 +173,7 @@ def _drawn(example: Example, boxes: Floats, numbers: Sequence[int], labels: Sequ
     pen = ImageDraw.Draw(image)
     for box, number, label in reversed(list(zip(boxes, numbers, labels, strict=True))):  # the best last, on top
         if np.isfinite(box).all():
-            draw_box(pen, box * scale, colour_of(number), label)
+            draw_box(pen, box * scale, choose_colour(number), label)
     return image
 
 

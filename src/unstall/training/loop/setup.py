@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING, Any
 
 import unstall
 from unstall import detectors
-from unstall.backends import devices, running_backend
+from unstall.backends import devices, find_running_backend
 from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import format_count
 from unstall.base.progress import show_progress
-from unstall.config.detectors import settings_of
+from unstall.config.detectors import create_settings
 from unstall.config.settings import Settings, as_plain
-from unstall.data.augment.names import augmentations
+from unstall.data.augment.names import create_augmentations
 from unstall.data.example import DataSet
 from unstall.data.pipeline import Pipeline, PipelineSettings
 from unstall.detectors.detector import Detector
 from unstall.detectors.weights import store
 from unstall.detectors.weights.compatibility import group_reasons
-from unstall.detectors.weights.description import description_of
+from unstall.detectors.weights.description import create_description
 from unstall.detectors.weights.reader import read
 from unstall.journal.events import TrainingBegan
 from unstall.journal.run_folder import RunFolder
 from unstall.training.checkpoint import integrity
-from unstall.training.checkpoint.integrity import AllDamaged, refusal
+from unstall.training.checkpoint.integrity import AllDamaged, explain_refusal
 from unstall.training.checkpoint.store import CheckpointInterval, Checkpoints, LoadedCheckpoint
 from unstall.training.distributed.collectives import Collectives
 from unstall.training.evaluate.inference import InferenceModel
@@ -39,15 +39,15 @@ from unstall.training.evaluate.validation import ValidationScorer
 from unstall.training.health.gradient_norms import Updates
 from unstall.training.health.loss_monitor import LossMonitor
 from unstall.training.loop import instrumentation
-from unstall.training.loop.datasets import TrainValData, fingerprint_of, load_datasets
+from unstall.training.loop.datasets import TrainValData, compute_fingerprint, load_datasets
 from unstall.training.loop.instrumentation import emit
 from unstall.training.loop.interruption import Interruption
 from unstall.training.loop.position import Position
-from unstall.training.loop.progress_line import TrainingLine, say
+from unstall.training.loop.progress_line import TrainingLine, print_message
 from unstall.training.loop.results import Results
-from unstall.training.step.program import batch_shapes
+from unstall.training.step.program import list_batch_shapes
 from unstall.training.step.step import Step
-from unstall.training.tensorboard import Board
+from unstall.training.tensorboard import SummaryWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ class TrainingContext:
     interval: CheckpointInterval
     results: Results
     scoring: ValidationScorer
-    board: Board | None
+    board: SummaryWriter | None
     line: TrainingLine
     needed_by_weights: dict[str, Any]  # settings of the detector
     collectives: Collectives  # the other workers, if there are any
@@ -84,13 +84,13 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, collec
     saved, position = _newest(run, checkpoints, collectives)
     needed = None if position is None else position["needed_by_weights"]
     with show_progress() if collectives.is_first else nullcontext() as progress:
-        learned = load_datasets(settings, image_px_of(settings, needed), run.of_worker(collectives.who.rank).path, progress)
+        learned = load_datasets(settings, get_image_size(settings, needed), run.of_worker(collectives.who.rank).path, progress)
     refuse_other_data(collectives, learned)
     if position is not None:
         changed = integrity.refuse_other_classes(position, learned)
         if changed and collectives.is_first:
-            say(changed)
-    detector = build_detector(settings, learned.classes, say if collectives.is_first else _nobody, needed)
+            print_message(changed)
+    detector = build_detector(settings, learned.classes, print_message if collectives.is_first else _nobody, needed)
     pipeline = create_pipeline(settings, detector, learned.train, collectives.who.rank)
     at = Position(steps_per_epoch=pipeline.steps_per_epoch)
     if position is not None:
@@ -99,11 +99,13 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, collec
     if saved is not None:
         step.restore(saved.arrays)
     step.take_over(collectives.broadcast(lambda: step.iteration))
-    line = TrainingLine(settings.epochs, pipeline.steps_per_epoch, settings.batch_size, memory_bytes, not collectives.is_first)
-    board = Board(run.tensorboard_path, at.step, line.say) if settings.tensorboard and collectives.is_first else None
+    line = TrainingLine(
+        settings.epochs, pipeline.steps_per_epoch, settings.batch_size, read_memory_bytes, not collectives.is_first
+    )
+    board = SummaryWriter(run.tensorboard_path, at.step, line.say) if settings.tensorboard and collectives.is_first else None
     updates = Updates(board.scalars if board is not None else None) if collectives.is_first else None
     own = run.of_worker(collectives.who.rank)
-    loss_monitor = LossMonitor(own, learned.train, settings.warmup_steps, at, line.say, pipeline.rows_of_all, updates)
+    loss_monitor = LossMonitor(own, learned.train, settings.warmup_steps, at, line.say, pipeline.list_all_rows, updates)
     interval = CheckpointInterval(settings.checkpoint_interval_s, settings.checkpoint_interval_steps)
     if position is not None:
         loss_monitor.restore(position["judged"])
@@ -111,13 +113,13 @@ def begin(run: RunFolder, settings: Settings, interruption: Interruption, collec
     if board is not None:
         board.table(at.step, "settings", as_plain(settings))
     results = Results(run, settings, detector, learned, line.say, is_kept=collectives.is_first)
-    backend = running_backend() or ""
+    backend = find_running_backend() or ""
     scoring = ValidationScorer(
         settings, backend, learned, InferenceModel(detector), results, board, line, interruption, collectives
     )
     context = TrainingContext(
         run, settings, interruption, backend, learned, pipeline, step, at, loss_monitor, checkpoints, interval, results,
-        scoring, board, line, needed_by_weights(settings) if needed is None else needed, collectives,
+        scoring, board, line, list_needed_by_weights(settings) if needed is None else needed, collectives,
     )  # fmt: skip
     _say_what_begins(context, saved)
     return context
@@ -132,7 +134,7 @@ def _newest(
         try:
             saved = checkpoints.newest()
         except AllDamaged as damaged:
-            refused = refusal(run, damaged.refused)
+            refused = explain_refusal(run, damaged.refused)
     result = collectives.broadcast(lambda: {"refused": refused, "position": None if saved is None else saved.position})
     if result["refused"]:
         raise InvalidInputError(result["refused"])
@@ -158,7 +160,7 @@ def _nobody(text: str) -> None:
 
 def _say_what_begins(context: TrainingContext, saved: LoadedCheckpoint | None) -> None:
     settings, learned, at = context.settings, context.datasets, context.at
-    where = devices.device()
+    where = devices.choose_device()
     emit(
         TrainingBegan(
             at=time.time(),
@@ -167,7 +169,7 @@ def _say_what_begins(context: TrainingContext, saved: LoadedCheckpoint | None) -
             device=where,
             precision=settings.precision,
             batch_size=settings.batch_size,
-            micro_batch=settings.at_once,
+            micro_batch_size=settings.at_once,
             steps_per_epoch=at.steps_per_epoch,
             epochs=settings.epochs,
             examples=len(learned.train.examples),
@@ -175,15 +177,17 @@ def _say_what_begins(context: TrainingContext, saved: LoadedCheckpoint | None) -
         )
     )
     detector = context.step.detector
-    shapes = batch_shapes(tuple(detector.settings.image_size), settings.batch_share, settings.max_boxes_per_image)
-    instrumentation.record(fingerprint_of(learned.train), detector, shapes)
+    shapes = list_batch_shapes(tuple(detector.settings.image_size), settings.batch_share, settings.max_boxes_per_image)
+    instrumentation.record(compute_fingerprint(learned.train), detector, shapes)
     if not context.collectives.is_first:
         return
     images = f"{format_count(len(learned.train.examples), 'image')} of {format_count(len(learned.classes), 'class', 'classes')}"
     workers = f", {settings.num_workers} workers" if settings.num_workers > 1 else ""
-    say(f"{settings.model} on {context.backend}, {where}{workers}: {images}; {learned.remark}.")
+    print_message(f"{settings.model} on {context.backend}, {where}{workers}: {images}; {learned.remark}.")
     if learned.validation is not None and not any(example.count for example in learned.validation.examples):
-        say("The images to score on have no objects: no epoch can be told to be better than another, and the last one is kept.")
+        print_message(
+            "The images to score on have no objects: no epoch can be told to be better than another, and the last one is kept."
+        )
     if saved is not None:
         _say_where_it_goes_on(settings, at, saved)
 
@@ -193,19 +197,19 @@ def _say_where_it_goes_on(settings: Settings, at: Position, saved: LoadedCheckpo
     done = at.epoch + is_epoch_done
     place = f"after epoch {done}" if is_epoch_done else f"at step {at.step_in_epoch} of epoch {done + 1}"
     if done < settings.epochs:
-        say(f"Goes on {place}, from {saved.path.name}.")
+        print_message(f"Goes on {place}, from {saved.path.name}.")
     epochs = saved.position["settings"]["epochs"]
     if done >= settings.epochs:
-        say(
+        print_message(
             f"Of {format_count(settings.epochs, 'epoch')} {done} are done: there is nothing left to learn. "
             f"More: --epochs {done + 1}"
         )
     elif epochs != settings.epochs:
         now = f"{settings.epochs} now: from here on the rate follows the schedule of these"
-        say(f"It was begun for {format_count(epochs, 'epoch')} and has {now}.")
+        print_message(f"It was begun for {format_count(epochs, 'epoch')} and has {now}.")
 
 
-def versions(backend: str) -> dict[str, str]:
+def list_versions(backend: str) -> dict[str, str]:
     """Of what computes: a checkpoint says by which versions it came about."""
     found = {"python": platform.python_version(), "unstall": unstall.__version__}
     for package in ("numpy", "keras", backend):
@@ -216,9 +220,9 @@ def versions(backend: str) -> dict[str, str]:
     return found
 
 
-def memory_bytes() -> int | None:
+def read_memory_bytes() -> int | None:
     """Of the device in use; of this process, where it computes on the host."""
-    used = devices.memory_in_use_bytes()
+    used = devices.read_memory_in_use_bytes()
     if used is not None:
         return used
     try:
@@ -236,7 +240,7 @@ OF_THE_RUN = ("num_classes", "precision", "remat")  # settings of a detector tha
 Needed = dict[str, Any] | None  # settings that weights of a file need; None: the file is looked at
 
 
-def detector_settings(settings: Settings, classes: int | None = None, needed: Needed = None) -> dict[str, Any]:
+def resolve_detector_settings(settings: Settings, classes: int | None = None, needed: Needed = None) -> dict[str, Any]:
     """What `detectors.create_model` takes beside the name of the model. `classes`: of the data; None: as the variant has."""
     for name in OF_THE_RUN:
         if name in settings.detector:
@@ -244,14 +248,14 @@ def detector_settings(settings: Settings, classes: int | None = None, needed: Ne
                 "the data says how many there are" if name == "num_classes" else f"expected as the setting '{name}' of the run"
             )
             raise InvalidInputError(f"detector.{name}: {reason}.")
-    changes = {**(needed_by_weights(settings) if needed is None else needed), **settings.detector}
+    changes = {**(list_needed_by_weights(settings) if needed is None else needed), **settings.detector}
     changes |= {"precision": detectors.POLICIES[settings.precision], "remat": settings.remat}
     return changes if classes is None else {**changes, "num_classes": classes}
 
 
-def image_px_of(settings: Settings, needed: Needed = None) -> tuple[int, int]:
+def get_image_size(settings: Settings, needed: Needed = None) -> tuple[int, int]:
     """Height and width that the detector takes."""
-    height, width = settings_of(settings.model, **detector_settings(settings, needed=needed)).image_size
+    height, width = create_settings(settings.model, **resolve_detector_settings(settings, needed=needed)).image_size
     return height, width
 
 
@@ -261,7 +265,7 @@ def build_detector(settings: Settings, classes: Sequence[str], say: Callable[[st
     # Weights are drawn by Python's own generator (`detectors/layers/initializers.py`); Keras's way to seed it would load
     # TensorFlow on any backend.
     random.seed(settings.seed)
-    detector = detectors.create_model(settings.model, **detector_settings(settings, len(classes), needed))
+    detector = detectors.create_model(settings.model, **resolve_detector_settings(settings, len(classes), needed))
     if settings.weights is not None and needed is None:
         for line in _loaded(detector, settings.weights, classes):
             say(line)
@@ -281,14 +285,14 @@ def _loaded(detector: Detector, path: str, classes: Sequence[str]) -> list[str]:
     return lines
 
 
-def needed_by_weights(settings: Settings) -> dict[str, Any]:
+def list_needed_by_weights(settings: Settings) -> dict[str, Any]:
     """A published file may have been trained with norms of another epsilon: it says so itself, and would be worse without."""
     if settings.weights is None:
         return {}
     checkpoint = read(settings.weights)
     if checkpoint.written_by != "Unstall":
         return {}
-    description = description_of(checkpoint)
+    description = create_description(checkpoint)
     if description.variant != settings.model or "norm_epsilon" not in description.settings:
         return {}
     return {"norm_epsilon": description.settings["norm_epsilon"]}
@@ -315,7 +319,7 @@ def create_pipeline(settings: Settings, detector: Detector, data: DataSet, worke
             width_px=width,
             resize=detector.resize,
             max_boxes_per_image=settings.max_boxes_per_image,
-            augmentations=augmentations(settings.augmentations),
+            augmentations=create_augmentations(settings.augmentations),
             seed=settings.seed,
             num_input_workers=settings.num_input_workers,
             prefetch_bytes=settings.prefetch_bytes,

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from unstall.base.exit_codes import DIVERGED, DONE, INTERRUPTED, NOT_KEPT, ExitCode
-from unstall.base.formatting import duration, format_count
+from unstall.base.formatting import format_count, format_duration
 from unstall.config.settings import as_plain
 from unstall.data.pipeline import Batch
 from unstall.journal.events import EpochScored
@@ -24,7 +24,7 @@ from unstall.training.health.loss_monitor import TrainingStopped
 from unstall.training.loop import instrumentation
 from unstall.training.loop.interruption import Interrupted
 from unstall.training.loop.position import EpochScore
-from unstall.training.loop.setup import TrainingContext, versions
+from unstall.training.loop.setup import TrainingContext, list_versions
 
 TIMES, SCORES = ("train_s", "input_wait_s", "eval_s"), ("AP", "AR")  # columns of the history, for TensorBoard's groups
 
@@ -96,7 +96,7 @@ class Trainer:
     def train_batch(self, batches: Iterator[Batch]) -> None:
         began = time.monotonic()
         with (
-            instrumentation.waiting_for_input(),
+            instrumentation.measure_input_wait(),
             self.interruption.interruptible() if self.collectives.is_alone else nullcontext(),
         ):
             batch = next(batches)
@@ -156,7 +156,7 @@ class Trainer:
 
     def save(self) -> None:
         began = time.monotonic()
-        with self.phase("save"), instrumentation.phase("save"):
+        with self.phase("save"), instrumentation.report_phase("save"):
             self.loss_monitor.read_all()
             self.interval.began(self.at.step)
             self.checkpoints.save(self.step.arrays(), self.position(), self.report_saved, began)
@@ -170,7 +170,7 @@ class Trainer:
             "needed_by_weights": self.context.needed_by_weights,
             "settings": as_plain(self.settings),
             integrity.DATA: integrity.describe_data(self.context.datasets),
-            "versions": versions(self.context.backend),
+            "versions": list_versions(self.context.backend),
         }
 
     def report_saved(self, outcome: Outcome) -> None:
@@ -182,7 +182,8 @@ class Trainer:
             self._messages.discard("refused")
             self.line.say("Checkpoints are kept again.")
         if self.interval.is_stretched:
-            every = f"every {duration(self.interval.interval_s)} rather than {duration(self.settings.checkpoint_interval_s)}"
+            asked = format_duration(self.settings.checkpoint_interval_s)
+            every = f"every {format_duration(self.interval.interval_s)} rather than {asked}"
             self.say_once("dear", f"A checkpoint costs {outcome.cost_s:.1f} s: one {every}, {MAX_SHARE:.0%} of the time.")
 
     def say_once(self, about: str, text: str) -> None:
@@ -204,7 +205,7 @@ class Trainer:
     def evaluate_epoch(self) -> None:
         began, at, figures = time.monotonic(), self.at, Figures()
         self.context.results.delete_epoch_score()
-        with self.exit_allowed_if_saved(), self.phase("validate"), self.step.averaged():
+        with self.exit_allowed_if_saved(), self.phase("validate"), self.step.get_ema_weights():
             if self.context.scoring.is_due(at):
                 figures = self.context.scoring.score(at)
             self.context.results.save_last()

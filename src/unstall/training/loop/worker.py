@@ -14,14 +14,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from unstall import backends
-from unstall.backends import allocators, backend_for
+from unstall.backends import allocators, choose_backend_for
 from unstall.backends.startup import keep_compiled, start
 from unstall.base.errors import BucketError, InvalidInputError, UnstallError, name_missing_packages
 from unstall.base.exit_codes import ADDRESS_TAKEN, DONE, INTERRUPTED, NOT_KEPT, OTHERS_LOST, OUT_OF_MEMORY, ExitCode
 from unstall.base.formatting import format_count
 from unstall.base.private_files import make_private_folder
 from unstall.base.processes import end_with_supervisor
-from unstall.config.aliases import current_names
+from unstall.config.aliases import update_names
 from unstall.config.settings import Settings, from_plain
 from unstall.journal.events import MemoryExhausted, OthersLost, TrainingEnded
 from unstall.journal.run_folder import RunFolder
@@ -36,7 +36,7 @@ from unstall.training.distributed.rendezvous import AddressTaken, PeersLost
 from unstall.training.distributed.startup import join_workers
 from unstall.training.loop import instrumentation
 from unstall.training.loop.interruption import Interrupted, Interruption
-from unstall.training.loop.progress_line import say
+from unstall.training.loop.progress_line import print_message
 
 if TYPE_CHECKING:
     from unstall.training.loop.setup import TrainingContext
@@ -45,12 +45,12 @@ LONGEST_MESSAGE = 2000
 NEWS_WITHIN_S = 0.5  # of who is gone, where a framework has noticed before we have
 
 
-def work(run: RunFolder, is_quiet: bool) -> int:
+def run_worker(run: RunFolder, is_quiet: bool) -> int:
     """The exit code. `is_quiet`: the score is not printed."""
     try:
-        worker = Worker(run, engines.own_process_env(os.environ))
+        worker = Worker(run, engines.read_own_process_env(os.environ))
     except UnstallError as error:
-        say(f"unstall: {error}")
+        print_message(f"unstall: {error}")
         return error.exit_code
     try:
         with name_missing_packages("unstall train", "data,tensorflow"):
@@ -81,7 +81,7 @@ def show_all(kind: type[BaseException], error: BaseException, trace: TracebackTy
 
 def _failures() -> tuple[type[BaseException], ...]:
     """What is looked at more closely; of libraries, those that are loaded by then."""
-    return (*allocators.kinds(), *distributed_backend.ERRORS)
+    return (*allocators.list_error_types(), *distributed_backend.ERRORS)
 
 
 class Worker:
@@ -97,9 +97,9 @@ class Worker:
         make_private_folder(own.path)
         probe_startup.begin(own)
         sys.excepthook = show_all
-        self.interruption.listen()
+        self.interruption.start_listening()
         end_with_supervisor()
-        plain = {**current_names(self.run.read_settings()), "num_workers": self.who.world_size}
+        plain = {**update_names(self.run.read_settings()), "num_workers": self.who.world_size}
         settings = from_plain(plain, f"{self.run.settings_path}: ")
         try:
             exit_code = self._train(settings)
@@ -118,15 +118,17 @@ class Worker:
             else:
                 raise
         step = 0 if self.context is None else self.context.at.step
-        instrumentation.emit(TrainingEnded(at=time.time(), step=step, ending=exit_code.title, seconds=time.monotonic() - began))
+        instrumentation.emit(
+            TrainingEnded(at=time.time(), step=step, exit_name=exit_code.title, seconds=time.monotonic() - began)
+        )
         return exit_code
 
     def _train(self, settings: Settings) -> ExitCode:
         with self.interruption.exit_allowed():
-            from unstall.data.augment.names import augmentations
+            from unstall.data.augment.names import create_augmentations
 
-            augmentations(settings.augmentations)  # what can be refused is refused before anything is loaded
-            requested = backend_for(settings.backend, settings.num_workers)
+            create_augmentations(settings.augmentations)  # what can be refused is refused before anything is loaded
+            requested = choose_backend_for(settings.backend, settings.num_workers)
             backend = backends.choose(None if requested == "auto" else requested, takes_card=True)
             if settings.deterministic:
                 from unstall.backends.startup import make_deterministic
@@ -153,7 +155,7 @@ class Worker:
                 at=time.time(),
                 step=step,
                 phase=phase,
-                micro_batch=settings.at_once,
+                micro_batch_size=settings.at_once,
                 precision=settings.precision,
                 message=message,
             )
@@ -174,7 +176,7 @@ class Worker:
 
     def say(self, text: str) -> None:
         """By which of several it is said."""
-        say(text if self.who.is_alone else f"[worker {self.who.rank}] {text}")
+        print_message(text if self.who.is_alone else f"[worker {self.who.rank}] {text}")
 
     def leave(self, exit_code: int) -> None:
         """At once: everything is kept, and whoever asked may not wait for frameworks that take themselves apart for seconds, nor
@@ -182,7 +184,7 @@ class Worker:
         if exit_code == INTERRUPTED:
             self.collectives.announce_exit()
             self.collectives.exit_last()
-        current = probe.current()
+        current = probe.get_current()
         if current is not None:
             probe_startup.end(current)
         for stream in (sys.stdout, sys.stderr):
@@ -192,12 +194,12 @@ class Worker:
 
     def show_results(self) -> None:
         """The score of the best weights, and where everything lies."""
-        from unstall.base.console import console
+        from unstall.base.console import create_console
         from unstall.training.evaluate.summary import show_score
-        from unstall.training.loop.artifacts import places
+        from unstall.training.loop.artifacts import list_places
         from unstall.training.loop.results import SCORE
 
-        out = console()
+        out = create_console()
         assert self.context is not None
         not_kept = self.context.results.not_kept
         score = self.context.results.best_score()
@@ -211,6 +213,6 @@ class Worker:
             out.print(text, soft_wrap=True, highlight=False, markup=False)
         for what, why in not_kept.items():
             out.print(f"{'not kept':<13} {what}: {why}", soft_wrap=True, highlight=False, markup=False)
-        for name, place in places(self.run):
+        for name, place in list_places(self.run):
             age = " (of an earlier epoch)" if Path(place).name in not_kept else ""
             out.print(f"{name:<13} {place}{age}", soft_wrap=True, highlight=False, markup=False)

@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 Output = tuple[tuple[int, ...], int]  # shape, and bytes of one number
 
 
-def layers_of(detector: Detector, images: int, max_boxes_per_image: int) -> tuple[Layer, ...]:
+def list_layers(detector: Detector, images: int, max_boxes_per_image: int) -> tuple[Layer, ...]:
     """Of one pass over so many images."""
     from unstall.training.step.program import LossModel
 
     outputs: dict[str, list[Output]] = defaultdict(list)
     kinds: dict[str, str] = {}
     with _overheard(detector, outputs, kinds):
-        LossModel(detector)(batch_of(detector, images, max_boxes_per_image), training=True)
+        LossModel(detector)(create_batch(detector, images, max_boxes_per_image), training=True)
     found = [_layer(name, kinds[name], own) for name, own in outputs.items()]
     return tuple(sorted(found, key=lambda layer: -layer.bytes))
 
 
-def batch_of(detector: Detector, images: int, max_boxes_per_image: int) -> dict[str, Any]:
+def create_batch(detector: Detector, images: int, max_boxes_per_image: int) -> dict[str, Any]:
     """Shapes and types of what a step is fed with."""
     import keras
 
-    from unstall.training.step.program import batch_shapes
+    from unstall.training.step.program import list_batch_shapes
 
-    shapes = batch_shapes(tuple(detector.settings.image_size), images, max_boxes_per_image)
+    shapes = list_batch_shapes(tuple(detector.settings.image_size), images, max_boxes_per_image)
     return {name: keras.KerasTensor(shape, dtype) for name, (shape, dtype) in shapes.items()}
 
 

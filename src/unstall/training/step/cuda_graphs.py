@@ -57,7 +57,7 @@ class GraphReplay:
             if self._traced is None:
                 self._traced = trace_operations(self._function, tensors)
             recorded = RecordedGraph(self._traced, tensors)
-            alike = same_bits if torch.are_deterministic_algorithms_enabled() else agree
+            alike = is_bitwise_equal if torch.are_deterministic_algorithms_enabled() else agree
             # Twice: what is left behind by one run must not be found by the next.
             if not all(alike(recorded(*tensors), expected) for _ in range(2)):
                 raise RuntimeError("what was recorded does not give what the step gives")
@@ -69,7 +69,7 @@ class GraphReplay:
             warnings.warn(f"The step is launched kernel by kernel, as it cannot be recorded: {problem}", stacklevel=3)
 
 
-def same_bits(these: Tensors, those: Tensors) -> bool:
+def is_bitwise_equal(these: Tensors, those: Tensors) -> bool:
     """A run that is promised to repeat is recorded at another step when it is resumed: it must not matter at which."""
     return all(torch.allclose(a, b, rtol=0.0, atol=0.0, equal_nan=True) for a, b in zip(these, those, strict=True))
 
@@ -127,7 +127,7 @@ class RecordedGraph:
 
     def __init__(self, graph: fx.GraphModule, tensors: Tensors) -> None:
         self._inputs = [tensor.clone() for tensor in tensors]
-        stretches = in_stretches(graph)
+        stretches = split_into_stretches(graph)
         pool = torch.cuda.graph_pool_handle()
         self._pieces: list[Callable[[], None]] = []
         with torch.no_grad():
@@ -185,7 +185,7 @@ class RecordedGraph:
         return made
 
 
-def in_stretches(graph: fx.GraphModule) -> fx.GraphModule:
+def split_into_stretches(graph: fx.GraphModule) -> fx.GraphModule:
     """The same as a row of modules, with the operations that wait between them."""
     number = 0
     of_node: dict[fx.Node, int] = {}

@@ -47,7 +47,7 @@ class Rules:
             is_scaled=settings.precision == "float16",
         )  # fmt: skip
 
-    def decay_of(self, weight: Any) -> float:
+    def get_decay(self, weight: Any) -> float:
         """Norms and biases, and whatever has fewer than two dimensions, are spared."""
         return self.weight_decay if len(weight.shape) > 1 else 0.0
 
@@ -59,7 +59,7 @@ class Sizes(NamedTuple):
     squares: dict[str, Tensor]  # the sum of those of each
 
 
-def first_state(weights: dict[str, np.ndarray], averaged: dict[str, np.ndarray], rules: Rules) -> dict[str, np.ndarray]:
+def create_state(weights: dict[str, np.ndarray], averaged: dict[str, np.ndarray], rules: Rules) -> dict[str, np.ndarray]:
     """Beside the weights themselves. `weights` are those that learn; `averaged` are these and what else changes."""
     state: dict[str, np.ndarray] = {}
     for slot in SLOTS[rules.optimizer]:
@@ -69,7 +69,7 @@ def first_state(weights: dict[str, np.ndarray], averaged: dict[str, np.ndarray],
     return state | {name: np.array(number, np.float32) for name, number in NUMBERS.items()}
 
 
-def scale_of(state: State, rules: Rules) -> Tensor | float:
+def get_scale(state: State, rules: Rules) -> Tensor | float:
     return state["loss_scale"] if rules.is_scaled else 1.0
 
 
@@ -78,7 +78,7 @@ def update_state(
 ) -> tuple[State, Sizes, Tensor]:
     """The state after it, how large the gradients were and whether they were applied. `gradients` are of the scaled loss, by the
     names of the weights; `statistics` what norms have learned meanwhile."""
-    factor = 1.0 / scale_of(state, rules)
+    factor = 1.0 / get_scale(state, rules)
     sums = {name: ops.sum(ops.square(gradient)) for name, gradient in gradients.items()}
     norm = ops.sqrt(sum(sums.values())) * factor
     sizes = Sizes(norm, {name: each * factor * factor for name, each in sums.items()})
@@ -99,7 +99,7 @@ def update_state(
 def sgd(state: State, name: str, gradient: Tensor, rate: Tensor, rules: Rules) -> State:
     """With momentum; decay is a part of the gradient, as in the recipes of the published detectors."""
     weight, speed = state[f"weights/{name}"], state[f"momentum/{name}"]
-    if decay := rules.decay_of(weight):
+    if decay := rules.get_decay(weight):
         gradient = gradient + decay * weight
     speed = rules.momentum * speed + gradient
     return {f"weights/{name}": weight - rate * speed, f"momentum/{name}": speed}
@@ -111,14 +111,14 @@ def adamw(state: State, name: str, gradient: Tensor, rate: Tensor, rules: Rules)
     first, second = BETAS
     mean = first * mean + (1 - first) * gradient
     square = second * square + (1 - second) * gradient * gradient
-    size = ops.sqrt(square / bias_correction(second, state)) + EPSILON
-    if decay := rules.decay_of(weight):
+    size = ops.sqrt(square / correct_bias(second, state)) + EPSILON
+    if decay := rules.get_decay(weight):
         weight = weight * (1 - rate * decay)
-    weight = weight - rate / bias_correction(first, state) * mean / size
+    weight = weight - rate / correct_bias(first, state) * mean / size
     return {f"weights/{name}": weight, f"mean/{name}": mean, f"square/{name}": square}
 
 
-def bias_correction(beta: float, state: State) -> Tensor:
+def correct_bias(beta: float, state: State) -> Tensor:
     """Of a moving mean that began with 0: 1 - beta to the power of the updates, without the digits that a difference loses."""
     return -ops.expm1((state["updates"] + 1) * math.log(beta))
 
@@ -142,7 +142,7 @@ def update_loss_scale(state: State, is_applied: Tensor, rules: Rules) -> State:
 DROP = 0.1  # of the rate, that is left after each drop of the schedule 'step'
 
 
-def rate_at(iteration: int, settings: Settings, total_steps: int) -> float:
+def compute_rate(iteration: int, settings: Settings, total_steps: int) -> float:
     """Of the step with this number, the first being 0. The warm-up is a straight line whose first step is above 0."""
     if iteration < settings.warmup_steps:
         return settings.learning_rate * (iteration + 1) / settings.warmup_steps

@@ -12,10 +12,10 @@ from keras import ops
 from unstall.config.settings import Settings
 from unstall.detectors.detector import Detector, Targets, Term, divide_terms
 from unstall.detectors.layers.boxes import Tensor
-from unstall.detectors.layers.conv_norm import leaf_layers
+from unstall.detectors.layers.conv_norm import list_leaf_layers
 from unstall.detectors.layers.rng import Draw
-from unstall.training.health.gradient_norms import layer_groups
-from unstall.training.step.optimizer import Rules, State, first_state, scale_of, update_state
+from unstall.training.health.gradient_norms import group_layers
+from unstall.training.step.optimizer import Rules, State, create_state, get_scale, update_state
 
 # What losses are shared by: what they are given, or what becomes of a part's own counts; None: those themselves.
 Counts = Tensor | Callable[[Tensor], Tensor] | None
@@ -27,7 +27,9 @@ class StepResult(NamedTuple):
     statistics: dict[str, Tensor]  # that norms have learned, by the names of their variables
 
 
-def batch_shapes(image_size: tuple[int, ...], images: int, max_boxes_per_image: int) -> dict[str, tuple[tuple[int, ...], str]]:
+def list_batch_shapes(
+    image_size: tuple[int, ...], images: int, max_boxes_per_image: int
+) -> dict[str, tuple[tuple[int, ...], str]]:
     """Shapes and dtypes of what a step is fed with."""
     return {
         "images": ((images, *image_size, 3), "uint8"),
@@ -48,12 +50,12 @@ class Program:
         self.statistics: dict[str, Any] = {}
         self.fixed: dict[str, Any] = {}
         learned = {id(variable) for variable in detector.trainable_variables}
-        for layer in leaf_layers(detector):
+        for layer in list_leaf_layers(detector):
             for variable in (*layer._trainable_variables, *layer._non_trainable_variables):
                 is_statistic = layer.trainable and not any(variable is each for each in layer._trainable_variables)
                 kind = self.trained if id(variable) in learned else self.statistics if is_statistic else self.fixed
                 kind[f"{layer.name}/{variable.name}"] = variable
-        self.groups = layer_groups(self.trained)
+        self.groups = group_layers(self.trained)
 
     @property
     def changing(self) -> dict[str, Any]:
@@ -67,13 +69,13 @@ class Program:
         """Of everything that a step changes, and of what it reads (`weights/…`)."""
         weights = {name: np.array(ops.convert_to_numpy(variable.value)) for name, variable in self.variables.items()}
         trained, changing = ({name: weights[name] for name in names} for names in (self.trained, self.changing))
-        own = first_state(trained, changing, self.rules)
+        own = create_state(trained, changing, self.rules)
         return {**{f"weights/{name}": value for name, value in weights.items()}, **own}
 
     def counts(self, values: dict[str, Tensor], part: Part, draw: Draw) -> Tensor:
         """What the losses of a part are shared by, one after the other."""
         with self._with(values):
-            counts = self.detector.loss_counts(part["images"], _targets(part), draw, training=True)
+            counts = self.detector.compute_loss_counts(part["images"], _targets(part), draw, training=True)
         return ops.stack([counts[name] for name in self.detector.loss_names])
 
     def losses(
@@ -83,7 +85,7 @@ class Program:
         shared by what the part holds: then it is the whole batch."""
         names = self.detector.loss_names
         with self._with(values) as scope:
-            terms = self.detector.loss_terms(part["images"], _targets(part), draw, training=True)
+            terms = self.detector.compute_loss_terms(part["images"], _targets(part), draw, training=True)
         held: Tensor = counts
         if callable(counts):
             held = counts(ops.stop_gradient(ops.stack([terms[name].count for name in names])))
@@ -100,7 +102,7 @@ class Program:
         loss = ops.sum(computed.losses)
         after, sizes, is_applied = update_state(state, gradients, computed.statistics, loss, rate, self.rules)
         norms = ops.stack([ops.sqrt(sum(sizes.squares[name] for name in names)) for names in self.groups.values()])
-        return after, self.pack_output(computed.losses, norms, sizes.norm, is_applied, scale_of(state, self.rules))
+        return after, self.pack_output(computed.losses, norms, sizes.norm, is_applied, get_scale(state, self.rules))
 
     def pack_output(self, losses: Tensor, norms: Tensor, norm: Tensor, is_applied: Tensor, scale: Tensor | float) -> Tensor:
         """In one piece, as each that is fetched from a device takes its own time. `norms`: of the gradients of each group."""
@@ -131,4 +133,4 @@ class LossModel(keras.Model):  # type: ignore[misc]
 
     def call(self, batch: dict[str, Tensor], training: bool | None = None) -> dict[str, Tensor]:
         targets = Targets(batch["boxes"], batch["classes"], batch["mask"])
-        return self.detector.training_losses(batch["images"], targets, self.seed_generator, training=bool(training))
+        return self.detector.compute_losses(batch["images"], targets, self.seed_generator, training=bool(training))

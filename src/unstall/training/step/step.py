@@ -24,18 +24,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from unstall.backends import running_backend
+from unstall.backends import find_running_backend
 from unstall.base.errors import InvalidInputError
 from unstall.config.settings import Settings
 from unstall.detectors.detector import Detector
-from unstall.training.step.optimizer import MIN_SCALE, rate_at
+from unstall.training.step.optimizer import MIN_SCALE, compute_rate
 from unstall.training.step.program import Program
 
 ITERATION = "iteration"
 
 
 @dataclass(frozen=True)
-class Numbers:
+class StepNumbers:
     """Of one step."""
 
     losses: dict[str, float]
@@ -58,12 +58,12 @@ class StepOutput:
     def __init__(self, result: Any, losses: tuple[str, ...], groups: tuple[str, ...], rate: float) -> None:
         self._output, self._losses, self._groups, self._rate = result, losses, groups, rate
 
-    def read(self) -> Numbers:
+    def read(self) -> StepNumbers:
         """Waits for the step."""
         *values, norm, is_applied, scale = (float(each) for each in np.asarray(self._output))
         count = len(self._losses)
         losses, norms = dict(zip(self._losses, values, strict=False)), dict(zip(self._groups, values[count:], strict=True))
-        return Numbers(losses, sum(losses.values()), norm, norms, self._rate, bool(is_applied), scale)
+        return StepNumbers(losses, sum(losses.values()), norm, norms, self._rate, bool(is_applied), scale)
 
 
 class Step:
@@ -76,7 +76,7 @@ class Step:
             create_distributed_train_step(self.program, first) if settings.num_workers > 1 else None
         )
         self.train_step: TrainStep = self._shared or create_train_step(self.program, first)
-        self._kinds = {name: kind_of(array) for name, array in {**first, ITERATION: self._iteration_array()}.items()}
+        self._kinds = {name: get_kind(array) for name, array in {**first, ITERATION: self._iteration_array()}.items()}
         self._shows_averages = False
 
     def __call__(self, batch: dict[str, np.ndarray], rate: float | None = None) -> StepOutput:
@@ -85,7 +85,7 @@ class Step:
             raise RuntimeError("A step cannot be taken while the detector holds the averages of its weights.")
         if len(batch["images"]) != self.settings.batch_share:
             raise ValueError(f"expected a batch of {self.settings.batch_share} images. Received: {len(batch['images'])}")
-        rate = rate_at(self.iteration, self.settings, self.total_steps) if rate is None else rate
+        rate = compute_rate(self.iteration, self.settings, self.total_steps) if rate is None else rate
         output = self.train_step(batch, rate, draw_key(self.settings.seed, self.iteration))
         self.iteration += 1
         return StepOutput(output, self.detector.loss_names, tuple(self.program.groups), rate)
@@ -112,9 +112,9 @@ class Step:
             self.iteration = iteration
 
     @contextmanager
-    def averaged(self) -> Iterator[None]:
+    def get_ema_weights(self) -> Iterator[None]:
         """The detector holds the averaged weights meanwhile; where there is no average, its own."""
-        with self.train_step.averaged() if self.settings.ema_decay else self.train_step.lent():
+        with self.train_step.get_ema_weights() if self.settings.ema_decay else self.train_step.lend_weights():
             self._shows_averages = bool(self.settings.ema_decay)
             try:
                 yield
@@ -131,7 +131,7 @@ def draw_key(seed: int, iteration: int) -> np.ndarray:
     return np.frombuffer(digest, np.dtype("<i4")).astype(np.int32)
 
 
-def kind_of(array: np.ndarray) -> str:
+def get_kind(array: np.ndarray) -> str:
     return f"{array.dtype} {array.shape}"
 
 
@@ -143,7 +143,7 @@ def refuse_others(arrays: Arrays, kinds: dict[str, str]) -> None:
             raise InvalidInputError(
                 f"The state of the training: '{name}' {how}. Expected that of the same detector and optimizer."
             )
-        if (received := kind_of(arrays[name])) != kinds[name]:
+        if (received := get_kind(arrays[name])) != kinds[name]:
             raise InvalidInputError(f"The state of the training: '{name}': expected {kinds[name]}. Received: {received}")
 
 
@@ -165,10 +165,10 @@ class TrainStep(Protocol):
     def restore(self, arrays: Arrays) -> None:
         """Of the same names, shapes and kinds as `arrays` gives."""
 
-    def averaged(self) -> AbstractContextManager[None]:
+    def get_ema_weights(self) -> AbstractContextManager[None]:
         """Meanwhile the detector's variables hold the averages, and Keras may do with them what it likes."""
 
-    def lent(self) -> AbstractContextManager[None]:
+    def lend_weights(self) -> AbstractContextManager[None]:
         """The same with the weights themselves."""
 
 
@@ -190,7 +190,7 @@ def create_distributed_train_step(program: Program, state: Arrays) -> Distribute
 
 
 def create_train_step(program: Program, state: Arrays) -> TrainStep:
-    backend = running_backend()
+    backend = find_running_backend()
     if backend == "jax":
         from unstall.training.step.train_step_jax import JaxTrainStep
 

@@ -15,7 +15,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from unstall.backends.devices import is_compiled_for_card
 from unstall.detectors.layers.rng import Draw
-from unstall.training.step.optimizer import scale_of
+from unstall.training.step.optimizer import get_scale
 from unstall.training.step.program import Counts, Program, StepResult
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Sums(NamedTuple):
     gradients: State
 
 
-def in_order_of_weights(gradients: Any) -> Any:
+def sort_by_weights(gradients: Any) -> Any:
     """Laid out in memory as their weights. cuDNN gives a kernel's gradient in an order of its own; XLA then brings weights and
     momentum into that order, changes them there, brings them back, and copies both to where they lay: 140 copies in a step of
     RetinaNet."""
@@ -78,7 +78,7 @@ class JaxTrainStep:
             sums, statistics = self._added(sums, statistics, state, fixed, *part, key, counts)
         return self._finished(state, sums, statistics, rate)  # type: ignore[no-any-return]
 
-    def lowered(self, batch: dict[str, Any], sharding: Any = None) -> Any:
+    def lower(self, batch: dict[str, Any], sharding: Any = None) -> Any:
         """The step before it is compiled, for a batch of such shapes and kinds, on this device or (by its sharding) another."""
         given = self.state, self.fixed, batch, np.float32(0), np.zeros(2, np.int32)
         shapes = jax.tree.map(lambda each: jax.ShapeDtypeStruct(each.shape, each.dtype, sharding=sharding), given)
@@ -114,10 +114,10 @@ class JaxTrainStep:
         for variable in (*self.program.changing.values(), *self.program.fixed.values()):
             variable._direct_assign(NOTHING)
 
-    def averaged(self) -> AbstractContextManager[None]:
+    def get_ema_weights(self) -> AbstractContextManager[None]:
         return self._copied("average")
 
-    def lent(self) -> AbstractContextManager[None]:
+    def lend_weights(self) -> AbstractContextManager[None]:
         return self._copied("weights")
 
     @contextmanager
@@ -202,11 +202,11 @@ class JaxTrainStep:
         values = {**self._values(state, fixed), **statistics}
 
         def losses(weights: State) -> tuple[jax.Array, StepResult]:
-            return program.losses({**values, **weights}, part, draw, counts, scale_of(state, program.rules))
+            return program.losses({**values, **weights}, part, draw, counts, get_scale(state, program.rules))
 
         weights = {name: values[name] for name in program.trained}
         (_, computed), gradients = jax.value_and_grad(losses, has_aux=True)(weights)
-        return computed, in_order_of_weights(gradients)
+        return computed, sort_by_weights(gradients)
 
     def _values(self, state: State, fixed: State) -> State:
         """Of the detector's variables."""

@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from unstall.detectors.layers.rng import Draw
-from unstall.training.step.optimizer import scale_of
+from unstall.training.step.optimizer import get_scale
 from unstall.training.step.program import Program, StepResult
 
 if TYPE_CHECKING:
@@ -45,11 +45,11 @@ class TensorFlowTrainStep:
         for name, variable in self._variables.items():
             variable.assign(arrays[name])
 
-    def lent(self) -> AbstractContextManager[None]:
+    def lend_weights(self) -> AbstractContextManager[None]:
         return nullcontext()  # nothing that Keras computes changes what variables hold
 
     @contextmanager
-    def averaged(self) -> Iterator[None]:
+    def get_ema_weights(self) -> Iterator[None]:
         names = self.program.changing
         before = {name: tf.identity(self._variables[f"weights/{name}"]) for name in names}
         for name in names:
@@ -63,7 +63,7 @@ class TensorFlowTrainStep:
     def _run(self, batch: Tensors, rate: tf.Tensor, key: tf.Tensor) -> tf.Tensor:
         program = self.program
         state = {name: tf.convert_to_tensor(variable) for name, variable in self._changing.items()}
-        scale = scale_of(state, program.rules)
+        scale = get_scale(state, program.rules)
         statistics = {name: state[f"weights/{name}"] for name in program.statistics}
         if program.micro_batches == 1:
             computed, gradients = self._differentiated(statistics, batch, Draw(key), None, scale)

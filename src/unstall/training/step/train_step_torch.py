@@ -16,7 +16,7 @@ from keras import ops
 from unstall.detectors.layers.rng import Draw
 from unstall.training.step.cuda_graphs import GraphReplay
 from unstall.training.step.ema import EMA_WARMUP
-from unstall.training.step.optimizer import BETAS, EPSILON, SLOTS, scale_of, update_loss_scale
+from unstall.training.step.optimizer import BETAS, EPSILON, SLOTS, get_scale, update_loss_scale
 from unstall.training.step.program import Program, StepResult
 
 if TYPE_CHECKING:
@@ -85,12 +85,12 @@ class TorchTrainStep:
             for name, tensor in self._state.items():
                 tensor.copy_(torch.from_numpy(np.array(arrays[name])))
 
-    def lent(self) -> AbstractContextManager[None]:
+    def lend_weights(self) -> AbstractContextManager[None]:
         self._make_room()
         return nullcontext()  # nothing that Keras computes changes what variables hold
 
     @contextmanager
-    def averaged(self) -> Iterator[None]:
+    def get_ema_weights(self) -> Iterator[None]:
         self._make_room()
         weights, averages = (self._all(kind, self.program.changing) for kind in ("weights", "average"))
         before = [weight.detach().clone() for weight in weights]
@@ -165,7 +165,7 @@ class TorchTrainStep:
 
     def _scale(self) -> torch.Tensor:
         """Of the loss, on the device. A number that is brought there would wait for all that is under way."""
-        scale = scale_of(self._state, self.program.rules)
+        scale = get_scale(self._state, self.program.rules)
         return scale if isinstance(scale, torch.Tensor) else self._one
 
     def _update(self, computed: StepResult, gradients: list[torch.Tensor], rate: float) -> torch.Tensor:
@@ -180,7 +180,7 @@ class TorchTrainStep:
         self._keep(computed.statistics, is_applied)
         if rules.ema_decay:
             count = state["updates"]
-            decay = torch.clamp((1 + count) / (EMA_WARMUP + count), max=rules.ema_decay)  # as `ema.ema_decay`
+            decay = torch.clamp((1 + count) / (EMA_WARMUP + count), max=rules.ema_decay)  # as `ema.compute_ema_decay`
             decay = torch.where(is_applied, decay, 1.0)
             averages, values = (self._all(kind, program.changing) for kind in ("average", "weights"))
             torch._foreach_mul_(averages, decay)
@@ -196,8 +196,8 @@ class TorchTrainStep:
         skipped, does nothing."""
         rules = self.program.rules
         of_name = dict(zip(self.program.trained, gradients, strict=True))
-        for decay in {rules.decay_of(gradient) for gradient in gradients}:
-            names = [name for name, gradient in of_name.items() if rules.decay_of(gradient) == decay]
+        for decay in {rules.get_decay(gradient) for gradient in gradients}:
+            names = [name for name, gradient in of_name.items() if rules.get_decay(gradient) == decay]
             weights = self._all("weights", names)
             slots = [self._all(slot, names) for slot in SLOTS[rules.optimizer]]
             own = [of_name[name] for name in names]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.data.check.datasets import healthy, spoiled
-from unstall.data.synthetic.defects import formats_of
+from unstall.data.synthetic.defects import list_formats
 
 
 def test_an_image_whose_annotation_is_gone_is_named(tmp_path: Path) -> None:
@@ -18,6 +18,6 @@ def test_an_image_whose_annotation_is_gone_is_named(tmp_path: Path) -> None:
     assert not report.has_errors
 
 
-@pytest.mark.parametrize("format", formats_of("annotation_missing"))
+@pytest.mark.parametrize("format", list_formats("annotation_missing"))
 def test_annotated_images_are_none(tmp_path: Path, format: str) -> None:
     assert "annotation_missing" not in healthy(tmp_path, format).found

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.data.check.datasets import healthy, spoiled
-from unstall.data.synthetic.defects import formats_of
+from unstall.data.synthetic.defects import list_formats
 
 
-@pytest.mark.parametrize("format", formats_of("annotation_unparsable"))
+@pytest.mark.parametrize("format", list_formats("annotation_unparsable"))
 def test_what_cannot_be_read_is_found_and_its_place_named(tmp_path: Path, format: str) -> None:
     report = spoiled(tmp_path, "annotation_unparsable", format)
     (finding,) = report.found["annotation_unparsable"]
@@ -18,6 +18,6 @@ def test_what_cannot_be_read_is_found_and_its_place_named(tmp_path: Path, format
     assert len(report.checked.data.examples) >= 29 and report.has_errors
 
 
-@pytest.mark.parametrize("format", formats_of("annotation_unparsable"))
+@pytest.mark.parametrize("format", list_formats("annotation_unparsable"))
 def test_whole_files_are_none(tmp_path: Path, format: str) -> None:
     assert not healthy(tmp_path, format).found

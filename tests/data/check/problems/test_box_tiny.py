@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tests.data.check.datasets import boxes_found, checked, example, found
 from unstall.data.check.context import Severity
-from unstall.data.check.runner import severity_of
+from unstall.data.check.runner import get_severity
 
 
 def test_a_box_under_two_pixels_is_a_note() -> None:
     what = checked(example((10, 10, 11.5, 40), (10, 10, 40, 40)))
     assert boxes_found("box_tiny", what) == [("a.jpg", 0)]
-    assert severity_of("box_tiny") is Severity.INFO
+    assert get_severity("box_tiny") is Severity.INFO
 
 
 def test_small_real_objects_and_crowds_are_none() -> None:

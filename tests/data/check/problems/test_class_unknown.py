@@ -8,10 +8,10 @@ import pytest
 
 from tests.data.check.datasets import healthy, spoiled
 from unstall.data.check.corrected_copy import correct
-from unstall.data.synthetic.defects import formats_of
+from unstall.data.synthetic.defects import list_formats
 
 
-@pytest.mark.parametrize("format", formats_of("class_unknown"))
+@pytest.mark.parametrize("format", list_formats("class_unknown"))
 def test_an_unknown_class_is_found(tmp_path: Path, format: str) -> None:
     report = spoiled(tmp_path, "class_unknown", format)
     (finding,) = report.found["class_unknown"]
@@ -19,7 +19,7 @@ def test_an_unknown_class_is_found(tmp_path: Path, format: str) -> None:
     assert report.has_errors
 
 
-@pytest.mark.parametrize("format", formats_of("class_unknown"))
+@pytest.mark.parametrize("format", list_formats("class_unknown"))
 def test_listed_classes_are_none(tmp_path: Path, format: str) -> None:
     assert "class_unknown" not in healthy(tmp_path, format).found
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.data.check.datasets import healthy, spoiled
-from unstall.data.synthetic.defects import formats_of
+from unstall.data.synthetic.defects import list_formats
 
 
 def test_one_png_among_jpegs_is_found(tmp_path: Path) -> None:
@@ -15,6 +15,6 @@ def test_one_png_among_jpegs_is_found(tmp_path: Path) -> None:
     assert set(report.found) == {"encodings_mixed"} and not report.has_errors
 
 
-@pytest.mark.parametrize("format", formats_of("encodings_mixed"))
+@pytest.mark.parametrize("format", list_formats("encodings_mixed"))
 def test_one_encoding_is_none(tmp_path: Path, format: str) -> None:
     assert not healthy(tmp_path, format).found

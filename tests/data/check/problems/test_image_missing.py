@@ -8,16 +8,16 @@ import pytest
 
 from tests.data.check.datasets import healthy, spoiled
 from unstall.data.check.corrected_copy import correct
-from unstall.data.synthetic.defects import formats_of
+from unstall.data.synthetic.defects import list_formats
 
 
-@pytest.mark.parametrize("format", formats_of("image_missing"))
+@pytest.mark.parametrize("format", list_formats("image_missing"))
 def test_a_missing_image_is_found(tmp_path: Path, format: str) -> None:
     report = spoiled(tmp_path, "image_missing", format)
     assert len(report.found["image_missing"]) == 1 and report.has_errors
 
 
-@pytest.mark.parametrize("format", formats_of("image_missing"))
+@pytest.mark.parametrize("format", list_formats("image_missing"))
 def test_images_that_are_there_are_none(tmp_path: Path, format: str) -> None:
     assert "image_missing" not in healthy(tmp_path, format).found
 

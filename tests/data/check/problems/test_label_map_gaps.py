@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.data.check.datasets import healthy, spoiled
-from unstall.data.synthetic.defects import formats_of
+from unstall.data.synthetic.defects import list_formats
 
 
-@pytest.mark.parametrize("format", formats_of("label_map_gaps"))
+@pytest.mark.parametrize("format", list_formats("label_map_gaps"))
 def test_it_is_found_in_the_list_of_classes(tmp_path: Path, format: str) -> None:
     report = spoiled(tmp_path, "label_map_gaps", format)
     origin = report.found["label_map_gaps"][0].origin

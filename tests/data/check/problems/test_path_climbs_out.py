@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.data.check.datasets import healthy, spoiled
-from unstall.data.synthetic.defects import formats_of
+from unstall.data.synthetic.defects import list_formats
 
 
-@pytest.mark.parametrize("format", formats_of("path_climbs_out"))
+@pytest.mark.parametrize("format", list_formats("path_climbs_out"))
 def test_a_path_that_climbs_is_found_and_not_followed(tmp_path: Path, format: str) -> None:
     (tmp_path.parent / "outside.jpg").write_bytes(b"not yours")
     report = spoiled(tmp_path, "path_climbs_out", format)
@@ -19,6 +19,6 @@ def test_a_path_that_climbs_is_found_and_not_followed(tmp_path: Path, format: st
     assert all((tmp_path / "set").resolve() in path.resolve().parents for path in sources)
 
 
-@pytest.mark.parametrize("format", formats_of("path_climbs_out"))
+@pytest.mark.parametrize("format", list_formats("path_climbs_out"))
 def test_paths_inside_are_none(tmp_path: Path, format: str) -> None:
     assert not healthy(tmp_path, format).found

@@ -17,7 +17,7 @@ from unstall.planning.preflight.results import CheckError, CheckOk, CheckUnknown
 
 def weights_of(variant: str, folder: Path) -> str:
     path = folder / f"{variant}.safetensors"
-    arrays = {name: np.zeros(shape, np.float32) for name, shape in compatibility.known_variants()[variant].shapes.items()}
+    arrays = {name: np.zeros(shape, np.float32) for name, shape in compatibility.list_known_variants()[variant].shapes.items()}
     safetensors_files.write(path, arrays, {})
     return str(path)
 

@@ -16,13 +16,13 @@ from unstall.training.distributed.engines import ProcessEnv, ray
 
 
 def test_what_ray_must_remember_lies_beside_the_run() -> None:
-    assert ray.beside_of("gs://bucket/runs/first") == ("gs://bucket/runs", "first-ray")
-    assert ray.beside_of("/shared/runs/first/") == ("/shared/runs", "first-ray")
+    assert ray.read_beside("gs://bucket/runs/first") == ("gs://bucket/runs", "first-ray")
+    assert ray.read_beside("/shared/runs/first/") == ("/shared/runs", "first-ray")
 
 
 def test_a_worker_of_ray_is_told_its_number_and_no_engine_is_asked() -> None:
     environ = ProcessEnv(1, 2, "10.0.0.7:8476").as_environment()
-    assert engines.process_envs(environ, 2) == [ProcessEnv(1, 2, "10.0.0.7:8476")] == ray.process_envs(environ, 2)
+    assert engines.build_process_envs(environ, 2) == [ProcessEnv(1, 2, "10.0.0.7:8476")] == ray.build_process_envs(environ, 2)
 
 
 def test_without_ray_its_command_is_said(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from unstall.base.registry import Registry
-from unstall.diagnosis.pages import limits_of, limits_table, sections_of
+from unstall.diagnosis.pages import build_limits_table, parse_sections, read_limits
 
 PROBLEMS = Registry(__name__, "problem", listing="`unstall data problems` lists all {count}.")
 
@@ -16,36 +16,36 @@ PROBLEMS = Registry(__name__, "problem", listing="`unstall data problems` lists 
 HEADINGS = ("What it is", "What it does to a training", "How we know", "When this is wrong", "What to do")
 
 
-def sections(name: str) -> dict[str, str]:
+def read_sections(name: str) -> dict[str, str]:
     """Heading to text. The docstring's first line stands under ''."""
-    return sections_of(PROBLEMS.page(name), HEADINGS)
+    return parse_sections(PROBLEMS.page(name), HEADINGS)
 
 
-def summaries() -> dict[str, str]:
+def list_summaries() -> dict[str, str]:
     return PROBLEMS.summaries()
 
 
-def page(name: str) -> str:
+def build_page(name: str) -> str:
     """Markdown."""
     module = PROBLEMS.module(name)
-    parts = sections(name)
+    parts = read_sections(name)
     corrected = (
         "`unstall data check --fix` can correct it." if hasattr(module, "propose_fixes") else "It is not corrected by `--fix`."
     )
     lines = [f"# {name}", "", parts.pop(""), "", f"Severity: **{module.SEVERITY.value}**. {corrected}", ""]
     for heading, body in parts.items():
         lines += [f"## {heading}", "", body, ""]
-    return "\n".join([*lines, *limits_table(module, limits_of(module))])
+    return "\n".join([*lines, *build_limits_table(module, read_limits(module))])
 
 
-def page_as_plain(name: str) -> dict[str, Any]:
+def build_page_as_plain(name: str) -> dict[str, Any]:
     module = PROBLEMS.module(name)
-    parts = sections(name)
+    parts = read_sections(name)
     return {
         "problem": name,
         "summary": parts.pop(""),
         "severity": module.SEVERITY.value,
         "is_fixable": hasattr(module, "propose_fixes"),
         "sections": parts,
-        "limits": {key: value for key, value in limits_of(module).items() if key != "SEVERITY"},
+        "limits": {key: value for key, value in read_limits(module).items() if key != "SEVERITY"},
     }

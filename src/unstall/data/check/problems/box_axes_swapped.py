@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from unstall.data.check.context import CheckedData, Severity, format_box
-from unstall.data.check.fixes import Fix, box_of
+from unstall.data.check.fixes import Fix, get_box
 from unstall.data.example import Finding
 
 SEVERITY = Severity.ERROR
@@ -37,10 +37,10 @@ SEVERITY = Severity.ERROR
 def examine(checked: CheckedData) -> list[Finding]:
     table = checked.table
     return [
-        checked.box_finding(
+        checked.create_box_finding(
             "box_axes_swapped",
             index,
-            f"Expected a box in an image of {checked.size_of_image(index)}. Received: {format_box(table.boxes[index])};"
+            f"Expected a box in an image of {checked.get_image_size(index)}. Received: {format_box(table.boxes[index])};"
             " with x and y swapped, all boxes of this image fit.",
         )
         for index in np.flatnonzero(checked.fits.swapped)
@@ -50,7 +50,7 @@ def examine(checked: CheckedData) -> list[Finding]:
 def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     result = []
     for finding in found:
-        box = box_of(checked, finding)
+        box = get_box(checked, finding)
         if box is not None and finding.box is not None:
             swapped = (float(box[1]), float(box[0]), float(box[3]), float(box[2]))
             result.append(Fix(finding, "x and y are swapped", checked.rows[finding.example], box=(finding.box, swapped)))

@@ -43,7 +43,7 @@ def examine(checked: CheckedData) -> list[Finding]:
     usual = float(np.percentile(some, 95, method="lower"))
     limit = max(TIMES_USUAL * usual, MIN_BOXES)
     return [
-        checked.image_finding(
+        checked.create_image_finding(
             "box_count_outlier",
             int(row),
             f"Expected up to {limit:,.0f} boxes: 19 of 20 images have at most {usual:,.0f}. Received: {counts[row]:,}.",

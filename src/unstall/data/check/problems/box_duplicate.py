@@ -45,7 +45,7 @@ def examine(checked: CheckedData) -> list[Finding]:
         early, late = sorted((first, second))
         twice.setdefault(late, (early, overlap))
     return [
-        checked.box_finding(
+        checked.create_box_finding(
             "box_duplicate",
             late,
             f"Expected each object once. Received: {format_box(table.boxes[late])}, which covers the same as box"

@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from unstall.data.check.context import CheckedData, Severity, format_box
-from unstall.data.check.fixes import Fix, box_of
+from unstall.data.check.fixes import Fix, get_box
 from unstall.data.example import Finding
 
 SEVERITY = Severity.ERROR
@@ -40,15 +40,17 @@ def examine(checked: CheckedData) -> list[Finding]:
     for index in np.flatnonzero(checked.fits.in_pixels):
         width, height = table.width[index], table.height[index]
         raw = table.boxes[index] / np.array([width, height, width, height])
-        message = f"Expected shares from 0 to 1. Received: {format_box(raw)}, which are pixels in {checked.size_of_image(index)}."
-        found.append(checked.box_finding("box_in_pixels", index, message))
+        message = (
+            f"Expected shares from 0 to 1. Received: {format_box(raw)}, which are pixels in {checked.get_image_size(index)}."
+        )
+        found.append(checked.create_box_finding("box_in_pixels", index, message))
     return found
 
 
 def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     result = []
     for finding in found:
-        box, row = box_of(checked, finding), checked.rows[finding.example]
+        box, row = get_box(checked, finding), checked.rows[finding.example]
         size = checked.size(row)
         if box is not None and finding.box is not None and size is not None:
             left, top, right, bottom = (float(value) for value in box / np.array([*size, *size]))

@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from unstall.data.check.context import CheckedData, Severity, format_box
-from unstall.data.check.fixes import Fix, box_of
+from unstall.data.check.fixes import Fix, get_box
 from unstall.data.example import Finding
 
 SEVERITY = Severity.ERROR
@@ -38,7 +38,7 @@ def examine(checked: CheckedData) -> list[Finding]:
     boxes = checked.table.boxes
     wrong = checked.fits.finite & ((boxes[:, 2] < boxes[:, 0]) | (boxes[:, 3] < boxes[:, 1]))
     return [
-        checked.box_finding(
+        checked.create_box_finding(
             "box_inverted",
             index,
             f"Expected left < right and top < bottom. Received: {format_box(boxes[index])} (left, top, right, bottom).",
@@ -50,7 +50,7 @@ def examine(checked: CheckedData) -> list[Finding]:
 def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     result = []
     for finding in found:
-        box = box_of(checked, finding)
+        box = get_box(checked, finding)
         if box is not None and finding.box is not None:
             across, down = sorted((float(box[0]), float(box[2]))), sorted((float(box[1]), float(box[3])))
             corners = (across[0], down[0], across[1], down[1])

@@ -44,7 +44,9 @@ def examine(checked: CheckedData) -> list[Finding]:
     within = fits.plain & (left < table.width) & (top < table.height) & (right > 0) & (bottom > 0)
     in_order = (right > left) & (bottom > top)
     return [
-        checked.box_finding("box_negative", index, f"Expected left ≥ 0 and top ≥ 0. Received: {format_box(table.boxes[index])}.")
+        checked.create_box_finding(
+            "box_negative", index, f"Expected left ≥ 0 and top ≥ 0. Received: {format_box(table.boxes[index])}."
+        )
         for index in np.flatnonzero((within | unsized) & below & in_order & ~table.crowd)
     ]
 

@@ -45,7 +45,7 @@ def examine(checked: CheckedData) -> list[Finding]:
             f"Expected a width and a height above 0. Received: {right - left:g}×{bottom - top:g} pixels, "
             f"{format_box(boxes[index])}."
         )
-        found.append(checked.box_finding("box_no_area", index, message))
+        found.append(checked.create_box_finding("box_no_area", index, message))
     return found
 
 

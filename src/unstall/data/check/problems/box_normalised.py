@@ -27,7 +27,7 @@ from __future__ import annotations
 import numpy as np
 
 from unstall.data.check.context import CheckedData, Severity, format_box
-from unstall.data.check.fixes import Fix, box_of
+from unstall.data.check.fixes import Fix, get_box
 from unstall.data.example import Finding
 
 SEVERITY = Severity.ERROR
@@ -36,10 +36,11 @@ SEVERITY = Severity.ERROR
 def examine(checked: CheckedData) -> list[Finding]:
     table = checked.table
     return [
-        checked.box_finding(
+        checked.create_box_finding(
             "box_normalised",
             index,
-            f"Expected pixels of an image of {checked.size_of_image(index)}. Received: shares, {format_box(table.boxes[index])}.",
+            f"Expected pixels of an image of {checked.get_image_size(index)}. "
+            f"Received: shares, {format_box(table.boxes[index])}.",
         )
         for index in np.flatnonzero(checked.fits.normalised)
     ]
@@ -48,7 +49,7 @@ def examine(checked: CheckedData) -> list[Finding]:
 def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     result = []
     for finding in found:
-        box, row = box_of(checked, finding), checked.rows[finding.example]
+        box, row = get_box(checked, finding), checked.rows[finding.example]
         size = checked.size(row)
         if box is not None and finding.box is not None and size is not None:
             left, top, right, bottom = (float(value) for value in box * np.array([*size, *size]))

@@ -36,7 +36,7 @@ SEVERITY = Severity.ERROR
 def examine(checked: CheckedData) -> list[Finding]:
     boxes = checked.table.boxes
     return [
-        checked.box_finding("box_not_finite", index, f"Expected four numbers. Received: {format_box(boxes[index])}.")
+        checked.create_box_finding("box_not_finite", index, f"Expected four numbers. Received: {format_box(boxes[index])}.")
         for index in np.flatnonzero(~checked.fits.finite)
     ]
 

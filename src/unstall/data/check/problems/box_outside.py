@@ -41,10 +41,10 @@ def examine(checked: CheckedData) -> list[Finding]:
     beyond = (left >= table.width) | (top >= table.height) | (right <= 0) | (bottom <= 0)
     has_area = (right > left) & (bottom > top)
     return [
-        checked.box_finding(
+        checked.create_box_finding(
             "box_outside",
             index,
-            f"Expected a box in an image of {checked.size_of_image(index)}. Received: {format_box(table.boxes[index])}.",
+            f"Expected a box in an image of {checked.get_image_size(index)}. Received: {format_box(table.boxes[index])}.",
         )
         for index in np.flatnonzero(checked.fits.plain & beyond & has_area)
     ]

@@ -46,7 +46,7 @@ def examine(checked: CheckedData) -> list[Finding]:
             f"Expected right ≤ {table.width[index]:g} and bottom ≤ {table.height[index]:g}, the size of the image."
             f" Received: {format_box(table.boxes[index])}."
         )
-        found.append(checked.box_finding("box_partly_outside", index, message))
+        found.append(checked.create_box_finding("box_partly_outside", index, message))
     return found
 
 

@@ -40,7 +40,7 @@ def examine(checked: CheckedData) -> list[Finding]:
     shorter = sides.min(axis=1, initial=np.inf)
     wrong = checked.fits.plain & (shorter > 0) & (shorter < MIN_SIDE) & ~table.crowd
     return [
-        checked.box_finding(
+        checked.create_box_finding(
             "box_tiny",
             index,
             f"Expected sides of {MIN_SIDE:g} pixels or more. Received: {sides[index, 0]:.3g}×{sides[index, 1]:.3g},"

@@ -34,7 +34,7 @@ SEVERITY = Severity.WARNING
 
 def examine(checked: CheckedData) -> list[Finding]:
     return [
-        checked.image_finding(
+        checked.create_image_finding(
             "image_16_bit", row, f"Expected 8 bits for each channel. Received: {facts.bits} ({facts.kind}, {facts.mode})."
         )
         for row, facts in checked.images.items()

@@ -34,7 +34,7 @@ SEVERITY = Severity.WARNING
 
 def examine(checked: CheckedData) -> list[Finding]:
     return [
-        checked.image_finding("image_cmyk", row, "Expected an RGB or grey image. Received: CMYK, four channels for print.")
+        checked.create_image_finding("image_cmyk", row, "Expected an RGB or grey image. Received: CMYK, four channels for print.")
         for row, facts in checked.images.items()
         if facts.mode == "CMYK" and not facts.error
     ]

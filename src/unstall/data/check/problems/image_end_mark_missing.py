@@ -38,7 +38,7 @@ SEVERITY = Severity.INFO
 
 def examine(checked: CheckedData) -> list[Finding]:
     return [
-        checked.image_finding(
+        checked.create_image_finding(
             "image_end_mark_missing",
             row,
             "Expected FF D9 at the end of a JPEG. Received: all of its lines, and no end mark. Pillow and tf.io refuse it.",

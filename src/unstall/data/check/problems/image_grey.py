@@ -39,7 +39,7 @@ def examine(checked: CheckedData) -> list[Finding]:
         return []
     others = len(whole) - len(grey)
     return [
-        checked.image_finding(
+        checked.create_image_finding(
             "image_grey", row, f"Expected three channels, as {others:,} other images have. Received: one (grey)."
         )
         for row in grey

@@ -32,7 +32,7 @@ import numpy as np
 
 from unstall.data.check.context import CheckedData, ImageFacts, Severity
 from unstall.data.check.fixes import Fix
-from unstall.data.check.image_encoder import upright, without_turn
+from unstall.data.check.image_encoder import remove_turn, turn_upright
 from unstall.data.example import Finding
 
 SEVERITY = Severity.WARNING
@@ -57,11 +57,13 @@ def examine(checked: CheckedData) -> list[Finding]:
     for row, facts in checked.images.items():
         if facts.orientation != 1 and not facts.error:
             message = f"Expected an upright image. Received: EXIF orientation {facts.orientation} ({_TURNS[facts.orientation]}). "
-            found.append(checked.image_finding("image_rotated", row, message + _SAID[belong_to(checked, row, facts)]))
+            found.append(
+                checked.create_image_finding("image_rotated", row, message + _SAID[is_annotated_for(checked, row, facts)])
+            )
     return found
 
 
-def belong_to(checked: CheckedData, row: int, facts: ImageFacts) -> str:
+def is_annotated_for(checked: CheckedData, row: int, facts: ImageFacts) -> str:
     """'turned', 'stored', or '' where it cannot be told."""
     example, table = checked.data.examples[row], checked.table
     if facts.orientation < 5 or facts.width == facts.height:
@@ -80,7 +82,7 @@ def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     result = []
     for finding in found:
         row = checked.rows[finding.example]
-        judged = belong_to(checked, row, checked.images[row])
+        judged = is_annotated_for(checked, row, checked.images[row])
         if judged:
-            result += [upright(checked, finding, row) if judged == "turned" else without_turn(checked, finding, row)]
+            result += [turn_upright(checked, finding, row) if judged == "turned" else remove_turn(checked, finding, row)]
     return [fix for fix in result if fix is not None]

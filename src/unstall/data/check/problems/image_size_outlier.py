@@ -54,5 +54,5 @@ def examine(checked: CheckedData) -> list[Finding]:
             f"Expected about {median / 1e6:.2g} megapixels, the median. Received: {width:,.0f}×{height:,.0f},"
             f" {pixels[row] / 1e6:.1f} megapixels, {pixels[row] / median:.0f} times as many."
         )
-        found.append(checked.image_finding("image_size_outlier", int(row), message))
+        found.append(checked.create_image_finding("image_size_outlier", int(row), message))
     return found

@@ -32,7 +32,7 @@ SEVERITY = Severity.ERROR
 
 def examine(checked: CheckedData) -> list[Finding]:
     return [
-        checked.image_finding(
+        checked.create_image_finding(
             "image_too_large_to_decode", row, f"Expected an image of bearable size. Received: {facts.error}. Refused."
         )
         for row, facts in checked.images.items()

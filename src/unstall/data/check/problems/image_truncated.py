@@ -35,7 +35,7 @@ SEVERITY = Severity.ERROR
 
 def examine(checked: CheckedData) -> list[Finding]:
     return [
-        checked.image_finding(
+        checked.create_image_finding(
             "image_truncated",
             row,
             f"Expected all {facts.height:,} lines of a {facts.kind}. Received: {facts.error} ({facts.bytes:,} bytes).",

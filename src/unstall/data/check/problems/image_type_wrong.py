@@ -54,7 +54,7 @@ def examine(checked: CheckedData) -> list[Finding]:
         said = _KIND_BY_SUFFIX.get(name.suffix.lower())
         if said is not None and said != facts.kind:
             message = f"Expected a {said}, as '{name.name}' says. Received: the bytes of a {facts.kind}."
-            found.append(checked.image_finding("image_type_wrong", row, message))
+            found.append(checked.create_image_finding("image_type_wrong", row, message))
     return found
 
 

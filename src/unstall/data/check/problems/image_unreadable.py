@@ -33,7 +33,7 @@ SEVERITY = Severity.ERROR
 
 def examine(checked: CheckedData) -> list[Finding]:
     return [
-        checked.image_finding("image_unreadable", row, f"Expected an image that decodes. Received: {facts.error}.")
+        checked.create_image_finding("image_unreadable", row, f"Expected an image that decodes. Received: {facts.error}.")
         for row, facts in checked.images.items()
         if facts.error and not facts.is_truncated and not facts.is_refused and not facts.is_empty
     ]

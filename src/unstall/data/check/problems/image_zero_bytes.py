@@ -32,7 +32,7 @@ SEVERITY = Severity.ERROR
 
 def examine(checked: CheckedData) -> list[Finding]:
     return [
-        checked.image_finding("image_zero_bytes", row, "Expected an image. Received: 0 bytes.")
+        checked.create_image_finding("image_zero_bytes", row, "Expected an image. Received: 0 bytes.")
         for row, facts in checked.images.items()
         if facts.is_empty
     ]

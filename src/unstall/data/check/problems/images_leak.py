@@ -32,7 +32,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from unstall.data.check.context import CheckedData, Severity
-from unstall.data.check.images import thumbnail
+from unstall.data.check.images import create_thumbnail
 from unstall.data.example import Finding
 
 SEVERITY = Severity.WARNING
@@ -56,7 +56,7 @@ def examine(checked: CheckedData) -> list[Finding]:
                 f"Expected an image of '{splits[second]}' that '{splits[first]}' does not hold."
                 f" Received: nearly the same as {other.name}."
             )
-            found.append(checked.image_finding("images_leak", second, message))
+            found.append(checked.create_image_finding("images_leak", second, message))
     return found
 
 
@@ -105,7 +105,7 @@ def _alike(checked: CheckedData, first: int, second: int) -> bool:
     pictures = []
     for row in (first, second):
         source = checked.data.examples[row].image
-        picture = thumbnail(source) if source is not None else None
+        picture = create_thumbnail(source) if source is not None else None
         if picture is None or picture.std() < MIN_CONTRAST:
             return False
         pictures.append((picture - picture.mean()) / picture.std())

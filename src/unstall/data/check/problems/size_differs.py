@@ -51,7 +51,7 @@ def examine(checked: CheckedData) -> list[Finding]:
                 f"Expected {facts.width}×{facts.height}, the size of the image."
                 f" Received: {example.width}×{example.height} in the annotation{swapped}."
             )
-            found.append(checked.image_finding("size_differs", row, message))
+            found.append(checked.create_image_finding("size_differs", row, message))
     return found
 
 

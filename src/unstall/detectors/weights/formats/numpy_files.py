@@ -14,7 +14,16 @@ from typing import IO
 
 import numpy as np
 
-from unstall.detectors.weights.tensors import MAX_TENSORS, SIZES, Array, StoredTensor, Tensors, Unreadable, format_value, shape_of
+from unstall.detectors.weights.tensors import (
+    MAX_TENSORS,
+    SIZES,
+    Array,
+    StoredTensor,
+    Tensors,
+    Unreadable,
+    format_value,
+    parse_shape,
+)
 
 SUFFIX = ".npy"
 MAX_BYTES = 4 * 2**30  # of all arrays of a file, which may be compressed
@@ -45,7 +54,7 @@ def _described(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> S
         raise Unreadable(
             f"The array '{name}' holds '{format_value(str(kind))}'. Expected numbers of the kinds {', '.join(SIZES)}."
         )
-    expected = math.prod(shape_of(shape, f"the shape of '{name}'")) * kind.itemsize
+    expected = math.prod(parse_shape(shape, f"the shape of '{name}'")) * kind.itemsize
     if info.file_size - begins != expected:
         raise Unreadable(
             f"The array '{name}' of shape {format_value(shape)} has {info.file_size - begins:,} bytes; expected {expected:,}."

@@ -23,7 +23,7 @@ from unstall.detectors.weights.tensors import (
     Unreadable,
     format_value,
     from_bytes,
-    shape_of,
+    parse_shape,
 )
 
 MAX_HEADER_BYTES = 64 * 2**20
@@ -76,7 +76,7 @@ def _stored(path: Path, name: str, entry: Any, begin: int, room: int) -> StoredT
     if not isinstance(code, str) or code not in KINDS:
         received = format_value(code) if isinstance(entry, dict) else type(entry).__name__
         raise Unreadable(f"{where}: expected a dtype of {', '.join(KINDS)}. Received: {received}")
-    kind, shape = KINDS[code], shape_of(entry.get("shape"), where)
+    kind, shape = KINDS[code], parse_shape(entry.get("shape"), where)
     offsets = entry.get("data_offsets")
     if not isinstance(offsets, list) or len(offsets) != 2 or not all(type(offset) is int for offset in offsets):
         raise Unreadable(f"{where}: expected two data_offsets. Received: {format_value(offsets)}")

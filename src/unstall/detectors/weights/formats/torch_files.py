@@ -107,7 +107,7 @@ def read_legacy(path: Path) -> TorchContents:
         bounded = _Head(file, MAX_PICKLE_BYTES)
         if first != MAGIC or unpickler.load(bounded) != LEGACY_VERSION:
             if passed:
-                raise unpickler.refusal_of(passed[0])
+                raise unpickler.describe_refusal(passed[0])
             raise Unreadable("It is a pickle, but no checkpoint that torch.save wrote, and no dictionary of NumPy arrays.")
         system = unpickler.load(bounded)
         is_little = not isinstance(system, dict) or system.get("little_endian", True) is True
@@ -192,7 +192,7 @@ def _tensors(top: Any, passed: list[Name], check: Any, numbers: Any) -> TorchCon
     weights, notes = _weights_in(top)
     placed = _flat(weights)
     if not placed and passed:
-        raise unpickler.refusal_of(passed[0])
+        raise unpickler.describe_refusal(passed[0])
     if not placed:
         received = "a single tensor" if isinstance(top, TensorView | Plain) else KINDS.get(type(top), "something else")
         raise Unreadable(f"It holds no dictionary of tensors. Received: {received}.")

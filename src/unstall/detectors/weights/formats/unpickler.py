@@ -24,7 +24,7 @@ from unstall.detectors.weights.tensors import (
     Unreadable,
     format_value,
     from_bytes,
-    shape_of,
+    parse_shape,
 )
 
 # Arrays of NumPy as a pickle describes them: no NumPy is asked to make anything of them but a row of numbers. A pickle calls
@@ -70,7 +70,7 @@ class Plain:
         self._fill(shape, kind, is_fortran is True, raw)
 
     def _fill(self, shape: Any, kind: Any, is_fortran: bool, raw: Any) -> None:
-        self.shape = shape_of(shape, "an array's shape")
+        self.shape = parse_shape(shape, "an array's shape")
         if not isinstance(kind, Kind) or not isinstance(raw, bytes | bytearray):
             raise Unreadable("An array is not described as NumPy does: expected its numbers as bytes, of a kind of numbers.")
         expected = math.prod(self.shape) * SIZES[kind.name]
@@ -147,7 +147,7 @@ class TensorView(NamedTuple):
 
 
 def _rebuilt(storage: Any, offset: Any, shape: Any, strides: Any, *_: Any) -> TensorView:
-    shape, strides = shape_of(shape, "a tensor's size"), shape_of(strides, "a tensor's strides")
+    shape, strides = parse_shape(shape, "a tensor's size"), parse_shape(strides, "a tensor's strides")
     if not isinstance(storage, Storage) or type(offset) is not int or offset < 0 or len(shape) != len(strides):
         raise Unreadable("A tensor is not described as PyTorch does: expected storage, offset, size and strides.")
     return TensorView(storage, offset, shape, strides)
@@ -214,7 +214,7 @@ def load(file: Source, met: dict[str, Storage] | None = None, passed: list[Name]
     return machine.result()
 
 
-def refusal_of(name: Name) -> Unreadable:
+def describe_refusal(name: Name) -> Unreadable:
     return Unreadable(
         f"It refers to '{name}', which is no part of a dictionary of tensors. Nothing of it was run. "
         "Save the weights alone: torch.save(model.state_dict(), path)"
@@ -260,7 +260,7 @@ class _Machine:
             raise TypeError("a name that is no text")
         named = Name(module, name)
         if module.partition(".")[0] in HARMFUL_MODULES or named in HARMFUL:
-            raise refusal_of(named)
+            raise describe_refusal(named)
         if named not in CALLS and named not in MENTIONED:
             self.passed.append(named)
         self.stack.append(named)

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from unstall.base.registry import Registry
-from unstall.diagnosis.pages import limits_of, limits_table, sections_of
+from unstall.diagnosis.pages import build_limits_table, parse_sections, read_limits
 
 CHECKS = Registry(__name__, "check")
 
@@ -25,7 +25,7 @@ def check_names() -> tuple[str, ...]:
     left = list(CHECKS.names())
     ordered: list[str] = []
     while left:
-        name = next((name for name in left if {*needs(name), *_after(name)} <= set(ordered)), None)
+        name = next((name for name in left if {*list_needs(name), *_after(name)} <= set(ordered)), None)
         if name is None:
             raise TypeError(f"{left}: expected NEEDS and AFTER that name other checks, and no circle of them.")
         ordered.append(name)
@@ -33,7 +33,7 @@ def check_names() -> tuple[str, ...]:
     return tuple(ordered)
 
 
-def quick_names() -> tuple[str, ...]:
+def list_quick_names() -> tuple[str, ...]:
     return tuple(name for name in check_names() if is_quick(name))
 
 
@@ -41,7 +41,7 @@ def is_quick(name: str) -> bool:
     return bool(CHECKS.module(name).IS_QUICK)
 
 
-def needs(name: str) -> tuple[str, ...]:
+def list_needs(name: str) -> tuple[str, ...]:
     return tuple(CHECKS.module(name).NEEDS)
 
 
@@ -52,28 +52,28 @@ def _after(name: str) -> tuple[str, ...]:
 # --- pages ---
 
 
-def sections(name: str) -> dict[str, str]:
-    return sections_of(CHECKS.page(name), HEADINGS)
+def read_sections(name: str) -> dict[str, str]:
+    return parse_sections(CHECKS.page(name), HEADINGS)
 
 
-def summaries() -> dict[str, str]:
+def list_summaries() -> dict[str, str]:
     return {name: CHECKS.summary(name) for name in check_names()}
 
 
-def page(name: str) -> str:
+def build_page(name: str) -> str:
     """Markdown."""
-    parts = sections(name)
+    parts = read_sections(name)
     asked = "Asked by `unstall train`, too." if is_quick(name) else "Asked by `unstall preflight` only."
     lines = [f"# {name}", "", parts.pop(""), "", asked, ""]
     for heading, body in parts.items():
         lines += [f"## {heading}", "", body, ""]
-    return "\n".join([*lines, *limits_table(CHECKS.module(name), limits(name))])
+    return "\n".join([*lines, *build_limits_table(CHECKS.module(name), list_limits(name))])
 
 
-def page_as_plain(name: str) -> dict[str, Any]:
-    parts = sections(name)
-    return {"check": name, "summary": parts.pop(""), "is_quick": is_quick(name), "sections": parts, "limits": limits(name)}
+def build_page_as_plain(name: str) -> dict[str, Any]:
+    parts = read_sections(name)
+    return {"check": name, "summary": parts.pop(""), "is_quick": is_quick(name), "sections": parts, "limits": list_limits(name)}
 
 
-def limits(name: str) -> dict[str, Any]:
-    return {key: value for key, value in limits_of(CHECKS.module(name)).items() if key not in OF_THE_ORDER}
+def list_limits(name: str) -> dict[str, Any]:
+    return {key: value for key, value in read_limits(CHECKS.module(name)).items() if key not in OF_THE_ORDER}

@@ -26,7 +26,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from unstall.base.formatting import size
+from unstall.base.formatting import format_size
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckOk, CheckResult, CheckUnknown, CheckWarning
 from unstall.sensors.device import DeviceSampler
@@ -41,7 +41,7 @@ MAX_PARAMETERS_ON_CPU = 5_000_000  # a step of more than these takes seconds to 
 def look(context: Context) -> CheckResult:
     sampler = DeviceSampler()
     if sampler.failure is not None:
-        return CheckUnknown(f"cards cannot be looked at: {sampler.failure.missing}", sampler.failure.cure)
+        return CheckUnknown(f"cards cannot be looked at: {sampler.failure.missing}", sampler.failure.fix)
     cards = [event for event in sampler.sample({os.getpid()}) if hasattr(event, "total_bytes")]
     return judge([vars(card) for card in cards], context)
 
@@ -50,11 +50,12 @@ def judge(cards: list[dict[str, Any]], context: Context) -> CheckResult:
     facts = {"cards": [{key: card[key] for key in ("index", "name", "used_bytes", "total_bytes", "processes")} for card in cards]}
     if not cards:
         return _without(context, facts)
-    from unstall.backends.packages import how_to_use_cards
+    from unstall.backends.packages import explain_gpu_install
 
     card = cards[0]
-    said = f"{len(cards)} × {card['name']}, {size(card['total_bytes'] - card['used_bytes'])} of {size(card['total_bytes'])} free"
-    fix = how_to_use_cards(context.backend)
+    free, total = format_size(card["total_bytes"] - card["used_bytes"]), format_size(card["total_bytes"])
+    said = f"{len(cards)} × {card['name']}, {free} of {total} free"
+    fix = explain_gpu_install(context.backend)
     if fix:
         return CheckWarning(f"{said}; but {context.backend} is installed without CUDA, and would train on the CPU", fix, facts)
     if card["used_bytes"] > HELD_SHARE * card["total_bytes"]:
@@ -76,6 +77,7 @@ def _without(context: Context, facts: dict[str, Any]) -> CheckResult:
 
 def _holders(card: dict[str, Any]) -> str:
     shown = [
-        f"process {each['pid']} {each['name']} holds {size(each['bytes'] or 0)}".replace("  ", " ") for each in card["processes"]
+        f"process {each['pid']} {each['name']} holds {format_size(each['bytes'] or 0)}".replace("  ", " ")
+        for each in card["processes"]
     ]
     return "; ".join(shown[:3]) or "processes that cannot be seen from here hold the rest"

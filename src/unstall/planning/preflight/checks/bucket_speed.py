@@ -33,8 +33,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.errors import BucketError
-from unstall.base.formatting import rate
-from unstall.planning.preflight.checks.read_speed import ENOUGH, decode, rate_of
+from unstall.base.formatting import format_rate
+from unstall.planning.preflight.checks.read_speed import ENOUGH, decode, measure_rate
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning
 from unstall.storage import is_bucket
@@ -82,7 +82,7 @@ def look(context: Context) -> CheckResult:
     sample = random.Random(0).sample(sources, min(SAMPLE, len(sources)))
     try:
         measured = measure(sample)
-        decoded = rate_of(decode, sample[: 2 * AT_ONCE], context.num_input_workers)
+        decoded = measure_rate(decode, sample[: 2 * AT_ONCE], context.num_input_workers)
     except BucketError as failed:
         return CheckError(str(failed), "see that this machine reaches the bucket and may read it")
     except OSError as error:
@@ -124,7 +124,7 @@ def judge(measured: BucketSpeed, taken: float | None, decoded: float) -> CheckRe
     carried = f"{megabytes:,.0f} MB/s" if megabytes >= 10 else f"{megabytes:.2g} MB/s"
     said = (
         f"{measured.images_per_s:,.0f} images/s ({carried}) are read, each answer comes after "
-        f"{measured.latency_s * 1000:,.0f} ms; {by} {rate(wanted)}"
+        f"{measured.latency_s * 1000:,.0f} ms; {by} {format_rate(wanted)}"
     )
     if measured.images_per_s >= (ENOUGH * wanted if taken is not None else wanted):
         return CheckOk(said, facts)

@@ -37,7 +37,7 @@ def look(context: Context) -> CheckResult:
     return judge(
         os.cpu_count() or 1,
         len(os.sched_getaffinity(0)),
-        cgroup.cores(os.getpid()),
+        cgroup.read_cores(os.getpid()),
         os.getloadavg()[0],
         context.num_input_workers,
     )

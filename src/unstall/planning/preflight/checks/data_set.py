@@ -29,15 +29,15 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.formatting import data_set_holds, format_count
-from unstall.config.settings import Settings, max_of
+from unstall.base.formatting import describe_data_set, format_count
+from unstall.config.settings import Settings, get_max
 from unstall.journal.run_folder import RunFolder
 from unstall.planning.preflight import data_check_cache
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckWarning
 from unstall.storage import is_bucket
 from unstall.training.checkpoint.integrity import FIX as SAME_CLASSES
-from unstall.training.checkpoint.integrity import classes_at_start, other_classes
+from unstall.training.checkpoint.integrity import explain_other_classes, read_starting_classes
 
 FIX = "--data with the folder or file of a data set; docs/formats says what is read"  # where it cannot be read at all
 NEEDS = ("packages", "paths")
@@ -56,22 +56,22 @@ def look(context: Context) -> CheckResult:
         count = context.settings.synthetic_images
         said = f"the embedded shapes: {count:,} pictures of {context.classes} classes, drawn without a fault"
         return _with_warnings(said, _of_the_settings(context, context.images_to_learn_from), {})
-    before = classes_at_start(RunFolder(context.folder).checkpoints_path)
+    before = read_starting_classes(RunFolder(context.folder).checkpoints_path)
     if before is not None and before != list(data.classes):
-        return CheckError(other_classes(before, data.classes), SAME_CLASSES)
+        return CheckError(explain_other_classes(before, data.classes), SAME_CLASSES)
     most = QUICK_IN_BUCKET if is_bucket(data.path) else QUICK_IMAGES
     with_images = not context.is_quick or len(data.examples) <= most
     name = data_check_cache.name_of(data, context.settings)
     found = data_check_cache.recall_findings(name, with_images)
     if found is None:
-        found = _checked(context, with_images, data_check_cache.pictures(name))
+        found = _checked(context, with_images, data_check_cache.list_pictures(name))
         data_check_cache.remember(name, found)
     return judge(found, context)
 
 
 def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, Any]:
     """What was found, without each single place; with small pictures of the worst, for the page of the run."""
-    from unstall.data.check.defects import describe_defects, place
+    from unstall.data.check.defects import describe_defects, place_defect
     from unstall.data.check.runner import as_plain, check
 
     assert context.data is not None
@@ -79,14 +79,14 @@ def _checked(context: Context, with_images: bool, pictures: Path) -> dict[str, A
     plain = as_plain(report)
     for problem in plain["problems"]:
         first = problem.pop("findings")[0]
-        problem["first"] = f"{place(first)} {first['message']}"
+        problem["first"] = f"{place_defect(first)} {first['message']}"
     return {**plain, "defects": describe_defects(report, pictures)}
 
 
 def judge(found: dict[str, Any], context: Context) -> CheckResult:
     settings, path = context.settings, context.settings.data
     not_seen = "" if found["images_looked_at"] else "; its images were not looked at (`unstall preflight` does)"
-    said = data_set_holds(found["images"], found["boxes"], len(found["classes"]))
+    said = describe_data_set(found["images"], found["boxes"], len(found["classes"]))
     if not found["boxes"] or not found["classes"]:
         return CheckError(f"{said}: there is nothing to learn", f"unstall data check {shlex.quote(str(path))}", found)
     train = context.images_to_learn_from
@@ -121,13 +121,13 @@ def _with_warnings(said: str, warnings: list[tuple[str, str]], found: dict[str, 
 
 def _is_too_much(broken: list[dict[str, Any]], found: dict[str, Any], max_share: float) -> bool:
     """Of images, or of boxes: ten bad boxes are few among ten thousand, however few images these are in."""
-    from unstall.data.pipeline.bad_examples import max_bad
+    from unstall.data.pipeline.bad_examples import compute_max_bad
 
     lost = {"images": 0, "boxes": 0}
     for problem in broken:
         if problem["problem"] not in COPED_WITH:
             lost["boxes" if problem["problem"].startswith(OF_BOXES) else "images"] += problem["count"]
-    return any(count > max_bad(found[what], max_share) for what, count in lost.items())
+    return any(count > compute_max_bad(found[what], max_share) for what, count in lost.items())
 
 
 def _of_validation(context: Context) -> list[tuple[str, str]]:
@@ -156,7 +156,7 @@ def _of_the_settings(context: Context, train: int) -> list[tuple[str, str]]:
     if beyond:
         of = f"{format_count(len(beyond), 'image has', 'images have')} more than the {room} that there is room for"
         reason = f"{format_count(sum(beyond), 'box', 'boxes')} would not be learned: {of}"
-        result.append((reason, f"--max-boxes-per-image {min(max(counts), max_of('max_boxes_per_image'))}"))
+        result.append((reason, f"--max-boxes-per-image {min(max(counts), get_max('max_boxes_per_image'))}"))
     return [*result, *_of_the_rate(settings)]
 
 

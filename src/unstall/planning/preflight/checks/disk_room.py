@@ -25,7 +25,7 @@ import os
 import shutil
 from pathlib import Path
 
-from unstall.base.formatting import size
+from unstall.base.formatting import format_size
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckWarning
 
@@ -54,7 +54,7 @@ def judge(folder: Path, need: int) -> CheckResult:
     facts = {"folder": str(folder), "needed_bytes": need, "free_bytes": free}
     if not os.access(folder, os.W_OK | os.X_OK):
         return CheckError(f"'{folder}' cannot be written", "another folder: --out FOLDER", facts)
-    said = f"{size(need)} of {size(free)} that are free in {folder}"
+    said = f"{format_size(need)} of {format_size(free)} that are free in {folder}"
     if need > free:
         return CheckError(f"needs {said}", "make room, or --out FOLDER on another disk, or fewer --max-checkpoints", facts)
     if need * NEAR > free:

@@ -25,7 +25,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from unstall.planning.memory.devices import here
+from unstall.planning.memory.devices import find_device_here
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckWarning
 
@@ -52,7 +52,7 @@ THREADS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "MKL_NUM_THREADS")
 
 def look(context: Context) -> CheckResult:
     platforms = os.environ.get("JAX_PLATFORMS", "")
-    if context.backend == "jax" and platforms and "cpu" not in platforms.split(",") and here("jax").kind == "cpu":
+    if context.backend == "jax" and platforms and "cpu" not in platforms.split(",") and find_device_here("jax").kind == "cpu":
         reason = f"JAX_PLATFORMS={platforms}, and there is no such device here: JAX would not start"
         return CheckError(reason, "unset JAX_PLATFORMS", {"JAX_PLATFORMS": platforms})
     return judge(os.environ, len(os.sched_getaffinity(0)))

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import os
 
-from unstall.base.formatting import size
-from unstall.config.settings import changed
-from unstall.planning.memory.host import KEPT_SHARE, HostNeed, host_need
+from unstall.base.formatting import format_size
+from unstall.config.settings import apply_changes
+from unstall.planning.memory.host import KEPT_SHARE, HostNeed, estimate_host_need
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckWarning
 from unstall.training.distributed import engines
@@ -57,23 +57,23 @@ def look(context: Context) -> CheckResult:
 def estimate_need(context: Context) -> HostNeed:
     """A cache takes no more than there are images."""
     all_images = context.images * max(context.largest_image_bytes, 1)
-    whole = changed(context.settings, {"cache_bytes": min(context.settings.cache_bytes, all_images)})
-    settings = whole.of_one_worker()
+    whole = apply_changes(context.settings, {"cache_bytes": min(context.settings.cache_bytes, all_images)})
+    settings = whole.split_for_one_worker()
     height, width = context.image_size
     batch = settings.batch_size * height * width * 3
     on_cores = context.planned.host.device if context.planned is not None else 0
-    need = host_need(
+    need = estimate_host_need(
         settings, context.backend, batch, context.checkpoint_bytes, on_cores, context.largest_image_bytes // 3 or None
     )
-    return need.of_all(1 if engines.workers_said(os.environ) else whole.num_workers)
+    return need.of_all(1 if engines.count_declared_workers(os.environ) else whole.num_workers)
 
 
 def judge(need: HostNeed) -> CheckResult:
     free = max(0, need.limit - need.used)
     parts = {name: getattr(need, name) for name in NAMES}
     most = sorted(parts, key=lambda name: -parts[name])[:2]
-    said = f"{size(need.total)} of {size(free)} that are free, of {size(need.limit)}"
-    reason = f"needs {said}: {', '.join(f'{NAMES[name]} {size(parts[name])}' for name in most)}"
+    said = f"{format_size(need.total)} of {format_size(free)} that are free, of {format_size(need.limit)}"
+    reason = f"needs {said}: {', '.join(f'{NAMES[name]} {format_size(parts[name])}' for name in most)}"
     smaller = [FIXES[name] for name in sorted(parts, key=lambda name: -parts[name]) if name in FIXES and parts[name]]
     fix = ", or ".join(smaller) or "end other programs, or take a machine with more memory"
     if need.total > free:

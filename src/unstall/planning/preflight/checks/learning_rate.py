@@ -26,7 +26,7 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
-from unstall.config.sources import recipe_of
+from unstall.config.sources import get_recipe
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning
 
@@ -66,7 +66,7 @@ def try_rate(trial: Trial, rate: float, context: Context) -> CheckResult:
             f"a step takes {step_s:.1f} s here, and {3 * STEPS} would be needed", "unstall lr-find, which takes the time"
         )
     here, lower, higher = (_losses(trial, rate * factor, some, context) for factor in (1.0, 1 / FACTOR, FACTOR))
-    recipe = recipe_of(context.settings.model)
+    recipe = get_recipe(context.settings.model)
     is_alike = recipe["optimizer"] == context.settings.optimizer and context.settings.weights is None
     usual = (
         float(recipe["learning_rate"]) if is_alike else 0.0

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.formatting import size
+from unstall.base.formatting import format_size
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning
 
@@ -53,14 +53,14 @@ def look(context: Context) -> CheckResult:
 
 def judge(plan: MemoryPlan) -> CheckResult:
     facts: dict[str, Any] = plan.as_plain()
-    said = f"{size(plan.tried[0].need_bytes)} of {size(plan.limit_bytes)} on {plan.device.description}, {plan.way}"
+    said = f"{format_size(plan.tried[0].need_bytes)} of {format_size(plan.limit_bytes)} on {plan.device.description}, {plan.way}"
     if not plan.fits:
-        least = size(plan.tried[-1].need_bytes)
+        least = format_size(plan.tried[-1].need_bytes)
         return CheckError(
             f"a step needs {said}, and {least} whatever is changed", "a smaller image_size, or another --model", facts
         )
     if plan.changes():
         shown = ", ".join(f"{name} = {value}" for name, value in plan.changes().items())
-        reason = f"a step as wanted needs {said}; {size(plan.tried[-1].need_bytes)} with {shown}"
+        reason = f"a step as wanted needs {said}; {format_size(plan.tried[-1].need_bytes)} with {shown}"
         return CheckWarning(reason, "train makes these changes; `unstall plan` says what they cost", facts)
     return CheckOk(f"a step needs {said}", facts)

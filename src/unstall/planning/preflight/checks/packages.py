@@ -46,7 +46,7 @@ def look(context: Context) -> CheckResult:
         return CheckError(
             f"what reads data is missing: {', '.join(missing)}", "pip install 'unstall[data]'", {"missing": missing}
         )
-    versions = {name: found for name in ("keras", *backends.distributions(backend), "numpy") if (found := _version(name))}
+    versions = {name: found for name in ("keras", *backends.list_distributions(backend), "numpy") if (found := _version(name))}
     return CheckOk(
         ", ".join(f"{name} {version}" for name, version in versions.items()), {"backend": backend, "versions": versions}
     )

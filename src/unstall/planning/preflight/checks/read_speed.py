@@ -31,7 +31,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from unstall.base.formatting import rate
+from unstall.base.formatting import format_rate
 from unstall.planning.preflight.context import Context
 from unstall.planning.preflight.results import CheckOk, CheckResult, CheckUnknown, CheckWarning
 from unstall.storage import is_bucket
@@ -56,8 +56,8 @@ def look(context: Context) -> CheckResult:
     if is_bucket(sources[0].path):
         return CheckOk("the images lie in a bucket, which bucket_speed measures")
     sample = random.Random(0).sample(sources, min(SAMPLE, len(sources)))
-    read = rate_of(_read_past_the_cache, sample, context.num_input_workers)
-    decoded = rate_of(decode, sample, context.num_input_workers)
+    read = measure_rate(_read_past_the_cache, sample, context.num_input_workers)
+    decoded = measure_rate(decode, sample, context.num_input_workers)
     return judge(read, context.measured_images_per_s, decoded, _bytes_each(sample))
 
 
@@ -65,7 +65,7 @@ def judge(read: float, taken: float | None, decoded: float, bytes_each: float) -
     facts = {"read_images_per_s": read, "taken_images_per_s": taken, "decoded_images_per_s": decoded, "image_bytes": bytes_each}
     wanted = taken if taken is not None else decoded
     by = "the training steps take" if taken is not None else "these cores can decode"
-    said = f"{read:,.0f} images/s ({read * bytes_each / 1e6:,.0f} MB/s) are read; {by} {rate(wanted)}"
+    said = f"{read:,.0f} images/s ({read * bytes_each / 1e6:,.0f} MB/s) are read; {by} {format_rate(wanted)}"
     if taken is not None and decoded < taken:
         return CheckWarning(
             f"{said}, and {decoded:,.0f} are decoded: the input would be waited for", "--cache-bytes and --cache-dir", facts
@@ -75,7 +75,7 @@ def judge(read: float, taken: float | None, decoded: float, bytes_each: float) -
     return CheckOk(said, facts)
 
 
-def rate_of(work: Callable[[ImageSource], None], sample: Sequence[ImageSource], threads: int) -> float:
+def measure_rate(work: Callable[[ImageSource], None], sample: Sequence[ImageSource], threads: int) -> float:
     """Images per second, of as many as the time allows."""
     began = time.perf_counter()
     done = 0

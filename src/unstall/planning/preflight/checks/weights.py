@@ -64,11 +64,11 @@ def _none(context: Context) -> CheckResult:
 
 def _of_file(path: str, context: Context) -> CheckResult:
     from unstall.detectors.weights import compatibility
-    from unstall.detectors.weights.compatibility import best_fit, group_reasons, with_classes
+    from unstall.detectors.weights.compatibility import find_best_fit, group_reasons, with_classes
     from unstall.detectors.weights.reader import read
 
-    known = compatibility.known_variants()[context.settings.model]
-    fit = best_fit(read(path).tensors, with_classes(known.shapes, known.classes, context.classes))
+    known = compatibility.list_known_variants()[context.settings.model]
+    fit = find_best_fit(read(path).tensors, with_classes(known.shapes, known.classes, context.classes))
     facts = {
         "matched": len(fit.taken),
         "total": fit.wanted,

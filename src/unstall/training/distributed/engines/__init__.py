@@ -6,7 +6,7 @@ Each has
 
     HINT                                      what its workers are recognised by, in words
     recognise(environ) -> str                 the variable by which it is known that this engine runs us; '': it does not
-    process_envs(environ, workers) -> list    the workers that this machine is to start, each a ProcessEnv: the engine's own
+    build_process_envs(environ, workers) -> list   the workers that this machine is to start, each a ProcessEnv: the engine's own
                                               variables, translated. Asked before every start, also after a repair
 
 `local` is what is left when no other recognises its own. Where UNSTALL_WORKER is set, no engine is asked: somebody has
@@ -54,7 +54,7 @@ class ProcessEnv:
         return "the worker" if self.is_alone else f"worker {self.rank} of {self.world_size}"
 
     def as_environment(self) -> dict[str, str]:
-        """What the worker is started with; `own_process_env` reads it again."""
+        """What the worker is started with; `read_own_process_env` reads it again."""
         if self.is_alone:
             return {}
         who = {WORKER: str(self.rank), WORKERS: str(self.world_size), COORDINATOR: self.coordinator}
@@ -66,7 +66,7 @@ def is_process_env_given(environ: Mapping[str, str]) -> bool:
     return bool(environ.get(WORKER) or environ.get(WORKERS))
 
 
-def own_process_env(environ: Mapping[str, str]) -> ProcessEnv:
+def read_own_process_env(environ: Mapping[str, str]) -> ProcessEnv:
     """A wrong or missing variable is named."""
     if not is_process_env_given(environ):
         return ProcessEnv()
@@ -103,33 +103,33 @@ def recognise_engine(environ: Mapping[str, str]) -> str:
     return next((name for name in others if ENGINES.module(name).recognise(environ)), LOCAL)
 
 
-def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
+def build_process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     """Those that this machine is to start now, of a run that has so many."""
     if is_process_env_given(environ):
-        return [own_process_env(environ)]
-    found: list[ProcessEnv] = ENGINES.module(recognise_engine(environ)).process_envs(environ, workers)
+        return [read_own_process_env(environ)]
+    found: list[ProcessEnv] = ENGINES.module(recognise_engine(environ)).build_process_envs(environ, workers)
     return found
 
 
-def workers_said(environ: Mapping[str, str]) -> int | None:
+def count_declared_workers(environ: Mapping[str, str]) -> int | None:
     """How many workers the run has by the word of whoever started us; None: that is ours to say."""
     if is_process_env_given(environ):
-        return own_process_env(environ).world_size
+        return read_own_process_env(environ).world_size
     name = recognise_engine(environ)
-    return None if name == LOCAL else int(ENGINES.module(name).process_envs(environ, 1)[0].world_size)
+    return None if name == LOCAL else int(ENGINES.module(name).build_process_envs(environ, 1)[0].world_size)
 
 
-def secondary_worker(environ: Mapping[str, str]) -> int | None:
+def find_secondary_worker(environ: Mapping[str, str]) -> int | None:
     """The number of this machine's first worker, where worker 0 is on another machine; None: it is ours to begin the run."""
-    if workers_said(environ) is None:
+    if count_declared_workers(environ) is None:
         return None
-    first = process_envs(environ, 1)[0]
+    first = build_process_envs(environ, 1)[0]
     return None if first.is_first else first.rank
 
 
 def agree_on_workers(environ: Mapping[str, str], workers: int, is_given: bool) -> int:
     """The number of workers, where the engine and a setting may both say one. `is_given`: somebody has asked for this one."""
-    said = workers_said(environ)
+    said = count_declared_workers(environ)
     if said is None or said == workers:
         return workers
     if is_given:

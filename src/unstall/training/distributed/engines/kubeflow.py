@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from unstall.base.errors import InvalidInputError
 from unstall.training.distributed.engines import ProcessEnv
-from unstall.training.distributed.engines.vertex import each_of
+from unstall.training.distributed.engines.vertex import count_each
 
 HINT = "JAX_NUM_PROCESSES, JAX_PROCESS_ID and JAX_COORDINATOR_ADDRESS of Kubeflow Trainer"
 COUNT, NUMBER, ADDRESS = "JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS"
@@ -24,14 +24,14 @@ def recognise(environ: Mapping[str, str]) -> str:
     return COUNT if is_given and environ[COUNT].strip() != "1" else ""
 
 
-def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
+def build_process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     nodes, node = _number(environ, COUNT), _number(environ, NUMBER)
     if node >= nodes:
         raise InvalidInputError(f"{NUMBER}: expected a number below {COUNT} ({nodes}), counted from 0. Received: {node}")
     address = environ.get(ADDRESS, "").strip()
     if not address.rpartition(":")[0]:
         raise InvalidInputError(f"{ADDRESS}: expected host:port of the first pod. Received: {address!r}")
-    each = each_of(environ)
+    each = count_each(environ)
     return [ProcessEnv(number, nodes * each, address) for number in range(node * each, node * each + each)]
 
 

@@ -23,15 +23,15 @@ def recognise(environ: Mapping[str, str]) -> str:
     return ""
 
 
-def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
+def build_process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     if workers == 1:
         return [ProcessEnv()]
-    coordinator = f"{HOST}:{free_port()}"
-    cards = cards_for(workers, visible_cards(environ))
+    coordinator = f"{HOST}:{find_free_port()}"
+    cards = assign_gpus(workers, list_visible_gpus(environ))
     return [ProcessEnv(worker, workers, coordinator, card) for worker, card in enumerate(cards)]
 
 
-def cards_for(workers: int, cards: list[str]) -> list[str]:
+def assign_gpus(workers: int, cards: list[str]) -> list[str]:
     """One of its own for each, as no two can compute on the same; none where the machine has none."""
     if not cards:
         return [""] * workers
@@ -43,9 +43,9 @@ def cards_for(workers: int, cards: list[str]) -> list[str]:
     return cards[:workers]
 
 
-def visible_cards(environ: Mapping[str, str]) -> list[str]:
+def list_visible_gpus(environ: Mapping[str, str]) -> list[str]:
     """As the environment names them, else all that the driver has; none where JAX would not use them."""
-    if environ.get("JAX_PLATFORMS", "").startswith("cpu") or not allocators.knows_cards("jax"):
+    if environ.get("JAX_PLATFORMS", "").startswith("cpu") or not allocators.can_list_gpus("jax"):
         return []
     said = environ.get(CARDS)
     if said is not None:
@@ -56,7 +56,7 @@ def visible_cards(environ: Mapping[str, str]) -> list[str]:
         return []
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     """That nobody listens at now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.bind((HOST, 0))

@@ -20,7 +20,7 @@ from typing import Any
 from unstall.base.errors import InvalidInputError, MissingDependencyError, UnstallError
 from unstall.training.distributed import engines
 from unstall.training.distributed.engines import ProcessEnv
-from unstall.training.distributed.engines.local import free_port
+from unstall.training.distributed.engines.local import find_free_port
 
 HINT = "UNSTALL_WORKER, which `unstall train --engine ray` gives each of its workers"
 PR_SET_PDEATHSIG = 1
@@ -36,16 +36,16 @@ def recognise(environ: Mapping[str, str]) -> str:
     return ""
 
 
-def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
-    return [engines.own_process_env(environ)]
+def build_process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
+    return [engines.read_own_process_env(environ)]
 
 
 def start(options: Mapping[str, Any], config: str | None, out: str | None, resume: str | None) -> dict[str, Any]:
     """`unstall train --engine ray`, until all workers have ended well. Each runs the same command again, as one of several:
     here it is only put together."""
-    from unstall.config.options import arguments, chosen
+    from unstall.config.options import collect_requested, format_arguments
     from unstall.config.sources import resolve
-    from unstall.journal.run_folder import folder_for
+    from unstall.journal.run_folder import name_folder
     from unstall.storage import is_bucket
 
     if out is None or resume is not None:
@@ -53,8 +53,8 @@ def start(options: Mapping[str, Any], config: str | None, out: str | None, resum
             "--engine ray: expected together with --out, a place that every node can reach, and without --resume."
         )
     resolved = resolve(options, config)
-    place = out if is_bucket(out) else str(folder_for(out).absolute())
-    train(["--no-config", *arguments(chosen(resolved))], resolved.settings.num_workers, place)
+    place = out if is_bucket(out) else str(name_folder(out).absolute())
+    train(["--no-config", *format_arguments(collect_requested(resolved))], resolved.settings.num_workers, place)
     return {"engine": "ray", "num_workers": resolved.settings.num_workers, "out": place}
 
 
@@ -73,9 +73,9 @@ def train(arguments: Sequence[str], workers: int, out: str, address: str | None 
     if not ray.is_initialized():
         _joined(ray, address)
     has_cards = ray.cluster_resources().get("GPU", 0) >= workers
-    beside, name = beside_of(out)
+    beside, name = read_beside(out)
     trainer = DataParallelTrainer(
-        in_ray_worker,
+        run_in_ray_worker,
         train_loop_config={"arguments": ["--resume", "auto", "--out", out, *arguments]},
         scaling_config=ScalingConfig(num_workers=workers, use_gpu=has_cards, placement_strategy="SPREAD"),
         run_config=RunConfig(name=name, storage_path=beside, failure_config=FailureConfig(max_failures=max_restarts)),
@@ -94,19 +94,19 @@ def _joined(ray: Any, address: str | None) -> None:
         raise RayFailed(f"There is no Ray cluster to join ({_last_line(error)}). Start one: {how}.") from None
 
 
-def beside_of(out: str) -> tuple[str, str]:
+def read_beside(out: str) -> tuple[str, str]:
     """Where Ray keeps what it must remember: beside the folder of the run, which holds nothing but the run."""
     parent, _, name = out.rstrip("/").rpartition("/")
     return parent if "://" in out else str(Path(parent or ".").absolute()), f"{name}-ray"
 
 
-def in_ray_worker(config: Mapping[str, Any]) -> None:
+def run_in_ray_worker(config: Mapping[str, Any]) -> None:
     """On a node: our command as a process of its own, which ends with this worker."""
     from ray.train import get_context
     from ray.train.collective import broadcast_from_rank_zero
     from ray.util import get_node_ip_address
 
-    own = f"{get_node_ip_address()}:{free_port()}"
+    own = f"{get_node_ip_address()}:{find_free_port()}"
     context = get_context()
     who = ProcessEnv(context.get_world_rank(), context.get_world_size(), broadcast_from_rank_zero(own))
     command = [sys.executable, "-m", __name__, *config["arguments"]]
@@ -115,7 +115,7 @@ def in_ray_worker(config: Mapping[str, Any]) -> None:
         raise RayFailed(f"{who.words} ended with {done.returncode}")
 
 
-def become_the_command(arguments: Sequence[str]) -> None:
+def exec_command(arguments: Sequence[str]) -> None:
     """`python -m unstall.training.distributed.engines.ray …` is `unstall train …` that saves and ends when whoever started it is
     gone: a worker of Ray's that was killed must leave nobody behind who holds the run."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
@@ -130,4 +130,4 @@ def _last_line(error: BaseException) -> str:
 
 
 if __name__ == "__main__":
-    become_the_command(sys.argv[1:])
+    exec_command(sys.argv[1:])

@@ -36,7 +36,7 @@ def recognise(environ: Mapping[str, str]) -> str:
         return variable  # what is wrong with it is said when it is needed
 
 
-def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
+def build_process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     variable = SPEC if environ.get(SPEC, "").strip() else CONFIG
     said = _parsed(variable, environ[variable])
     hosts = _hosts(variable, said)
@@ -45,7 +45,7 @@ def process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     if not numbers:
         known = ", ".join(f"{pool} {index}" for pool, index, _ in hosts)
         raise InvalidInputError(f"{variable}: expected a task that trains, one of {known}. Received: {place[0]} {place[1]}")
-    each = each_of(environ)
+    each = count_each(environ)
     first = numbers[0] * each
     return [ProcessEnv(number, len(hosts) * each, hosts[0][2]) for number in range(first, first + each)]
 
@@ -55,7 +55,7 @@ def _hosts(variable: str, said: dict[str, Any]) -> list[tuple[str, int, str]]:
     return [(pool, index, host) for pool in POOLS[variable] for index, host in enumerate(said["cluster"].get(pool) or [])]
 
 
-def each_of(environ: Mapping[str, str]) -> int:
+def count_each(environ: Mapping[str, str]) -> int:
     said = environ.get(WORKERS_EACH, "").strip() or "1"
     if not said.isdecimal() or int(said) < 1:
         raise InvalidInputError(f"{WORKERS_EACH}: expected a whole number of 1 or more. Received: {said!r}")
