@@ -49,19 +49,19 @@ def run_alone(case: Case, folder: Path) -> tuple[int, set[str]]:
         process.wait(LIMIT_S)
     finally:
         _end(process)
-    return process.returncode, _lines(output)
+    return process.returncode, _lines(output, folder)
 
 
 def harm_done(alone: tuple[int, set[str]], exit_code: int, folder: Path) -> list[str]:
     """Whether it ended otherwise with Unstall, and what it printed without it alone."""
     exit_alone, printed_alone = alone
     ended = [f"exit code {exit_code}, alone {exit_alone}"] if exit_code != exit_alone else []
-    return ended + [f"not printed: {line}" for line in sorted(printed_alone - _lines(folder / "output.txt"))]
+    return ended + [f"not printed: {line}" for line in sorted(printed_alone - _lines(folder / "output.txt", folder))]
 
 
-def _lines(output: Path) -> set[str]:
+def _lines(output: Path, folder: Path) -> set[str]:
     """Times, rates and bars differ from one run to the next."""
-    text = re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", output.read_text(errors="replace"))
+    text = re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", output.read_text(errors="replace")).replace(str(folder), "")
     return {" ".join(re.findall(r"[A-Za-z_]{3,}", line)) for line in re.split(r"[\r\n]+", text)} - {""}
 
 

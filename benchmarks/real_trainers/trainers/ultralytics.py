@@ -15,7 +15,7 @@ from benchmarks.real_trainers.trainer import Case, Trainer
 
 NO_CLASS = 11
 SLOW_S = 150.0
-_SMALL = ["model=yolov8n.yaml", "imgsz=96", "device=cpu", "pretrained=False", "val=False", "plots=False", "amp=False"]
+_SMALL = ["model=yolo26n.yaml", "imgsz=96", "device=cpu", "pretrained=False", "val=False", "plots=False", "amp=False"]
 _OFFLINE = {"YOLO_OFFLINE": "true"}
 
 
@@ -23,7 +23,7 @@ def prepare(folder: Path, fault: str, python: str) -> Case:
     data = folder / "data"
     pictures.write_shapes(data, "yolo")
     images = [Picture(path, []) for path in sorted(data.glob("images/*.jpg"))]
-    spoiled, where, options, when_training = images[len(images) // 2].path, "", ["epochs=6", "batch=4", "workers=0"], None
+    spoiled, where, options, when_training = images[len(images) // 2].path, "", ["epochs=12", "batch=4", "workers=0"], None
     one_by_one = ["epochs=100", "batch=1", "workers=2"]  # else it keeps all images in memory
     if fault in {"input_blocked", "input_slow"}:
         pictures.spoil(images, fault)
@@ -62,7 +62,7 @@ def prepare(folder: Path, fault: str, python: str) -> Case:
 
 
 TRAINER = Trainer(
-    name="Ultralytics 8.4, YOLOv8n",
+    name="Ultralytics 8.4, YOLO26n",
     python="3.11",
     versions="PyTorch 2.13, Python 3.11",
     installs=(
