@@ -15,7 +15,7 @@ from benchmarks.real_trainers.trainer import Case, Trainer
 
 NO_CLASS = 11
 SLOW_S = 150.0
-_SMALL = ["model=yolo26n.yaml", "imgsz=96", "device=cpu", "pretrained=False", "val=False", "plots=False", "amp=False"]
+_SMALL = ["model=yolo26n.yaml", "imgsz=96", "device=cpu", "pretrained=False", "val=False", "nms=False", "plots=False"]
 _OFFLINE = {"YOLO_OFFLINE": "true"}
 
 
@@ -56,6 +56,7 @@ def prepare(folder: Path, fault: str, python: str) -> Case:
         where,
         environ={**_OFFLINE, "YOLO_CONFIG_DIR": str(settings)},
         when_training=when_training,
+        prints=r"\b1/100 +0G ",
         seconds=SLOW_S if fault == "input_slow" else 0.0,
         is_handled=fault == "label_unknown",
     )
