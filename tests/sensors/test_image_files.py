@@ -55,3 +55,26 @@ def test_a_pipe_among_them_does_not_block(images: Path) -> None:
     os.mkfifo(images / "images" / "pipe.jpg")
     checked = image_files.look(CUT_OFF, ["images/pipe.jpg", "images/a.jpg"], [], str(images))
     assert checked is not None and checked.looked_at == 1
+
+
+NAMED = "FileNotFoundError: Caught FileNotFoundError in DataLoader worker process 0.\nFileNotFoundError: Image Not Found {}"
+
+
+def test_a_file_that_an_error_names_and_that_is_no_image_is_told(images: Path) -> None:
+    path = images / "images" / "e.jpg"
+    for message in (NAMED.format(path), f"could not read images/e.jpg ({path})", f"Unable to decode image '{path}'."):
+        checked = image_files.look(ErrorRaised(message=message), (), ["python", "train.csv"], str(images))
+        assert checked is not None and (checked.damaged, checked.looked_at, checked.num_damaged) == ([str(path)], 1, 1)
+        assert checked.what == "no beginning of an image" and checked.named_at == f"{images}/train.csv:5"
+
+
+@pytest.mark.parametrize("content", [JPEG, PNG, b"GIF89a" + bytes(99), b"BM" + bytes(99), b"RIFF\x01\x02\x03\x04WEBPVP8 "])
+def test_nothing_is_told_of_a_file_that_begins_as_an_image_whatever_its_name(content: bytes, images: Path) -> None:
+    path = images / "images" / "e.jpg"
+    path.write_bytes(content)
+    assert image_files.look(ErrorRaised(message=NAMED.format(path)), (), [], str(images)) is None
+
+
+def test_nothing_is_told_of_a_named_file_that_is_not_there_or_that_the_error_has_read(images: Path) -> None:
+    for message in (NAMED.format(images / "gone.jpg"), f"wrote {images}/images/e.jpg, then: expected 3 channels, got 4"):
+        assert image_files.look(ErrorRaised(message=message), (), [], str(images)) is None

@@ -39,7 +39,7 @@ def prepare(folder: Path, fault: str, python: str) -> Case:
         label = data / "labels" / f"{spoiled.stem}.txt"
         label.write_text(f"{NO_CLASS} 0.5 0.5 0.2 0.2\n")
     elif fault == "learning_rate":
-        options = ["epochs=20", "batch=4", "workers=0", "optimizer=SGD", "lr0=1e6", "warmup_epochs=0"]
+        options = ["epochs=20", "batch=4", "workers=0", "optimizer=SGD", "lr0=1.0", "momentum=0.98", "warmup_epochs=0", "nbs=4"]
     elif fault == "killed":
         options = ["epochs=400", "batch=4", "workers=0"]
     train = "imgs" if fault == "pattern_empty" else "images"

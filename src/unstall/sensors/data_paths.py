@@ -15,6 +15,7 @@ from pathlib import Path
 
 from unstall.base.suggestions import closest_names
 from unstall.diagnosis.errors.error_messages import missing_path
+from unstall.diagnosis.errors.fatal_error import texts
 from unstall.journal.events import ErrorRaised, PathLooked
 from unstall.sensors.data_files import kind_of
 from unstall.sensors.label_files import is_annotation
@@ -133,7 +134,7 @@ def look(
     error: ErrorRaised, folder: str, environment: dict[str, str], command: Sequence[str] = (), unmatched: Sequence[str] = ()
 ) -> PathLooked | None:
     """None if the error is about no missing path. `unmatched`: patterns that matched no file shortly before."""
-    path = next((path for text in (error.message, *error.chain) if (path := missing_path(text)) is not None), None)
+    path = next((path for text in texts(error) if (path := missing_path(text)) is not None), None)
     path = path or next((pattern for pattern in unmatched if pattern in error.message), None)
     if path is None:
         return None
@@ -146,6 +147,7 @@ def look(
         near=_names_like(part, parent, "*" in path) if part else [],
         unset_variables=[name for name in _variables(error) if not environment.get(name)],
         named_at=find_line_that_names(path, command, folder),
+        is_there=os.path.lexists(whole),
     )
 
 
