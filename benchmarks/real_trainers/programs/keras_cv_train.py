@@ -43,7 +43,7 @@ if __name__ == "__main__":
     options = parser.parse_args()
     dataset = load(options.images, options.labels)
     backbone = keras_cv.models.ResNetV2Backbone(
-        stackwise_filters=[16, 32, 48, 64], stackwise_blocks=[1, 1, 1, 1], stackwise_strides=[1, 2, 2, 2], include_rescaling=True
+        stackwise_filters=[16, 32, 48, 64], stackwise_blocks=[2, 2, 2, 2], stackwise_strides=[1, 2, 2, 2], include_rescaling=True
     )
     model = keras_cv.models.RetinaNet(num_classes=6, bounding_box_format="xyxy", backbone=backbone)
     model.compile(

@@ -9,9 +9,11 @@ from unstall.journal.events import (
     EpochEnded,
     ErrorRaised,
     Event,
+    FitBegan,
     LoopSeen,
     ProcessEnded,
     ProgramEnded,
+    ProgressPrinted,
     SampleFailed,
     SignalSent,
     VerdictReached,
@@ -124,3 +126,14 @@ def test_a_verdict_that_still_holds_is_not_told_twice() -> None:
     said = [VerdictReached(at=T0 + 9, cause=each.cause) for each in first.findings]
     ended = journal(*events, *said, ProcessEnded(at=T0 + 20, pid=1, exit_code=1))
     assert said and build_story(ended, diagnose(ended))["earlier"] == []
+
+
+def test_the_epochs_of_a_loop_are_those_that_it_prints_and_those_of_a_fit_are_its_own() -> None:
+    printed = [ProgressPrinted(at=T0 + at, epoch=at, epochs=12) for at in (1, 4)]
+    for api, epochs, expected in (("own_loop", None, (3, 12)), ("keras", 5, (0, 5))):
+        fit = FitBegan(at=T0 + 0.5, api=api, epochs=epochs)
+        events = journal(started(), fit, *printed, steps(0, 40, at=5), now=9)
+        progress = build_story(events, diagnose(events))["progress"]
+        assert (progress["epoch"], progress["epochs"]) == expected
+    without_steps = journal(started(), FitBegan(at=T0 + 0.5, api="own_loop"), *printed, now=9)
+    assert build_story(without_steps, diagnose(without_steps))["progress"]["epoch"] is None

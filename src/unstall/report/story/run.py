@@ -15,7 +15,7 @@ from unstall.diagnosis.dead_threads import DeadThread, dead_threads, failed_thre
 from unstall.diagnosis.errors.fatal_error import error_text, fatal_error, own_exit, user_line
 from unstall.diagnosis.findings import Diagnosis, Finding
 from unstall.diagnosis.pipelines import short
-from unstall.diagnosis.printed_output import is_training_printed
+from unstall.diagnosis.printed_output import is_training_printed, printed_epoch
 from unstall.diagnosis.probe_facts import probe_failure
 from unstall.diagnosis.run_summary import memory_use, numerics, printed, time_split
 from unstall.diagnosis.speed import measure_speed
@@ -269,11 +269,14 @@ def _progress(journal: Journal) -> dict[str, Any]:
         stall is not None and stall.began.step > 0 and not stall.began.printed
     ):  # the pulse knows of steps that were not written any more
         done = max(done or 0, stall.began.step - 1)
+    epoch, epochs = last.epoch if last else None, fit.epochs if fit else None
+    if fit is not None and fit.api == "own_loop" and last is not None:  # a loop may draw all its epochs from one endless iterator
+        epoch, epochs = printed_epoch(journal) or (epoch, epochs)
     return {
         "step": done,
         "from_step": went_on.from_step if went_on else 0,  # of a training that goes on; steps are counted from there
-        "epoch": last.epoch if last else None,
-        "epochs": fit.epochs if fit else None,
+        "epoch": epoch,
+        "epochs": epochs,
         "steps_per_epoch": fit.steps_per_epoch if fit else None,
         "loss": _last_loss(journal),
         "seconds": max(0.0, journal.now - began.at) if began else None,
