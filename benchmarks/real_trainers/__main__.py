@@ -73,12 +73,18 @@ def _rows(name: str, trainer: Trainer, fault_name: str, python: str, chosen: arg
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
             case = trainer.prepare(folder, fault_name, python)
-            alone = observe.run_alone(case, folder) if fault is HEALTHY else None
+            alone = _run_alone(trainer, folder / "alone", python) if fault is HEALTHY else None
             seen = (observe.run_case if way == "run" else observe.attach_case)(case, fault, folder, chosen.unstall)
             about = {"trainer": trainer.name, "versions": trainer.versions, "case": fault_name, "way": way, "look": chosen.look}
             harm = {} if alone is None else {"harm": observe.harm_done(alone, seen["exit_code"], folder)}
             rows.append(about | seen | harm)
     return rows
+
+
+def _run_alone(trainer: Trainer, folder: Path, python: str) -> tuple[int, set[str]]:
+    """With files of its own: a trainer may leave settings and caches behind."""
+    folder.mkdir()
+    return observe.run_alone(trainer.prepare(folder, HEALTHY.name, python), folder)
 
 
 def _write(row: dict[str, Any]) -> None:

@@ -49,19 +49,19 @@ def run_alone(case: Case, folder: Path) -> tuple[int, set[str]]:
         process.wait(LIMIT_S)
     finally:
         _end(process)
-    return process.returncode, _lines(output)
+    return process.returncode, _lines(output, folder)
 
 
 def harm_done(alone: tuple[int, set[str]], exit_code: int, folder: Path) -> list[str]:
     """Whether it ended otherwise with Unstall, and what it printed without it alone."""
     exit_alone, printed_alone = alone
     ended = [f"exit code {exit_code}, alone {exit_alone}"] if exit_code != exit_alone else []
-    return ended + [f"not printed: {line}" for line in sorted(printed_alone - _lines(folder / "output.txt"))]
+    return ended + [f"not printed: {line}" for line in sorted(printed_alone - _lines(folder / "output.txt", folder))]
 
 
-def _lines(output: Path) -> set[str]:
+def _lines(output: Path, folder: Path) -> set[str]:
     """Times, rates and bars differ from one run to the next."""
-    text = re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", output.read_text(errors="replace"))
+    text = re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", output.read_text(errors="replace")).replace(str(folder), "")
     return {" ".join(re.findall(r"[A-Za-z_]{3,}", line)) for line in re.split(r"[\r\n]+", text)} - {""}
 
 
@@ -112,7 +112,7 @@ def _wait(process: subprocess.Popen[bytes], case: Case, fault: Fault, story_path
         now = time.monotonic() - began
         if first is None and _read(story_path).get("verdicts"):
             first = round(now, 1)
-        if not is_training and _steps_seen(story_path.parent):
+        if not is_training and _steps_seen(story_path.parent, case.prints):
             is_training = True
             if case.when_training is not None:
                 case.when_training()
@@ -131,12 +131,12 @@ def _wait(process: subprocess.Popen[bytes], case: Case, fault: Fault, story_path
     return first
 
 
-def _steps_seen(folder: Path) -> bool:
-    """Whether the program has printed a loss, or its journal has a training step."""
+def _steps_seen(folder: Path, prints: str) -> bool:
+    """Whether the program has printed that it trains, or its journal has a training step."""
     text = "".join(path.read_text(errors="replace") for path in folder.glob("output*.txt"))
     journals = folder.glob("runs/*/events-probe-*.jsonl")
     is_seen = any('"event":"StepsEnded"' in path.read_text(errors="replace") for path in journals)
-    return is_seen or re.search(r"loss['\"]?\s*[:=]\s*['\"]?\d", text) is not None
+    return is_seen or re.search(prints, text) is not None
 
 
 def _kill_child(pid: int) -> bool:
@@ -153,7 +153,7 @@ def _kill_child(pid: int) -> bool:
 def _wait_until_quiet(process: subprocess.Popen[bytes], case: Case, folder: Path, until: float) -> None:
     quiet, when_training = 0.0, case.when_training
     while process.poll() is None and time.monotonic() < until and quiet < QUIET_S:
-        if when_training is not None and _steps_seen(folder):
+        if when_training is not None and _steps_seen(folder, case.prints):
             when_training()
             when_training = None
         quiet = quiet + 2.0 if _cores(_tree(process.pid), 2.0) < QUIET_CORES else 0.0

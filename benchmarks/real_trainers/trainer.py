@@ -47,6 +47,7 @@ class Case:
     environ: dict[str, str] = field(default_factory=dict)
     causes: tuple[str, ...] = ()  # instead of those of the fault
     when_training: Callable[[], object] | None = None  # called once, when the first step was seen
+    prints: str = r"loss['\"]?\s*[:=]\s*['\"]?\d"  # a regular expression: what it prints once it trains
     is_handled: bool = False  # the trainer copes with the fault and trains on: no verdict is right
     seconds: float = 0.0  # of a training that goes on or hangs: how long it is watched, 0 for the usual time
 

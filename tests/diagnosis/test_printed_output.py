@@ -129,3 +129,21 @@ def test_a_loss_that_stands_elsewhere_or_falls_a_little_is_not_judged() -> None:
 def test_the_losses_are_those_of_the_stream_that_told_last() -> None:
     events = journal(loss(0.5, 1, 1, stream="stderr"), loss(0.4, 2, 2), loss(0.3, 3, 3))
     assert [event.value for event in printed_output.read_printed_losses(events)] == [0.4, 0.3]
+
+
+def _epochs(*printed: tuple[float, int | None]) -> Journal:
+    events = [ProgressPrinted(at=T0 + at, epoch=epoch, epochs=epochs) for at, (epoch, epochs) in enumerate(printed, 1)]
+    return journal(*events)
+
+
+def test_the_epoch_is_read_from_what_is_printed_from_whatever_number_that_counts() -> None:
+    assert printed_output.printed_epoch(_epochs((1, 12), (2, 12))) == (1, 12)
+    assert printed_output.printed_epoch(_epochs((0, 12), (2, 12))) == (2, 12)
+    assert printed_output.printed_epoch(_epochs((7, 12), (12, 12))) == (11, 12)
+
+
+def test_no_epoch_is_read_where_it_is_not_known_from_where_it_counts_or_parts_are_printed() -> None:
+    assert printed_output.printed_epoch(_epochs()) is None
+    assert printed_output.printed_epoch(_epochs((1, None), (2, None))) is None
+    assert printed_output.printed_epoch(_epochs((7, 12), (8, 12))) is None
+    assert printed_output.printed_epoch(_epochs((0.5, 3), (1.25, 3))) is None

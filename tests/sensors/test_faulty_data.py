@@ -29,7 +29,7 @@ def images(tmp_path: Path) -> Path:
 def test_the_one_without_an_end_is_found_with_the_line_that_lists_it(name: str, line: int, images: Path) -> None:
     path = images / "images" / name
     path.write_bytes(path.read_bytes()[:5000])
-    checked = faulty_data.look_for_cut_off_images(CUT_OFF, (), ["python", "train.py", "csv", "train.csv"], str(images))
+    checked = faulty_data.look_for_damaged_images(CUT_OFF, (), ["python", "train.py", "csv", "train.csv"], str(images))
     assert checked is not None and checked.damaged == [str(path)] and (checked.looked_at, checked.num_damaged) == (4, 1)
     assert checked.named_at == f"{images}/train.csv:{line}"
 
@@ -37,29 +37,52 @@ def test_the_one_without_an_end_is_found_with_the_line_that_lists_it(name: str, 
 def test_images_that_the_program_has_met_are_looked_at(images: Path) -> None:
     (images / "images" / "d.jpg").write_bytes(JPEG[:5000])
     met = [f"images/{name}" for name in ("a.jpg", "d.jpg", "train.csv", "gone.jpg")]
-    checked = faulty_data.look_for_cut_off_images(CUT_OFF, met, ["python", "train.py"], str(images))
+    checked = faulty_data.look_for_damaged_images(CUT_OFF, met, ["python", "train.py"], str(images))
     assert checked is not None and checked.damaged == [str(images / "images" / "d.jpg")] and checked.looked_at == 2
 
 
 def test_nothing_is_cut_off_where_all_have_an_end(images: Path) -> None:
-    checked = faulty_data.look_for_cut_off_images(CUT_OFF, (), ["python", "train.csv"], str(images))
+    checked = faulty_data.look_for_damaged_images(CUT_OFF, (), ["python", "train.csv"], str(images))
     assert checked is not None and (checked.looked_at, checked.num_damaged, checked.damaged) == (4, 0, [])
 
 
 def test_no_file_is_touched_where_the_error_is_about_something_else(images: Path) -> None:
     assert (
-        faulty_data.look_for_cut_off_images(ErrorRaised(message="No space left"), ["images/a.jpg"], ["train.csv"], str(images))
+        faulty_data.look_for_damaged_images(ErrorRaised(message="No space left"), ["images/a.jpg"], ["train.csv"], str(images))
         is None
     )
-    assert faulty_data.look_for_cut_off_images(CUT_OFF, (), ["python", "train.py"], str(images)) is None
+    assert faulty_data.look_for_damaged_images(CUT_OFF, (), ["python", "train.py"], str(images)) is None
 
 
 def test_a_pipe_among_them_does_not_block(images: Path) -> None:
     import os
 
     os.mkfifo(images / "images" / "pipe.jpg")
-    checked = faulty_data.look_for_cut_off_images(CUT_OFF, ["images/pipe.jpg", "images/a.jpg"], [], str(images))
+    checked = faulty_data.look_for_damaged_images(CUT_OFF, ["images/pipe.jpg", "images/a.jpg"], [], str(images))
     assert checked is not None and checked.looked_at == 1
+
+
+NAMED = "FileNotFoundError: Caught FileNotFoundError in DataLoader worker process 0.\nFileNotFoundError: Image Not Found {}"
+
+
+def test_a_file_that_an_error_names_and_that_is_no_image_is_told(images: Path) -> None:
+    path = images / "images" / "e.jpg"
+    for message in (NAMED.format(path), f"could not read images/e.jpg ({path})", f"Unable to decode image '{path}'."):
+        checked = faulty_data.look_for_damaged_images(ErrorRaised(message=message), (), ["python", "train.csv"], str(images))
+        assert checked is not None and (checked.damaged, checked.looked_at, checked.num_damaged) == ([str(path)], 1, 1)
+        assert checked.what == "no beginning of an image" and checked.named_at == f"{images}/train.csv:5"
+
+
+@pytest.mark.parametrize("content", [JPEG, PNG, b"GIF89a" + bytes(99), b"BM" + bytes(99), b"RIFF\x01\x02\x03\x04WEBPVP8 "])
+def test_nothing_is_told_of_a_file_that_begins_as_an_image_whatever_its_name(content: bytes, images: Path) -> None:
+    path = images / "images" / "e.jpg"
+    path.write_bytes(content)
+    assert faulty_data.look_for_damaged_images(ErrorRaised(message=NAMED.format(path)), (), [], str(images)) is None
+
+
+def test_nothing_is_told_of_a_named_file_that_is_not_there_or_that_the_error_has_read(images: Path) -> None:
+    for message in (NAMED.format(images / "gone.jpg"), f"wrote {images}/images/e.jpg, then: expected 3 channels, got 4"):
+        assert faulty_data.look_for_damaged_images(ErrorRaised(message=message), (), [], str(images)) is None
 
 
 def record(data: bytes) -> bytes:

@@ -42,9 +42,10 @@ def load(folder, labels):
 if __name__ == "__main__":
     options = parser.parse_args()
     dataset = load(options.images, options.labels)
-    model = keras_cv.models.RetinaNet(
-        num_classes=6, bounding_box_format="xyxy", backbone=keras_cv.models.MobileNetV3SmallBackbone()
+    backbone = keras_cv.models.ResNetV2Backbone(
+        stackwise_filters=[16, 32, 48, 64], stackwise_blocks=[2, 2, 2, 2], stackwise_strides=[1, 2, 2, 2], include_rescaling=True
     )
+    model = keras_cv.models.RetinaNet(num_classes=6, bounding_box_format="xyxy", backbone=backbone)
     model.compile(
         classification_loss="focal",
         box_loss="smoothl1",

@@ -15,7 +15,7 @@ from benchmarks.real_trainers.trainer import Case, Trainer
 
 NO_CLASS = 11
 SLOW_S = 150.0
-_SMALL = ["model=yolov8n.yaml", "imgsz=96", "device=cpu", "pretrained=False", "val=False", "plots=False", "amp=False"]
+_SMALL = ["model=yolo26n.yaml", "imgsz=96", "device=cpu", "pretrained=False", "val=False", "nms=False", "plots=False"]
 _OFFLINE = {"YOLO_OFFLINE": "true"}
 
 
@@ -23,7 +23,7 @@ def prepare(folder: Path, fault: str, python: str) -> Case:
     data = folder / "data"
     pictures.write_shapes(data, "yolo")
     images = [Picture(path, []) for path in sorted(data.glob("images/*.jpg"))]
-    spoiled, where, options, when_training = images[len(images) // 2].path, "", ["epochs=6", "batch=4", "workers=0"], None
+    spoiled, where, options, when_training = images[len(images) // 2].path, "", ["epochs=12", "batch=4", "workers=0"], None
     one_by_one = ["epochs=100", "batch=1", "workers=2"]  # else it keeps all images in memory
     if fault in {"input_blocked", "input_slow"}:
         pictures.spoil(images, fault)
@@ -39,7 +39,7 @@ def prepare(folder: Path, fault: str, python: str) -> Case:
         label = data / "labels" / f"{spoiled.stem}.txt"
         label.write_text(f"{NO_CLASS} 0.5 0.5 0.2 0.2\n")
     elif fault == "learning_rate":
-        options = ["epochs=20", "batch=4", "workers=0", "optimizer=SGD", "lr0=1e6", "warmup_epochs=0"]
+        options = ["epochs=20", "batch=4", "workers=0", "optimizer=SGD", "lr0=1.0", "momentum=0.98", "warmup_epochs=0", "nbs=4"]
     elif fault == "killed":
         options = ["epochs=400", "batch=4", "workers=0"]
     train = "imgs" if fault == "pattern_empty" else "images"
@@ -56,13 +56,14 @@ def prepare(folder: Path, fault: str, python: str) -> Case:
         where,
         environ={**_OFFLINE, "YOLO_CONFIG_DIR": str(settings)},
         when_training=when_training,
+        prints=r"\b1/100 +0G ",
         seconds=SLOW_S if fault == "input_slow" else 0.0,
         is_handled=fault == "label_unknown",
     )
 
 
 TRAINER = Trainer(
-    name="Ultralytics 8.4, YOLOv8n",
+    name="Ultralytics 8.4, YOLO26n",
     python="3.11",
     versions="PyTorch 2.13, Python 3.11",
     installs=(

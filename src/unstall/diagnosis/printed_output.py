@@ -47,6 +47,17 @@ def is_training_printed(journal: Journal) -> bool:
     return journal.last(ProgressPrinted) is not None and journal.last(LossPrinted) is not None
 
 
+def read_printed_epoch(journal: Journal) -> tuple[int, int] | None:
+    """(the epoch, counted from 0, of how many). None where none is printed, or the number from which it counts is not known."""
+    events = [event for event in journal.of(ProgressPrinted) if event.epoch is not None and event.epochs is not None]
+    numbers = [float(event.epoch or 0.0) for event in events]
+    if not events or not all(number.is_integer() for number in numbers):
+        return None
+    epochs = events[-1].epochs or 0
+    first = 0 if numbers[0] == 0 else 1 if numbers[0] == 1 or numbers[-1] == epochs else None
+    return None if first is None else (int(numbers[-1]) - first, epochs)
+
+
 def read_printed_losses(journal: Journal) -> list[LossPrinted]:
     """Of the loss itself, where it is printed; else of its parts. Of the stream that told it last."""
     events = journal.of(LossPrinted)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from unstall.base.suggestions import find_closest_names
 from unstall.diagnosis.errors.error_messages import find_missing_path
+from unstall.diagnosis.errors.fatal_error import format_texts
 from unstall.journal.events import ErrorRaised, PathLooked
 from unstall.sensors.data_files import find_kind
 from unstall.sensors.label_files import is_annotation
@@ -31,10 +32,10 @@ _QUOTED = re.compile(r"""['"]([^'"\n]{2,400})['"]""")
 _UNQUOTED = re.compile(r"""[:=]\s*([\w./~-]{3,400})\s*$""", re.MULTILINE)  # as a settings file has it
 
 
-def find_named_paths(texts: Iterable[str], command: Sequence[str], folders: Sequence[str]) -> list[str]:
+def find_named_paths(format_texts: Iterable[str], command: Sequence[str], folders: Sequence[str]) -> list[str]:
     """Paths that exist and hold data. `folders`: what relative ones can be meant from."""
     found: dict[str, None] = {}
-    for candidate in _candidates(texts, command):
+    for candidate in _candidates(format_texts, command):
         for folder in folders:
             path = os.path.normpath(Path(folder, candidate).expanduser())
             if path not in found and _holds_data(path, folders):
@@ -44,10 +45,10 @@ def find_named_paths(texts: Iterable[str], command: Sequence[str], folders: Sequ
     return list(found)
 
 
-def _candidates(texts: Iterable[str], command: Sequence[str]) -> Iterator[str]:
+def _candidates(format_texts: Iterable[str], command: Sequence[str]) -> Iterator[str]:
     names: set[str] = set()
     arguments = [part for argument in command[1:] for part in (argument, argument.partition("=")[2]) if part]
-    quoted = (text for source in texts for pattern in (_QUOTED, _UNQUOTED) for text in pattern.findall(source))
+    quoted = (text for source in format_texts for pattern in (_QUOTED, _UNQUOTED) for text in pattern.findall(source))
     for text in (*arguments, *quoted):
         if text not in names and ("/" in text or "." in text or text.isidentifier()) and "://" not in text and "\0" not in text:
             names.add(text)
@@ -133,7 +134,7 @@ def look(
     error: ErrorRaised, folder: str, environment: dict[str, str], command: Sequence[str] = (), unmatched: Sequence[str] = ()
 ) -> PathLooked | None:
     """None if the error is about no missing path. `unmatched`: patterns that matched no file shortly before."""
-    path = next((path for text in (error.message, *error.chain) if (path := find_missing_path(text)) is not None), None)
+    path = next((path for text in format_texts(error) if (path := find_missing_path(text)) is not None), None)
     path = path or next((pattern for pattern in unmatched if pattern in error.message), None)
     if path is None:
         return None
@@ -146,6 +147,7 @@ def look(
         near=_names_like(part, parent, "*" in path) if part else [],
         unset_variables=[name for name in _variables(error) if not environment.get(name)],
         named_at=find_line_that_names(path, command, folder),
+        is_there=os.path.lexists(whole),
     )
 
 

@@ -1,4 +1,4 @@
-"""The data that an error speaks of without naming it: the image that is cut off, the record that is damaged, the refused label.
+"""The data that an error speaks of: the image that is cut off or is none, the record that is damaged, the refused label.
 
 Looked for after the error, which may come from a worker process of which only the text is left. Nothing is decoded.
 """
@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from unstall.diagnosis.causes.record_corrupt import NO_IMAGE
+from unstall.diagnosis.errors.fatal_error import format_texts
 from unstall.journal.events import DataChecked, ErrorRaised, LabelFound
 from unstall.sensors.data_files import IMAGES, find_kind
 from unstall.sensors.data_paths import find_line_that_names, read_text, read_texts
@@ -28,11 +30,30 @@ _CUT_OFF = re.compile(
     r"|invalid (?:jpeg|png) data",
     re.IGNORECASE,
 )
+_NOT_READ = re.compile(
+    r"\bnot found\b|\bno such\b"
+    r"|\b(?:could|can|did|does)(?:n['’]?t| ?not) (?:be )?(?:exist|found|find|read|load|open|decode|identif)"
+    r"|\b(?:failed|failure|unable|error) (?:to |in |while |when )?(?:read|load|open|decod|find)"
+    r"|\b(?:corrupt|damaged|invalid|broken|unreadable)\b",
+    re.IGNORECASE,
+)
+_BEGINNINGS = re.compile(
+    rb"\xff\xd8\xff|\x89PNG|GIF8|BM|RIFF....WEBP|II[*+]\0|MM\0[*+]|P[1-7f]\s|....ftyp|\0\0\0\x0cjP|\xff\x0a", re.DOTALL
+)
+_NAMED = re.compile(
+    rf"(?<![\w.-])[^\s,;:'\"()\[\]]+(?:{'|'.join(re.escape(suffix) for suffix in sorted(IMAGES))})(?![\w])", re.IGNORECASE
+)
 _LISTED = re.compile(rf"[^\s,;'\"]+(?:{'|'.join(re.escape(suffix) for suffix in sorted(IMAGES))})(?=$|[\s,;'\"])", re.IGNORECASE)
 
 
-def look_for_cut_off_images(error: ErrorRaised, met: Iterable[str], command: Sequence[str], folder: str) -> DataChecked | None:
+def look_for_damaged_images(error: ErrorRaised, met: Iterable[str], command: Sequence[str], folder: str) -> DataChecked | None:
     """`met`: paths that the program has opened or listed. None if the error is about something else, or no image is known."""
+    no_image = _find_no_image(error, folder)
+    if no_image is not None:
+        named_at = find_line_that_names(no_image, command, folder)
+        return DataChecked(
+            at=time.time(), kind="image", looked_at=1, num_damaged=1, damaged=[no_image], what=NO_IMAGE, named_at=named_at
+        )
     if not any(_CUT_OFF.search(text) for text in (error.message, *error.chain)):
         return None
     until, looked_at, cut_off = time.monotonic() + MAX_SECONDS, 0, []
@@ -55,6 +76,28 @@ def look_for_cut_off_images(error: ErrorRaised, met: Iterable[str], command: Seq
         what="no end",
         named_at=named_at,
     )
+
+
+def _find_no_image(error: ErrorRaised, folder: str) -> str | None:
+    """The image file that the error names as not to be had, where the file is there and begins as no image does."""
+    for text in format_texts(error):
+        for line in text.splitlines() if _NOT_READ.search(text) else ():
+            for found in _NAMED.finditer(line) if _NOT_READ.search(line) else ():
+                path = os.path.normpath(Path(folder, found[0]))
+                if _begins_as_image(path) is False:
+                    return path
+    return None
+
+
+def _begins_as_image(path: str) -> bool | None:
+    """None of what cannot be read."""
+    try:
+        if not Path(path).is_file():
+            return None
+        with Path(path).open("rb") as file:
+            return _BEGINNINGS.match(file.read(16)) is not None
+    except OSError:
+        return None
 
 
 def _candidates(met: Iterable[str], command: Sequence[str], folder: str) -> Iterator[str]:

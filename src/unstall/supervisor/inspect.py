@@ -43,7 +43,7 @@ def look(journal: Journal) -> list[Event]:
     looked = data_paths.look(error, find_program_folder(journal), dict(os.environ), started.command if started else (), unmatched)
     command, folder = started.command if started else (), find_program_folder(journal)
     met = [path for event in journal.of(DataMet) for path in event.paths]
-    images = faulty_data.look_for_cut_off_images(error, met, command, folder)
+    images = faulty_data.look_for_damaged_images(error, met, command, folder)
     inspected = [line for event in journal.of(ErrorInspected) if event.error_at == error.at for line in event.lines]
     label = faulty_data.look_for_refused_label(error, inspected, command, folder)
     records = faulty_data.look_for_damaged_records(error, met, folder)

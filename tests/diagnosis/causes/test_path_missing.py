@@ -113,6 +113,31 @@ def test_the_texts_of_all_frameworks_are_read() -> None:
         == "w.h5"
     )
     assert find_missing_path("division by zero") is None
+    assert find_missing_path("ValueError: attribute name does not exist") is None
+    assert find_missing_path("ValueError: see https://example.org/a for what is missing") is None
+    assert find_missing_path("FileNotFoundError: see https://example.org/a for what is missing") is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "FileNotFoundError: \x1b[34mtrain: \x1b[0mError loading data from {}\nSee https://example.org/datasets for help",
+        "FileNotFoundError: train: {} does not exist",
+        "ValueError: The folder '{}' doesn't exist.",
+        "FileNotFoundError: Dataset 'shapes.yaml' images not found, missing path '{}'",
+    ],
+)
+def test_a_path_in_words_of_the_program_counts_where_it_really_is_not_there(said: str, tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    for name, expected in (("imgs", Found), ("images", Clear)):
+        kind, _, message = said.format(tmp_path / name).partition(": ")
+        error = raised(kind, message)
+        looked = look(error, str(tmp_path), {})
+        assert looked is not None and looked.is_there == (name == "images")
+        verdict = path_missing.examine(journal(started(), error, looked, CRASHED))
+        assert isinstance(verdict, expected)
+        assert isinstance(path_missing.examine(journal(started(), error, CRASHED)), Clear)
+    assert "images" in look(raised(kind, said.format(tmp_path / "imgs")), "", {}).near  # type: ignore[union-attr]
 
 
 def test_looking_finds_how_far_the_path_exists_and_what_is_near(tmp_path: Path) -> None:

@@ -195,3 +195,16 @@ def test_the_only_record_file_that_is_damaged_there_is_named() -> None:
     image = DataChecked(at=T0 + 61, kind="image", what="no end", looked_at=4, num_damaged=1, damaged=["/data/1.jpg"])
     verdict = record_corrupt.examine(journal(started(), error, CRASHED, image))
     assert isinstance(verdict, Found) and "jpg" not in verdict.summary
+
+
+def test_found_where_the_file_that_the_error_names_is_no_image() -> None:
+    error = raised("FileNotFoundError", "Image Not Found /data/images/45.jpg")
+    checked = DataChecked(
+        at=T0 + 60, kind="image", looked_at=1, num_damaged=1, damaged=["/data/images/45.jpg"], what="no beginning of an image"
+    )
+    verdict = record_corrupt.examine(journal(started(), steps(0, 9, at=50), error, checked, CRASHED))
+    assert isinstance(verdict, Found) and verdict.certainty is Certainty.CERTAIN and verdict.where == "train.py:55"
+    assert verdict.summary.startswith("/data/images/45.jpg is there, but it has no beginning of an image")
+    other = raised("FileNotFoundError", "Image Not Found /data/images/46.jpg")
+    for events in ((error,), (other, checked), (error, replace(checked, what="no end"))):
+        assert isinstance(record_corrupt.examine(journal(started(), *events, CRASHED)), Clear)

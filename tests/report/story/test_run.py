@@ -10,9 +10,11 @@ from unstall.journal.events import (
     ErrorRaised,
     Event,
     EventsLost,
+    FitBegan,
     LoopSeen,
     ProcessEnded,
     ProgramEnded,
+    ProgressPrinted,
     SampleFailed,
     SignalSent,
     VerdictReached,
@@ -142,3 +144,14 @@ def test_a_training_whose_later_steps_could_not_be_written_is_not_called_healthy
         whole = journal(started(), steps(0, 7, at=3), host(4), lost, more, ended, now=10)
         assert build_story(whole, diagnose(whole))["outcome"] == "clear"
         assert "or more" not in format_headline(build_story(whole, diagnose(whole)))
+
+
+def test_the_epochs_of_a_loop_are_those_that_it_prints_and_those_of_a_fit_are_its_own() -> None:
+    printed = [ProgressPrinted(at=T0 + at, epoch=at, epochs=12) for at in (1, 4)]
+    for api, epochs, expected in (("own_loop", None, (3, 12)), ("keras", 5, (0, 5))):
+        fit = FitBegan(at=T0 + 0.5, api=api, epochs=epochs)
+        events = journal(started(), fit, *printed, steps(0, 40, at=5), now=9)
+        progress = build_story(events, diagnose(events))["progress"]
+        assert (progress["epoch"], progress["epochs"]) == expected
+    without_steps = journal(started(), FitBegan(at=T0 + 0.5, api="own_loop"), *printed, now=9)
+    assert build_story(without_steps, diagnose(without_steps))["progress"]["epoch"] is None

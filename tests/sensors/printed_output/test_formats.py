@@ -10,6 +10,7 @@ from unstall.sensors.printed_output.formats import read_line
 
 KERAS_3 = "12/100 ━━━━━━━━━━━━━━━━━━━━ 2s 30ms/step - accuracy: 0.1 - loss: 2.3026"
 YOLO = "      1/100      2.31G      1.25      2.5      0.25         12        640: 100%|██████████| 45/45 [00:10<00:00]"
+THIN_YOLO = "      1/100         0G       1.25        2.5     0.25          4         96: 16% ━━────────── 4/24 3.7it/s 1.1s<5.4s"
 COLUMNS = ("box_loss", "cls_loss", "dfl_loss", "Instances", "Size")
 
 
@@ -33,6 +34,8 @@ COLUMNS = ("box_loss", "cls_loss", "dfl_loss", "Instances", "Size")
         ("{'loss': 0.5, 'grad_norm': nan, 'learning_rate': 5e-05, 'epoch': 1.25}", None, None, 1.25, 0.5),
         ("{'loss': '0.5', 'grad_norm': '1.0', 'epoch': '1.25'}", None, None, 1.25, 0.5),
         (YOLO, 45, 45, 1, 4.0),
+        (THIN_YOLO, 4, 24, 1, 4.0),
+        (THIN_YOLO.replace("16% ━━────────── 4/24 3.7it/s 1.1s<5.4s", "0% ──────────── 0/24  0.3s"), 0, 24, 1, 4.0),
         (" 100: 5.313000, 6.25 avg loss, 0.001000 rate, 3.2 seconds, 6400 images", 100, None, None, 6.25),
         ("step 20 loss 0.51", 20, None, None, 0.51),
         ("[epoch 1] iter 20/100 loss: 0.51", 20, 100, 1, 0.51),
@@ -62,6 +65,7 @@ def test_a_line_of_a_training(line: str, step: int | None, of: int | None, epoch
         " 'Loss/total_loss': nan,",
         " 100: -nan, -nan avg loss, 0.001000 rate",
         YOLO.replace("0.25", " nan"),
+        THIN_YOLO.replace("0.25", " nan"),
         '{"step": 20, "loss": NaN}',
         "epoch = 3  loss = NaN32",
         "loss = inf, step = 200",

@@ -64,6 +64,8 @@ _NOTHING = re.compile(
     r"|\bno (?:\w+ )?(?:files?|images?|samples?|examples?|records?|batches|data|rows) (?:were |was |could be )?found\b",
     re.IGNORECASE,
 )
+# Who says so has looked; a relative path may have been meant from another folder. Any other words may be wrong.
+_SYSTEM_SAYS = re.compile(r"No such file or directory|Not a directory|No files matched|errno = 2|File not found: filepath")
 _NOT_THERE = ("FileNotFoundError", "NotADirectoryError", "NotFoundError", "InvalidArgumentError", "OSError", "ValueError")
 
 
@@ -103,6 +105,8 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
     if path is None:
         return _of_nothing_found(journal, error) or Clear("the error is about something else")
     looked = next((look for look in reversed(journal.of(PathLooked)) if look.path == path), None)
+    if (looked is None or looked.is_there) and result is not None and not _SYSTEM_SAYS.search(result):
+        return Clear("the program says that a path is not there, and no look has confirmed it")
     return _found(error, path, looked, find_user_line(error, folder))
 
 

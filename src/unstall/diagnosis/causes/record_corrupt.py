@@ -9,7 +9,8 @@ How we know
 -----------
 The error that ended the program is one that decoders and record readers raise for damaged data. A file is named where that
 was seen: the error names it, the library that raised the error was reading it, the line that failed was given it, or it was the
-only one of its kind that was open. For a TFRecord the place in the file is named.
+only one of its kind that was open. For a TFRecord the place in the file is named. Where an error says in words of the program's
+own that an image cannot be found or read, and the file that it names is there, its first bytes are looked at.
 
 When this is wrong
 ------------------
@@ -35,6 +36,7 @@ from unstall.diagnosis.errors.fatal_error import (
     find_unseen_end,
     find_user_line,
     format_texts,
+    get_error_text,
     is_of_unread_image,
     read_line_of,
 )
@@ -43,6 +45,7 @@ from unstall.journal.events import DataChecked, ErrorRaised, FileMet, ImageNotRe
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import find_program_folder, format_place
 
+NO_IMAGE = "no beginning of an image"  # what the watcher says of a file that begins as no image does
 MET_S = 5.0  # files are looked for when an error ends the program
 
 _NO_HDF5 = r"[Uu]nable to (?:synchronously )?open file \("
@@ -111,6 +114,13 @@ def examine(journal: Journal) -> Verdict:
     image = find_unread_image(journal, error)
     if image is not None and image.exists:
         return _of_image(journal, error, image)
+    checked = journal.last(DataChecked)
+    if (
+        checked is not None
+        and checked.what == NO_IMAGE
+        and any(path in text for path in checked.damaged for text in format_texts(error))
+    ):
+        return _of_no_image(journal, error, checked)
     return Clear("the error is about something else")
 
 
@@ -125,6 +135,28 @@ def _of_image(journal: Journal, error: ErrorRaised, image: ImageNotRead) -> Foun
             "read every file once before training, and list those for which cv2.imread gives None",
             "leave the damaged ones out or replace them",
         ),
+    )
+
+
+def _of_no_image(journal: Journal, error: ErrorRaised, checked: DataChecked) -> Found:
+    """The error names the file, in words of the program's own, and the file is no image."""
+    path, made = checked.damaged[0], count_steps_by_then(journal, error)
+    stands = f" It stands in {checked.named_at}." if checked.named_at else ""
+    line = get_error_text(error).line
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=f"{path} is there, but it has {checked.what}: it is damaged, or something else.{stands}{describe_steps(made)}",
+        evidence=(
+            Evidence(f"the error that ended it: {line}", line, None, (error,)),
+            Evidence(f"{path} has {checked.what}", path, None, (checked,)),
+        ),
+        actions=(
+            "look at the file, and where it comes from: `file PATH`",
+            "read every file once before training, and list those that fail",
+            "leave the damaged ones out or replace them",
+        ),
+        where=find_user_line(error, find_program_folder(journal)),
+        effect=Effect.STOPS,
     )
 
 

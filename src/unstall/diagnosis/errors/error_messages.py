@@ -19,6 +19,9 @@ _MISSING = (
     re.compile(r"[Uu]nable to (?:synchronously )?open file.*name = '(?P<path>[^']+)'.*errno = 2"),
     re.compile(r"File not found: filepath=(?P<path>\S+?)\.?(?:\s|$)"),
     re.compile(r"(?P<path>\S+) not found\.?$"),
+    re.compile(r"(?P<path>[^\s'\"]*/[^\s'\"]*)['\"]? does(?: not|n't) exist\b"),
+    # In words of the program's own, which may say of a file that it is not there although it is.
+    re.compile(r"\b(?:FileNotFound|NotADirectory)Error: .*?(?<![\w/.:])(?P<path>/[^\s'\":,;)\]]+)"),
 )
 
 MAX_LAYERS = 8  # texts inside of texts
@@ -180,7 +183,8 @@ def _sentence(text: str) -> str:
 
 
 def find_missing_path(text: str) -> str | None:
-    """The path that an error's text says is not there."""
+    """The path that an error's text ('kind: message') says is not there."""
+    text = _CODES.sub("", text)
     for pattern in _MISSING:
         found = pattern.search(text)
         if found:

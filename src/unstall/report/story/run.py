@@ -15,7 +15,7 @@ from unstall.diagnosis.dead_threads import DeadThread, find_dead_threads, find_f
 from unstall.diagnosis.errors.fatal_error import find_fatal_error, find_own_exit, find_user_line, get_error_text
 from unstall.diagnosis.findings import Diagnosis, Finding
 from unstall.diagnosis.pipelines import shorten_stage
-from unstall.diagnosis.printed_output import is_training_printed
+from unstall.diagnosis.printed_output import is_training_printed, read_printed_epoch
 from unstall.diagnosis.probe_facts import find_probe_failure, has_lost_steps
 from unstall.diagnosis.run_summary import measure_speed, summarize_memory, summarize_numerics, summarize_printed, summarize_time
 from unstall.diagnosis.stalls import (
@@ -270,12 +270,15 @@ def _progress(journal: Journal) -> dict[str, Any]:
         stall is not None and stall.began.step > 0 and not stall.began.printed
     ):  # the pulse knows of steps that were not written any more
         done = max(done or 0, stall.began.step - 1)
+    epoch, epochs = last.epoch if last else None, fit.epochs if fit else None
+    if fit is not None and fit.api == "own_loop" and last is not None:  # a loop may draw all its epochs from one endless iterator
+        epoch, epochs = read_printed_epoch(journal) or (epoch, epochs)
     return {
         "step": done,
         "has_more_steps": has_lost_steps(journal),  # perhaps: what the program told could not be written any more
         "from_step": went_on.from_step if went_on else 0,  # of a training that goes on; steps are counted from there
-        "epoch": last.epoch if last else None,
-        "epochs": fit.epochs if fit else None,
+        "epoch": epoch,
+        "epochs": epochs,
         "steps_per_epoch": fit.steps_per_epoch if fit else None,
         "loss": _last_loss(journal),
         "seconds": max(0.0, journal.now - began.at) if began else None,

@@ -37,6 +37,7 @@ _PAIR = re.compile(
 _KERAS = re.compile(r"^\s*(?P<step>\d+)/(?P<of>\d+|Unknown)\s*(?:\[[=>.]*\]|[━╸╺─ ]*[━╸╺─][━╸╺─ ]*|(?=-\s))(?P<rest>.*)$")
 _KERAS_TIME = re.compile(r"(?:ETA:|\d+[smh]\b|\d+:\d\d|\d+(?:us|ms|s)/(?:step|sample|epoch))")
 _BAR = re.compile(r"^(?P<before>.*?)(?:\d{1,3}%\|[^|]*\|\s*)(?P<step>\d+)/(?P<of>\d+)\s*\[(?P<time>[\d:]+)<[^,\]]*(?P<rest>.*)$")
+_THIN_BAR = re.compile(r"^(?P<before>.*?)\d{1,3}% [━╸╺─]{4,} (?P<step>\d+)/(?P<of>\d+)(?P<rest>\s.*)?$")  # of Ultralytics
 _COUNT = re.compile(r"^(?P<before>[^\d]*?)(?P<step>\d+)it \[(?P<time>[\d:]+),(?P<rest>.*)$")
 _DARKNET = re.compile(
     rf"^\s*(?P<step>\d+):\s*(?:{_NUMBER}|{_NOT_FINITE}),\s*(?P<value>{_NUMBER}|{_NOT_FINITE})\s+avg\b", re.IGNORECASE
@@ -165,13 +166,13 @@ def _darknet(line: str) -> Reading | None:
 
 
 def _bar(line: str) -> Reading | None:
-    match = _BAR.match(line) or _COUNT.match(line)
+    match = _BAR.match(line) or _THIN_BAR.match(line) or _COUNT.match(line)
     if match is None:
         return None
     before = match["before"]
     of = int(match["of"]) if "of" in match.groupdict() else None
     epoch = _EPOCH.search(before)
-    losses = find_losses(match["rest"]) or find_losses(before)
+    losses = find_losses(match["rest"] or "") or find_losses(before)
     is_aside = _is_aside(before) or (bool(_WORD.search(_PREFIX.sub("", before))) and epoch is None and not losses
                                      and not _TRAIN.search(before))  # fmt: skip
     epochs = int(epoch["epochs"]) if epoch is not None and epoch["epochs"] else None
