@@ -19,7 +19,7 @@ WORKER = """
 
     end_with_parent()
     interruption = Interruption()
-    interruption.listen()
+    interruption.start_listening()
     print("ready", flush=True)
     with interruption.exit_allowed():
         lock = ctypes.create_string_buffer(256)

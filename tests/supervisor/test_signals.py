@@ -189,7 +189,7 @@ workers = [first, LaunchedProgram([sys.executable, sys.argv[1], "second"], RunFo
 while any(worker.ended is None for worker in workers):
     wait_for_any(workers, 0.1)
     for number, worker in enumerate(workers):
-        for sent in worker.new_signals():
+        for sent in worker.take_new_signals():
             print(number, sent.signal, flush=True)
 """
 WORKER = """

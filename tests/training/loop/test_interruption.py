@@ -24,7 +24,7 @@ BEGIN = """
             ctypes.CDLL(None).pthread_mutex_lock(lock)
 
     interruption = Interruption()
-    interruption.listen()
+    interruption.start_listening()
 """
 
 
