@@ -22,6 +22,14 @@ def current(optimizer: Any, step: int, read: Callable[[Any], Any]) -> Optional[f
     return value / (1.0 + decay * step) if decay and value is not None else value
 
 
+def is_known(optimizer: Any) -> bool:
+    """Whether it can be read at all: not where a function or a schedule of the program's own computes it."""
+    rate = find_rate(optimizer)
+    if rate is None:
+        return False
+    return hasattr(rate, "assign") or not callable(rate) or (is_of_keras(type(rate)) and type(rate).__name__ in _SCHEDULES)
+
+
 def find_rate(optimizer: Any) -> Any:
     """What an optimizer holds as its learning rate: a number, a variable, a schedule or a function. None where this version
     keeps it in a place that is not known."""

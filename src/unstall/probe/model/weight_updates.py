@@ -45,7 +45,7 @@ class Numerics:
         self.probe = probe
         self._loop = loop
         self._optimizer = None
-        self._is_rate_known: Optional[bool] = None  # whether this optimizer keeps its learning rate where it is looked for
+        self._is_rate_known: Optional[bool] = None  # whether its learning rate can be read
         self._asked_at: Optional[str] = None
         self._is_reported = True  # nothing of one's own loop is to be told yet
         self._reset(None)
@@ -170,7 +170,7 @@ class Numerics:
 
     def _rate(self, done: int) -> Optional[float]:
         if self._optimizer is not None and self._is_rate_known is None:
-            self._is_rate_known = learning_rate.find_rate(self._optimizer) is not None
+            self._is_rate_known = learning_rate.is_known(self._optimizer)
             if not self._is_rate_known:
                 self._is_blind((LEARNING_RATE,))
         return learning_rate.current(self._optimizer, done, self._values.array)
