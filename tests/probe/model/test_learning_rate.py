@@ -66,3 +66,9 @@ def test_what_the_program_itself_computes_is_not_known() -> None:
     assert learning_rate.is_known(SimpleNamespace(learning_rate=0.25))
     assert not learning_rate.is_known(SimpleNamespace(learning_rate=lambda: 0.25))
     assert not learning_rate.is_known(SimpleNamespace(rate=0.25))
+
+
+def test_a_setting_is_the_number_that_the_optimizer_was_made_with() -> None:
+    assert learning_rate.find_setting(SimpleNamespace(_hyper={"momentum": 0.9}, momentum="a tensor"), "momentum") == 0.9
+    assert learning_rate.find_setting(SimpleNamespace(momentum=0.5), "momentum") == 0.5
+    assert learning_rate.find_setting(SimpleNamespace(), "momentum") is None

@@ -137,8 +137,8 @@ def _crashed(journal: Journal) -> Found | None:
     name = signal.Signals(number).name
     return Found(
         certainty=Certainty.LIKELY,
-        summary=f"The program crashed ({name}) with its address space full: {size(host.address_space_bytes)} of the {size(limit)} "
-        "that it may address (ulimit -v) were in use. Native code that is refused memory ends like this.",
+        summary=f"The program crashed ({name}) with its address space full: {size(host.address_space_bytes)} of the"
+        f" {size(limit)} that it may address (ulimit -v) were in use. Native code that is refused memory ends like this.",
         evidence=(Evidence(f"the program ended by {name}", int(number), None, (ended,)), *_limits(journal)),
         actions=_actions(None),
         where=place,

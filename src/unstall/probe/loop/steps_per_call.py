@@ -1,8 +1,8 @@
 """The steps of a tf.function that makes several in one call, as with `for _ in tf.range(100):` around the step.
 
-Python sees one call for all of them, but the optimizer counts them (`iterations`). Its count is read when the call has ended, and
-once a second while it lasts, by a thread of ours: so the pulse beats, and a call of minutes is not taken for a standstill. Nothing
-is put into the graph of the step.
+Python sees one call for all of them, but the optimizer counts them (`iterations`). Its count is read when the call has ended,
+and once a second while it lasts, by a thread of ours: so the pulse beats, and a call of minutes is not taken for a standstill.
+Nothing is put into the graph of the step.
 """
 
 from __future__ import annotations

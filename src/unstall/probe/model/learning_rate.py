@@ -40,6 +40,13 @@ def find_rate(optimizer: Any) -> Any:
     return next((rate for rate in found if rate is not None), None)
 
 
+def find_setting(optimizer: Any, name: str) -> Any:
+    """Another number that it was made with. Keras 2 gives what it keeps of one, in a trace, as a tensor without a value."""
+    kept = getattr(_inner(optimizer), "__dict__", {}).get("_hyper")
+    value = kept.get(name) if isinstance(kept, Mapping) else None
+    return getattr(_inner(optimizer), name, None) if value is None else value
+
+
 def _inner(optimizer: Any) -> Any:
     return getattr(optimizer, "inner_optimizer", None) or optimizer
 
