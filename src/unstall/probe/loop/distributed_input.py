@@ -65,6 +65,12 @@ class DistributedInput:
         return (None, 0) if is_first or not batches else (waited, steps)
 
 
+def _is_here(device: str) -> bool:
+    """Whether the data set runs on a CPU of this machine, on which the counts lie: not on that of another worker, or of a TPU."""
+    name = device.lower()
+    return "cpu" in name and ("job:" not in name or "job:localhost" in name)
+
+
 def _is_fetched_ahead(dataset: Any) -> bool:
     for _ in range(MAX_STAGES_BACK):
         name = type(dataset).__name__.strip("_")
@@ -87,7 +93,7 @@ def install(module: ModuleType, probe: Probe) -> None:
         tf = sys.modules["tensorflow"]
         if not loop.is_mine() or not tf.executing_eagerly():
             return None
-        pair = found.count(dataset) if "CPU" in source.upper() else None
+        pair = found.count(dataset) if _is_here(source) else None
         if pair is None:
             coverage_of(probe).hook_is_blind((INPUT_WAIT,))
         return pair

@@ -121,12 +121,16 @@ class Numerics:
         if done in EARLY and self._is_new:
             if self._cost < EARLY_COST_S:
                 self.probe.shield.call("numerics", self._sample, done)
-        elif done == self._pair_at:
+        elif done == self._pair_at or self._is_waiting(done):
             self.probe.shield.call("numerics", self._sample, done)
             self._set_due()
         elif done > 1 and done > self._pair_at and time.monotonic() >= self._due and self._pair_at < done:
             self.probe.shield.call("numerics", self._first_of_pair, done)
         return self._pair_at == done + 1
+
+    def _is_waiting(self, done: int) -> bool:
+        """For the second of a pair, which has passed by: many steps are made in one call."""
+        return self._before is not None and self._before.step == self._pair_at - 1 and done > self._pair_at
 
     def _set_due(self) -> None:
         now = time.monotonic()
