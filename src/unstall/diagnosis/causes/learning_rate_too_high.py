@@ -11,8 +11,9 @@ How we know
 Two things must come together. The training is in trouble: its loss is NaN, far above its start, or no better than guessing.
 And in some step a layer's weights changed by a third of their own size or more, at a rate beyond what is usual for that
 optimizer, where the rate one usually starts with would not have done it. A rate that is bold, with a loss that falls, is no
-fault. Where no hook sees the weights, or many steps are made in one call, nothing is known of a step: a loss that is NaN, at a rate a hundred times above the
-largest usual one, makes it likely; one that is printed a hundred times above its start, and stays there, makes it possible.
+fault. Where no hook sees the weights, or many steps are made in one call, nothing is known of a step: a loss that is NaN, at a
+rate a hundred times above the largest usual one, makes it likely; one that is printed a hundred times above its start, and stays
+there, makes it possible.
 
 When this is wrong
 ------------------
