@@ -13,7 +13,7 @@ from tests.probe.watched_programs import TENSORFLOW
 from tests.programs import run_watched, write
 from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.input_starvation import measure_wait
-from unstall.journal.events import ProbeFailed, StallBegan, StepsEnded
+from unstall.journal.events import ProbeFailed, SignalsSeen, StallBegan, StepsEnded
 from unstall.journal.reader import Journal, read_folder
 
 pytestmark = pytest.mark.tensorflow
@@ -37,7 +37,8 @@ with strategy.scope():
     model = model_of(1)
     optimizer = keras.optimizers.SGD(0.02)
     optimizer.build(model.trainable_variables)
-batches = tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(16, drop_remainder=True).map(late).prefetch(2).repeat()
+batches = tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(16, drop_remainder=True).map(late)
+batches = (batches.prefetch(2) if FETCH_AHEAD else batches).repeat()
 
 def learn(inputs, labels):
     with tf.GradientTape() as tape:
@@ -80,8 +81,10 @@ print(json.dumps(pulses))
 """
 
 
-def watched(folder: Path, home: Path, steps: int, calls: int, delay_s: float) -> tuple[Journal, list[list[int]]]:
-    settings = f"STEPS, CALLS, DELAY_S = {steps}, {calls}, {delay_s}\n"
+def watched(
+    folder: Path, home: Path, steps: int, calls: int, delay_s: float, fetch_ahead: bool = True
+) -> tuple[Journal, list[list[int]]]:
+    settings = f"STEPS, CALLS, DELAY_S, FETCH_AHEAD = {steps}, {calls}, {delay_s}, {fetch_ahead}\n"
     seen = run_watched(write(folder, TENSORFLOW + settings + textwrap.dedent(PROGRAM)))
     assert seen.code == 0, seen
     journal = read_folder(next(home.iterdir()))
@@ -107,3 +110,11 @@ def test_batches_that_are_ready_are_not_waited_for(tmp_path: Path, own_home: Pat
     assert groups[-1].last == 359
     assert measure_wait(groups) is not None
     assert not diagnose(journal).findings
+
+
+def test_a_wait_that_cannot_be_told_from_work_is_not_seen_and_that_is_said(tmp_path: Path, own_home: Path) -> None:
+    journal, _ = watched(tmp_path, own_home, steps=5, calls=3, delay_s=0.05, fetch_ahead=False)
+    groups = journal.of(StepsEnded)
+    assert groups[-1].last == 14
+    assert measure_wait(groups) is None
+    assert "input wait" in journal.of(SignalsSeen)[-1].not_seen["tensorflow"]
