@@ -41,6 +41,33 @@ def test_images_that_the_program_has_met_are_looked_at(images: Path) -> None:
     assert checked is not None and checked.damaged == [str(images / "images" / "d.jpg")] and checked.looked_at == 2
 
 
+def field(tag: int, data: bytes) -> bytes:
+    length, size = b"", len(data)
+    while size > 0x7F:
+        length, size = length + bytes([size & 0x7F | 0x80]), size >> 7
+    return bytes([tag]) + length + bytes([size]) + data
+
+
+def example_record(image: bytes) -> bytes:
+    """One of a TFRecord file: an example with a name and an image. Its checksums are not looked at."""
+    entries = {b"image/encoded": image, b"image/filename": b"a.jpg"}
+    features = b"".join(
+        field(0x0A, field(0x0A, key) + field(0x12, field(0x0A, field(0x0A, value)))) for key, value in entries.items()
+    )
+    example = field(0x0A, features)
+    return len(example).to_bytes(8, "little") + bytes(4) + example + bytes(4)
+
+
+def test_the_one_in_a_record_file_is_found_with_its_number(images: Path) -> None:
+    path = images / "train.record"
+    path.write_bytes(example_record(JPEG) + example_record(PNG) + example_record(JPEG[:5000]) + example_record(b"no image"))
+    (images / "pipeline.config").write_text(f'first line\ninput_path: "{path}"\n')
+    met = ["train.record", "gone.record"]
+    checked = faulty_data.look_for_damaged_images(CUT_OFF, met, ["python", "train.py", "--config=pipeline.config"], str(images))
+    assert checked is not None and checked.damaged == [f"{path}, record 2"]
+    assert (checked.looked_at, checked.num_damaged, checked.named_at) == (3, 1, f"{images}/pipeline.config:2")
+
+
 def test_nothing_is_cut_off_where_all_have_an_end(images: Path) -> None:
     checked = faulty_data.look_for_damaged_images(CUT_OFF, (), ["python", "train.csv"], str(images))
     assert checked is not None and (checked.looked_at, checked.num_damaged, checked.damaged) == (4, 0, [])

@@ -28,11 +28,13 @@ from unstall.probe.host import container_growth, devices, makers, rank
 from unstall.probe.input import batch_samples, data_files, epoch_iterator, repeated_batches, tf_pipeline, tf_stage_costs
 from unstall.probe.loop import (
     custom_training,
+    distributed_input,
     eager_profile,
     graph_loops,
     jax_training,
     replicas,
     sessions,
+    steps_per_call,
     torch_training,
     traces,
 )
@@ -126,6 +128,8 @@ HOOKS: list[Hook] = [
     Hook("tensorflow.python.lib.io.file_io", data_files.install_patterns),
     Hook("tensorflow.python.data.ops.iterator_ops", custom_training.install_iterators, (INPUT_WAIT,)),
     Hook("tensorflow.python.data.ops.iterator_ops", repeated_batches.install_iterators),
+    Hook("tensorflow.python.data.ops.multi_device_iterator_ops", distributed_input.install),
+    Hook("tensorflow.python.eager.backprop", steps_per_call.install),
     Hook("tensorflow.python.distribute.mirrored_run", replicas.install),
     Hook("tensorflow.python.client.session", sessions.install),
     Hook("tensorflow.python.eager.backprop", gradients.install, (STEPS, LOSS, GRADIENTS)),

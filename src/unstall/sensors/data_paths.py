@@ -32,10 +32,10 @@ _QUOTED = re.compile(r"""['"]([^'"\n]{2,400})['"]""")
 _UNQUOTED = re.compile(r"""[:=]\s*([\w./~-]{3,400})\s*$""", re.MULTILINE)  # as a settings file has it
 
 
-def find_named_paths(format_texts: Iterable[str], command: Sequence[str], folders: Sequence[str]) -> list[str]:
+def find_named_paths(texts: Iterable[str], command: Sequence[str], folders: Sequence[str]) -> list[str]:
     """Paths that exist and hold data. `folders`: what relative ones can be meant from."""
     found: dict[str, None] = {}
-    for candidate in _candidates(format_texts, command):
+    for candidate in _candidates(texts, command):
         for folder in folders:
             path = os.path.normpath(Path(folder, candidate).expanduser())
             if path not in found and _holds_data(path, folders):
@@ -45,10 +45,10 @@ def find_named_paths(format_texts: Iterable[str], command: Sequence[str], folder
     return list(found)
 
 
-def _candidates(format_texts: Iterable[str], command: Sequence[str]) -> Iterator[str]:
+def _candidates(texts: Iterable[str], command: Sequence[str]) -> Iterator[str]:
     names: set[str] = set()
     arguments = [part for argument in command[1:] for part in (argument, argument.partition("=")[2]) if part]
-    quoted = (text for source in format_texts for pattern in (_QUOTED, _UNQUOTED) for text in pattern.findall(source))
+    quoted = (text for source in texts for pattern in (_QUOTED, _UNQUOTED) for text in pattern.findall(source))
     for text in (*arguments, *quoted):
         if text not in names and ("/" in text or "." in text or text.isidentifier()) and "://" not in text and "\0" not in text:
             names.add(text)

@@ -10,12 +10,14 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from unstall.diagnosis.causes.record_corrupt import NO_IMAGE
 from unstall.diagnosis.errors.fatal_error import format_texts
 from unstall.journal.events import DataChecked, ErrorRaised, LabelFound
+from unstall.sensors import tfrecord_files
 from unstall.sensors.data_files import IMAGES, find_kind
 from unstall.sensors.data_paths import find_line_that_names, read_text, read_texts
 from unstall.sensors.tfrecord_files import GZIP
@@ -57,25 +59,38 @@ def look_for_damaged_images(error: ErrorRaised, met: Iterable[str], command: Seq
     if not any(_CUT_OFF.search(text) for text in (error.message, *error.chain)):
         return None
     until, looked_at, cut_off = time.monotonic() + MAX_SECONDS, 0, []
-    for path in dict.fromkeys(_candidates(met, command, folder)):
+    met = list(met)
+    for path, number, has_end in chain(_of_files(met, command, folder), _of_records(met, folder)):
         if looked_at >= MAX_FILES or time.monotonic() > until:
             return None  # one that was not looked at may be the one
-        has_end = _has_end(path)
         looked_at += has_end is not None
         if has_end is False:
-            cut_off.append(path)
+            cut_off.append((path, number))
     if not looked_at:
         return None
-    named_at = find_line_that_names(cut_off[0], command, folder) if len(cut_off) == 1 else ""
+    named_at = find_line_that_names(cut_off[0][0], command, folder) if len(cut_off) == 1 else ""
     return DataChecked(
         at=time.time(),
         kind="image",
         looked_at=looked_at,
         num_damaged=len(cut_off),
-        damaged=cut_off[:MAX_NAMED],
+        damaged=[path if number is None else f"{path}, record {number}" for path, number in cut_off[:MAX_NAMED]],
         what="no end",
         named_at=named_at,
     )
+
+
+def _of_files(met: Iterable[str], command: Sequence[str], folder: str) -> Iterator[tuple[str, int | None, bool | None]]:
+    for path in dict.fromkeys(_candidates(met, command, folder)):
+        yield path, None, _has_end(path)
+
+
+def _of_records(met: Iterable[str], folder: str) -> Iterator[tuple[str, int | None, bool | None]]:
+    """The images in TFRecord files, by the number of their record."""
+    for path in dict.fromkeys(os.path.normpath(Path(folder, each)) for each in met if find_kind(each) == "records"):
+        for number, data in tfrecord_files.read_records(path, MAX_FILES):
+            image = tfrecord_files.find_image(data)
+            yield path, number, None if image is None else _ends(image[:8], image[-END_BYTES:])
 
 
 def _find_no_image(error: ErrorRaised, folder: str) -> str | None:
@@ -124,6 +139,10 @@ def _has_end(path: str) -> bool | None:
             last = file.read()
     except OSError:
         return None
+    return _ends(begins, last)
+
+
+def _ends(begins: bytes, last: bytes) -> bool | None:
     return next((end in last for begin, end in _ENDS if begins.startswith(begin)), None)
 
 

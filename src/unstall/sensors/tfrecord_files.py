@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -22,6 +22,7 @@ MAX_BYTES = 96 * 2**20
 GZIP = b"\x1f\x8b"
 IMAGE_BEGINS = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")
 BOXES = b"image/object/bbox/xmin"
+LIST_VALUE = 0x0A  # in the wire format
 
 
 @dataclass
@@ -46,6 +47,20 @@ def look(paths: Iterable[str], until: float) -> Records:
             break
         _look_into(path, offset, length, number, found)
     return found
+
+
+def read_records(path: str, max_count: int) -> Iterator[tuple[int, bytes]]:
+    """Number and bytes of each record of a file that can be read."""
+    if not Path(path).is_file():
+        return  # opening a pipe would wait for a writer
+    places = _places(path, max_count)
+    try:
+        with Path(path).open("rb") as file:
+            for number, (offset, length) in enumerate(places):
+                file.seek(offset)
+                yield number, file.read(length)
+    except OSError:
+        return
 
 
 def _places(path: str, most: int) -> list[tuple[int, int]]:
@@ -95,6 +110,19 @@ def read_image_size(data: bytes) -> tuple[int, int] | None:
         return None
     header = parse_header_within(BytesIO(data), min(places))
     return (header.width, header.height) if header.width and header.height else None
+
+
+def find_image(data: bytes) -> bytes | None:
+    """The first image of a record, as long as the record says that it is; None where that cannot be told."""
+    places = [place for beginning in IMAGE_BEGINS if (place := data.find(beginning)) >= 0]
+    at = min(places, default=0)
+    for size in range(1, 6):  # its length stands before it, in so many bytes, behind the tag of a list's value
+        begins = at - size
+        if begins > 0 and data[begins - 1] == LIST_VALUE:
+            length, ends = _varint(data, begins)
+            if ends == at and at + length <= len(data):
+                return data[at : at + length]
+    return None
 
 
 def count_boxes(data: bytes) -> int | None:

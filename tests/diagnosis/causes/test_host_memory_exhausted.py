@@ -49,6 +49,32 @@ def growing(*events: Event) -> Journal:
     return journal(started(), *hosts, *events, now=22)
 
 
+def at_limit(share: float, at: float = 20.5) -> Event:
+    return host(at, 1.0, rss_bytes=GIB, address_space_bytes=int(share * 3 * GIB), address_space_limit_bytes=3 * GIB)
+
+
+@pytest.mark.parametrize("end", [ended(11), ended(6), ended(exit_code=139)])
+def test_likely_for_a_crash_at_the_limit_of_the_address_space(end: ProcessEnded) -> None:
+    verdict = host_memory_exhausted.examine(growing(at_limit(0.98), end))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.LIKELY
+    assert "3 GiB that it may address (ulimit -v)" in verdict.summary
+
+
+@pytest.mark.parametrize(
+    ("seen", "end"),
+    [
+        (at_limit(0.8), ended(11)),  # there was room
+        (at_limit(0.98, at=9.0), ended(11)),  # long before
+        (at_limit(0.98), ended(exit_code=1)),  # no crash
+        (at_limit(0.98), ended(15)),
+        (host(20.5, 1.0, rss_bytes=GIB), ended(11)),  # no limit
+    ],
+)
+def test_clear_for_another_crash(seen: Event, end: ProcessEnded) -> None:
+    assert isinstance(host_memory_exhausted.examine(journal(started(), seen, end, now=22)), Clear)
+
+
 @pytest.mark.parametrize(
     ("kind", "message", "asked"),
     [

@@ -60,3 +60,15 @@ def test_the_places_of_older_versions() -> None:
     assert learning_rate.find_rate(schedule) is not None and learning_rate.read_current_rate(schedule, 3, float) is None
     assert learning_rate.read_current_rate(SimpleNamespace(_lr=0.25), 3, float) == 0.25
     assert learning_rate.find_rate(SimpleNamespace(rate=0.25)) is None
+
+
+def test_what_the_program_itself_computes_is_not_known() -> None:
+    assert learning_rate.is_known(SimpleNamespace(learning_rate=0.25))
+    assert not learning_rate.is_known(SimpleNamespace(learning_rate=lambda: 0.25))
+    assert not learning_rate.is_known(SimpleNamespace(rate=0.25))
+
+
+def test_a_setting_is_the_number_that_the_optimizer_was_made_with() -> None:
+    assert learning_rate.find_setting(SimpleNamespace(_hyper={"momentum": 0.9}, momentum="a tensor"), "momentum") == 0.9
+    assert learning_rate.find_setting(SimpleNamespace(momentum=0.5), "momentum") == 0.5
+    assert learning_rate.find_setting(SimpleNamespace(), "momentum") is None

@@ -29,6 +29,18 @@ def division(target, mask):
     return np.sum(target) / np.sum(mask)
 
 
+def division_by_a_constant(target, replicas):
+    replicas = np.constant(replicas)
+    count = 4
+    return np.divide(target, replicas) / count
+
+
+def division_by_what_is_set_anew(target, mask):
+    count = 4
+    count = np.sum(mask)
+    return np.divide(target, count)
+
+
 def through_a_helper(target, predicted):
     scaled = target * 2
     return open_log(scaled, predicted) / 3.0
@@ -77,6 +89,11 @@ def test_floors_and_constants_are_seen(module: ModuleType) -> None:
 
 def test_a_division_by_a_sum(module: ModuleType) -> None:
     assert found(module, "division") == [(line_of("np.sum(mask)"), "a division")]
+
+
+def test_what_is_constant_in_the_function_needs_no_floor(module: ModuleType) -> None:
+    assert unsafe_math.find_in_function(module.division_by_a_constant) == []
+    assert [place["what"] for place in unsafe_math.find_in_function(module.division_by_what_is_set_anew)] == ["a division"]
 
 
 def test_functions_that_it_calls_are_read_too(module: ModuleType) -> None:

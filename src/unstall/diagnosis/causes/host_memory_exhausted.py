@@ -4,18 +4,21 @@ What it is
 ----------
 The program asked for more memory than the machine, its container or its `ulimit` allows. Either the request is refused and
 ends in an error (MemoryError, bad_alloc, "can't allocate memory"), or the kernel kills a process without a word: the program
-itself, of which only "Killed" is left on the screen, or a worker, for which the training then waits in vain.
+itself, of which only "Killed" is left on the screen, or a worker, for which the training then waits in vain. Native code that
+does not expect a refusal crashes on it (a segmentation fault, an abort).
 
 How we know
 -----------
 An error: by its kind and its words; it ended the program. A kill: the kernel's own counter of kills for want of memory
 (memory.events or memory.oom_control of the control group, /proc/vmstat) went up during the run and a process of the program
-was gone, or the kernel's log names that process.
+was gone, or the kernel's log names that process. A crash: a moment before it the program had nearly all of the address space in
+use that `ulimit -v` allows.
 
 When this is wrong
 ------------------
 If the log cannot be read and somebody else sent SIGKILL at the very moment when the kernel killed another process of the same
-control group. An error that the program catches and survives is not counted.
+control group. An error that the program catches and survives is not counted. A crash near the limit may have another reason:
+it is called likely, never certain.
 
 What to do
 ----------
@@ -26,6 +29,7 @@ workers. Or give the program more: a higher limit of the container or the job.
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Sequence
 
 from unstall.base.formatting import format_size
@@ -48,6 +52,10 @@ EXPLAINS = (
     "fork_deadlock",
 )
 LOOKED_BACK_S = 10.0  # a line is named from stacks taken so shortly before the kill
+CRASHES = frozenset({signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS})  # by which native code ends that was refused memory
+OF_A_SHELL = 128  # and the number of the signal: what a shell returns for a program that was ended by one
+FULL_SPACE = 0.95  # of the address space: a step of a training asks for more than the rest at once
+SEEN_BEFORE_S = 10.0  # the crash: what was in use earlier says nothing of it
 
 _HELD = re.compile(r"Killed process (\d+) \(([^)]*)\).*?anon-rss:(\d+)kB")
 _KEEPS = re.compile(r"\.(append|extend|add|insert|update|setdefault)\(|\]\s*=[^=]|\+=|concatenate\(|stack\(")
@@ -62,7 +70,7 @@ def examine(journal: Journal) -> Verdict:
         return _killed(journal, kill)
     if kill is not None and _misses_a_worker(journal, kill):
         return _worker_killed(journal, kill)
-    return _none(journal)
+    return _crashed(journal) or _none(journal)
 
 
 def _none(journal: Journal) -> Verdict:
@@ -112,6 +120,31 @@ def _limits(journal: Journal) -> list[Evidence]:
         claim = f"of {left.of}, {format_size(left.limit_bytes)}, {format_size(left.left_bytes)} were free shortly before"
         found.append(Evidence(claim, left.left_bytes, left.limit_bytes, (host,)))
     return found
+
+
+# --- a crash ---
+
+
+def _crashed(journal: Journal) -> Found | None:
+    """Native code that was refused memory at the limit of the address space, and did not expect it."""
+    ended, host = journal.last(ProcessEnded), journal.last(HostSampled)
+    if ended is None or host is None or ended.stopped_by_us or ended.at - host.at > SEEN_BEFORE_S:
+        return None
+    number = ended.signal or (ended.exit_code or 0) - OF_A_SHELL
+    limit = host.address_space_limit_bytes
+    if number not in CRASHES or not limit or host.address_space_bytes < FULL_SPACE * limit:
+        return None
+    place = _innermost_place(journal, [sample for sample in journal.since(StackSampled, ended.at - LOOKED_BACK_S) if sample.main])
+    name = signal.Signals(number).name
+    return Found(
+        certainty=Certainty.LIKELY,
+        summary=f"The program crashed ({name}) with its address space full: {format_size(host.address_space_bytes)} of the"
+        f" {format_size(limit)} that it may address (ulimit -v) were in use. Native code that is refused memory ends like this.",
+        evidence=(Evidence(f"the program ended by {name}", int(number), None, (ended,)), *_limits(journal)),
+        actions=_actions(None),
+        where=place,
+        details={"limit_bytes": limit},
+    )
 
 
 # --- a kill ---

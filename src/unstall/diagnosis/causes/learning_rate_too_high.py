@@ -11,8 +11,9 @@ How we know
 Two things must come together. The training is in trouble: its loss is NaN, far above its start, or no better than guessing.
 And in some step a layer's weights changed by a third of their own size or more, at a rate beyond what is usual for that
 optimizer, where the rate one usually starts with would not have done it. A rate that is bold, with a loss that falls, is no
-fault. Where no hook sees the weights, nothing is known of the steps: a loss that is NaN, at a rate a hundred times above the
-largest usual one, makes it likely; one that is printed a hundred times above its start, and stays there, makes it possible.
+fault. Where no hook sees the weights, or many steps are made in one call, nothing is known of a step: a loss that is NaN, at a
+rate a hundred times above the largest usual one, makes it likely; one that is printed a hundred times above its start, and stays
+there, makes it possible.
 
 When this is wrong
 ------------------
@@ -69,6 +70,8 @@ def examine(journal: Journal) -> Verdict:
     if bad is None:
         return Clear("the loss does not show it")
     blamed = find_long_step(run)
+    if blamed is None and not _has_steps(run):
+        return _of_rate_alone(run) or Clear("no step was looked at by itself, and the rate is not beyond doubt")
     if blamed is None or blamed[0] != "rate":
         return Clear("no step was too long, or the rate is usual")
     return _found(run, bad, blamed[1])
@@ -111,14 +114,20 @@ def _found(run: LearningCurve, bad: LossProblem, leap: Leap) -> Found:
     )
 
 
+def _has_steps(run: LearningCurve) -> bool:
+    """Whether the weights were seen before and after a step: not where many are made in one call."""
+    return any(weight.get("step") is not None for sample in run.samples for weight in sample.facts["weights"])
+
+
 def _of_rate_alone(run: LearningCurve) -> Found | None:
     """The loss is no number, and the rate is far beyond any that is usual."""
-    rates = read_facts(run.journal, "rate", run.fit.at)
+    told = read_facts(run.journal, "rate", run.fit.at)
+    event = told[-1] if told else run.samples[-1] if run.samples else None
     bad = find_loss_problem(run)
-    if not rates or bad is None or bad.kind != "not finite":
+    if event is None or bad is None or bad.kind != "not finite":
         return None
-    optimizer, rate = rates[-1].facts["optimizer"], rates[-1].facts.get("learning_rate")
-    momentum = rates[-1].facts.get("momentum") or 0.0
+    optimizer, rate = event.facts["optimizer"] if told else run.optimizer, event.facts.get("learning_rate")
+    momentum = (event.facts if told else run.model).get("momentum") or 0.0
     usual = LARGEST_USUAL.get(optimizer)
     if rate is None or usual is None or rate / max(0.01, 1.0 - momentum) < BEYOND_DOUBT * usual:
         return None
@@ -127,9 +136,9 @@ def _of_rate_alone(run: LearningCurve) -> Found | None:
         certainty=Certainty.LIKELY,
         summary=f"The learning rate of {format_number(rate)} is too high for {optimizer}: usual is up to "
         f"{format_number(usual)}, and {describe_rate(bad)}.",
-        evidence=(Evidence(claim, rate, usual, (rates[-1],)), Evidence(describe_rate(bad), None, None, bad.events)),
+        evidence=(Evidence(claim, rate, usual, (event,)), Evidence(describe_rate(bad), None, None, bad.events)),
         actions=("start at the usual rate: 0.01 for SGD, 0.001 for Adam", "clip the gradients"),
-        where=shorten_path(run.journal, run.fit.where),
+        where=shorten_path(run.journal, run.model.get("optimizer_at") or run.fit.where),
         effect=Effect.SPOILS,
     )
 

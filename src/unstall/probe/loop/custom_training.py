@@ -91,7 +91,9 @@ class OwnLoop:
         self.is_open = False
         self.is_in_step = False  # a call whose end is a step goes on: what is seen within it is none of its own
         self.calls = _Calls()
+        self.running: Any = None  # the record of the tf.function that Python has called and that has not returned
         self.losses = Losses()
+        self.read_input_wait: Optional[Callable[[float, int], tuple[Optional[float], int]]] = None  # (now, steps done)
         self.trainers: set[Any] = set()  # records of the functions in whose trace gradients were computed
         self.gradients_traced = 0  # inside tf.functions
         self.on_batch: list[Callable[[Any, Any], None]] = []  # called as (iterator, batch), for batches that Python fetched
@@ -131,7 +133,7 @@ class OwnLoop:
         began: float,
         loss: Callable[[], Any],
         backend: str = "tensorflow",
-        batches: Optional[tuple[int, float]] = None,
+        batches: Optional[tuple[int, Optional[float]]] = None,
     ) -> None:
         """A piece of training has been done, by the function or the line `clock`: a step, or so many (count, seconds waited)."""
         replica = replicas.get_replica()
@@ -164,7 +166,10 @@ class OwnLoop:
         self.losses.see(now, loss)
         probe.last_losses = [loss()]
         count, wait_s = batches if batches is not None else (1, None)
-        probe.step_ended(None, wait_s, lambda: (self.losses.take(), 0), count)
+        waited = count
+        if wait_s is None and self.read_input_wait is not None:
+            wait_s, waited = self.read_input_wait(now, probe.train.done + count)
+        probe.step_ended(None, wait_s, lambda: (self.losses.take(), 0), count, waited)
         probe.step_began()
 
     def _open(self, began: float, backend: str, thread: int) -> None:
@@ -323,11 +328,13 @@ def install_functions(module: ModuleType, probe: Probe) -> None:
             record.calls += 1
             stack.append(record)
             gradients = loop.gradients_traced
+            loop.running = record
             began = time.monotonic()
             try:
                 result = original(function, *args, **kwds)
             finally:
                 stack.clear()
+                loop.running = None
             if loop.gradients_traced > gradients:
                 function.__dict__[_TRAINS] = True
             if loop.is_open or probe.fit_depth == 0:  # within a fit, its own hooks count the steps

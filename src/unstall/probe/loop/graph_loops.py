@@ -20,22 +20,23 @@ from unstall.probe.loop.custom_training import get_loop
 MAX_LOOPS = 20  # that are counted at once; functions may be traced again and again
 
 
-class GraphLoop:
-    """The count of one loop. Its numbers lie in resources made by hand: a tf.Variable would be the traced function's own."""
+class CountedBatches:
+    """The count of what a data set gives. Its numbers lie in resources made by hand: a tf.Variable would be the traced function's
+    own."""
 
-    def __init__(self, tf: Any, number: int) -> None:
+    def __init__(self, tf: Any, name: str) -> None:
         self._tf = tf
         self._read = (0, 0.0)
         self._sums = []
-        for name, zero in (("batches", tf.int64), ("waited", tf.float64)):
+        for part, zero in (("batches", tf.int64), ("waited", tf.float64)):
             with tf.init_scope(), tf.device("CPU:0"):
-                handle = tf.raw_ops.VarHandleOp(dtype=zero, shape=[], shared_name=f"unstall_loop_{number}_{name}")
+                handle = tf.raw_ops.VarHandleOp(dtype=zero, shape=[], shared_name=f"unstall_{name}_{part}")
                 tf.raw_ops.AssignVariableOp(resource=handle, value=tf.zeros([], zero))
             self._sums.append(handle)
 
     def put_on(self, dataset: Any) -> Any:
         tf = self._tf
-        clock = map_inline(tf.data.Dataset.counter(), lambda _: tf.timestamp())
+        clock = map_inline(tf.data.Dataset.from_tensors(0).repeat(), lambda _: tf.timestamp())
 
         def note(asked: Any, element: Any) -> Any:
             batches, waited = self._sums
@@ -48,10 +49,16 @@ class GraphLoop:
 
     def take(self) -> tuple[int, float]:
         """Batches and seconds of waiting since the last time."""
+        before, self._read = self._read, self._now()
+        return self._read[0] - before[0], self._read[1] - before[1]
+
+    def count_so_far(self) -> int:
+        """Batches since the last time, which go on to be counted; from any thread."""
+        return self._now()[0] - self._read[0]
+
+    def _now(self) -> tuple[int, float]:
         read, tf = self._tf.raw_ops.ReadVariableOp, self._tf
-        batches, waited = int(read(resource=self._sums[0], dtype=tf.int64)), float(read(resource=self._sums[1], dtype=tf.float64))
-        before, self._read = self._read, (batches, waited)
-        return batches - before[0], waited - before[1]
+        return int(read(resource=self._sums[0], dtype=tf.int64)), float(read(resource=self._sums[1], dtype=tf.float64))
 
 
 def install(module: ModuleType, probe: Probe) -> None:
@@ -59,12 +66,12 @@ def install(module: ModuleType, probe: Probe) -> None:
     loop, call = get_loop(probe), probe.shield.call
     made = 0
 
-    def counted(dataset: Any) -> Optional[tuple[Any, GraphLoop]]:
+    def counted(dataset: Any) -> Optional[tuple[Any, CountedBatches]]:
         nonlocal made
         tf = sys.modules.get("tensorflow")
         if tf is None or made >= MAX_LOOPS or not loop.functions() or not loop.is_mine() or is_deterministic():
             return None
-        count = GraphLoop(tf, made)
+        count = CountedBatches(tf, f"loop_{made}")
         with_clock = count.put_on(dataset)
         if with_clock is dataset:
             return None

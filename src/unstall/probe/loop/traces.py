@@ -48,7 +48,7 @@ class TracedFunction:
         self.reported_at = 0.0
         self.reasons: dict[str, int] = {}
         self.objects = 0
-        self.graph_loop: Any = None  # counts the batches of a loop inside it that trains
+        self.graph_loop: Any = None  # counts the batches, or the steps, of a loop inside it that trains
         self.loss_path: Optional[tuple[Any, ...]] = None  # where the loss stands in what it gives back
         self._cache: Any = None
         self._types: dict[str, str] = {}

@@ -211,7 +211,7 @@ def describe_optimizer(given: Any) -> dict[str, Any]:
         "clipped": any(
             as_number(getattr(inner, name, None)) is not None for name in ("clipnorm", "clipvalue", "global_clipnorm")
         ),
-        "momentum": as_number(getattr(inner, "momentum", None)) or 0.0,
+        "momentum": as_number(learning_rate.find_setting(inner, "momentum")) or 0.0,
         "weight_decay": as_number(getattr(inner, "weight_decay", None)) or 0.0,
         "loss_scaled": inner is not given,
         "schedule": type(schedule).__name__ if schedule is not None else None,

@@ -22,6 +22,14 @@ def read_current_rate(optimizer: Any, step: int, read: Callable[[Any], Any]) -> 
     return value / (1.0 + decay * step) if decay and value is not None else value
 
 
+def is_known(optimizer: Any) -> bool:
+    """Whether it can be read at all: not where a function or a schedule of the program's own computes it."""
+    rate = find_rate(optimizer)
+    if rate is None:
+        return False
+    return hasattr(rate, "assign") or not callable(rate) or (is_of_keras(type(rate)) and type(rate).__name__ in _SCHEDULES)
+
+
 def find_rate(optimizer: Any) -> Any:
     """What an optimizer holds as its learning rate: a number, a variable, a schedule or a function. None where this version
     keeps it in a place that is not known."""
@@ -30,6 +38,13 @@ def find_rate(optimizer: Any) -> Any:
     places = [own.get("_hyper"), own]  # the first of Keras 2, up to TensorFlow 2.10
     found = (place.get(name) for place in places if isinstance(place, Mapping) for name in _NAMES)
     return next((rate for rate in found if rate is not None), None)
+
+
+def find_setting(optimizer: Any, name: str) -> Any:
+    """Another number that it was made with. Keras 2 gives what it keeps of one, in a trace, as a tensor without a value."""
+    kept = getattr(_inner(optimizer), "__dict__", {}).get("_hyper")
+    value = kept.get(name) if isinstance(kept, Mapping) else None
+    return getattr(_inner(optimizer), name, None) if value is None else value
 
 
 def _inner(optimizer: Any) -> Any:

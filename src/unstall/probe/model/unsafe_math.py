@@ -66,11 +66,12 @@ def _in_node(file: str, tree: ast.AST, node: ast.AST) -> list[Place]:
 
 def _look(node: Any, functions: gradient_cuts.Functions, depth: int, seen: set[str], found: dict[int, str]) -> None:
     body = list(getattr(node, "body", [])) if not isinstance(node, ast.Lambda) else [node.body]
+    fixed = _fixed_names(body)
     for part in body:
         if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             continue  # looked at where it is called
         for inner in ast.walk(part):
-            what = _what(inner)
+            what = _what(inner, fixed)
             if what:
                 found.setdefault(inner.lineno, what)  # type: ignore[attr-defined]
             name = _called(inner)
@@ -78,10 +79,23 @@ def _look(node: Any, functions: gradient_cuts.Functions, depth: int, seen: set[s
                 _look(functions[name], functions, depth - 1, seen | {name}, found)
 
 
-def _what(node: ast.AST) -> str:
+def _fixed_names(body: list[Any]) -> set[str]:
+    """Names that are given a constant and nothing else: `count = tf.constant(count)`."""
+    nodes = [inner for part in body for inner in ast.walk(part)]
+    constants = {
+        id(target)
+        for inner in nodes
+        if isinstance(inner, ast.Assign) and _is_constant(inner.value, set())
+        for target in inner.targets
+    }
+    bound = [inner for inner in nodes if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)]
+    return {name.id for name in bound} - {name.id for name in bound if id(name) not in constants}
+
+
+def _what(node: ast.AST, fixed: set[str]) -> str:
     """What could go wrong here; empty where nothing could, or where a floor is seen."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        return "" if _is_guarded(node.right) or _is_constant(node.right) else "a division"
+        return "" if _is_guarded(node.right) or _is_constant(node.right, fixed) else "a division"
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         power = read_constant(node.right)
         return "a power" if isinstance(power, float) and power != int(power) and not _is_guarded(node.left) else ""
@@ -89,15 +103,16 @@ def _what(node: ast.AST) -> str:
     if name not in _OPERATIONS or not isinstance(node, ast.Call):
         return ""
     risk = node.args[-1] if _OPERATIONS[name] == "a division" and node.args else node.args[0] if node.args else None
-    return "" if risk is None or _is_guarded(risk) else _OPERATIONS[name]
+    is_safe = risk is None or _is_guarded(risk) or (_OPERATIONS[name] == "a division" and _is_constant(risk, fixed))
+    return "" if is_safe else _OPERATIONS[name]
 
 
-def _is_constant(node: ast.AST) -> bool:
+def _is_constant(node: ast.AST, fixed: set[str]) -> bool:
     if is_constant(node):
         return bool(read_constant(node))
     if isinstance(node, ast.Name):
-        return node.id.isupper()
-    return isinstance(node, ast.Call) and _called(node) in ("len", "float32", "float")
+        return node.id.isupper() or node.id in fixed
+    return isinstance(node, ast.Call) and _called(node) in ("len", "float32", "float", "constant")
 
 
 def _is_guarded(node: ast.AST) -> bool:

@@ -45,7 +45,7 @@ class Numerics:
         self.probe = probe
         self._loop = loop
         self._optimizer = None
-        self._is_rate_known: Optional[bool] = None  # whether this optimizer keeps its learning rate where it is looked for
+        self._is_rate_known: Optional[bool] = None  # whether its learning rate can be read
         self._asked_at: Optional[str] = None
         self._is_reported = True  # nothing of one's own loop is to be told yet
         self._reset(None)
@@ -121,12 +121,16 @@ class Numerics:
         if done in EARLY and self._is_new:
             if self._cost < EARLY_COST_S:
                 self.probe.shield.call("numerics", self._sample, done)
-        elif done == self._pair_at:
+        elif done == self._pair_at or self._is_waiting(done):
             self.probe.shield.call("numerics", self._sample, done)
             self._set_due()
         elif done > 1 and done > self._pair_at and time.monotonic() >= self._due and self._pair_at < done:
             self.probe.shield.call("numerics", self._first_of_pair, done)
         return self._pair_at == done + 1
+
+    def _is_waiting(self, done: int) -> bool:
+        """For the second of a pair, which has passed by: many steps are made in one call."""
+        return self._before is not None and self._before.step == self._pair_at - 1 and done > self._pair_at
 
     def _set_due(self) -> None:
         now = time.monotonic()
@@ -170,7 +174,7 @@ class Numerics:
 
     def _rate(self, done: int) -> Optional[float]:
         if self._optimizer is not None and self._is_rate_known is None:
-            self._is_rate_known = learning_rate.find_rate(self._optimizer) is not None
+            self._is_rate_known = learning_rate.is_known(self._optimizer)
             if not self._is_rate_known:
                 self._is_blind((LEARNING_RATE,))
         return learning_rate.read_current_rate(self._optimizer, done, self._values.array)
