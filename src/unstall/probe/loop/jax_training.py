@@ -253,7 +253,7 @@ class _PostHook:
         if not hasattr(present, "_unstall_before"):
             put(self._made(present))
 
-    def _made(self, before: Any) -> Callable[..., None]:
+    def _made(self, before: Any) -> Any:
         probe, loop, ended = self._probe, self._loop, self._loop.call_ended
         call = probe.shield.call
 
