@@ -227,13 +227,14 @@ class _PostHook:
         self._module = module
         self._probe = probe
         self._loop = loop
-        self._state = getattr(module, "_post_hook_state", None)  # of newer JAX; an older one has it in another place
+        state = getattr(module, "_post_hook_state", None)  # of newer JAX; an older one has it in another place
+        self._state = state if hasattr(state, "set_global") and hasattr(state, "get_local") else None
         self._older = getattr(module, "jax_jit", None)
         self._is_wanted = False
 
     @property
     def is_there(self) -> bool:
-        return hasattr(self._state, "set_global") or hasattr(self._older, "global_state")
+        return self._state is not None or hasattr(self._older, "global_state")
 
     def put(self) -> None:
         self._is_wanted = True
@@ -253,7 +254,7 @@ class _PostHook:
         if not hasattr(present, "_unstall_before"):
             put(self._made(present))
 
-    def _made(self, before: Any) -> Callable[..., None]:
+    def _made(self, before: Any) -> Any:
         probe, loop, ended = self._probe, self._loop, self._loop.call_ended
         call = probe.shield.call
 
