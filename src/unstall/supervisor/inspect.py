@@ -9,8 +9,9 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from unstall.diagnosis.causes.record_corrupt import MET_S
 from unstall.diagnosis.errors.fatal_error import fatal_error, unmatched_before
-from unstall.journal.events import DataMet, ErrorInspected, Event, RunStarted, StackSampled, ThreadsSeen
+from unstall.journal.events import DataMet, ErrorInspected, Event, FileMet, RunStarted, StackSampled, ThreadsSeen
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
 from unstall.sensors import (
@@ -56,7 +57,8 @@ def look(journal: Journal) -> list[Event]:
     images = image_files.look(error, met, command, folder)
     inspected = [line for event in journal.of(ErrorInspected) if event.error_at == error.at for line in event.lines]
     label = label_tables.look(error, inspected, command, folder)
-    records = record_files.look(error, met, folder)
+    opened = [file.path for file in journal.of(FileMet) if abs(file.at - error.at) < MET_S and file.how == "open"]
+    records = record_files.look(error, [*met, *opened], folder)
     return [event for event in (looked, images, records, label) if event is not None]
 
 
