@@ -33,9 +33,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", nargs="*", default=[], help="names; all if none is given")
     parser.add_argument("--half", choices=["dev", "locked"], help="only the programs of this half")
-    parser.add_argument(
-        "--python", default=sys.executable, help="runs the programs; some need packages of their own"
-    )
+    parser.add_argument("--python", default=sys.executable, help="runs the programs; some need packages of their own")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="a folder for the run folders, and for what was said of each program")
     parser.add_argument("--out", default=OUT)

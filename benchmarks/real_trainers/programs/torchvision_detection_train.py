@@ -18,7 +18,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--images", required=True)
 parser.add_argument("--annotations", required=True)
 parser.add_argument("--lr", type=float, default=0.002)
-parser.add_argument("--epochs", type=int, default=6)
+parser.add_argument("--epochs", type=int, default=2)
 parser.add_argument("--workers", type=int, default=0)
 parser.add_argument("--print-freq", type=int, default=2)
 

@@ -34,7 +34,7 @@ def prepare(folder: Path, fault: str, python: str) -> Case:
     elif fault == "pattern_empty":
         images, where = data / "imgs", "imgs"
     elif fault == "learning_rate":
-        options = ["--lr", "1e6", "--epochs", "10"]
+        options = ["--lr", "1e6"]
     if fault in {"killed", "input_slow"}:
         options = ["--epochs", "400"]
     command = [python, "train.py", "--images", str(images), "--annotations", str(annotations), *options]

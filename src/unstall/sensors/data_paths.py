@@ -147,7 +147,7 @@ def look(
         near=_names_like(part, parent, "*" in path) if part else [],
         unset_variables=[name for name in _variables(error) if not environment.get(name)],
         named_at=find_line_that_names(path, command, folder),
-        is_there=os.path.lexists(whole),
+        is_there=_is_there(whole, parent),
     )
 
 
@@ -182,6 +182,14 @@ def read_text(path: str) -> str | None:
         return Path(path).read_text(encoding="utf-8") if is_small else None
     except (OSError, ValueError):
         return None
+
+
+def _is_there(path: Path, parent: Path) -> bool:
+    """A path, or something that matches it as a pattern; also where that cannot be seen."""
+    try:
+        return os.path.lexists(path) or any(parent.glob(str(path.relative_to(parent))))
+    except (OSError, ValueError, NotImplementedError):
+        return True
 
 
 def _exists_up_to(path: Path) -> tuple[Path, str]:

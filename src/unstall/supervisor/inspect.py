@@ -9,8 +9,9 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from unstall.diagnosis.causes.record_corrupt import MET_S
 from unstall.diagnosis.errors.fatal_error import find_fatal_error, find_unmatched_pattern
-from unstall.journal.events import DataMet, ErrorInspected, Event, RunStarted, StackSampled, ThreadsSeen
+from unstall.journal.events import DataMet, ErrorInspected, Event, FileMet, RunStarted, StackSampled, ThreadsSeen
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import find_program_folder
 from unstall.sensors import cluster, data_paths, databases, faulty_data, packages, source_lines, threads
@@ -46,7 +47,8 @@ def look(journal: Journal) -> list[Event]:
     images = faulty_data.look_for_damaged_images(error, met, command, folder)
     inspected = [line for event in journal.of(ErrorInspected) if event.error_at == error.at for line in event.lines]
     label = faulty_data.look_for_refused_label(error, inspected, command, folder)
-    records = faulty_data.look_for_damaged_records(error, met, folder)
+    opened = [file.path for file in journal.of(FileMet) if abs(file.at - error.at) < MET_S and file.how == "open"]
+    records = faulty_data.look_for_damaged_records(error, [*met, *opened], folder)
     return [event for event in (looked, images, records, label) if event is not None]
 
 

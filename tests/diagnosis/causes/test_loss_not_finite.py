@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import pytest
+
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, py, started, steps
 from tests.diagnosis.learning_curve_builders import array, batch, broke, falling, losses, model, not_finite, run, weight, weights
 from tests.diagnosis.probe_fact_builders import inside
 from unstall.diagnosis.causes import loss_not_finite
-from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown, Verdict
+from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown, Verdict
 from unstall.journal.events import BatchSampled, ErrorRaised, ProcessEnded
 
 RISKY = [{"where": f"{FOLDER}/losses.py:12", "what": "a logarithm"}]
@@ -123,6 +125,24 @@ def test_inputs_that_are_finite_are_not_blamed_for_what_the_model_made_of_them()
     assert isinstance(only, Found)
     assert "inputs" not in only.summary
     assert not isinstance(refusing(inputs, {**made, "not_finite": 0, "min": -1.2, "max": 3.4}), Found)
+
+
+@pytest.mark.parametrize(
+    ("message", "is_said"),
+    [
+        ("The loss value is NaN after training loop and it happens 1 times.", True),
+        ("Training failed: NaN persisted for 4 epochs", True),
+        ("Model diverged with loss = NaN.", True),
+        ("Loss is nan, stopping training", True),
+        ("loss is nanometers", False),
+        ("the loss is None", False),
+    ],
+)
+def test_found_where_a_trainer_says_in_its_own_words_that_it_stops_at_the_loss(message: str, is_said: bool) -> None:
+    error = ErrorRaised(at=T0 + 9, kind="RuntimeError", message=message, frames=[py("train.py", "main", 14)], fatal=True)
+    verdict = loss_not_finite.examine(journal(started(), inside(), error))
+    assert isinstance(verdict, Found) == is_said
+    assert not isinstance(verdict, Found) or verdict.effect is Effect.STOPS
 
 
 def test_found_where_an_estimator_stops_at_a_loss_that_is_not_finite() -> None:

@@ -114,6 +114,7 @@ def test_source_and_settings_are_no_progress(line: str) -> None:
         "| a   | 0.1 | nan |",
         "the loss of nanometers: 12",
         "LOSS_FILE=/data/loss.nan step 3",
+        "'loss_upper_bound': inf,",
         "lossless: nan",
         "",
         "\ufffd\ufffd\ufffd",
@@ -122,3 +123,11 @@ def test_source_and_settings_are_no_progress(line: str) -> None:
 def test_no_training_loss_that_is_not_finite(line: str) -> None:
     reading = read_line(line, COLUMNS)
     assert reading is None or reading.is_aside or reading.loss is None or math.isfinite(reading.loss[1])
+
+
+@pytest.mark.parametrize(
+    "line", ["'focal_loss_alpha': 0.25,", "    'loss_upper_bound': 1000000.0,", "'focal_loss_gamma': 1.5, step 3"]
+)
+def test_settings_of_a_loss_are_none(line: str) -> None:
+    reading = read_line(line)
+    assert reading is None or not reading.losses

@@ -20,6 +20,7 @@ _MISSING = (
     re.compile(r"File not found: filepath=(?P<path>\S+?)\.?(?:\s|$)"),
     re.compile(r"(?P<path>\S+) not found\.?$"),
     re.compile(r"(?P<path>[^\s'\"]*/[^\s'\"]*)['\"]? does(?: not|n't) exist\b"),
+    re.compile(r"(?P<path>[^\s'\"]*[*?\[][^\s'\"]*)['\"]? (?:does|did)(?: not|n't) match any\b"),
     # In words of the program's own, which may say of a file that it is not there although it is.
     re.compile(r"\b(?:FileNotFound|NotADirectory)Error: .*?(?<![\w/.:])(?P<path>/[^\s'\":,;)\]]+)"),
 )

@@ -194,7 +194,7 @@ class PathLooked(Event):
     near: list[str] = field(default_factory=list)  # names in that folder that resemble the part that is missing
     unset_variables: list[str] = field(default_factory=list)  # that the program's source asks for
     named_at: str = ""  # file:line of the file on the command line in which the path stands
-    is_there: bool = False  # after all
+    is_there: bool = False  # after all; of a pattern: something matches it
 
 
 @dataclass(frozen=True)

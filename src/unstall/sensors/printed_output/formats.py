@@ -59,7 +59,7 @@ _KEY_PARTS = re.compile(r"[/_.@-]+")
 _NOT_OF_TRAINING = frozenset({
     "val", "valid", "validation", "eval", "evaluation", "test", "dev", "best", "min", "lowest", "prev", "previous", "last",
     "target", "weight", "weights", "scale", "scaler", "factor", "coef", "coeff", "coefficient", "lambda", "fn", "function",
-    "type", "name", "rate", "threshold", "count", "ratio", "stop",
+    "type", "name", "rate", "threshold", "count", "ratio", "stop", "alpha", "beta", "gamma", "delta", "bound", "limit", "margin",
 })  # fmt: skip
 _TOTAL = frozenset(
     {"loss", "total", "train", "training", "step", "avg", "average", "mean", "running", "batch", "epoch", "overall"}
