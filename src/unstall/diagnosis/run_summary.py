@@ -144,7 +144,7 @@ def summarize_numerics(journal: Journal) -> dict[str, Any]:
     last_epoch = journal.last(EpochEnded)
     return {
         "first_loss": losses[0] if losses else None,
-        "last_loss": losses[-1] if losses else None,
+        "last_loss": losses[-1] if len(losses) > 1 else None,  # one reading does not say how it went on
         "not_finite_since_step": min(bad, default=None),
         "is_finite_now": bool(known[-1].loss_is_finite) if known else None,
         "last_epoch": last_epoch.logs if last_epoch else {},

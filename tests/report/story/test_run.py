@@ -96,6 +96,15 @@ def test_a_program_that_its_user_leaves_was_not_killed() -> None:
     assert state(ErrorRaised(at=T0 + 50, kind="cv2.error", fatal=True), pressed) == "killed"  # it was on its way out by itself
 
 
+def test_a_loss_that_was_read_once_is_not_said_to_have_stayed_the_same() -> None:
+    read_once = [started(), steps(0, 9, at=5, loss=2.0), steps(10, 173, at=40)]
+    read_twice = [*read_once, steps(174, 180, at=50, loss=2.0)]
+    for events, text, last in ((read_once, "loss 2, read once", None), (read_twice, "loss 2 → 2", 2.0)):
+        result = build_story(journal(*events), diagnose(journal(*events)))
+        assert result["numerics"]["last_loss"] == last
+        assert ("numbers", text) in format_summary(result)
+
+
 def test_the_step_since_which_the_loss_is_not_finite_is_the_closest_that_was_seen() -> None:
     seen = LoopSeen(at=T0 + 6, facts={"kind": "not_finite", "step": 25})
     broken = [started(), steps(0, 9, at=5, loss=2.0), seen, replace(steps(1024, 1030, at=20), loss_is_finite=False)]

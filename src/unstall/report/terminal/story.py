@@ -290,7 +290,7 @@ def format_summary(story: dict[str, Any]) -> list[tuple[str, str]]:
     numbers = story["numerics"]
     if numbers["first_loss"] is not None:
         first, last, broke = numbers["first_loss"], numbers["last_loss"], numbers["not_finite_since_step"]
-        text = f"loss {first:.4g} → {last:.4g}"
+        text = f"loss {first:.4g} → {last:.4g}" if last is not None else f"loss {first:.4g}, read once"
         if broke is not None:
             is_broken = numbers.get("is_finite_now") is False
             text = f"loss {first:.4g}, not finite since step {broke:,}" if is_broken else f"{text}, not finite in step {broke:,}"
