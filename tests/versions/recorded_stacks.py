@@ -2,7 +2,7 @@
 
 {"generator_blocked_fit": [{"name": "MainThread", "frames": [["/site-packages/keras/engine/training.py", "fit", 1685], …]}, …]}
 
-The user's program is /home/user/train.py. Threads without a frame of the user's are left out.
+The user's program is /home/user/train.py. Threads without a frame of the user's are left out, and those that have no others.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ def record(folder: Path, stack: str, program: Program, pid: int) -> None:
             "frames": [[_short(frame, program), frame["function"], frame["line"]] for frame in thread["frames"]],
         }
         for thread in sample.threads
-        if any(frame["file"] == str(program.path) for frame in thread["frames"])
+        if {frame["file"] == str(program.path) for frame in thread["frames"]} == {True, False}
     ]
+    if not threads:
+        return
     with _lock:
         path = folder / f"{stack}.json"
         folder.mkdir(parents=True, exist_ok=True)
