@@ -14,6 +14,7 @@ import time
 import weakref
 from typing import Any, Optional
 
+from unstall.journal.events import LoopSeen
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.step_counter import as_number
 from unstall.probe.loop.custom_training import OwnLoop, loop_of
@@ -77,6 +78,8 @@ class StepsPerCall:
         if known is not None and (not isinstance(known, OptimizerSteps) or known.optimizer() is optimizer):
             return
         functions[0].graph_loop = OptimizerSteps(optimizer)
+        facts = {"kind": "steps_per_call", "function": functions[0].name, "where": functions[0].where}
+        self._probe.emit(LoopSeen(at=time.time(), facts=facts))
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="unstall-steps", daemon=True)
             self._thread.start()
