@@ -40,7 +40,7 @@ class OptimizerSteps:
             return 0, None
         before, count = self._read, self._now()
         self._read_at = now
-        if count is None or count < before:  # it cannot be read, or was set back: then the call stands for one step
+        if count is None or count <= before:  # it is not counted here, or was set back: then the call stands for one step
             self._read = before if count is None else count
             return 1, None
         self._read = count
@@ -55,10 +55,13 @@ class OptimizerSteps:
         optimizer = self.optimizer()
         made = getattr(optimizer, "_iterations", None)  # None before the first step: asking for `iterations` would make it
         if made is None:
-            return 0
+            return None
         tf = sys.modules["tensorflow"]
-        with tf.init_scope():  # it may be asked for in a trace
-            value = as_number(getattr(made, "_value", made).numpy())
+        try:
+            with tf.init_scope():  # it may be asked for in a trace
+                value = as_number(getattr(made, "_value", made).numpy())
+        except (RuntimeError, ValueError, AttributeError, tf.errors.OpError):
+            return None  # it is made in this very trace
         return None if value is None else int(value)
 
 
