@@ -27,8 +27,8 @@ MIN_LINES_ALONE = 90  # of a module that only one other imports
 LOOKED_FOR_BY_NAME = frozenset({
     "cloud/kubeflow", "data/pipeline/pipeline", "detectors/catalog", "diagnosis/speed",
     "planning/preflight/data_check_cache", "probe/core/traceback_filter",
-    "probe/host/signals", "probe/input/endless_generator", "probe/loop/graph_loops", "probe/watch",
-    "report/story/workers", "report/terminal/compare", "sensors/image_files", "sensors/label_tables", "sensors/record_files", "supervisor/train/batch_size_cache", "tfod/augmentations",
+    "probe/host/signals", "probe/input/endless_generator", "probe/watch",
+    "report/story/workers", "report/terminal/compare", "sensors/label_tables", "sensors/record_files", "supervisor/train/batch_size_cache", "tfod/augmentations",
     "training/export/exporter",
 })  # fmt: skip
 
