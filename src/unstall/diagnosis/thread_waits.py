@@ -71,6 +71,12 @@ _SYSTEM = {
     "waitid": "another process to end",
     "PyThread_acquire_lock_timed": "a lock",
 }
+# What a framework looks for now and then, in a loop that sleeps: (part of the file, function, words).
+_LOOKED_FOR = (
+    ("tensorflow/python/training/checkpoint_utils.py", "wait_for_new_checkpoint", "a new checkpoint"),
+    ("tensorflow_core/python/training/checkpoint_utils.py", "wait_for_new_checkpoint", "a new checkpoint"),
+    ("tensorflow/python/training/session_manager.py", "wait_for_session", "the chief to make a session"),
+)
 OPENS = ("open", "openat", "stat", "newfstatat")  # system calls on a file by its path: only one that does not answer keeps them
 LOOKED_AT = 6
 
@@ -90,6 +96,15 @@ def find_wait(thread: ThreadStack, call: str | None = None) -> str | None:
         name = frame["function"].removeprefix("__").removeprefix("libc_")
         if frame["module"] and name in _SYSTEM:
             return _SYSTEM[name]
+    return None
+
+
+def looks_for(thread: ThreadStack) -> str | None:
+    """What a framework's own loop looks for again and again, in words."""
+    for frame in _library_frames(thread):
+        for file, function, words in _LOOKED_FOR:
+            if frame["file"].endswith(file) and frame["function"] == function:
+                return words
     return None
 
 

@@ -67,17 +67,17 @@ def test_unknown_where_only_the_rate_is_known_and_not_beyond_doubt() -> None:
     assert isinstance(verdict_of(falling(), rate_event(1e6)), Unknown)
 
 
-def apart(rate: float) -> Event:
+def many_steps_later(rate: float) -> Event:
     """Weights as they were found after many steps that were made in one call: what one step did is not known."""
     return weights(200, 100, weight(rms=None, not_finite=5), rate=rate, window=200)
 
 
 def test_likely_where_many_steps_are_made_in_one_call_at_a_rate_beyond_any_usual_one() -> None:
-    verdict = verdict_of(apart(1000.0), broke(99), not_finite())
+    verdict = verdict_of(many_steps_later(1000.0), broke(99), not_finite())
     assert isinstance(verdict, Found) and verdict.certainty is Certainty.LIKELY
     assert "The learning rate of 1,000 is too high for SGD" in verdict.summary
     assert verdict.where == "train.py:54"
-    assert isinstance(verdict_of(apart(0.5), broke(99), not_finite()), Clear)
+    assert isinstance(verdict_of(many_steps_later(0.5), broke(99), not_finite()), Clear)
 
 
 def test_clear_for_a_bold_rate_that_learns() -> None:

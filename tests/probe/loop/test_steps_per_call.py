@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.probe.watched_programs import TENSORFLOW
+from tests.probe.watched_programs import TENSORFLOW, facts
 from tests.programs import run_watched, write
 from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.input_starvation import measure_wait
@@ -96,6 +96,8 @@ def test_steps_are_counted_and_waits_measured_where_batches_are_late(tmp_path: P
     journal, pulses = watched(tmp_path, own_home, steps=20, calls=4, delay_s=0.15)
     groups = journal.of(StepsEnded)
     assert groups[-1].last == 79
+    (call,) = facts(journal, "steps_per_call")
+    assert call["function"] == "learn_for_a_while"
     assert [group.loss for group in groups if group.loss is not None]
     wait = measure_wait(groups)
     assert wait is not None and wait.share > 0.5

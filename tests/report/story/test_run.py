@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.diagnosis.builders import T0, host, journal, main, py, stacks, stalled, started, steps
+from tests.diagnosis.builders import FOLDER, T0, host, journal, main, py, stacks, stalled, started, steps
 from unstall.diagnosis.findings import diagnose
 from unstall.diagnosis.run_summary import summarize_numerics, summarize_time
 from unstall.journal.events import (
@@ -14,6 +14,7 @@ from unstall.journal.events import (
     LoopSeen,
     ProcessEnded,
     ProgramEnded,
+    ProgramStarted,
     ProgressPrinted,
     SampleFailed,
     SignalSent,
@@ -42,6 +43,14 @@ def test_a_look_that_failed_once_and_then_worked_is_not() -> None:
 def test_a_process_that_ended_while_it_was_looked_at_hides_nothing() -> None:
     gone = SampleFailed(at=T0 + 5, signal="stacks", missing="process 7: it is gone")
     assert "process 7: it is gone" not in missing(journal(started(), steps(0, 10, at=3), gone, now=20))
+
+
+def test_the_first_call_of_several_steps_is_told_where_no_step_was_seen_yet() -> None:
+    call = LoopSeen(at=T0 + 9, facts={"kind": "steps_per_call", "function": "learn", "where": f"{FOLDER}/train.py:12"})
+    began = ProgramStarted(at=T0, pid=1)
+    said = "the first call of learn at train.py:12, which makes several steps, had not returned yet"
+    assert said in missing(journal(started(), began, call, now=90))
+    assert said not in missing(journal(started(), began, call, steps(0, 99, at=80), now=90))
 
 
 def test_the_time_of_a_stall_has_its_own_share() -> None:

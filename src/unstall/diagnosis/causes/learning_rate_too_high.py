@@ -121,13 +121,13 @@ def _has_steps(run: LearningCurve) -> bool:
 
 def _of_rate_alone(run: LearningCurve) -> Found | None:
     """The loss is no number, and the rate is far beyond any that is usual."""
-    told = read_facts(run.journal, "rate", run.fit.at)
-    event = told[-1] if told else run.samples[-1] if run.samples else None
+    rates = read_facts(run.journal, "rate", run.fit.at)
+    event = rates[-1] if rates else run.samples[-1] if run.samples else None
     bad = find_loss_problem(run)
     if event is None or bad is None or bad.kind != "not finite":
         return None
-    optimizer, rate = event.facts["optimizer"] if told else run.optimizer, event.facts.get("learning_rate")
-    momentum = (event.facts if told else run.model).get("momentum") or 0.0
+    optimizer, rate = event.facts["optimizer"] if rates else run.optimizer, event.facts.get("learning_rate")
+    momentum = (event.facts if rates else run.model).get("momentum") or 0.0
     usual = LARGEST_USUAL.get(optimizer)
     if rate is None or usual is None or rate / max(0.01, 1.0 - momentum) < BEYOND_DOUBT * usual:
         return None

@@ -8,7 +8,6 @@ would wait for the device.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -18,14 +17,12 @@ from typing import Any, Optional
 from unstall.journal.events import LoopSeen
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.step_counter import as_number
 from unstall.probe.core.user_code import find_user_place
 from unstall.probe.input import tf_pipeline
 from unstall.probe.loop import replicas
-from unstall.probe.loop.losses import find_loss, is_ready
+from unstall.probe.loop.losses import Losses, find_loss
 from unstall.probe.loop.traces import TracedFunction, get_traces
 
-READ_LOSS_EVERY_S = 0.1
 ANOTHER_CLOCK_AFTER = 50  # so many steps of another kind without one of the clock's: the program has gone on to another loop
 FOREIGN_BATCHES = 2  # so many batches from another data set without a training step: a validation
 _ATTRIBUTE = "_unstall_record"
@@ -38,51 +35,6 @@ class _Calls(threading.local):
 
     def __init__(self) -> None:
         self.stack: list[Any] = []
-
-
-class Losses:
-    """Scalars read a while after they were made. At most ten a second, but the first as soon as there is another."""
-
-    def __init__(self) -> None:
-        self._waiting: Any = None
-        self._due = 0.0
-        self._sum = 0.0
-        self._count = 0
-        self._newest = 0.0
-
-    def see(self, now: float, find: Callable[[], Any]) -> None:
-        if now < self._due:
-            return
-        if self._waiting is not None and not is_ready(self._waiting):
-            return
-        if self._waiting is not None:
-            value = as_number(self._waiting)
-            if value is not None:
-                self._sum += value
-                self._count += 1
-                self._newest = value
-        is_first = self._waiting is None
-        self._waiting = find()
-        self._due = now if is_first and self._waiting is not None else now + READ_LOSS_EVERY_S
-
-    def settle(self) -> None:
-        """Reads the one that waits: the pass is over, and no newer one will come to make it due."""
-        self._due = 0.0
-        self.see(0.0, lambda: None)
-
-    def take(self) -> Optional[float]:
-        """The mean of what was read since the last time."""
-        mean = self._sum / self._count if self._count else None
-        self._sum, self._count = 0.0, 0
-        return mean
-
-    def take_last(self, last: Any) -> Optional[float]:
-        """The loss of the last step, where the training is over; not finite if any that was read since the last time was not."""
-        self.settle()
-        self._waiting = last
-        self.settle()
-        mean = self.take()
-        return self._newest if mean is not None and math.isfinite(mean) else mean
 
 
 class OwnLoop:

@@ -18,6 +18,7 @@ from unstall.probe.core.step_counter import as_number
 from unstall.probe.loop.traces import TracedFunction
 
 MAX_KEPT = 64  # scalars
+READ_LOSS_EVERY_S = 0.1
 
 
 def is_ready(value: Any) -> bool:
@@ -51,6 +52,51 @@ class RecentLosses:
         if index is None:
             return None, 0
         return as_number(self._kept[index]), len(self._kept) - 1 - index
+
+
+class Losses:
+    """Scalars read a while after they were made. At most ten a second, but the first as soon as there is another."""
+
+    def __init__(self) -> None:
+        self._waiting: Any = None
+        self._due = 0.0
+        self._sum = 0.0
+        self._count = 0
+        self._newest = 0.0
+
+    def see(self, now: float, find: Callable[[], Any]) -> None:
+        if now < self._due:
+            return
+        if self._waiting is not None and not is_ready(self._waiting):
+            return
+        if self._waiting is not None:
+            value = as_number(self._waiting)
+            if value is not None:
+                self._sum += value
+                self._count += 1
+                self._newest = value
+        is_first = self._waiting is None
+        self._waiting = find()
+        self._due = now if is_first and self._waiting is not None else now + READ_LOSS_EVERY_S
+
+    def settle(self) -> None:
+        """Reads the one that waits: the pass is over, and no newer one will come to make it due."""
+        self._due = 0.0
+        self.see(0.0, lambda: None)
+
+    def take(self) -> Optional[float]:
+        """The mean of what was read since the last time."""
+        mean = self._sum / self._count if self._count else None
+        self._sum, self._count = 0.0, 0
+        return mean
+
+    def take_last(self, last: Any) -> Optional[float]:
+        """The loss of the last step, where the training is over; not finite if any that was read since the last time was not."""
+        self.settle()
+        self._waiting = last
+        self.settle()
+        mean = self.take()
+        return self._newest if mean is not None and math.isfinite(mean) else mean
 
 
 # The loss among what a step gave back.

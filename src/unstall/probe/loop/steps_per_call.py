@@ -14,6 +14,7 @@ import time
 import weakref
 from typing import Any, Optional
 
+from unstall.journal.events import LoopSeen
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.step_counter import as_number
 from unstall.probe.loop.custom_training import OwnLoop, get_loop
@@ -39,7 +40,7 @@ class OptimizerSteps:
             return 0, None
         before, count = self._read, self._now()
         self._read_at = now
-        if count is None or count < before:  # it cannot be read, or was set back: then the call stands for one step
+        if count is None or count <= before:  # it is not counted here, or was set back: then the call stands for one step
             self._read = before if count is None else count
             return 1, None
         self._read = count
@@ -54,10 +55,13 @@ class OptimizerSteps:
         optimizer = self.optimizer()
         made = getattr(optimizer, "_iterations", None)  # None before the first step: asking for `iterations` would make it
         if made is None:
-            return 0
+            return None
         tf = sys.modules["tensorflow"]
-        with tf.init_scope():  # it may be asked for in a trace
-            value = as_number(getattr(made, "_value", made).numpy())
+        try:
+            with tf.init_scope():  # it may be asked for in a trace
+                value = as_number(getattr(made, "_value", made).numpy())
+        except (RuntimeError, ValueError, AttributeError, tf.errors.OpError):
+            return None  # it is made in this very trace
         return None if value is None else int(value)
 
 
@@ -77,6 +81,8 @@ class StepsPerCall:
         if known is not None and (not isinstance(known, OptimizerSteps) or known.optimizer() is optimizer):
             return
         functions[0].graph_loop = OptimizerSteps(optimizer)
+        facts = {"kind": "steps_per_call", "function": functions[0].name, "where": functions[0].where}
+        self._probe.emit(LoopSeen(at=time.time(), facts=facts))
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="unstall-steps", daemon=True)
             self._thread.start()

@@ -10,12 +10,13 @@ from typing import Any
 
 from unstall.base.errors import CANNOT_TELL, VERDICT_FOUND, InvalidInputError
 from unstall.diagnosis.printed_output import find_not_finite, is_loss_hooked, is_training_printed, read_printed_losses
-from unstall.diagnosis.probe_facts import find_journal_refusal, find_probe_failure, has_lost_steps
+from unstall.diagnosis.probe_facts import find_journal_refusal, find_probe_failure, has_lost_steps, shorten_path
 from unstall.journal.events import (
     DeviceSampled,
     FitBegan,
     FrameworkLoaded,
     HostSampled,
+    LoopSeen,
     ModulesLoaded,
     ProcessEnded,
     ProgramStarted,
@@ -173,6 +174,10 @@ def list_missing_rows(journal: Journal, reason: str | None) -> list[dict[str, st
         return [_row(failed.missing, failed.fix)]
     if journal.last(ProgramStarted) is None:
         return [_row("the program loaded no framework that Unstall knows, or it is not Python", "")]
+    call = next((seen.facts for seen in reversed(journal.of(LoopSeen)) if seen.facts.get("kind") == "steps_per_call"), None)
+    if call is not None:  # steps are counted when a call has returned
+        at = f" at {place}" if (place := shorten_path(journal, call.get("where"))) else ""
+        return [_row(f"the first call of {call['function']}{at}, which makes several steps, had not returned yet", "")]
     loaded = _frameworks(journal)
     was = " and ".join(loaded) + (" was loaded, but " if len(loaded) == 1 else " were loaded, but ") if loaded else ""
     return [_row(f"{was}the steps of a training loop were not recognised", _OWN_LOOP)]

@@ -14,7 +14,7 @@ from typing import Any
 from unstall.base.formatting import format_duration
 from unstall.diagnosis.errors.fatal_error import find_fatal_error
 from unstall.diagnosis.stalls import find_current_stall
-from unstall.diagnosis.thread_waits import find, find_sleep_call, measure_standing_s
+from unstall.diagnosis.thread_waits import find, find_sleep_call, looks_for, measure_standing_s
 from unstall.journal.events import (
     Frame,
     ProcessEnded,
@@ -138,6 +138,7 @@ def _row(thread: ThreadStack, samples: list[StackSampled], looks: list[ThreadsSe
         "name": thread["name"] or ("MainThread" if main else f"thread {number}"),
         "main": main,
         "state": "runs" if runs else "waits",
+        "awaits": None if runs else looks_for(thread),
         "where": where,
         "function": function,
         "is_user_code": is_user_code,
@@ -178,8 +179,8 @@ def _without_python(samples: list[StackSampled], looks: list[ThreadsSeen]) -> li
             continue
         rows.append(
             {"pid": pid, "id": thread["id"], "name": name or f"thread {thread['id']}", "main": False, "state": "waits",
-             "where": None, "function": None, "is_user_code": False, "samples": 0, "total_samples": len(samples), "call": call,
-             "on": on, "duration_s": stood}
+             "awaits": None, "where": None, "function": None, "is_user_code": False, "samples": 0,
+             "total_samples": len(samples), "call": call, "on": on, "duration_s": stood}
         )  # fmt: skip
     return rows
 
@@ -207,7 +208,7 @@ def describe_thread(row: dict[str, Any]) -> str:
     """MainThread waits at train.py:12 in load (4 of 4 samples), in the system call openat on /data/1.jpg, for 1 min 2 s"""
     before_end_s = row.get("before_end_s")
     state = row["state"] if before_end_s is None else {"runs": "ran", "waits": "waited"}[row["state"]]
-    words = f"{row['name']} {state}"
+    words = f"{row['name']} {state}" + (f" for {row['awaits']}" if row.get("awaits") else "")
     if row["where"]:
         words += f" at {row['where']} in {row['function']}"
         words += f" ({row['samples']} of {row['total_samples']} samples)" if before_end_s is None else ""
