@@ -43,8 +43,8 @@ def look(error: ErrorRaised, met: Iterable[str], folder: str) -> DataChecked | N
 
 
 def _is_damaged_at(path: str, offset: int, until: float) -> bool | None:
-    """Whether a record begins there, or its data do, that is cut off or has a wrong checksum: TensorFlow names the byte of the part
-    that it could not read. None if that could not be looked at."""
+    """Whether a record begins there, or its data do, that is cut off or has a wrong checksum: TensorFlow names the byte of the
+    part that it could not read. None if that could not be looked at."""
     try:
         if not Path(path).is_file():
             return None
