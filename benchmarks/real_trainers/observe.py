@@ -62,6 +62,7 @@ def harm_done(alone: tuple[int, set[str]], exit_code: int, folder: Path) -> list
 def _lines(output: Path, folder: Path) -> set[str]:
     """Times, rates and bars differ from one run to the next."""
     text = re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", output.read_text(errors="replace")).replace(str(folder), "")
+    text = re.sub(r"0x[\da-f]+", "", text)
     return {" ".join(re.findall(r"[A-Za-z_]{3,}", line)) for line in re.split(r"[\r\n]+", text)} - {""}
 
 

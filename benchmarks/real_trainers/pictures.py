@@ -58,6 +58,11 @@ def block(path: Path) -> None:
     os.mkfifo(path)
 
 
+def overwrite(path: Path) -> None:
+    """A file that is no image any more."""
+    path.write_bytes(bytes(1000))
+
+
 def _enlarge(path: Path) -> None:
     """The same picture with many more pixels: boxes in shares of it stay as they are."""
     from PIL import Image

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 from benchmarks.real_trainers import pictures
 from benchmarks.real_trainers.classification import CASES, NO_CLASS, PROGRAMS, SLOW_S
@@ -16,7 +17,7 @@ def prepare(folder: Path, fault: str, python: str) -> Case:
     pictures.write_shapes(data)
     all_pictures, names = pictures.read_coco(data)
     spoiled = pictures.spoil(all_pictures, fault)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"image": path.name, "boxes": [box[:4] for box in boxes], "classes": [names.index(box[4]) for box in boxes]}
         for path, boxes in all_pictures
         if boxes or path == spoiled

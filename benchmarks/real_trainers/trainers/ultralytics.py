@@ -32,7 +32,7 @@ def prepare(folder: Path, fault: str, python: str) -> Case:
     if fault == "input_blocked_later":
         options, when_training = one_by_one, partial(pictures.block, spoiled)
     elif fault == "image_corrupt":
-        options, when_training = one_by_one, partial(spoiled.write_bytes, bytes(1000))
+        options, when_training = one_by_one, partial(pictures.overwrite, spoiled)
     elif fault == "input_slow":
         options = ["epochs=100", "batch=1", "workers=0"]
     elif fault == "label_unknown":
