@@ -235,7 +235,7 @@ def test_a_missing_image_is_looked_for_in_the_list_on_the_command_line_as_that_n
 def test_a_pattern_in_words_of_the_program_counts_where_nothing_matches_it(said: str, tmp_path: Path) -> None:
     (tmp_path / "train-00000.record").touch()
     for name, expected in (("trian-*.record", Found), ("train-*.record", Clear)):
-        error = raised("ValueError", said.format(tmp_path / name))
+        error = raised("RuntimeError", said.format(tmp_path / name))
         looked = look(error, "/elsewhere", {})
         assert looked is not None
         verdict = path_missing.examine(journal(started(), error, looked, CRASHED))
