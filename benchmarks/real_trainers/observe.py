@@ -62,6 +62,7 @@ def harm_done(alone: tuple[int, set[str]], exit_code: int, folder: Path) -> list
 def _lines(output: Path, folder: Path) -> set[str]:
     """Times, rates and bars differ from one run to the next."""
     text = re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", output.read_text(errors="replace")).replace(str(folder), "")
+    text = re.sub(r"0x[\da-f]+", "", text)
     return {" ".join(re.findall(r"[A-Za-z_]{3,}", line)) for line in re.split(r"[\r\n]+", text)} - {""}
 
 
@@ -206,8 +207,15 @@ def _shorten(text: str, folder: Path) -> str:
     return re.sub(r"/[^\s:]*/(?:site-packages/|(?=bin/[\w.-]+:\d))", "", text.replace(str(folder), "…"))
 
 
+def _is_seen(progress: dict[str, Any], printed: dict[str, Any]) -> bool:
+    """Steps, epoch and loss, by hooks or in what is printed."""
+    pairs = (("step", "step"), ("epoch", "epoch"), ("loss", "last_loss"))
+    return all(progress.get(key) is not None or printed.get(other) is not None for key, other in pairs)
+
+
 def _row(story: dict[str, Any], case: Case, fault: Fault, folder: Path) -> dict[str, Any]:
     verdicts, progress = story.get("verdicts") or [], story.get("progress") or {}
+    printed = story.get("printed") or {}  # where no hook sees the steps or the loss
     first = verdicts[0] if verdicts else {}
     said = f"{first.get('where') or ''} {first.get('summary') or ''}"
     expected = () if case.is_handled else case.causes or fault.causes
@@ -217,11 +225,12 @@ def _row(story: dict[str, Any], case: Case, fault: Fault, folder: Path) -> dict[
         "steps": progress.get("step"),
         "epoch": progress.get("epoch"),
         "loss": progress.get("loss"),
+        "printed": {key: printed.get(key) for key in ("step", "epoch", "last_loss")} if printed else None,
         "named": [verdict["cause"] for verdict in verdicts],
         "certainty": first.get("certainty"),
         "where": _shorten(first["where"], folder) if first.get("where") else None,
         "summary": _shorten(str(first.get("summary") or ""), folder),
         "right": bool(story) and is_right,
-        "seen": all(progress.get(key) is not None for key in ("step", "epoch", "loss")),
+        "seen": _is_seen(progress, printed),
         "where_right": bool(re.search(case.where, said)) if case.where and expected else None,
     }

@@ -59,7 +59,7 @@ def block(path: Path) -> None:
 
 
 def overwrite(path: Path) -> None:
-    """A file of zeros, which is no image."""
+    """A file that is no image any more."""
     path.write_bytes(bytes(1000))
 
 

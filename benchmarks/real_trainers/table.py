@@ -31,7 +31,8 @@ def _healthy(row: Row | None) -> str:
     if row is None:
         return "not run"
     said = "no verdict" if row["right"] else f"`{'`, `'.join(row['named'])}`"
-    unseen = [name for name, key in (("steps", "steps"), ("epochs", "epoch"), ("loss", "loss")) if row[key] is None]
+    printed, keys = row.get("printed") or {}, (("steps", "step"), ("epoch", "epoch"), ("loss", "last_loss"))
+    unseen = [name for name, other in keys if row[name] is None and printed.get(other) is None]
     harm = "; ".join(row.get("harm") or [])
     return "; ".join([said, f"{', '.join(unseen)} not seen" if unseen else "seen", *([harm] if harm else [])])
 

@@ -137,12 +137,13 @@ def test_a_file_that_is_cut_off_is_found(shards: list[Path]) -> None:
     assert checked is not None and checked.damaged == [str(shards[1])] and (checked.looked_at, checked.num_damaged) == (3, 1)
 
 
+@pytest.mark.parametrize("at", [118, 118 + 12])  # where the record begins, or its data
 @pytest.mark.parametrize("byte", [2, 9, 50, 113])
-def test_a_wrong_checksum_is_found(byte: int, shards: list[Path]) -> None:
+def test_a_wrong_checksum_is_found(byte: int, at: int, shards: list[Path]) -> None:
     content = bytearray(shards[2].read_bytes())
     content[118 + byte] ^= 1
     shards[2].write_bytes(content)
-    checked = look(shards, 118, "corrupted")
+    checked = look(shards, at, "corrupted")
     assert checked is not None and checked.damaged == [str(shards[2])]
 
 

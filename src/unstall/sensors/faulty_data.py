@@ -178,7 +178,8 @@ def look_for_damaged_records(error: ErrorRaised, met: Iterable[str], folder: str
 
 
 def _is_damaged_at(path: str, offset: int, until: float) -> bool | None:
-    """Whether a record begins there that is cut off or has a wrong checksum. None if that could not be looked at."""
+    """Whether a record begins there, or its data do, that is cut off or has a wrong checksum: TensorFlow names the byte of the
+    part that it could not read. None if that could not be looked at."""
     try:
         if not Path(path).is_file():
             return None
@@ -187,17 +188,17 @@ def _is_damaged_at(path: str, offset: int, until: float) -> bool | None:
             if file.read(2) == GZIP:
                 return None  # the byte is one of what it unpacks to
             at = 0
-            while at < offset:
+            while at < offset - HEAD_BYTES:
                 if time.monotonic() > until:
                     return None
                 file.seek(at)
                 at += HEAD_BYTES + int.from_bytes(file.read(8), "little") + 4
-            file.seek(offset)
+            file.seek(at)
             head = file.read(HEAD_BYTES)
             length = int.from_bytes(head[:8], "little")
-            if at != offset or offset >= size:
+            if at not in (offset, offset - HEAD_BYTES) or at >= size:
                 return False
-            if len(head) < HEAD_BYTES or offset + HEAD_BYTES + length + 4 > size:
+            if len(head) < HEAD_BYTES or at + HEAD_BYTES + length + 4 > size:
                 return True
             return None if length > LARGEST_CHECKED_BYTES else _has_wrong_checksum(head, file.read(length), file.read(4))
     except OSError:

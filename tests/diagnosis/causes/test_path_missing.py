@@ -225,10 +225,18 @@ def test_a_missing_image_is_looked_for_in_the_list_on_the_command_line_as_that_n
     assert looked is not None and looked.named_at == f"{tmp_path}/train.csv:2"
 
 
-def test_a_pattern_in_words_of_the_program_counts_where_nothing_matches_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "said",
+    [
+        "{} does not match any files.\n  In call to configurable 'Trainer'",
+        "Did not find any input files matching the glob pattern ['{}']",
+        "No files match the pattern '{}'.",
+    ],
+)
+def test_a_pattern_in_words_of_the_program_counts_where_nothing_matches_it(said: str, tmp_path: Path) -> None:
     (tmp_path / "train-00000.record").touch()
     for name, expected in (("trian-*.record", Found), ("train-*.record", Clear)):
-        error = raised("ValueError", f"{tmp_path}/{name} does not match any files.\n  In call to configurable 'Trainer'")
+        error = raised("RuntimeError", said.format(tmp_path / name))
         looked = look(error, "/elsewhere", {})
         assert looked is not None
         verdict = path_missing.examine(journal(started(), error, looked, CRASHED))

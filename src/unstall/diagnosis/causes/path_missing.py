@@ -96,9 +96,7 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
     image = find_unread_image(journal, error)
     if image is not None and not image.exists:
         return _of_image(journal, error, image)
-    result = next(
-        (text for text in format_texts(error) if any(kind in text for kind in _NOT_THERE) and find_missing_path(text)), None
-    )
+    result = next((text for text in format_texts(error) if _names_missing(text)), None)
     path = find_missing_path(result) if result is not None else None
     if path is None:  # a program's own words; but the pattern that they quote had just matched nothing
         path = next((pattern for pattern in find_unmatched_pattern(journal, error) if pattern in error.message), None)
@@ -108,6 +106,12 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
     if (looked is None or looked.is_there) and result is not None and not _SYSTEM_SAYS.search(result):
         return Clear("the program says that a path is not there, and no look has confirmed it")
     return _found(error, path, looked, find_user_line(error, folder))
+
+
+def _names_missing(text: str) -> bool:
+    """Of an error of any other kind, only a pattern is taken for a path."""
+    path = find_missing_path(text)
+    return path is not None and (any(kind in text for kind in _NOT_THERE) or "*" in path)
 
 
 def _of_image(journal: Journal, error: ErrorRaised, image: ImageNotRead) -> Found:

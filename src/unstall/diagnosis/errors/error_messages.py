@@ -21,6 +21,11 @@ _MISSING = (
     re.compile(r"(?P<path>\S+) not found\.?$"),
     re.compile(r"(?P<path>[^\s'\"]*/[^\s'\"]*)['\"]? does(?: not|n't) exist\b"),
     re.compile(r"(?P<path>[^\s'\"]*[*?\[][^\s'\"]*)['\"]? (?:does|did)(?: not|n't) match any\b"),
+    re.compile(
+        r"\b(?:not find|no)\b[^\n]{0,40}?\bfiles? (?:that )?match\w* (?:the )?(?:glob |file )?pattern"
+        r":? \[?['\"]?(?P<path>[^\s'\"]+)",
+        re.IGNORECASE,
+    ),
     # In words of the program's own, which may say of a file that it is not there although it is.
     re.compile(r"\b(?:FileNotFound|NotADirectory)Error: .*?(?<![\w/.:])(?P<path>/[^\s'\":,;)\]]+)"),
 )

@@ -21,7 +21,7 @@ from unstall.base.redact.text import register_variables
 from unstall.journal.events import ErrorInspected, ErrorRaised, ExitCalled, WarningShown
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.tracebacks import remove_own_frames
+from unstall.probe.core.tracebacks import OWN, remove_own_frames
 from unstall.probe.core.user_code import find_user_place, is_user_code, is_user_path, list_traceback_frames
 from unstall.probe.host import devices, failing_lines, files, makers, modules
 from unstall.probe.host.values import has_secret
@@ -188,11 +188,46 @@ def _hook_warnings(probe: Probe) -> None:
     def show(message: Any) -> None:
         nonlocal seen
         seen += 1
+        probe.shield.call("warnings", _correct_place, message)
         if probe.active and seen <= MAX_WARNINGS:
             probe.shield.call("warnings", _record_warning, probe, message)
         before(message)
 
     warnings._showwarnmsg_impl = show  # type: ignore[attr-defined]
+
+
+# Where a warning is shown to come from: `warnings.warn(…, stacklevel=2)` counts frames, and our hooks lie between them. It is
+# corrected when it is shown, and names the frame that it would name without them.
+
+
+_OF_WARNINGS = ("warnings", "_py_warnings")
+
+
+def _correct_place(message: Any) -> None:
+    """Called, by whatever of ours, while the warning is shown: the frames that it was counted over are still there."""
+    frame: Any = sys._getframe()
+    while frame is not None and (_is_ours(frame) or frame.f_globals.get("__name__") in _OF_WARNINGS):
+        frame = frame.f_back
+    missing = 0  # frames that were counted and are ours
+    while frame is not None:
+        missing += _is_ours(frame)
+        if frame.f_lineno == message.lineno and frame.f_code.co_filename == message.filename:
+            break
+        frame = frame.f_back
+    while frame is not None and missing:
+        frame = frame.f_back
+        missing -= frame is not None and not _is_ours(frame) and not _is_of_import(frame)
+    if frame is not None:
+        message.filename, message.lineno = frame.f_code.co_filename, frame.f_lineno
+
+
+def _is_ours(frame: Any) -> bool:
+    return bool(frame.f_code.co_filename.startswith(OWN))
+
+
+def _is_of_import(frame: Any) -> bool:
+    """Not counted by `warnings` either."""
+    return "importlib" in frame.f_code.co_filename and "_bootstrap" in frame.f_code.co_filename
 
 
 def _record_warning(probe: Probe, message: Any) -> None:
