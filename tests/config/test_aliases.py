@@ -19,7 +19,6 @@ from unstall.config.aliases import (
     DEVICES,
     OLD_AUGMENTATIONS,
     OLD_COMMANDS,
-    OLD_DETECTOR_NAMES,
     OLD_NAMES,
     OLD_OPTIONS,
     describe_renamed_in_run,
@@ -27,7 +26,7 @@ from unstall.config.aliases import (
     update_names,
 )
 from unstall.config.command import Command
-from unstall.config.detectors import FAMILIES, list_family_settings
+from unstall.config.detectors import list_family_settings
 from unstall.config.options import find_config
 from unstall.config.settings import Settings, as_plain, from_stored
 from unstall.config.sources import resolve
@@ -385,33 +384,3 @@ def test_no_name_of_another_trainer_is_a_setting_of_ours() -> None:
 
 def test_a_word_of_which_nobody_can_tell_has_no_hint() -> None:
     assert suggest_option("--sideways", ["config", "epochs"]) == "" == suggest_option("--lr0", ["epochs"])
-
-
-# --- settings of detectors ---
-
-
-def test_every_old_setting_of_a_detector_leads_to_one_that_there_is() -> None:
-    current = {each.name for family in FAMILIES.names() for each in list_family_settings(family)}
-    assert set(OLD_DETECTOR_NAMES.values()) <= current
-    assert not set(OLD_DETECTOR_NAMES) & current
-
-
-def test_old_settings_of_a_detector_load_from_a_file_with_a_note_for_each(tmp_path: Path) -> None:
-    path = tmp_path / "unstall.toml"
-    path.write_text('model = "ssd_tiny"\n[detector]\nimage_px = [64, 96]\nwidth = 4\n')
-    assert resolve({}, str(path)).settings.detector == {"image_size": [64, 96], "stem_channels": 4}
-    assert toml_file.list_notes(path) == [
-        f"{path}:3: 'image_px' is now 'image_size'.",
-        f"{path}:4: 'width' is now 'stem_channels'.",
-    ]
-
-
-def test_old_settings_of_a_detector_load_from_a_run_folder() -> None:
-    assert OLD_SETTINGS["detector"] == {"image_px": [128, 128]}
-    assert from_stored(OLD_SETTINGS).detector == {"image_size": [128, 128]}
-    assert "'image_px' is now 'image_size'" in describe_renamed_in_run(OLD_SETTINGS, "here")
-
-
-def test_an_old_setting_of_a_detector_is_refused_as_an_option_with_the_one_to_use() -> None:
-    with pytest.raises(InvalidInputError, match=r"ssd_tiny has no setting 'least_score'\. Use 'score_threshold'\."):
-        resolve({"model": "ssd_tiny", "detector": {"least_score": 0.5}})

@@ -9,10 +9,10 @@ import pytest
 from tests.diagnosis.builders import kernel, lib, native, py, sleeper, thread
 from unstall.diagnosis.thread_waits import (
     LONG_S,
+    find_awaited_thing,
     find_sleep_call,
     find_wait,
     is_standing,
-    looks_for,
     measure_standing_s,
     measure_worked_ms,
 )
@@ -44,9 +44,9 @@ def test_from_the_innermost_frames(frames: list[Frame], words: str | None) -> No
 def test_what_a_loop_of_the_framework_looks_for() -> None:
     inner = lib("tensorflow/python/training/checkpoint_utils.py", "wait_for_new_checkpoint", 150)
     outer = lib("tensorflow/python/training/checkpoint_utils.py", "checkpoints_iterator", 207)
-    assert looks_for(thread(inner, outer, USER)) == "a new checkpoint"
-    assert looks_for(thread(outer, USER)) is None
-    assert looks_for(thread(USER, inner, outer)) is None  # the user's own code runs, which was called from there
+    assert find_awaited_thing(thread(inner, outer, USER)) == "a new checkpoint"
+    assert find_awaited_thing(thread(outer, USER)) is None
+    assert find_awaited_thing(thread(USER, inner, outer)) is None  # the user's own code runs, which was called from there
 
 
 def test_from_the_system_call_where_the_stack_says_nothing() -> None:

@@ -99,7 +99,7 @@ def find_wait(thread: ThreadStack, call: str | None = None) -> str | None:
     return None
 
 
-def looks_for(thread: ThreadStack) -> str | None:
+def find_awaited_thing(thread: ThreadStack) -> str | None:
     """What a framework's own loop looks for again and again, in words."""
     for frame in _library_frames(thread):
         for file, function, words in _LOOKED_FOR:

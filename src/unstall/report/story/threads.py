@@ -14,7 +14,7 @@ from typing import Any
 from unstall.base.formatting import format_duration
 from unstall.diagnosis.errors.fatal_error import find_fatal_error
 from unstall.diagnosis.stalls import find_current_stall
-from unstall.diagnosis.thread_waits import find, find_sleep_call, looks_for, measure_standing_s
+from unstall.diagnosis.thread_waits import find, find_awaited_thing, find_sleep_call, measure_standing_s
 from unstall.journal.events import (
     Frame,
     ProcessEnded,
@@ -138,7 +138,7 @@ def _row(thread: ThreadStack, samples: list[StackSampled], looks: list[ThreadsSe
         "name": thread["name"] or ("MainThread" if main else f"thread {number}"),
         "main": main,
         "state": "runs" if runs else "waits",
-        "awaits": None if runs else looks_for(thread),
+        "awaits": None if runs else find_awaited_thing(thread),
         "where": where,
         "function": function,
         "is_user_code": is_user_code,
