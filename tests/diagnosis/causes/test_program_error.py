@@ -161,3 +161,42 @@ def test_it_gives_way_to_a_cause_that_explains_the_end() -> None:
     assert "program_error" in narrow.clear
     wide = diagnose(journal(started(), *LOADED, raised("RuntimeError", "the controller refused the request"), CRASHED))
     assert [finding.cause for finding in wide.findings] == ["program_error"]
+
+
+def test_a_function_that_a_library_calls_wrongly_is_the_place() -> None:
+    message = "main.<locals>.<lambda>() takes 1 positional argument but 2 were given"
+    called = {
+        "what": "called", "name": "on_epoch_end", "where": f"{FOLDER}/train.py:52", "takes": ["logs"],
+        "call": "callback.on_epoch_end(epoch, logs)",
+    }  # fmt: skip
+    seen = inspected(line("train.py", 55, "main", "model.fit(x)"), makers=[called])
+    verdict = examined(raised("TypeError", message), seen)
+    assert verdict.where == "train.py:52"
+    assert "`on_epoch_end` is the function at train.py:52, which takes (logs)" in verdict.summary
+    assert "callback.on_epoch_end(epoch, logs)" in verdict.actions[0]
+
+
+@pytest.mark.parametrize("has_own", [True, False])
+def test_a_class_that_cannot_be_made_again_from_its_configuration(has_own: bool) -> None:
+    message = (
+        "<class 'Functional'> could not be deserialized properly. Please ensure that they are.\n\nconfig={'a': 1}\n\n"
+        "Exception encountered: Pool.__init__() missing 1 required positional argument: 'heat'"
+    )
+    made = {
+        "what": "configuration", "name": "Pool", "where": f"{FOLDER}/pool.py:25", "missing": ["heat"], "has_own": has_own,
+        "lines": [{"where": f"{FOLDER}/pool.py:26", "source": "return {'units': 3}"}] if has_own else [],
+    }  # fmt: skip
+    layer = {
+        "what": "layer",
+        "class": "Pool",
+        "name": "pool",
+        "where": f"{FOLDER}/model.py:3",
+        "first": 3,
+        "source": ["x = Pool(3, 2)(x)"],
+    }
+    seen = inspected(line("train.py", 42, "load", "model = load_model(path)"), makers=[layer, made])
+    verdict = examined(raised("TypeError", message), seen)
+    assert verdict.where == "pool.py:25"
+    assert verdict.summary.startswith("TypeError: Pool.__init__() missing 1 required positional argument: 'heat'.")
+    assert ("which Pool.get_config at pool.py:25 does not give" in verdict.summary) is has_own
+    assert "model.py:3" not in " ".join([verdict.summary, *verdict.actions])

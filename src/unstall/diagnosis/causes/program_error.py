@@ -27,7 +27,7 @@ it, which is shown too. Where one element of many fails, run the line with that 
 
 from __future__ import annotations
 
-from unstall.diagnosis.errors.evidence import describe_line
+from unstall.diagnosis.errors.evidence import describe_insides, describe_line, list_lines
 from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, find_failure
 from unstall.diagnosis.errors.fatal_error import OF_CONTROL, own_exit, unseen_end
 from unstall.diagnosis.pipelines import short
@@ -56,7 +56,8 @@ def examine(journal: Journal) -> Verdict:
         summary=_summary(journal, failure),
         evidence=tuple(_evidence(journal, failure)),
         actions=tuple(_actions(failure)),
-        where=failure.raised.where if failure.raised is not None else None,
+        where=next((maker.where for maker in failure.makers if maker.what in ("called", "configuration") and maker.where), None)
+        or (failure.raised.where if failure.raised is not None else None),
     )
 
 
@@ -73,16 +74,36 @@ def _summary(journal: Journal, failure: Failure) -> str:
     verb = "The program itself raised it" if _is_own_check(raised) else "It was raised"
     element = _element(failure)
     handled = f" while {element} was handled" if element else ""
-    return f"{said} {verb} at {raised.place_in_words}{handled}{_through(failure)}."
+    restored = failure.maker("configuration")
+    of_class = _restoring(restored) if restored is not None else ""
+    return f"{said} {verb} at {raised.place_in_words}{handled}{_through(failure)}.{of_class}"
 
 
 def _through(failure: Failure) -> str:
     """Where the line that failed is not the one that made what failed."""
-    layer = failure.layer
+    called, layer = failure.maker("called"), failure.layer
+    if called is not None:
+        return f": {_call_of(called)}"
+    if failure.maker("configuration") is not None:
+        return ""
     if layer is not None and layer.where:
         return f", in {layer.words}, which was made at {layer.where}"
     stage = _failed_stage(failure)
     return f", by .{stage.what} made at {stage.where}" if stage is not None and stage.where else ""
+
+
+def _call_of(called: Maker) -> str:
+    """A function of the program's that a library calls with other arguments than it takes."""
+    takes = ", ".join(called.facts["takes"]) or "no arguments"
+    return f"`{called.name}` is the function at {called.where}, which takes ({takes}), and it is called by {called.facts['call']}"
+
+
+def _restoring(maker: Maker) -> str:
+    """A class that cannot be made again from what it says of itself."""
+    names = " and ".join(f"`{name}`" for name in maker.facts["missing"]) or "an argument"
+    if not maker.facts["has_own"]:
+        return f" {maker.name}.__init__ at {maker.where} needs {names}, and the class has no get_config that tells it."
+    return f" {maker.name}.__init__ needs {names}, which {maker.name}.get_config at {maker.where} does not give."
 
 
 def _failed_stage(failure: Failure) -> Maker | None:
@@ -100,10 +121,13 @@ def _evidence(journal: Journal, failure: Failure) -> list[Evidence]:
     raised = failure.raised
     if raised is not None:
         rows.append(describe_line(raised))
-        rows += [_origin(value, raised) for value in raised.values if value.is_in_failing and value.is_array][:2]
+        arrays = [value for value in raised.values if value.is_in_failing and value.is_array]
+        rows += [_origin(value, raised) for value in arrays][:2]
+        rows += describe_insides(arrays)[:2]
+    rows += [f"{each.name}.get_config makes what it gives at {listed}" for each, listed in _configurations(failure)]
     callers = failure.lines[:-1][::-1][:MAX_CALLERS]
     rows += [f"called from {describe_line(line)}" for line in callers]
-    if failure.layer is not None and failure.layer.where and failure.layer.code:
+    if failure.layer is not None and failure.layer.where and failure.layer.code and not failure.maker("configuration"):
         rows.append(f"{failure.layer.words} was made at {failure.layer.where}: {failure.layer.code}")
     stages = failure.written_stages
     rows += [f"the elements came through {_stages(stages)}"] if stages else []
@@ -112,6 +136,11 @@ def _evidence(journal: Journal, failure: Failure) -> list[Evidence]:
     if met and not _element(failure):
         evidence.append(Evidence(f"the file at hand was {met[-1].path}", met[-1].path, None, (met[-1],)))
     return evidence or [Evidence(f"{failure.text.line}", None, None, events)]
+
+
+def _configurations(failure: Failure) -> list[tuple[Maker, str]]:
+    rows = [maker for maker in failure.makers if maker.what == "configuration" and maker.facts.get("lines")]
+    return [(maker, list_lines(maker.facts["lines"], maker.folder)) for maker in rows]
 
 
 def _origin(value: Value, line: UserLine) -> str:
@@ -134,7 +163,15 @@ def _element(failure: Failure) -> str:
 
 
 def _actions(failure: Failure) -> list[str]:
-    raised = failure.raised
+    raised, restored, called = failure.raised, failure.maker("configuration"), failure.maker("called")
+    if restored is not None:
+        names = ", ".join(restored.facts["missing"])
+        rest = (
+            f"let get_config at {restored.where} give" if restored.facts["has_own"] else f"give {restored.name} a get_config with"
+        )
+        return [f"{rest} {names}, and save the model again", f"or give {names} a default in {restored.name}.__init__"]
+    if called is not None:
+        return [f"let the function at {called.where} take the arguments with which it is called: {called.facts['call']}"]
     if raised is None:
         return ["read the whole traceback: it names the library that raised it, and what it was asked for"]
     rows = []

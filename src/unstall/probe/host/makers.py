@@ -15,7 +15,8 @@ from typing import Any, Optional
 
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.user_code import is_user_code, last_line, user_place
+from unstall.probe.core.user_code import is_user_code, is_user_path, last_line
+from unstall.probe.host import unseen_lines
 from unstall.probe.host.values import describe_value
 from unstall.probe.input import tf_pipeline
 
@@ -24,6 +25,7 @@ MAX_MAKERS = 12
 MAX_PIPELINES = 3
 MAX_STATEMENT = 12
 MAX_LINES_OF_KEY = 3
+MAX_FILES = 50  # of the program's own
 _LAYERS = "layers made"
 _FEATURE = re.compile(r"(?:Feature: |Key: )(?P<key>[\w./:-]+?)[.,]?(?=\s)")  # of a tf.train.Example
 _NAMED = re.compile(r"[\w./-]+")
@@ -43,11 +45,26 @@ def install_layers(module: ModuleType, probe: Probe) -> None:
 
     def note(layer: Any) -> None:
         name = getattr(layer, "__dict__", {}).get("_name") or getattr(layer, "__dict__", {}).get("name")
-        where = user_place()
+        where = _made_at(layer)
         if type(name) is str and where is not None:
             made[name] = {"what": "layer", "name": name, "class": type(layer).__name__, "where": where}
 
     wrap(getattr(module, "Layer", None), "__init__", make)
+
+
+def _made_at(layer: Any) -> Optional[str]:
+    """The program's line that asked for it: not one of the constructors that made it."""
+    frame: Optional[FrameType] = sys._getframe(1)
+    inside: Optional[str] = None
+    while frame is not None:
+        if is_user_code(frame.f_code):
+            where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            names = frame.f_code.co_varnames
+            if frame.f_code.co_name != "__init__" or not names or frame.f_locals.get(names[0]) is not layer:
+                return where
+            inside = inside or where
+        frame = frame.f_back
+    return inside
 
 
 def find_makers(probe: Probe, error: Any, traceback: Optional[TracebackType], until: float) -> list[dict[str, Any]]:
@@ -56,6 +73,7 @@ def find_makers(probe: Probe, error: Any, traceback: Optional[TracebackType], un
         *_modules_of_torch(traceback, until),
         *_compiled(probe),
         *_lines_with_key(str(error), traceback),
+        *unseen_lines.find_lines(error, traceback, until),
     ]
     for row in rows:
         row.update(source_at(row.get("where")))
@@ -87,9 +105,11 @@ def _lines_with_key(message: str, traceback: Optional[TracebackType]) -> list[di
     if match is None:
         return []
     key = match.group("key")
-    files = [frame.f_code.co_filename for frame in _frames(traceback) if is_user_code(frame.f_code)]
+    files = [frame.f_code.co_filename for frame in _frames(traceback) if is_user_code(frame.f_code)][::-1]
+    loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    files += [file for file in loaded if type(file) is str and file.endswith(".py") and is_user_path(file)][:MAX_FILES]
     rows = []
-    for file in dict.fromkeys(reversed(files)):
+    for file in dict.fromkeys(files):
         for number, line in enumerate(linecache.getlines(file), 1):
             if f'"{key}"' in line or f"'{key}'" in line:
                 row = {"what": "feature", "name": key, "where": f"{file}:{number}"}
