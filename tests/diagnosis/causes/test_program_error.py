@@ -200,3 +200,30 @@ def test_a_class_that_cannot_be_made_again_from_its_configuration(has_own: bool)
     assert verdict.summary.startswith("TypeError: Pool.__init__() missing 1 required positional argument: 'heat'.")
     assert ("which Pool.get_config at pool.py:25 does not give" in verdict.summary) is has_own
     assert "model.py:3" not in " ".join([verdict.summary, *verdict.actions])
+
+
+@pytest.mark.parametrize(("most", "is_told"), [(27.0, True), (25.0, False)])
+def test_ids_without_a_row_in_an_embedding(most: float, is_told: bool) -> None:
+    values = [
+        {"name": "input", "type": "torch.Tensor", "shape": [32, 16], "dtype": "int64", "min": 0.0, "max": most},
+        {"name": "weight", "type": "torch.Parameter", "shape": [26, 24], "dtype": "float32"},
+    ]
+    calls = [{"file": "functional.py", "line": 1, "function": "embedding", "values": values}]
+    seen = inspected(line("train.py", 40, "main", "model.fit(x)"), calls=calls)
+    verdict = examined(raised("IndexError", "index out of range in self"), seen)
+    claims = [each.claim for each in verdict.evidence]
+    assert ("the ids of the batch go up to 27, and the embedding has 26 rows, for the ids 0 to 25" in claims) is is_told
+
+
+def test_an_error_in_a_loss_of_the_programs_own_shows_the_last_layers() -> None:
+    last = {
+        "what": "output",
+        "class": "Conv2D",
+        "name": "head",
+        "where": f"{FOLDER}/ssd.py:17",
+        "first": 17,
+        "source": ["x = Conv2D(9, 3)(x)"],
+    }
+    seen = inspected(line("ssd.py", 24, "ssd_loss", "return y_true - y_pred"), makers=[last])
+    verdict = examined(raised(), seen)
+    assert "the last layers of the model: head (Conv2D) made at ssd.py:17" in [each.claim for each in verdict.evidence]

@@ -129,6 +129,9 @@ def _evidence(journal: Journal, failure: Failure) -> list[Evidence]:
     rows += [f"called from {describe_line(line)}" for line in callers]
     if failure.layer is not None and failure.layer.where and failure.layer.code and not failure.maker("configuration"):
         rows.append(f"{failure.layer.words} was made at {failure.layer.where}: {failure.layer.code}")
+    outputs = [maker for maker in failure.makers if maker.what == "output" and maker.where]
+    rows += [f"the last layers of the model: {_listed(outputs)}"] if outputs else []
+    rows += _of_table(failure)
     stages = failure.written_stages
     rows += [f"the elements came through {_stages(stages)}"] if stages else []
     evidence = [Evidence(row, None, None, events) for row in rows if row]
@@ -136,6 +139,21 @@ def _evidence(journal: Journal, failure: Failure) -> list[Evidence]:
     if met and not _element(failure):
         evidence.append(Evidence(f"the file at hand was {met[-1].path}", met[-1].path, None, (met[-1],)))
     return evidence or [Evidence(f"{failure.text.line}", None, None, events)]
+
+
+def _listed(outputs: list[Maker]) -> str:
+    """The last layers of a model, the last first."""
+    return ", ".join(f"{each.name} ({each.facts['class']}) made at {each.where}" for each in outputs)
+
+
+def _of_table(failure: Failure) -> list[str]:
+    """Ids that an embedding of PyTorch has no row for."""
+    ids, table = failure.argument("embedding", "input"), failure.argument("embedding", "weight")
+    most = ids.facts.get("max") if ids is not None else None
+    rows = table.shape[0] if table is not None and table.shape else None
+    if most is None or rows is None or most < rows:
+        return []
+    return [f"the ids of the batch go up to {most:.0f}, and the embedding has {rows:,} rows, for the ids 0 to {rows - 1:,}"]
 
 
 def _configurations(failure: Failure) -> list[tuple[Maker, str]]:
@@ -175,6 +193,8 @@ def _actions(failure: Failure) -> list[str]:
     if raised is None:
         return ["read the whole traceback: it names the library that raised it, and what it was asked for"]
     rows = []
+    if _of_table(failure):
+        rows.append("give the embedding as many rows as the largest id plus 1, counting the ids for padding and unknown words")
     if _is_own_check(raised):
         rows.append(f"look at the condition for which {raised.where} raises this error, and at the values that led to it")
     elif raised.values or raised.arguments:

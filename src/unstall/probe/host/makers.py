@@ -17,7 +17,7 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import is_user_code, is_user_path, last_line
 from unstall.probe.host import unseen_lines
-from unstall.probe.host.values import describe_value
+from unstall.probe.host.values import describe_value, is_known
 from unstall.probe.input import tf_pipeline
 
 MAX_LAYERS = 4000
@@ -25,6 +25,7 @@ MAX_MAKERS = 12
 MAX_PIPELINES = 3
 MAX_STATEMENT = 12
 MAX_LINES_OF_KEY = 3
+MAX_LAST_LAYERS = 5
 MAX_FILES = 50  # of the program's own
 _LAYERS = "layers made"
 _FEATURE = re.compile(r"(?:Feature: |Key: )(?P<key>[\w./:-]+?)[.,]?(?=\s)")  # of a tf.train.Example
@@ -74,6 +75,7 @@ def find_makers(probe: Probe, error: Any, traceback: Optional[TracebackType], un
         *_compiled(probe),
         *_lines_with_key(str(error), traceback),
         *unseen_lines.find_lines(error, traceback, until),
+        *_outputs(probe, traceback),
     ]
     for row in rows:
         row.update(source_at(row.get("where")))
@@ -97,6 +99,31 @@ def _layers_named(probe: Probe, message: str) -> list[dict[str, Any]]:
 def _compiled(probe: Probe) -> list[dict[str, Any]]:
     places: dict[int, str] = probe.extras.get("compiled at") or {}
     return [{"what": "compile", "where": where} for where in list(places.values())[-1:]]
+
+
+def _outputs(probe: Probe, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """For an error in a loss of the program's own: the last layers of the model compiled with it, up to one with weights."""
+    made: dict[str, dict[str, Any]] = probe.extras.get(_LAYERS) or {}
+    codes = [frame.f_code for frame in _frames(traceback) if is_user_code(frame.f_code)]
+    for frame in _frames(traceback):
+        for value in list(frame.f_locals.values()) if is_user_code(frame.f_code) else []:
+            kinds = [kind.__name__ for kind in type(value).__mro__ if is_known(kind)]
+            loss = getattr(value, "__dict__", {}).get("loss") if "Model" in kinds else None
+            code = getattr(loss, "__code__", None)
+            if code is not None and any((each.co_filename, each.co_name) == (code.co_filename, code.co_name) for each in codes):
+                return _last_layers(value, made)
+    return []
+
+
+def _last_layers(model: Any, made: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for layer in reversed(list(model.layers)[-MAX_LAST_LAYERS:]):
+        name = getattr(layer, "__dict__", {}).get("_name") or getattr(layer, "__dict__", {}).get("name")
+        if name in made:
+            rows.append({**made[name], "what": "output"})
+        if is_known(type(layer)) and layer.weights:
+            break
+    return rows
 
 
 def _lines_with_key(message: str, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:

@@ -139,8 +139,9 @@ def _configuration(error: Any, traceback: Optional[TracebackType]) -> list[dict[
         chain.append(getattr(chain[-1], "__cause__", None) or getattr(chain[-1], "__context__", None))
     for each in reversed([each for each in chain if each is not None]):
         match = _CONSTRUCTED.search(str(each)) if isinstance(each, TypeError) else None
-        frames = _frames(each.__traceback__) if match is not None else []
-        for frame, _ in frames if match is not None else []:
+        if match is None:
+            continue
+        for frame, _ in _frames(each.__traceback__):
             kind = frame.f_locals.get("cls")
             if frame.f_code.co_name == "from_config" and isinstance(kind, type) and _is_meant(kind, match):
                 return _of_class(kind, match["names"] or match["others"])
