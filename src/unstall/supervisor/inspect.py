@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from unstall.diagnosis.errors.fatal_error import fatal_error, unmatched_before
+from unstall.diagnosis.errors.fatal_error import fatal_error, unmatched_before, unread_image
 from unstall.journal.events import DataMet, ErrorInspected, Event, RunStarted, StackSampled, ThreadsSeen
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import program_folder
@@ -39,8 +39,11 @@ def look(journal: Journal) -> list[Event]:
     if error is None:
         return []
     started = journal.last(RunStarted)
-    unmatched = unmatched_before(journal, error)
-    looked = data_paths.look(error, program_folder(journal), dict(os.environ), started.command if started else (), unmatched)
+    unmatched, image = unmatched_before(journal, error), unread_image(journal, error)
+    unread = image.path if image is not None and not image.exists else None
+    looked = data_paths.look(
+        error, program_folder(journal), dict(os.environ), started.command if started else (), unmatched, unread
+    )
     command, folder = started.command if started else (), program_folder(journal)
     met = [path for event in journal.of(DataMet) for path in event.paths]
     images = faulty_data.look_for_cut_off_images(error, met, command, folder)

@@ -197,3 +197,21 @@ def test_a_missing_image_is_looked_for_in_the_list_on_the_command_line_as_that_n
     error = raised("FileNotFoundError", f"[Errno 2] No such file or directory: '{tmp_path}/img/2.jpg'")
     looked = look(error, "/elsewhere", {}, ["retinanet-train", "csv", f"{tmp_path}/train.csv"])
     assert looked is not None and looked.named_at == f"{tmp_path}/train.csv:2"
+
+
+@pytest.mark.parametrize(
+    ("files", "near"),
+    [(["44.png", "45.PNG", "46.png"], "45.PNG"), (["44.png", "45.jpg"], "45.jpg"), (["44.png", "46.png"], "")],
+    ids=["other letters", "another ending", "only the next ones"],
+)
+def test_an_image_that_lies_there_under_another_name(tmp_path: Path, files: list[str], near: str) -> None:
+    for name in files:
+        (tmp_path / name).touch()
+    image = ImageNotRead(at=T0 + 8.9, path=str(tmp_path / "45.png"), exists=False, where=f"{FOLDER}/loader.py:11")
+    none = raised("AttributeError", "'NoneType' object has no attribute 'shape'")
+    looked = look(none, FOLDER, {}, unread=image.path)
+    assert looked is not None
+    verdict = path_missing.examine(journal(started(), image, none, looked, CRASHED))
+    assert isinstance(verdict, Found)
+    assert ("In its folder lies" in verdict.summary) is bool(near)
+    assert near in verdict.summary
