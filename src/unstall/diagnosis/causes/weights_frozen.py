@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unstall.diagnosis.errors.failures import find_failure
 from unstall.diagnosis.errors.fatal_error import error_text, user_line
 from unstall.diagnosis.probe_facts import current_fit, facts, format_list, not_inside, short, steps_done, train_groups
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
@@ -76,11 +77,25 @@ def examine(journal: Journal) -> Verdict:
 
 
 def _found_by_error(journal: Journal, error: ErrorRaised) -> Found:
+    failure = find_failure(journal)
+    optimizer = failure.maker("optimizer") if failure is not None and failure.error is error else None
+    rows = [f"the program ended with: {error_text(error).line}"]
+    said = "The optimizer was built for other variables than those it is given, and refuses them."
+    if optimizer is not None:
+        seen = optimizer.facts
+        said += (
+            f" It was built for {seen['count']:,}, such as {format_list(seen['built_for'])}, and is given {seen['others']:,} "
+            f"others, such as {format_list(seen['given'])}."
+        )
+        rows += [f"the optimizer was made at {optimizer.where}: {optimizer.code}"] if optimizer.where else []
     return Found(
         certainty=Certainty.CERTAIN,
-        summary="The optimizer was built for other variables than those it is given, and refuses them.",
-        evidence=(Evidence(f"the program ended with: {error_text(error).line}", None, None, (error,)),),
-        actions=("make a new optimizer for these variables, or build it with all variables that it will be given",),
+        summary=said,
+        evidence=tuple(Evidence(row, None, None, (error,)) for row in rows),
+        actions=(
+            "where there are several models, give each an optimizer of its own",
+            "make a new optimizer for these variables, or build it with all variables that it will be given",
+        ),
         where=user_line(error, program_folder(journal)),
         effect=Effect.STOPS,
     )

@@ -26,6 +26,7 @@ MAX_PIPELINES = 3
 MAX_STATEMENT = 12
 MAX_LINES_OF_KEY = 3
 MAX_LAST_LAYERS = 5
+MAX_VARIABLES = 3
 MAX_FILES = 50  # of the program's own
 _LAYERS = "layers made"
 _FEATURE = re.compile(r"(?:Feature: |Key: )(?P<key>[\w./:-]+?)[.,]?(?=\s)")  # of a tf.train.Example
@@ -76,6 +77,7 @@ def find_makers(probe: Probe, error: Any, traceback: Optional[TracebackType], un
         *_lines_with_key(str(error), traceback),
         *unseen_lines.find_lines(error, traceback, until),
         *_outputs(probe, traceback),
+        *_optimizers(traceback),
     ]
     for row in rows:
         row.update(source_at(row.get("where")))
@@ -124,6 +126,47 @@ def _last_layers(model: Any, made: dict[str, dict[str, Any]]) -> list[dict[str, 
         if is_known(type(layer)) and layer.weights:
             break
     return rows
+
+
+def _optimizers(traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """An optimizer of Keras that was given variables which it was not built for."""
+    frames = list(_frames(traceback))
+    for frame in reversed(frames):
+        names, optimizer = frame.f_locals, frame.f_locals.get("self")
+        built = getattr(optimizer, "__dict__", {}).get("_trainable_variables")
+        given = names.get("trainable_variables") or names.get("variables")
+        if (
+            not is_known(type(optimizer))
+            or "/optimizers/" not in frame.f_code.co_filename
+            or not built
+            or type(given) is not list
+        ):
+            continue
+        known = {id(variable) for variable in built}
+        others = [variable for variable in given if id(variable) not in known]
+        if others:
+            row = {
+                "what": "optimizer",
+                "name": type(optimizer).__name__,
+                "count": len(built),
+                "where": _place_of(optimizer, frames),
+            }
+            return [{**row, "built_for": _paths(built), "given": _paths(others), "others": len(others)}]
+    return []
+
+
+def _paths(variables: list[Any]) -> list[str]:
+    return [str(getattr(variable, "path", None) or variable.name) for variable in variables[:MAX_VARIABLES]]
+
+
+def _place_of(wanted: Any, frames: list[FrameType]) -> Optional[str]:
+    """The line of the class that keeps it as an attribute."""
+    for frame in frames:
+        owner = frame.f_locals.get("self")
+        for name, value in list(getattr(owner, "__dict__", {}).items()) if not is_known(type(owner)) else []:
+            if value is wanted:
+                return _assigned_at(owner, name)
+    return None
 
 
 def _lines_with_key(message: str, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
