@@ -100,7 +100,7 @@ def test_the_layer_and_the_line_that_made_it_are_told() -> None:
     )
 
 
-def test_an_error_that_a_generator_raised_is_told_from_the_generator() -> None:
+def test_an_error_that_a_generator_raised_is_shown_from_the_generator() -> None:
     quoted = (
         "UnknownError: {{function_node __wrapped__IteratorGetNext_output_types_1}} KeyError: 'bird'\n"
         f"Traceback (most recent call last):\n  File \"{FOLDER}/data.py\", line 7, in rows\n    yield LABELS[name]\nKeyError: 'bird'\n"
@@ -111,7 +111,7 @@ def test_an_error_that_a_generator_raised_is_told_from_the_generator() -> None:
     assert verdict.summary == "KeyError: 'bird'. It was raised at data.py:7 in rows."
 
 
-def test_an_error_that_was_caught_before_the_program_ended_itself_is_told() -> None:
+def test_an_error_that_was_caught_before_the_program_ended_itself_is_shown() -> None:
     exited = ExitCalled(at=T0 + 9, exit_code=3, where=f"{FOLDER}/train.py:50", error_at=T0 + 9)
     verdict = examined(raised(fatal=False, caught=True), exited, end=ProcessEnded(at=T0 + 10, exit_code=3))
     assert isinstance(verdict, Found)
@@ -202,8 +202,8 @@ def test_a_class_that_cannot_be_made_again_from_its_configuration(has_own: bool)
     assert "model.py:3" not in " ".join([verdict.summary, *verdict.actions])
 
 
-@pytest.mark.parametrize(("most", "is_told"), [(27.0, True), (25.0, False)])
-def test_ids_without_a_row_in_an_embedding(most: float, is_told: bool) -> None:
+@pytest.mark.parametrize(("most", "is_shown"), [(27.0, True), (25.0, False)])
+def test_ids_without_a_row_in_an_embedding(most: float, is_shown: bool) -> None:
     values = [
         {"name": "input", "type": "torch.Tensor", "shape": [32, 16], "dtype": "int64", "min": 0.0, "max": most},
         {"name": "weight", "type": "torch.Parameter", "shape": [26, 24], "dtype": "float32"},
@@ -212,7 +212,7 @@ def test_ids_without_a_row_in_an_embedding(most: float, is_told: bool) -> None:
     seen = inspected(line("train.py", 40, "main", "model.fit(x)"), calls=calls)
     verdict = examined(raised("IndexError", "index out of range in self"), seen)
     claims = [each.claim for each in verdict.evidence]
-    assert ("the ids of the batch go up to 27, and the embedding has 26 rows, for the ids 0 to 25" in claims) is is_told
+    assert ("the ids of the batch go up to 27, and the embedding has 26 rows, for the ids 0 to 25" in claims) is is_shown
 
 
 def test_an_error_in_a_loss_of_the_programs_own_shows_the_last_layers() -> None:

@@ -52,9 +52,9 @@ def examine(journal: Journal) -> Verdict:
         lengths = {
             name: length for name, length in lengths.items() if length in (int(dimensions["first"]), int(dimensions["other"]))
         }
-    told = {int(number) for number in re.findall(r"\d+", message.partition("sizes:")[2] if "sizes:" in message else "")}
-    if len(told & set(lengths.values())) > 1:
-        lengths = {name: length for name, length in lengths.items() if length in told}
+    sizes = {int(number) for number in re.findall(r"\d+", message.partition("sizes:")[2] if "sizes:" in message else "")}
+    if len(sizes & set(lengths.values())) > 1:
+        lengths = {name: length for name, length in lengths.items() if length in sizes}
     differ = len(set(lengths.values())) > 1
     if differ:
         said = ", ".join(f"`{name}` has {length:,}" for name, length in lengths.items())

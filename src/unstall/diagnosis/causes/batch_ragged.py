@@ -57,7 +57,7 @@ _STACK = re.compile(
 )
 _INHOMOGENEOUS = re.compile(r"inhomogeneous shape")
 IMAGE_CHANNELS = (1, 3, 4)
-CONVERT = 'bring every image to the same channels where it is read: Image.open(path).convert("RGB")'
+_CONVERT = 'bring every image to the same channels where it is read: Image.open(path).convert("RGB")'
 _ONLY_ONE_BATCH = frozenset({"batch_size", "drop_remainder", "name"})  # arguments that batch and padded_batch share
 
 
@@ -209,7 +209,7 @@ def _of_loader(failure: Failure) -> Found:
     claims += describe_elements(failure)
     claims.append(f"the error that ended it: {failure.text.line}")
     changes = _with_collate(maker, batch) if maker is not None and not part.is_image and not is_own_collate else ()
-    resize = CONVERT if part.is_of_channels else "resize the images to one size in the data set, with their boxes"
+    resize = _CONVERT if part.is_of_channels else "resize the images to one size in the data set, with their boxes"
     collate = "give DataLoader a collate_fn that pads each part to the longest, or keeps a list"
     where = maker.where if maker is not None and not is_own_collate else None
     return Found(
@@ -222,7 +222,7 @@ def _of_loader(failure: Failure) -> Found:
         if changes
         else (collate,)
         if part.first is not None
-        else (f"where the elements are images: {CONVERT}, and resize them to one size", f"or {collate}"),
+        else (f"where the elements are images: {_CONVERT}, and resize them to one size", f"or {collate}"),
         where=where or (raised.where if raised is not None else None),
         changes=changes,
     )
@@ -286,7 +286,7 @@ def _of_stack(failure: Failure) -> Found | Clear:
         summary=f"The arrays that are put together do not have the same shape.{said}",
         evidence=tuple(Evidence(claim, None, None, failure.events) for claim in claims),
         actions=(
-            CONVERT
+            _CONVERT
             if part.is_of_channels
             else "resize the images to one size before they are put together"
             if part.is_image

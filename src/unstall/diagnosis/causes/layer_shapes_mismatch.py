@@ -205,8 +205,8 @@ def _lacks_batch(failure: Failure) -> tuple[Value, Shape] | None:
 def _of_window(failure: Failure, match: re.Match[str]) -> Found:
     layer = failure.layer
     text = failure.error.message[match.start() :]
-    told = re.search(r"(?:input shapes:|Received:)(?P<shapes>[^\n]*)", text)  # not the list of options before it
-    shapes = shapes_in(told["shapes"]) if told is not None else []
+    inputs = re.search(r"(?:input shapes:|Received:)(?P<shapes>[^\n]*)", text)  # not the list of options before it
+    shapes = shapes_in(inputs["shapes"]) if inputs is not None else []
     given = f" Its input has the shape {format_shape(shapes[0])}" if shapes else ""
     kernel = f", its kernel {format_shape(shapes[1])}." if len(shapes) > 1 else "." if given else ""
     sides = f" The window has {match['window']} cells along a side that has only {match['side']}." if match["window"] else ""

@@ -23,7 +23,7 @@ from unstall.probe.host import returned_parts
 MAX_OBJECTS = 2000
 MAX_CHAIN = 12
 MAX_KEPT = 3
-FEWEST_KEPT = 8  # tensors in one list
+MIN_KEPT = 8  # tensors in one list
 _CALLED = re.compile(r"\A(?P<name>[\w.<>]+)\(\) (?:takes |missing |got )")
 _CONSTRUCTED = re.compile(r"(?P<class>[\w.]+)\.__init__\(\) missing \d+ required [\w-]+ arguments?: (?P<names>.*)|"
                           r"(?P<other>__init__)\(\) missing \d+ required [\w-]+ arguments?: (?P<others>.*)")  # fmt: skip
@@ -183,7 +183,7 @@ def _open_files(error: Any, traceback: Optional[TracebackType]) -> list[dict[str
             if type(value) is not list or len(rows) > MAX_KEPT:
                 continue
             count = sum(type(each) is torch.Tensor and each.is_shared() for each in value[:MAX_OBJECTS])  # type: ignore[union-attr]
-            grown = returned_parts.lines_of_growth(frame.f_code, name) if count >= FEWEST_KEPT else []
+            grown = returned_parts.lines_of_growth(frame.f_code, name) if count >= MIN_KEPT else []
             if grown:
                 rows.append({"what": "kept", "name": name, "count": count, "where": grown[-1]["where"]})
     return rows
