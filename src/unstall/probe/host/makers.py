@@ -133,14 +133,11 @@ def _optimizers(traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
     frames = list(_frames(traceback))
     for frame in reversed(frames):
         names, optimizer = frame.f_locals, frame.f_locals.get("self")
+        if "/optimizers/" not in frame.f_code.co_filename or not is_known(type(optimizer)):
+            continue
         built = getattr(optimizer, "__dict__", {}).get("_trainable_variables")
-        given = names.get("trainable_variables") or names.get("variables")
-        if (
-            not is_known(type(optimizer))
-            or "/optimizers/" not in frame.f_code.co_filename
-            or not built
-            or type(given) is not list
-        ):
+        given = next((names[name] for name in ("trainable_variables", "variables") if type(names.get(name)) is list), [])
+        if not built:
             continue
         known = {id(variable) for variable in built}
         others = [variable for variable in given if id(variable) not in known]
@@ -159,11 +156,19 @@ def _paths(variables: list[Any]) -> list[str]:
     return [str(getattr(variable, "path", None) or variable.name) for variable in variables[:MAX_VARIABLES]]
 
 
+def _held(owner: Any) -> list[tuple[str, Any]]:
+    """What lies in the object itself."""
+    try:
+        return list(object.__getattribute__(owner, "__dict__").items())
+    except AttributeError:
+        return []
+
+
 def _place_of(wanted: Any, frames: list[FrameType]) -> Optional[str]:
     """The line of the class that keeps it as an attribute."""
     for frame in frames:
         owner = frame.f_locals.get("self")
-        for name, value in list(getattr(owner, "__dict__", {}).items()) if not is_known(type(owner)) else []:
+        for name, value in [] if is_known(type(owner)) else _held(owner):
             if value is wanted:
                 return _assigned_at(owner, name)
     return None
