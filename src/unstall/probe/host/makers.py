@@ -136,7 +136,9 @@ def _optimizers(traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
         if "/optimizers/" not in frame.f_code.co_filename or not is_known(type(optimizer)):
             continue
         built = getattr(optimizer, "__dict__", {}).get("_trainable_variables")
-        given = next((names[name] for name in ("trainable_variables", "variables") if type(names.get(name)) is list), [])
+        given: list[Any] = next(
+            (names[name] for name in ("trainable_variables", "variables") if type(names.get(name)) is list), []
+        )
         if not built:
             continue
         known = {id(variable) for variable in built}
