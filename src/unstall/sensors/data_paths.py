@@ -131,11 +131,17 @@ _VARIABLE = re.compile(r"""(?:environ\.get|getenv)\(\s*f?['"](?P<a>\w+)['"]|envi
 
 
 def look(
-    error: ErrorRaised, folder: str, environment: dict[str, str], command: Sequence[str] = (), unmatched: Sequence[str] = ()
+    error: ErrorRaised,
+    folder: str,
+    environment: dict[str, str],
+    command: Sequence[str] = (),
+    unmatched: Sequence[str] = (),
+    unread: str | None = None,
 ) -> PathLooked | None:
-    """None if the error is about no missing path. `unmatched`: patterns that matched no file shortly before."""
+    """None if the error is about no missing path. `unmatched`: patterns that matched no file shortly before; `unread`: an image
+    that was read just before, and is not there."""
     path = next((path for text in format_texts(error) if (path := find_missing_path(text)) is not None), None)
-    path = path or next((pattern for pattern in unmatched if pattern in error.message), None)
+    path = path or unread or next((pattern for pattern in unmatched if pattern in error.message), None)
     if path is None:
         return None
     whole = Path(folder, path) if folder else Path(path)
@@ -204,9 +210,16 @@ def _exists_up_to(path: Path) -> tuple[Path, str]:
 def _names_like(part: str, folder: Path, is_beginning: bool) -> list[str]:
     """`is_beginning`: only how a name begins is known, since a wildcard follows."""
     if not is_beginning:
-        return find_closest_names(part, _names(folder), 3, cutoff=0.75)
+        names = _names(folder)
+        same = [name for name in names if _is_same_but_for_case(name, part)]
+        return list(dict.fromkeys([*same, *find_closest_names(part, names, 3, cutoff=0.75)]))[:3]
     by_beginning = {name[: len(part)]: name for name in sorted(_names(folder), reverse=True)}
     return [by_beginning[beginning] for beginning in find_closest_names(part, list(by_beginning), 3, cutoff=0.6)]
+
+
+def _is_same_but_for_case(name: str, other: str) -> bool:
+    """Or for the ending: of image_7.jpg, image_7.JPG and image_7.png are such names, and image_8.jpg is not."""
+    return Path(name).stem.lower() == Path(other).stem.lower()
 
 
 def _names(folder: Path) -> list[str]:

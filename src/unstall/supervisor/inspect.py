@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from unstall.diagnosis.causes.record_corrupt import MET_S
-from unstall.diagnosis.errors.fatal_error import find_fatal_error, find_unmatched_pattern
+from unstall.diagnosis.errors.fatal_error import find_fatal_error, find_unmatched_pattern, find_unread_image
 from unstall.journal.events import DataMet, ErrorInspected, Event, FileMet, RunStarted, StackSampled, ThreadsSeen
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import find_program_folder
@@ -40,8 +40,11 @@ def look(journal: Journal) -> list[Event]:
     if error is None:
         return []
     started = journal.last(RunStarted)
-    unmatched = find_unmatched_pattern(journal, error)
-    looked = data_paths.look(error, find_program_folder(journal), dict(os.environ), started.command if started else (), unmatched)
+    unmatched, image = find_unmatched_pattern(journal, error), find_unread_image(journal, error)
+    unread = image.path if image is not None and not image.exists else None
+    looked = data_paths.look(
+        error, find_program_folder(journal), dict(os.environ), started.command if started else (), unmatched, unread
+    )
     command, folder = started.command if started else (), find_program_folder(journal)
     met = [path for event in journal.of(DataMet) for path in event.paths]
     images = faulty_data.look_for_damaged_images(error, met, command, folder)

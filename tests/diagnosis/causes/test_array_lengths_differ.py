@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.diagnosis.builders import FOLDER
 from tests.diagnosis.failed_programs import array, failed, line, unseen
 from unstall.diagnosis.causes import array_lengths_differ
 from unstall.diagnosis.verdict import Clear, Found, Unknown
@@ -61,3 +62,17 @@ def test_clear_of_other_errors(message: str) -> None:
 
 def test_unknown_where_the_program_could_not_be_seen() -> None:
     assert isinstance(array_lengths_differ.examine(unseen()), Unknown)
+
+
+def test_the_lines_inside_the_function_that_made_them_are_shown_and_other_arrays_left_out() -> None:
+    inside = [{"where": f"{FOLDER}/windows.py:18", "source": "for start in range(len(series)):"}]
+    made = {"made_in": inside, "made_with": "sliding"}
+    row = line(5, "fit(x, y, (v, w))", array("x", [100, 4], **made), array("y", [99]), array("v", [20, 4]), array("w", [18]))
+    message = (
+        "Data cardinality is ambiguous. Make sure all arrays contain the same number of samples.'x' sizes: 100\n'y' sizes: 99\n"
+    )
+    verdict = array_lengths_differ.examine(failed("ValueError", message, row))
+    assert isinstance(verdict, Found)
+    assert verdict.summary.endswith("`x` has 100, `y` has 99.")
+    claims = [each.claim for each in verdict.evidence]
+    assert "sliding() makes `x` at windows.py:18: for start in range(len(series)):" in claims

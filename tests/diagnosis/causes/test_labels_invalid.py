@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.diagnosis.builders import FOLDER, T0, journal, started
+from tests.diagnosis.error_builders import call, ended, line
 from tests.diagnosis.learning_curve_builders import array, batch, broke, classes, falling, loss, model, not_finite, output, run
 from tests.diagnosis.pipeline_events import measured, node, stage
 from tests.diagnosis.probe_fact_builders import inside
@@ -165,3 +166,23 @@ def test_clear_where_an_unknown_class_is_none_of_the_data() -> None:
     )
     for message in messages:
         assert isinstance(_ended_with("ValueError", message), Clear), message
+
+
+def test_what_a_loss_of_pytorch_was_given_is_told_with_the_lines_that_make_the_labels() -> None:
+    elements = {
+        "what": "elements", "name": "Crops.__getitem__", "where": f"{FOLDER}/dataset.py:47",
+        "parts": [[], [{"where": f"{FOLDER}/dataset.py:53", "source": 'return patch, ann["category_id"]'}]],
+    }  # fmt: skip
+    given = call(
+        "cross_entropy",
+        {"name": "input", "type": "torch.Tensor", "shape": [10, 5], "dtype": "float32"},
+        {"name": "target", "type": "torch.Tensor", "shape": [10], "dtype": "int64", "min": 1.0, "max": 8.0},
+    )
+    verdict = labels_invalid.examine(
+        ended("IndexError", "Target 8 is out of bounds.", line("loss = criterion(model(x), y)"), makers=[elements], calls=[given])
+    )
+    assert isinstance(verdict, Found)
+    assert "class 8 has no output: the model has 5 outputs, for the classes 0 to 4." in verdict.summary
+    claims = " ".join(each.claim for each in verdict.evidence)
+    assert "the labels of the batch go from 1 to 8" in claims
+    assert 'part 2 is made at dataset.py:53: return patch, ann["category_id"]' in claims

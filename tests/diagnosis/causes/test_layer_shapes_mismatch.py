@@ -114,3 +114,24 @@ def test_clear_of_other_errors(message: str, within: str) -> None:
 
 def test_unknown_where_the_program_could_not_be_seen() -> None:
     assert isinstance(layer_shapes_mismatch.examine(unseen()), Unknown)
+
+
+@pytest.mark.parametrize(("sides", "is_lacking"), [([64, 64, 1], True), ([8, 64, 64, 1], False), ([32, 32, 1], False)])
+def test_an_example_without_a_batch_is_told_by_what_the_model_takes(sides: list[int], is_lacking: bool) -> None:
+    model = {"name": "model", "type": "keras.Sequential", "takes": [None, 64, 64, 1], "in_failing": True}
+    message = "Negative dimension size caused by subtracting 3 from 1 for 'a' with input shapes: [32,64,1,1], [3,3,1,16]."
+    row = line(9, "model.predict(image)", model, array("image", sides))
+    verdict = layer_shapes_mismatch.examine(failed("ValueError", message, row, within="keras/ops.py"))
+    assert isinstance(verdict, Found)
+    assert ("that of the batch, is missing" in verdict.summary) is is_lacking
+    assert ("image[None, ...]" in " ".join(verdict.actions)) is is_lacking
+
+
+def test_numbers_of_a_message_that_are_no_shapes_are_not_taken_for_them() -> None:
+    message = (
+        "Negative dimension size caused by subtracting 3 from 1 for '{{node a}} = Conv2D[dilations=[1, 1, 1, 1], "
+        "explicit_paddings=[]](b, c)' with input shapes: [32,64,1,1], [3,3,1,16]."
+    )
+    verdict = layer_shapes_mismatch.examine(failed("ValueError", message, line(9, "conv(x)"), within="keras/ops.py"))
+    assert isinstance(verdict, Found)
+    assert "(32, 64, 1, 1), its kernel (3, 3, 1, 16)" in verdict.summary

@@ -116,3 +116,35 @@ def test_clear_where_a_loss_refused_its_arguments() -> None:
 
 def test_unknown_where_nothing_inside_was_seen() -> None:
     assert isinstance(matrix_shapes_mismatch.examine(unseen()), Unknown)
+
+
+@pytest.mark.parametrize("sides", [(1, 64), (1, 64, 1)], ids=["of features", "of a signal"])
+def test_a_batch_of_one_example_is_no_question_of_the_order_of_channels(sides: tuple[int, ...]) -> None:
+    loader = {"name": "loader", "type": "torch.DataLoader", "made_at": 20, "made_by": ["loader = DataLoader(rows, 32)"]}
+    loops = [{"line": 30, "source": "for x in loader:", "values": [], "over": [loader]}]
+    message = f"Expected more than 1 value per channel when training, got input size torch.Size({list(sides)})"
+    journal = ended(
+        "ValueError",
+        message,
+        line("loss = model(x)", array("x", *sides), loops=loops),
+        makers=[layer("BatchNorm1d", "nn.BatchNorm1d(64)", num_features=64)],
+        calls=[call("forward", array("input", *sides))],
+    )
+    verdict = matrix_shapes_mismatch.examine(journal)
+    assert isinstance(verdict, Found)
+    assert "a batch with one example" in verdict.summary
+    assert "channels seem" not in verdict.summary
+    assert [change.after for change in verdict.changes] == [("loader = DataLoader(rows, 32, drop_last=True)",)]
+
+
+def test_features_that_do_not_fit_a_batch_norm_are_told_in_their_own_side() -> None:
+    journal = ended(
+        "RuntimeError",
+        "running_mean should contain 32 elements not 64",
+        line("y = model(x)", array("x", 8, 32)),
+        makers=[layer("BatchNorm1d", "nn.BatchNorm1d(64)", num_features=64)],
+        calls=[call("forward", array("input", 8, 32))],
+    )
+    verdict = matrix_shapes_mismatch.examine(journal)
+    assert isinstance(verdict, Found)
+    assert "has 32 in side 1" in verdict.summary

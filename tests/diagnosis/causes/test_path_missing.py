@@ -242,3 +242,21 @@ def test_a_pattern_in_words_of_the_program_counts_where_nothing_matches_it(said:
         verdict = path_missing.examine(journal(started(), error, looked, CRASHED))
         assert isinstance(verdict, expected)
         assert not isinstance(verdict, Found) or verdict.summary.startswith(f"No file matches {tmp_path}/trian-*.record.")
+
+
+@pytest.mark.parametrize(
+    ("files", "near"),
+    [(["44.png", "45.PNG", "46.png"], "45.PNG"), (["44.png", "45.jpg"], "45.jpg"), (["44.png", "46.png"], "")],
+    ids=["other letters", "another ending", "only the next ones"],
+)
+def test_an_image_that_lies_there_under_another_name(tmp_path: Path, files: list[str], near: str) -> None:
+    for name in files:
+        (tmp_path / name).touch()
+    image = ImageNotRead(at=T0 + 8.9, path=str(tmp_path / "45.png"), exists=False, where=f"{FOLDER}/loader.py:11")
+    none = raised("AttributeError", "'NoneType' object has no attribute 'shape'")
+    looked = look(none, FOLDER, {}, unread=image.path)
+    assert looked is not None
+    verdict = path_missing.examine(journal(started(), image, none, looked, CRASHED))
+    assert isinstance(verdict, Found)
+    assert ("In its folder lies" in verdict.summary) is bool(near)
+    assert near in verdict.summary

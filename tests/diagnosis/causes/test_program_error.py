@@ -100,7 +100,7 @@ def test_the_layer_and_the_line_that_made_it_are_told() -> None:
     )
 
 
-def test_an_error_that_a_generator_raised_is_told_from_the_generator() -> None:
+def test_an_error_that_a_generator_raised_is_shown_from_the_generator() -> None:
     quoted = (
         "UnknownError: {{function_node __wrapped__IteratorGetNext_output_types_1}} KeyError: 'bird'\n"
         f"Traceback (most recent call last):\n  File \"{FOLDER}/data.py\", line 7, in rows\n    yield LABELS[name]\nKeyError: 'bird'\n"
@@ -111,7 +111,7 @@ def test_an_error_that_a_generator_raised_is_told_from_the_generator() -> None:
     assert verdict.summary == "KeyError: 'bird'. It was raised at data.py:7 in rows."
 
 
-def test_an_error_that_was_caught_before_the_program_ended_itself_is_told() -> None:
+def test_an_error_that_was_caught_before_the_program_ended_itself_is_shown() -> None:
     exited = ExitCalled(at=T0 + 9, exit_code=3, where=f"{FOLDER}/train.py:50", error_at=T0 + 9)
     verdict = examined(raised(fatal=False, caught=True), exited, end=ProcessEnded(at=T0 + 10, exit_code=3))
     assert isinstance(verdict, Found)
@@ -161,3 +161,69 @@ def test_it_gives_way_to_a_cause_that_explains_the_end() -> None:
     assert "program_error" in narrow.clear
     wide = diagnose(journal(started(), *LOADED, raised("RuntimeError", "the controller refused the request"), CRASHED))
     assert [finding.cause for finding in wide.findings] == ["program_error"]
+
+
+def test_a_function_that_a_library_calls_wrongly_is_the_place() -> None:
+    message = "main.<locals>.<lambda>() takes 1 positional argument but 2 were given"
+    called = {
+        "what": "called", "name": "on_epoch_end", "where": f"{FOLDER}/train.py:52", "takes": ["logs"],
+        "call": "callback.on_epoch_end(epoch, logs)",
+    }  # fmt: skip
+    seen = inspected(line("train.py", 55, "main", "model.fit(x)"), makers=[called])
+    verdict = examined(raised("TypeError", message), seen)
+    assert verdict.where == "train.py:52"
+    assert "`on_epoch_end` is the function at train.py:52, which takes (logs)" in verdict.summary
+    assert "callback.on_epoch_end(epoch, logs)" in verdict.actions[0]
+
+
+@pytest.mark.parametrize("has_own", [True, False])
+def test_a_class_that_cannot_be_made_again_from_its_configuration(has_own: bool) -> None:
+    message = (
+        "<class 'Functional'> could not be deserialized properly. Please ensure that they are.\n\nconfig={'a': 1}\n\n"
+        "Exception encountered: Pool.__init__() missing 1 required positional argument: 'heat'"
+    )
+    made = {
+        "what": "configuration", "name": "Pool", "where": f"{FOLDER}/pool.py:25", "missing": ["heat"], "has_own": has_own,
+        "lines": [{"where": f"{FOLDER}/pool.py:26", "source": "return {'units': 3}"}] if has_own else [],
+    }  # fmt: skip
+    layer = {
+        "what": "layer",
+        "class": "Pool",
+        "name": "pool",
+        "where": f"{FOLDER}/model.py:3",
+        "first": 3,
+        "source": ["x = Pool(3, 2)(x)"],
+    }
+    seen = inspected(line("train.py", 42, "load", "model = load_model(path)"), makers=[layer, made])
+    verdict = examined(raised("TypeError", message), seen)
+    assert verdict.where == "pool.py:25"
+    assert verdict.summary.startswith("TypeError: Pool.__init__() missing 1 required positional argument: 'heat'.")
+    assert ("which Pool.get_config at pool.py:25 does not give" in verdict.summary) is has_own
+    assert "model.py:3" not in " ".join([verdict.summary, *verdict.actions])
+
+
+@pytest.mark.parametrize(("most", "is_shown"), [(27.0, True), (25.0, False)])
+def test_ids_without_a_row_in_an_embedding(most: float, is_shown: bool) -> None:
+    values = [
+        {"name": "input", "type": "torch.Tensor", "shape": [32, 16], "dtype": "int64", "min": 0.0, "max": most},
+        {"name": "weight", "type": "torch.Parameter", "shape": [26, 24], "dtype": "float32"},
+    ]
+    calls = [{"file": "functional.py", "line": 1, "function": "embedding", "values": values}]
+    seen = inspected(line("train.py", 40, "main", "model.fit(x)"), calls=calls)
+    verdict = examined(raised("IndexError", "index out of range in self"), seen)
+    claims = [each.claim for each in verdict.evidence]
+    assert ("the ids of the batch go up to 27, and the embedding has 26 rows, for the ids 0 to 25" in claims) is is_shown
+
+
+def test_an_error_in_a_loss_of_the_programs_own_shows_the_last_layers() -> None:
+    last = {
+        "what": "output",
+        "class": "Conv2D",
+        "name": "head",
+        "where": f"{FOLDER}/ssd.py:17",
+        "first": 17,
+        "source": ["x = Conv2D(9, 3)(x)"],
+    }
+    seen = inspected(line("ssd.py", 24, "ssd_loss", "return y_true - y_pred"), makers=[last])
+    verdict = examined(raised(), seen)
+    assert "the last layers of the model: head (Conv2D) made at ssd.py:17" in [each.claim for each in verdict.evidence]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.diagnosis.builders import FOLDER
 from tests.diagnosis.failed_programs import failed, line, unseen
 from unstall.diagnosis.causes import system_limit_reached
 from unstall.diagnosis.verdict import Clear, Found, Unknown
@@ -46,3 +47,25 @@ def test_clear_of_other_answers(kind: str, message: str) -> None:
 
 def test_unknown_where_the_program_could_not_be_seen() -> None:
     assert isinstance(system_limit_reached.examine(unseen()), Unknown)
+
+
+def test_tensors_that_are_kept_are_named_with_the_line_that_fills_the_list_and_the_limit() -> None:
+    makers = [
+        {"what": "limit", "name": "open files", "value": 192},
+        {
+            "what": "kept",
+            "name": "targets",
+            "count": 174,
+            "where": f"{FOLDER}/train.py:57",
+            "first": 57,
+            "source": ["targets.append(y)"],
+        },
+    ]
+    message = "Too many open files. Communication with the workers is no longer possible."
+    verdict = system_limit_reached.examine(failed("RuntimeError", message, line(50, "for x, y in loader:"), makers=makers))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:57"
+    claims = " ".join(each.claim for each in verdict.evidence)
+    assert "192 files open" in claims
+    assert "`targets` keeps 174 tensors" in claims
+    assert not any("with open" in action for action in verdict.actions)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.evidence import create_found
+from unstall.diagnosis.errors.evidence import create_found, describe_insides
 from unstall.diagnosis.errors.failures import Failure, Value, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Verdict
@@ -52,20 +52,29 @@ def examine(journal: Journal) -> Verdict:
         lengths = {
             name: length for name, length in lengths.items() if length in (int(dimensions["first"]), int(dimensions["other"]))
         }
+    sizes = {int(number) for number in re.findall(r"\d+", message.partition("sizes:")[2] if "sizes:" in message else "")}
+    if len(sizes & set(lengths.values())) > 1:
+        lengths = {name: length for name, length in lengths.items() if length in sizes}
     differ = len(set(lengths.values())) > 1
     if differ:
         said = ", ".join(f"`{name}` has {length:,}" for name, length in lengths.items())
         said = f" {said}."
     else:
         said = f" Two of the lengths are {dimensions['first']} and {dimensions['other']}." if dimensions is not None else ""
+    insides = describe_insides([value for value in raised.values if value.name in lengths]) if differ else ()
     return create_found(
         failure,
         f"Arrays that belong together have different numbers of rows.{said}",
         (
             "append to all of them at the same place of the loop that makes them, once for each example",
             "of boxes, keep one list for each image; what is left out of one must be left out of all",
+            *(
+                ("where each of them has a loop of its own, let both loops begin and end at the same examples",)
+                if len(insides) > 1
+                else ()
+            ),
         ),
-        _makers(failure, lengths) if differ else (),
+        (*_makers(failure, lengths), *insides) if differ else (),
         certainty=Certainty.CERTAIN,
     )
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from unstall.diagnosis.errors.evidence import describe_elements, describe_insides
 from unstall.diagnosis.errors.failures import (
     Failure,
     Maker,
@@ -56,6 +57,7 @@ _STACK = re.compile(
 )
 _INHOMOGENEOUS = re.compile(r"inhomogeneous shape")
 IMAGE_CHANNELS = (1, 3, 4)
+_CONVERT = 'bring every image to the same channels where it is read: Image.open(path).convert("RGB")'
 _ONLY_ONE_BATCH = frozenset({"batch_size", "drop_remainder", "name"})  # arguments that batch and padded_batch share
 
 
@@ -75,6 +77,14 @@ class _Part:
         return any(
             all(shape is not None and len(shape) == 3 and shape[at] in IMAGE_CHANNELS for shape in shapes) for at in (0, -1)
         )
+
+    @property
+    def is_of_channels(self) -> bool:
+        """Whether two images differ in nothing but the number of their channels."""
+        if not self.is_image or self.first is None or self.other is None:
+            return False
+        sides = [at for at, pair in enumerate(zip(self.first, self.other, strict=True)) if pair[0] != pair[1]]
+        return sides in ([0], [2]) and all(shape[sides[0]] in IMAGE_CHANNELS for shape in (self.first, self.other))
 
     @property
     def has_one_rank(self) -> bool:
@@ -98,7 +108,7 @@ def examine(journal: Journal) -> Verdict:
     if in_pipeline is not None:
         return _of_tf_data(failure, int(in_pipeline["component"]) if in_pipeline["component"] else None)
     is_collated = "collate" in message or failure.argument("default_collate", "batch") is not None
-    if _COLLATE.search(message) and (is_collated or _loader(failure) is not None):
+    if _COLLATE.search(message) and (is_collated or failure.loader is not None):
         return _of_loader(failure)
     if _STACK.search(message):
         return _of_stack(failure)
@@ -175,6 +185,8 @@ def _padded(stage: Maker, part: _Part) -> tuple[LineChange, ...]:
 
 
 def _tf_actions(part: _Part, is_changed: bool) -> tuple[str, ...]:
+    if part.is_of_channels:
+        return ("decode every image with the same number of channels: tf.io.decode_image(data, channels=3)",)
     if part.is_image:
         return ("resize the images to one size before the batch: image = tf.image.resize(image, (height, width))",)
     if not part.has_one_rank:
@@ -186,24 +198,18 @@ def _tf_actions(part: _Part, is_changed: bool) -> tuple[str, ...]:
 # --- PyTorch's DataLoader ---
 
 
-def _loader(failure: Failure) -> Value | None:
-    return next(
-        (value for line in reversed(failure.own_lines) for value in line.values if value.facts.get("type") == "torch.DataLoader"),
-        None,
-    )
-
-
 def _of_loader(failure: Failure) -> Found:
-    raised, loader, batch = failure.raised, _loader(failure), failure.argument("default_collate", "batch")
+    raised, batch = failure.raised, failure.argument("default_collate", "batch")
+    loader, maker = failure.loader or (None, None)
     owner = next((line for line in failure.own_lines if loader is not None and loader in line.values), None)
-    maker = owner.find_maker(loader) if owner is not None and loader is not None else None
     is_own_collate = raised is not None and raised in failure.quoted and "stack" in raised.code
     part = _part_of(batch, parse_shapes(failure.text.message))
     claims = [f"raised while a batch was put together, fetched at {owner.where}"] if owner is not None else []
     claims += [f"the loader was made at {maker.where}: {maker.code}"] if maker is not None else []
+    claims += describe_elements(failure)
     claims.append(f"the error that ended it: {failure.text.line}")
     changes = _with_collate(maker, batch) if maker is not None and not part.is_image and not is_own_collate else ()
-    resize = "resize the images to one size in the data set, with their boxes"
+    resize = _CONVERT if part.is_of_channels else "resize the images to one size in the data set, with their boxes"
     collate = "give DataLoader a collate_fn that pads each part to the longest, or keeps a list"
     where = maker.where if maker is not None and not is_own_collate else None
     return Found(
@@ -214,7 +220,9 @@ def _of_loader(failure: Failure) -> Found:
         if part.is_image
         else ("or pad each part to the longest in a collate_fn",)
         if changes
-        else (collate,),
+        else (collate,)
+        if part.first is not None
+        else (f"where the elements are images: {_CONVERT}, and resize them to one size", f"or {collate}"),
         where=where or (raised.where if raised is not None else None),
         changes=changes,
     )
@@ -270,6 +278,7 @@ def _of_stack(failure: Failure) -> Found | Clear:
         return Clear("an assignment into an array, and no batch")
     claims = [f"{raised.place_in_words}: {raised.code}", f"the error that ended it: {failure.text.line}"]
     maker = raised.find_maker(listed) if listed is not None else None
+    claims[1:1] = describe_insides([listed]) if listed is not None else ()
     if maker is not None:
         claims.insert(1, f"`{maker.name}` was given its value at {maker.where}: {maker.code}")
     return Found(
@@ -277,7 +286,9 @@ def _of_stack(failure: Failure) -> Found | Clear:
         summary=f"The arrays that are put together do not have the same shape.{said}",
         evidence=tuple(Evidence(claim, None, None, failure.events) for claim in claims),
         actions=(
-            "resize the images to one size before they are put together"
+            _CONVERT
+            if part.is_of_channels
+            else "resize the images to one size before they are put together"
             if part.is_image
             else "pad each array to the longest before they are put together, or keep them as a list",
         ),

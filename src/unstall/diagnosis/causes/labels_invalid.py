@@ -29,6 +29,8 @@ import re
 from typing import Any
 
 from unstall.diagnosis.batches import BatchArray, collect_batch_arrays, describe_bad_rows, find_failed_batch, find_labels
+from unstall.diagnosis.errors.evidence import describe_elements
+from unstall.diagnosis.errors.failures import Failure, find_failure
 from unstall.diagnosis.errors.fatal_error import find_user_line, get_error_text
 from unstall.diagnosis.learning_curve import LearningCurve, find_current_not_finite, format_number, read_current_curve
 from unstall.diagnosis.pipelines import find_last_function
@@ -92,17 +94,39 @@ def _crash(journal: Journal) -> Found | None:
             fit = find_current_fit(journal)
             line = find_user_line(error, find_program_folder(journal)) or shorten_path(journal, fit.where if fit else None)
             what = words.format(*match.groups())
+            failure = find_failure(journal)
+            classes, seen = _classes_and_labels(failure) if failure is not None and failure.error is error else (None, ())
+            if classes and "there are" not in what and "class" in what:
+                what += f": the model has {classes} outputs, for the classes 0 to {classes - 1}"
             said = Evidence(f"{error.kind.split('.')[-1]}: {match.group(0)}", None, None, (error,))
             place, stands = _table_line(journal)
             return Found(
                 certainty=Certainty.CERTAIN,
                 summary=f"The labels do not fit the model: {what}.{place} The program ended with that error.",
-                evidence=(said, *stands),
-                actions=("number the classes from 0", "give the last layer one output per class"),
+                evidence=(said, *stands, *(Evidence(row, None, None, (error,)) for row in seen)),
+                actions=(
+                    "number the classes from 0",
+                    "give the last layer one output per class",
+                    *(
+                        ("where they are ids of an annotation file, map each id to its place in the list of classes",)
+                        if seen
+                        else ()
+                    ),
+                ),
                 where=line,
                 effect=Effect.STOPS,
             )
     return None
+
+
+def _classes_and_labels(failure: Failure) -> tuple[int | None, tuple[str, ...]]:
+    """How many outputs a loss of PyTorch was given, what the labels of the batch are, and where they are made."""
+    outputs, labels = failure.argument("cross_entropy", "input"), failure.argument("cross_entropy", "target")
+    if outputs is None or labels is None or not outputs.shape or len(outputs.shape) < 2:
+        return None, ()
+    least, most = labels.facts.get("min"), labels.facts.get("max")
+    ranged = (f"the labels of the batch go from {least:.0f} to {most:.0f}",) if least is not None and most is not None else ()
+    return outputs.shape[1], (*ranged, *describe_elements(failure))
 
 
 def _table_line(journal: Journal) -> tuple[str, tuple[Evidence, ...]]:

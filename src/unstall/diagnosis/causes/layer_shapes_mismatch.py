@@ -29,7 +29,7 @@ import math
 import re
 
 from unstall.diagnosis.errors.evidence import create_found
-from unstall.diagnosis.errors.failures import Failure, Shape, Value, find_failure, format_shape, parse_shapes
+from unstall.diagnosis.errors.failures import Failure, Shape, Value, as_shape, find_failure, format_shape, parse_shapes
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Clear, Found, Verdict
 from unstall.journal.reader import Journal
@@ -182,17 +182,46 @@ def _of_reshape(failure: Failure, given: list[Shape], target: list[Shape]) -> Fo
     return create_found(failure, f"A reshape cannot change how many numbers there are. {said}", actions, _makers(failure))
 
 
+def _lacks_batch(failure: Failure) -> tuple[Value, Shape] | None:
+    """What the user's line gives a model, where it has all sides that the model takes but the first."""
+    values = failure.raised.values if failure.raised is not None else ()
+    models = [as_shape(value.facts["takes"]) for value in values if value.facts.get("takes")]
+    for takes in models if len(models) == 1 else []:
+        sides = takes[1:] if takes is not None else ()
+        for value in values:
+            fits = value.shape is not None and len(value.shape) == len(sides)
+            if (
+                fits
+                and takes is not None
+                and all(side in (None, has) for side, has in zip(sides, value.shape or (), strict=True))
+            ):
+                return value, takes
+    return None
+
+
 # --- a window larger than its input ---
 
 
 def _of_window(failure: Failure, match: re.Match[str]) -> Found:
     layer = failure.layer
-    shapes = parse_shapes(failure.error.message[match.start() :])
+    text = failure.error.message[match.start() :]
+    inputs = re.search(r"(?:input shapes:|Received:)(?P<shapes>[^\n]*)", text)  # not the list of options before it
+    shapes = parse_shapes(inputs["shapes"]) if inputs is not None else []
     given = f" Its input has the shape {format_shape(shapes[0])}" if shapes else ""
     kernel = f", its kernel {format_shape(shapes[1])}." if len(shapes) > 1 else "." if given else ""
     sides = f" The window has {match['window']} cells along a side that has only {match['side']}." if match["window"] else ""
     where = layer.where if layer is not None and str(layer.facts.get("class", "?")) in failure.error.message else None
     claims = (f"{layer.words} was made at {layer.where}: {layer.code}",) if layer is not None and layer.where else ()
+    lacking = _lacks_batch(failure)
+    if lacking is not None:
+        value, takes = lacking
+        return create_found(
+            failure,
+            f"`{value.name}` has the shape {format_shape(value.shape)}, and the model takes {format_shape(takes)}: the first "
+            f"side, that of the batch, is missing. The first side of the example was taken for it.{sides}",
+            (f"give it a side for the batch: {value.name}[None, ...]",),
+            _makers(failure),
+        )
     return create_found(
         failure,
         f"The window of a layer is larger than what it is given, so its output would have a negative size.{given}{kernel}{sides}",

@@ -28,10 +28,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from unstall.diagnosis.errors.evidence import are_operands, describe_failure, find_failing_arrays
+from unstall.diagnosis.errors.evidence import are_operands, describe_failure, find_failing_arrays, rename_by_own_name
 from unstall.diagnosis.errors.failures import Failure, Maker, Shape, Value, find_failure, format_shape, parse_shapes
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
-from unstall.diagnosis.errors.line_changes import replace_argument
+from unstall.diagnosis.errors.line_changes import add_argument, replace_argument
 from unstall.diagnosis.verdict import Certainty, Clear, Found, LineChange, Verdict
 from unstall.journal.reader import Journal
 
@@ -52,8 +52,18 @@ _JOINED = re.compile(
     r"|dimensions except for the concatenation axis must match"
 )
 _RESHAPED = re.compile(r"is invalid for input of size|cannot reshape array of (?:size|shape)|view size is not compatible")
-_EINSUM = re.compile(r"einsum\(\): subscript|Size of label '")
-_MASKED = re.compile(r"shape of the mask .* does not match|boolean index did not match")
+_OF_ARRAYS = (
+    (
+        re.compile(r"einsum\(\): subscript|Size of label '"),
+        "An einsum was given arrays in which one letter stands for sides of different size",
+        "compare the letters of the equation with the shapes, in their order",
+    ),
+    (
+        re.compile(r"shape of the mask .* does not match|boolean index did not match"),
+        "A mask does not have the shape of the array that it chooses from",
+        "make the mask from the same array that it is used on, after the last change of its length",
+    ),
+)
 _CARRY = re.compile(
     r"(?P<call>scan|while_loop|fori_loop)[^\n]*carry.*?The input carry[^\n]*? has type (?P<before>\w+\[[^\]]*\])"
     r" but the corresponding output carry component has type (?P<after>\w+\[[^\]]*\])",
@@ -81,7 +91,6 @@ class _Said:
     where: str | None = None
     claims: tuple[str, ...] = ()
     changes: tuple[LineChange, ...] = ()
-    certainty: Certainty = Certainty.CERTAIN
 
 
 def examine(journal: Journal) -> Verdict:
@@ -96,7 +105,7 @@ def examine(journal: Journal) -> Verdict:
     if said is None:
         return Clear("the error is about something else")
     return Found(
-        certainty=said.certainty,
+        certainty=Certainty.CERTAIN,
         summary=said.summary,
         evidence=describe_failure(failure, *said.claims),
         actions=said.actions,
@@ -119,12 +128,11 @@ def _explain(failure: Failure) -> _Said | None:
         (_JOINED, _of_joined),
         (_BROADCAST, _of_broadcast),
         (_RESHAPED, _of_reshape),
-        (_EINSUM, _of_einsum),
-        (_MASKED, _of_mask),
     ):
         if pattern.search(message):
             return explain(failure)
-    return None
+    of_arrays = next((words for pattern, *words in _OF_ARRAYS if pattern.search(message)), None)
+    return _with_arrays(failure, *of_arrays) if of_arrays is not None else None
 
 
 # --- layers of PyTorch ---
@@ -135,17 +143,29 @@ def _of_layer(failure: Failure, layer: Maker) -> _Said:
     shapes = parse_shapes(failure.text.message) if "mat1 and mat2" in failure.text.message else []
     shape = given.shape if given is not None else shapes[0] if shapes else None
     options, kind = layer.facts.get("options") or {}, str(layer.facts.get("class", ""))
+    if "more than 1 value per channel" in failure.text.message:
+        return _of_one_example(failure, layer, shape)
     said = _features(failure, layer, shape, options, kind) or _channels(failure, layer, shape, options, kind)
     if said is not None:
         return said
     came = f" It was given the shape {format_shape(shape)}." if shape is not None else ""
-    of_one = "more than 1 value per channel" in failure.text.message
     return _Said(
         f"{_who(layer)} cannot take what it was given: {failure.text.message.rstrip('.')}.{came}",
-        ("leave out a last batch of one element: DataLoader(…, drop_last=True), or call model.eval() where nothing is trained",)
-        if of_one
-        else ("bring the input into the shape that the layer takes, or make the layer for this input",),
+        ("bring the input into the shape that the layer takes, or make the layer for this input",),
         claims=_size_hint(failure),
+    )
+
+
+def _of_one_example(failure: Failure, layer: Maker, shape: Shape | None) -> _Said:
+    """One value per channel: of that, no variance can be computed."""
+    maker = (failure.loader or (None, None))[1]
+    change = add_argument(maker, "DataLoader", "drop_last=True", "to leave out the last batch") if maker is not None else None
+    given = f", {format_shape(shape)}," if shape else ""
+    return _Said(
+        f"{_who(layer)} was given a batch with one example{given} while it trains. That has one value per channel, and the mean "
+        "and the variance of a batch need more.",
+        ("leave out a last batch of one example, or choose another batch size", "or call model.eval() where nothing is trained"),
+        changes=(change,) if change is not None else (),
     )
 
 
@@ -182,7 +202,8 @@ def _channels(failure: Failure, layer: Maker, shape: Shape | None, options: dict
             f"was given the shape {format_shape(shape)}.",
             ("bring the input into that shape before the layer, for example by unsqueeze or reshape",),
         )
-    at = 1 if len(shape) == sides + 2 else 0
+    is_batched = len(shape) == sides + 2 or "BatchNorm" in kind  # which always has a batch before the channels
+    at = 1 if is_batched else 0
     if shape[at] == wanted:
         return None
     said = f"{_who(layer)} was made for {wanted} channels, and its input {format_shape(shape)} has {shape[at]} in side {at}."
@@ -226,21 +247,16 @@ def _two(failure: Failure, *names: tuple[str, str]) -> tuple[Value, Value] | Non
     for function, one, other in ((each["function"], *pair) for each in _calls(failure) for pair in names):
         given = failure.argument(function, one), failure.argument(function, other)
         if given[0] is not None and given[1] is not None and given[0].shape is not None and given[1].shape is not None:
-            return _by_own_name(given[0], own), _by_own_name(given[1], own)
+            return rename_by_own_name(given[0], own), rename_by_own_name(given[1], own)
     if len(shapes) == 2:
         first, second = (Value("", {"shape": list(shape), "dtype": ""}) for shape in shapes)
-        return _by_own_name(first, own), _by_own_name(second, own)
+        return rename_by_own_name(first, own), rename_by_own_name(second, own)
     return None
 
 
 def _calls(failure: Failure) -> list[dict[str, Any]]:
     rows = failure.inspected.calls[::-1] if failure.inspected is not None else []
     return [row for row in rows if "scatter" not in row["function"]]
-
-
-def _by_own_name(value: Value, own: list[Value]) -> Value:
-    same = [each for each in own if each.shape == value.shape]
-    return same[0] if len(same) == 1 else Value("", value.facts)
 
 
 def _named(value: Value, otherwise: str) -> str:
@@ -324,23 +340,10 @@ def _of_reshape(failure: Failure) -> _Said | None:
     )
 
 
-def _of_einsum(failure: Failure) -> _Said:
+def _with_arrays(failure: Failure, said: str, action: str) -> _Said:
     arrays = find_failing_arrays(failure)
     listed = f" {' and '.join(_named(value, 'one') for value in arrays)} were given." if len(arrays) >= 2 else ""
-    return _Said(
-        "An einsum was given arrays in which one letter stands for sides of different size: "
-        f"{failure.text.message.rstrip('.')}.{listed}",
-        ("compare the letters of the equation with the shapes, in their order",),
-    )
-
-
-def _of_mask(failure: Failure) -> _Said:
-    arrays = find_failing_arrays(failure)
-    listed = f" {' and '.join(_named(value, 'one') for value in arrays)}." if len(arrays) >= 2 else ""
-    return _Said(
-        f"A mask does not have the shape of the array that it chooses from: {failure.text.message.rstrip('.')}.{listed}",
-        ("make the mask from the same array that it is used on, after the last change of its length",),
-    )
+    return _Said(f"{said}: {failure.text.message.rstrip('.')}.{listed}", (action,))
 
 
 # --- JAX's transformations ---

@@ -28,6 +28,7 @@ missing.
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 
 from unstall.diagnosis.errors.error_messages import find_missing_path
 from unstall.diagnosis.errors.fatal_error import (
@@ -115,14 +116,20 @@ def _names_missing(text: str) -> bool:
 
 
 def _of_image(journal: Journal, error: ErrorRaised, image: ImageNotRead) -> Found:
+    looked = next((look for look in reversed(journal.of(PathLooked)) if look.path == image.path), None)
+    stem = PurePath(image.path).stem.lower()  # what is only similar may be the next image of the same folder
+    near = next((name for name in looked.near if PurePath(name).stem.lower() == stem), "") if looked is not None else ""
+    lies = f" In its folder lies {near}." if near else ""
     return is_of_unread_image(
         journal,
         error,
         image,
-        f"There is no {image.path}. cv2.imread gives None for it, and no error; the program ended when it used that.",
+        f"There is no {image.path}.{lies} cv2.imread gives None for it, and no error; the program ended when it used that.",
         ", which does not exist",
         (
-            "correct the path: print the one that is read, and look where the files are",
+            f"read {near}, or rename that file: names are distinguished by upper and lower case and by their ending"
+            if near
+            else "correct the path: print the one that is read, and look where the files are",
             "check what cv2.imread gives: if image is None: raise FileNotFoundError(path)",
         ),
     )

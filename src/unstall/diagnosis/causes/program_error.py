@@ -27,7 +27,7 @@ it, which is shown too. Where one element of many fails, run the line with that 
 
 from __future__ import annotations
 
-from unstall.diagnosis.errors.evidence import describe_line
+from unstall.diagnosis.errors.evidence import describe_insides, describe_line, list_lines
 from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, find_failure
 from unstall.diagnosis.errors.fatal_error import OF_CONTROL, find_own_exit, find_unseen_end
 from unstall.diagnosis.pipelines import shorten_stage
@@ -56,7 +56,8 @@ def examine(journal: Journal) -> Verdict:
         summary=_summary(journal, failure),
         evidence=tuple(_evidence(journal, failure)),
         actions=tuple(_actions(failure)),
-        where=failure.raised.where if failure.raised is not None else None,
+        where=next((maker.where for maker in failure.makers if maker.what in ("called", "configuration") and maker.where), None)
+        or (failure.raised.where if failure.raised is not None else None),
     )
 
 
@@ -73,16 +74,36 @@ def _summary(journal: Journal, failure: Failure) -> str:
     verb = "The program itself raised it" if _is_own_check(raised) else "It was raised"
     element = _element(failure)
     handled = f" while {element} was handled" if element else ""
-    return f"{said} {verb} at {raised.place_in_words}{handled}{_through(failure)}."
+    restored = failure.maker("configuration")
+    of_class = _restoring(restored) if restored is not None else ""
+    return f"{said} {verb} at {raised.place_in_words}{handled}{_through(failure)}.{of_class}"
 
 
 def _through(failure: Failure) -> str:
     """Where the line that failed is not the one that made what failed."""
-    layer = failure.layer
+    called, layer = failure.maker("called"), failure.layer
+    if called is not None:
+        return f": {_call_of(called)}"
+    if failure.maker("configuration") is not None:
+        return ""
     if layer is not None and layer.where:
         return f", in {layer.words}, which was made at {layer.where}"
     stage = _failed_stage(failure)
     return f", by .{stage.what} made at {stage.where}" if stage is not None and stage.where else ""
+
+
+def _call_of(called: Maker) -> str:
+    """A function of the program's that a library calls with other arguments than it takes."""
+    takes = ", ".join(called.facts["takes"]) or "no arguments"
+    return f"`{called.name}` is the function at {called.where}, which takes ({takes}), and it is called by {called.facts['call']}"
+
+
+def _restoring(maker: Maker) -> str:
+    """A class that cannot be made again from what it says of itself."""
+    names = " and ".join(f"`{name}`" for name in maker.facts["missing"]) or "an argument"
+    if not maker.facts["has_own"]:
+        return f" {maker.name}.__init__ at {maker.where} needs {names}, and the class has no get_config that tells it."
+    return f" {maker.name}.__init__ needs {names}, which {maker.name}.get_config at {maker.where} does not give."
 
 
 def _failed_stage(failure: Failure) -> Maker | None:
@@ -100,11 +121,17 @@ def _evidence(journal: Journal, failure: Failure) -> list[Evidence]:
     raised = failure.raised
     if raised is not None:
         rows.append(describe_line(raised))
-        rows += [_origin(value, raised) for value in raised.values if value.is_in_failing and value.is_array][:2]
+        arrays = [value for value in raised.values if value.is_in_failing and value.is_array]
+        rows += [_origin(value, raised) for value in arrays][:2]
+        rows += describe_insides(arrays)[:2]
+    rows += [f"{each.name}.get_config makes what it gives at {listed}" for each, listed in _configurations(failure)]
     callers = failure.lines[:-1][::-1][:MAX_CALLERS]
     rows += [f"called from {describe_line(line)}" for line in callers]
-    if failure.layer is not None and failure.layer.where and failure.layer.code:
+    if failure.layer is not None and failure.layer.where and failure.layer.code and not failure.maker("configuration"):
         rows.append(f"{failure.layer.words} was made at {failure.layer.where}: {failure.layer.code}")
+    outputs = [maker for maker in failure.makers if maker.what == "output" and maker.where]
+    rows += [f"the last layers of the model: {_listed(outputs)}"] if outputs else []
+    rows += _of_table(failure)
     stages = failure.written_stages
     rows += [f"the elements came through {_stages(stages)}"] if stages else []
     evidence = [Evidence(row, None, None, events) for row in rows if row]
@@ -112,6 +139,26 @@ def _evidence(journal: Journal, failure: Failure) -> list[Evidence]:
     if met and not _element(failure):
         evidence.append(Evidence(f"the file at hand was {met[-1].path}", met[-1].path, None, (met[-1],)))
     return evidence or [Evidence(f"{failure.text.line}", None, None, events)]
+
+
+def _listed(outputs: list[Maker]) -> str:
+    """The last layers of a model, the last first."""
+    return ", ".join(f"{each.name} ({each.facts['class']}) made at {each.where}" for each in outputs)
+
+
+def _of_table(failure: Failure) -> list[str]:
+    """Ids that an embedding of PyTorch has no row for."""
+    ids, table = failure.argument("embedding", "input"), failure.argument("embedding", "weight")
+    most = ids.facts.get("max") if ids is not None else None
+    rows = table.shape[0] if table is not None and table.shape else None
+    if most is None or rows is None or most < rows:
+        return []
+    return [f"the ids of the batch go up to {most:.0f}, and the embedding has {rows:,} rows, for the ids 0 to {rows - 1:,}"]
+
+
+def _configurations(failure: Failure) -> list[tuple[Maker, str]]:
+    rows = [maker for maker in failure.makers if maker.what == "configuration" and maker.facts.get("lines")]
+    return [(maker, list_lines(maker.facts["lines"], maker.folder)) for maker in rows]
 
 
 def _origin(value: Value, line: UserLine) -> str:
@@ -134,10 +181,20 @@ def _element(failure: Failure) -> str:
 
 
 def _actions(failure: Failure) -> list[str]:
-    raised = failure.raised
+    raised, restored, called = failure.raised, failure.maker("configuration"), failure.maker("called")
+    if restored is not None:
+        names = ", ".join(restored.facts["missing"])
+        rest = (
+            f"let get_config at {restored.where} give" if restored.facts["has_own"] else f"give {restored.name} a get_config with"
+        )
+        return [f"{rest} {names}, and save the model again", f"or give {names} a default in {restored.name}.__init__"]
+    if called is not None:
+        return [f"let the function at {called.where} take the arguments with which it is called: {called.facts['call']}"]
     if raised is None:
         return ["read the whole traceback: it names the library that raised it, and what it was asked for"]
     rows = []
+    if _of_table(failure):
+        rows.append("give the embedding as many rows as the largest id plus 1, counting the ids for padding and unknown words")
     if _is_own_check(raised):
         rows.append(f"look at the condition for which {raised.where} raises this error, and at the values that led to it")
     elif raised.values or raised.arguments:

@@ -28,7 +28,7 @@ import re
 from unstall.diagnosis.errors.evidence import create_found
 from unstall.diagnosis.errors.failures import Failure, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end, format_texts, is_of_shared_memory
-from unstall.diagnosis.verdict import Clear, Verdict
+from unstall.diagnosis.verdict import Clear, Found, Verdict
 from unstall.journal.reader import Journal
 
 _ERRNO = re.compile(r"\[Errno (?P<number>\d+)\][^:\n]*(?:: (?P<quote>['\"])(?P<path>.*?)(?P=quote))?")
@@ -94,7 +94,28 @@ def examine(journal: Journal) -> Verdict:
         return Clear("the system refused nothing")
     number, path = found
     named = f": {path}" if path else ""
+    if number == 24:
+        return _of_open_files(failure, named)
     return create_found(failure, _WORDS[number].format(path=named), _ACTIONS[number])
+
+
+def _of_open_files(failure: Failure, named: str) -> Found:
+    limit, kept = failure.maker("limit"), [maker for maker in failure.makers if maker.what == "kept"]
+    claims = [f"it may have {limit.facts['value']:,} files open (RLIMIT_NOFILE)"] if limit is not None else []
+    claims += [
+        f"`{maker.name}` keeps {maker.facts['count']:,} tensors in shared memory, filled at {maker.where}: {maker.code}"
+        for maker in kept
+    ]
+    summary, actions = _WORDS[24].format(path=named), _ACTIONS[24]
+    if kept:
+        names = " and ".join(f"`{maker.name}`" for maker in kept)
+        summary += f" {names} keeps tensors in shared memory, as the workers of a DataLoader pass them: each keeps a file open."
+        actions = (
+            f"copy what is kept, so that the file of the worker is closed: .clone() at {kept[0].where}",
+            "or let the workers share by name: torch.multiprocessing.set_sharing_strategy('file_system')",
+            _ACTIONS[24][1],
+        )
+    return create_found(failure, summary, actions, tuple(claims), kept[0].where if kept else None)
 
 
 def _number(failure: Failure) -> tuple[int, str] | None:

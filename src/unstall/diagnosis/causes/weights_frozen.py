@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unstall.diagnosis.errors.failures import find_failure
 from unstall.diagnosis.errors.fatal_error import find_user_line, get_error_text
 from unstall.diagnosis.probe_facts import (
     count_steps_done,
@@ -84,11 +85,25 @@ def examine(journal: Journal) -> Verdict:
 
 
 def _found_by_error(journal: Journal, error: ErrorRaised) -> Found:
+    failure = find_failure(journal)
+    optimizer = failure.maker("optimizer") if failure is not None and failure.error is error else None
+    rows = [f"the program ended with: {get_error_text(error).line}"]
+    said = "The optimizer was built for other variables than those it is given, and refuses them."
+    if optimizer is not None:
+        seen = optimizer.facts
+        said += (
+            f" It was built for {seen['count']:,}, such as {format_list(seen['built_for'])}, and is given {seen['others']:,} "
+            f"others, such as {format_list(seen['given'])}."
+        )
+        rows += [f"the optimizer was made at {optimizer.where}: {optimizer.code}"] if optimizer.where else []
     return Found(
         certainty=Certainty.CERTAIN,
-        summary="The optimizer was built for other variables than those it is given, and refuses them.",
-        evidence=(Evidence(f"the program ended with: {get_error_text(error).line}", None, None, (error,)),),
-        actions=("make a new optimizer for these variables, or build it with all variables that it will be given",),
+        summary=said,
+        evidence=tuple(Evidence(row, None, None, (error,)) for row in rows),
+        actions=(
+            "where there are several models, give each an optimizer of its own",
+            "make a new optimizer for these variables, or build it with all variables that it will be given",
+        ),
         where=find_user_line(error, find_program_folder(journal)),
         effect=Effect.STOPS,
     )

@@ -44,6 +44,8 @@ _LAYER = re.compile(
     r"\AException encountered when calling .*?\n(?P<inner>.*?)(?:\n\s*(?:Arguments|Call arguments) received by .*)?\Z", re.DOTALL
 )
 _INFERRED = re.compile(r"\ACould not automatically infer the output shape.*?Error encountered:\s*(?P<inner>.*)\Z", re.DOTALL)
+_RESTORED = re.compile(r"could not be deserialized properly\..*Exception encountered: (?P<inner>\S.*)\Z", re.DOTALL)
+_NUMBERS = re.compile(r",? ?(?:numpy|value)=\s*(?:array|Array)\(.*?\)(?=>)", re.DOTALL)  # of a variable that is printed
 _IN_DYNAMO = re.compile(r"got (?P<kind>\w+)\((?P<quote>['\"])(?P<rest>.*?)(?P=quote)\)")
 _IN_UNPICKLER = re.compile(
     r"\AWeights only load failed.*?(?P<inner>WeightsUnpickler error: [^\n]*?)(?: Please use |\n|\Z)", re.DOTALL
@@ -85,7 +87,7 @@ class ErrorText:
 
 def find_innermost(kind: str, message: str) -> ErrorText:
     """The kind and the sentence of the error that all the others wrap."""
-    text = _CODES.sub("", message).strip()
+    text = _NUMBERS.sub("", _CODES.sub("", message)).strip()
     for _ in range(MAX_LAYERS):
         inner = _unwrapped(kind, text)
         if inner == (kind, text):
@@ -135,7 +137,7 @@ def _unwrapped(kind: str, text: str) -> tuple[str, str]:
         found = _of_last_line(text.rpartition(_TRACEBACK)[2])
         if found is not None:
             return found
-    for pattern in (_LAYER, _INFERRED, _IN_UNPICKLER):
+    for pattern in (_LAYER, _INFERRED, _IN_UNPICKLER, _RESTORED):
         match = pattern.search(text)
         if match and match["inner"].strip():
             return kind, match["inner"].strip()

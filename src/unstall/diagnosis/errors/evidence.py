@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import textwrap
+from collections.abc import Sequence
+from typing import Any
 
-from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value
+from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, join_lines
 from unstall.diagnosis.verdict import Certainty, Evidence, Found, LineChange
+from unstall.journal.stack_frames import format_place
 
 MAX_VALUES = 4  # of a line, in a sentence
 MAX_CALLERS = 2
+MAX_LINES = 3  # of one part
 
 
 def create_found(
@@ -88,6 +92,46 @@ def are_operands(failure: Failure, values: list[Value]) -> bool:
         if set(names) <= {ast.unparse(part) for part in parts}:
             return True
     return False
+
+
+def describe_insides(values: Sequence[Value]) -> tuple[str, ...]:
+    """For values that a function of the program's returned: the lines of that function that make them."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for value in values:
+        lines = value.facts.get("made_in") or ()
+        if lines:
+            rows.setdefault((str(value.facts.get("made_with", "")), list_lines(lines, value.folder)), []).append(
+                f"`{value.name}`"
+            )
+    return tuple(f"{function}() makes {' and '.join(names)} at {listed}" for (function, listed), names in rows.items())
+
+
+def list_lines(lines: Sequence[dict[str, Any]], folder: str) -> str:
+    """windows.py:18: for start in range(9): · windows.py:19: inputs.append(start)"""
+    said = []
+    for line in lines[:MAX_LINES]:
+        file, _, number = line["where"].rpartition(":")
+        said.append(f"{format_place(file, int(number), folder)}: {join_lines((line['source'],), 0)}")
+    return " · ".join(said)
+
+
+def describe_elements(failure: Failure) -> tuple[str, ...]:
+    """Where the parts of the elements of a DataLoader are made, in the method of the data set that gives them."""
+    maker = failure.maker("elements")
+    parts = maker.facts.get("parts") or [] if maker is not None else []
+    if maker is None or not any(parts):
+        return ()
+    head = f"an element of the data set comes from {maker.name} at {maker.where}"
+    if len(parts) == 1:
+        return (f"{head}, made at {list_lines(parts[0], maker.folder)}",)
+    listed = [f"part {at} is made at {list_lines(lines, maker.folder)}" for at, lines in enumerate(parts, 1) if lines]
+    return (f"{head}: {'; '.join(listed)}",)
+
+
+def rename_by_own_name(value: Value, own: list[Value]) -> Value:
+    """Called as the one value of the line is called that has its shape; else without a name."""
+    same = [each for each in own if each.shape == value.shape]
+    return same[0] if len(same) == 1 else Value("", value.facts)
 
 
 def as_maker(line: UserLine) -> Maker:

@@ -228,6 +228,20 @@ class Failure:
         """The last stage of a kind that has a line of the user's."""
         return next((stage for stage in reversed(self.stages) if stage.where and get_kind(stage.facts["name"]) == kind), None)
 
+    def maker(self, what: str) -> Maker | None:
+        """What the probe found of a kind: the elements of a loader, a function that was called wrongly, …"""
+        return next((maker for maker in self.makers if maker.what == what), None)
+
+    @property
+    def loader(self) -> tuple[Value, Maker | None] | None:
+        """The DataLoader at hand, in the line or over which it loops, with the line that made it."""
+        for line in reversed(self.own_lines):
+            looped = [Value(row["name"], row, self.folder) for loop in reversed(line.loops) for row in loop.get("over") or ()]
+            for value in (*line.values, *looped):
+                if value.facts.get("type") == "torch.DataLoader":
+                    return value, line.find_maker(value)
+        return None
+
     def argument(self, function: str, name: str) -> Value | None:
         """What a function of a library was given, below the user's innermost line."""
         for call in reversed(self.inspected.calls if self.inspected is not None else []):

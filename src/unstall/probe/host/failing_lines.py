@@ -14,6 +14,7 @@ from typing import Any, Optional
 
 from unstall.probe.core.tracebacks import OWN
 from unstall.probe.core.user_code import find_last_line, is_constant, is_user_code, read_constant
+from unstall.probe.host import returned_parts
 from unstall.probe.host.values import describe_named, is_known
 
 SECONDS = 1.0  # for all that is looked at
@@ -111,6 +112,10 @@ def _add_maker(value: dict[str, Any], frame: FrameType, tree: Optional[ast.AST],
     file, ends = frame.f_code.co_filename, min(find_last_line(made), made.lineno + MAX_STATEMENT - 1)
     value["made_at"] = made.lineno
     value["made_by"] = [linecache.getline(file, number, frame.f_globals).rstrip() for number in range(made.lineno, ends + 1)]
+    call, part = returned_parts.find_call_to(made, value["name"])
+    if call is not None and _written(call.func) is not None:
+        lines = returned_parts.find_part_lines(_value_of(call.func, frame), part)
+        value.update({"made_in": lines, "made_with": _written(call.func)} if lines else {})
     return made
 
 
@@ -344,7 +349,10 @@ def _loops(frame: FrameType, tree: Optional[ast.AST], statement: ast.stmt, until
             continue
         over = linecache.getline(frame.f_code.co_filename, node.lineno, frame.f_globals).strip()
         names = {part.id: part for part in ast.walk(node.target) if isinstance(part, ast.Name)}
-        rows.append({"line": node.lineno, "source": over, "values": _values(frame, dict(names), until)})
+        given = _values(frame, _names_in(node.iter), until)
+        for value in given:
+            _add_maker(value, frame, tree, node)
+        rows.append({"line": node.lineno, "source": over, "values": _values(frame, dict(names), until), "over": given})
     return sorted(rows, key=lambda row: row["line"])
 
 

@@ -15,8 +15,9 @@ from typing import Any, Optional
 
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.user_code import find_last_line, find_user_place, is_user_code
-from unstall.probe.host.values import describe_value
+from unstall.probe.core.user_code import find_last_line, is_user_code, is_user_path
+from unstall.probe.host import unseen_lines
+from unstall.probe.host.values import describe_value, is_known
 from unstall.probe.input import tf_pipeline
 
 MAX_LAYERS = 4000
@@ -24,6 +25,9 @@ MAX_MAKERS = 12
 MAX_PIPELINES = 3
 MAX_STATEMENT = 12
 MAX_LINES_OF_KEY = 3
+MAX_LAST_LAYERS = 5
+MAX_VARIABLES = 3
+MAX_FILES = 50  # of the program's own
 _LAYERS = "layers made"
 _FEATURE = re.compile(r"(?:Feature: |Key: )(?P<key>[\w./:-]+?)[.,]?(?=\s)")  # of a tf.train.Example
 _NAMED = re.compile(r"[\w./-]+")
@@ -43,11 +47,26 @@ def install_layers(module: ModuleType, probe: Probe) -> None:
 
     def note(layer: Any) -> None:
         name = getattr(layer, "__dict__", {}).get("_name") or getattr(layer, "__dict__", {}).get("name")
-        where = find_user_place()
+        where = _made_at(layer)
         if type(name) is str and where is not None:
             made[name] = {"what": "layer", "name": name, "class": type(layer).__name__, "where": where}
 
     wrap(getattr(module, "Layer", None), "__init__", make)
+
+
+def _made_at(layer: Any) -> Optional[str]:
+    """The program's line that asked for it: not one of the constructors that made it."""
+    frame: Optional[FrameType] = sys._getframe(1)
+    inside: Optional[str] = None
+    while frame is not None:
+        if is_user_code(frame.f_code):
+            where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            names = frame.f_code.co_varnames
+            if frame.f_code.co_name != "__init__" or not names or frame.f_locals.get(names[0]) is not layer:
+                return where
+            inside = inside or where
+        frame = frame.f_back
+    return inside
 
 
 def find_makers(probe: Probe, error: Any, traceback: Optional[TracebackType], until: float) -> list[dict[str, Any]]:
@@ -56,6 +75,9 @@ def find_makers(probe: Probe, error: Any, traceback: Optional[TracebackType], un
         *_modules_of_torch(traceback, until),
         *_compiled(probe),
         *_lines_with_key(str(error), traceback),
+        *unseen_lines.find_lines(error, traceback, until),
+        *_outputs(probe, traceback),
+        *_optimizers(traceback),
     ]
     for row in rows:
         row.update(read_source_at(row.get("where")))
@@ -81,15 +103,90 @@ def _compiled(probe: Probe) -> list[dict[str, Any]]:
     return [{"what": "compile", "where": where} for where in list(places.values())[-1:]]
 
 
+def _outputs(probe: Probe, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """For an error in a loss of the program's own: the last layers of the model compiled with it, up to one with weights."""
+    made: dict[str, dict[str, Any]] = probe.extras.get(_LAYERS) or {}
+    codes = [frame.f_code for frame in _frames(traceback) if is_user_code(frame.f_code)]
+    for frame in _frames(traceback):
+        for value in list(frame.f_locals.values()) if is_user_code(frame.f_code) else []:
+            kinds = [kind.__name__ for kind in type(value).__mro__ if is_known(kind)]
+            loss = getattr(value, "__dict__", {}).get("loss") if "Model" in kinds else None
+            code = getattr(loss, "__code__", None)
+            if code is not None and any((each.co_filename, each.co_name) == (code.co_filename, code.co_name) for each in codes):
+                return _last_layers(value, made)
+    return []
+
+
+def _last_layers(model: Any, made: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for layer in reversed(list(model.layers)[-MAX_LAST_LAYERS:]):
+        name = getattr(layer, "__dict__", {}).get("_name") or getattr(layer, "__dict__", {}).get("name")
+        if name in made:
+            rows.append({**made[name], "what": "output"})
+        if is_known(type(layer)) and layer.weights:
+            break
+    return rows
+
+
+def _optimizers(traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """An optimizer of Keras that was given variables which it was not built for."""
+    frames = list(_frames(traceback))
+    for frame in reversed(frames):
+        names, optimizer = frame.f_locals, frame.f_locals.get("self")
+        if "/optimizers/" not in frame.f_code.co_filename or not is_known(type(optimizer)):
+            continue
+        built = getattr(optimizer, "__dict__", {}).get("_trainable_variables")
+        given: list[Any] = next(
+            (names[name] for name in ("trainable_variables", "variables") if type(names.get(name)) is list), []
+        )
+        if not built:
+            continue
+        known = {id(variable) for variable in built}
+        others = [variable for variable in given if id(variable) not in known]
+        if others:
+            row = {
+                "what": "optimizer",
+                "name": type(optimizer).__name__,
+                "count": len(built),
+                "where": _place_of(optimizer, frames),
+            }
+            return [{**row, "built_for": _paths(built), "given": _paths(others), "others": len(others)}]
+    return []
+
+
+def _paths(variables: list[Any]) -> list[str]:
+    return [str(getattr(variable, "path", None) or variable.name) for variable in variables[:MAX_VARIABLES]]
+
+
+def _held(owner: Any) -> list[tuple[str, Any]]:
+    """What lies in the object itself."""
+    try:
+        return list(object.__getattribute__(owner, "__dict__").items())
+    except AttributeError:
+        return []
+
+
+def _place_of(wanted: Any, frames: list[FrameType]) -> Optional[str]:
+    """The line of the class that keeps it as an attribute."""
+    for frame in frames:
+        owner = frame.f_locals.get("self")
+        for name, value in [] if is_known(type(owner)) else _held(owner):
+            if value is wanted:
+                return _assigned_at(owner, name)
+    return None
+
+
 def _lines_with_key(message: str, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
     """Where the program's own files name the feature of a record that a parser asks for; what describes it first."""
     match = _FEATURE.search(message)
     if match is None:
         return []
     key = match.group("key")
-    files = [frame.f_code.co_filename for frame in _frames(traceback) if is_user_code(frame.f_code)]
+    files = [frame.f_code.co_filename for frame in _frames(traceback) if is_user_code(frame.f_code)][::-1]
+    loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    files += [file for file in loaded if type(file) is str and file.endswith(".py") and is_user_path(file)][:MAX_FILES]
     rows = []
-    for file in dict.fromkeys(reversed(files)):
+    for file in dict.fromkeys(files):
         for number, line in enumerate(linecache.getlines(file), 1):
             if f'"{key}"' in line or f"'{key}'" in line:
                 row = {"what": "feature", "name": key, "where": f"{file}:{number}"}

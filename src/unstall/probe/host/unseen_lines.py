@@ -1,0 +1,189 @@
+"""The program's own lines that an error is about and that no frame of its traceback shows: what makes the elements of a loader,
+a function that was called with arguments it does not take, what a layer says of itself when it is saved, lists that keep tensors.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+import time
+from collections.abc import Iterator
+from types import FrameType, FunctionType, MethodType, TracebackType
+from typing import Any, Optional
+
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None  # type: ignore[assignment]
+
+from unstall.probe.core.user_code import find_code_place, is_user_code
+from unstall.probe.host import returned_parts
+
+MAX_OBJECTS = 2000
+MAX_CHAIN = 12
+MAX_KEPT = 3
+MIN_KEPT = 8  # tensors in one list
+_CALLED = re.compile(r"\A(?P<name>[\w.<>]+)\(\) (?:takes |missing |got )")
+_CONSTRUCTED = re.compile(r"(?P<class>[\w.]+)\.__init__\(\) missing \d+ required [\w-]+ arguments?: (?P<names>.*)|"
+                          r"(?P<other>__init__)\(\) missing \d+ required [\w-]+ arguments?: (?P<others>.*)")  # fmt: skip
+
+
+def find_lines(error: Any, traceback: Optional[TracebackType], until: float) -> list[dict[str, Any]]:
+    rows = []
+    for look in (_elements, _configuration, _called, _open_files):
+        if time.monotonic() < until:
+            rows += look(error, traceback)
+    return rows
+
+
+def _frames(traceback: Optional[TracebackType]) -> list[tuple[FrameType, int]]:
+    """Innermost first."""
+    found = []
+    while traceback is not None:
+        found.append((traceback.tb_frame, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    return found[::-1]
+
+
+def _held(value: Any) -> dict[str, Any]:
+    """What lies in the object itself."""
+    try:
+        held = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return held if type(held) is dict else {}
+
+
+# --- what makes the elements of a DataLoader ---
+
+
+def _elements(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """The method of the program's own data set that gives them, of the innermost loader in the frames."""
+    loader_class = getattr(sys.modules.get("torch.utils.data"), "DataLoader", None)
+    if loader_class is None:
+        return []
+    for frame, _ in _frames(traceback):
+        values = list(frame.f_locals.values())
+        near = values + [inner for value in values if is_user_code(frame.f_code) for inner in list(_held(value).values())]
+        for value in near:
+            if issubclass(type(value), loader_class):
+                return _of_loader(value)
+    return []
+
+
+def _of_loader(loader: Any) -> list[dict[str, Any]]:
+    dataset = _held(loader).get("dataset")
+    for _ in range(5):  # a Subset of another
+        inner = _held(dataset).get("dataset")
+        if inner is None or not type(dataset).__module__.startswith("torch.utils.data"):
+            break
+        dataset = inner
+    for kind in type(dataset).__mro__:
+        for name in ("__getitem__", "__iter__"):
+            method = kind.__dict__.get(name)
+            parts = returned_parts.list_parts(method) if type(method) is FunctionType else []
+            if parts:
+                return [{"what": "elements", "name": f"{kind.__name__}.{name}", "where": find_code_place(method), "parts": parts}]
+    return []
+
+
+# --- a function that does not take what it was called with ---
+
+
+def _called(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """One of the program's that a library calls under a name of its own: a callback, say."""
+    match = _CALLED.search(str(error)) if isinstance(error, TypeError) else None
+    frames = _frames(traceback)
+    if match is None or not frames or is_user_code(frames[0][0].f_code):
+        return []
+    frame, line = frames[0]
+    text = linecache.getline(frame.f_code.co_filename, line).strip()
+    found: dict[str, tuple[str, Any]] = {}
+    for name, value in _within(frame):
+        function = value.__func__ if type(value) is MethodType else value
+        is_named = type(function) is FunctionType and function.__qualname__ == match["name"]
+        if is_named and is_user_code(function.__code__) and re.search(rf"\b{re.escape(name)}\(", text):
+            found[find_code_place(function) or ""] = (name, function)
+    if len(found) != 1:
+        return []
+    where, (name, function) = next(iter(found.items()))
+    code = function.__code__
+    takes = list(code.co_varnames[: code.co_argcount])
+    return [{"what": "called", "name": name, "where": where or None, "takes": takes, "call": text}]
+
+
+def _within(frame: FrameType) -> Iterator[tuple[str, Any]]:
+    """Names and values in a frame, in the objects there, and in the lists that these hold."""
+    waiting: list[tuple[str, Any, int]] = [(name, value, 0) for name, value in list(frame.f_locals.items())]
+    count = 0
+    while waiting and count < MAX_OBJECTS:
+        name, value, depth = waiting.pop(0)
+        count += 1
+        yield name, value
+        if depth >= 4 or type(value) in (str, bytes, int, float, FunctionType, MethodType):
+            continue
+        if type(value) in (list, tuple):
+            waiting += [("", each, depth + 1) for each in value[:64]]
+        else:
+            waiting += [(key, each, depth + 1) for key, each in list(_held(value).items()) if type(key) is str]
+
+
+# --- a class that cannot be made again from what it says of itself ---
+
+
+def _configuration(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """An object is read from a file by from_config, and its class needs an argument which is not in the file."""
+    chain = [error]
+    while len(chain) < MAX_CHAIN and chain[-1] is not None:
+        chain.append(getattr(chain[-1], "__cause__", None) or getattr(chain[-1], "__context__", None))
+    for each in reversed([each for each in chain if each is not None]):
+        match = _CONSTRUCTED.search(str(each)) if isinstance(each, TypeError) else None
+        if match is None:
+            continue
+        for frame, _ in _frames(each.__traceback__):
+            kind = frame.f_locals.get("cls")
+            if frame.f_code.co_name == "from_config" and isinstance(kind, type) and _is_meant(kind, match):
+                return _of_class(kind, match["names"] or match["others"])
+    return []
+
+
+def _is_meant(kind: type, match: Any) -> bool:
+    init = getattr(kind, "__init__", None)
+    is_own = type(init) is FunctionType and is_user_code(init.__code__)
+    return is_own and (match["class"] is None or kind.__qualname__ == match["class"])
+
+
+def _of_class(kind: type, names: str) -> list[dict[str, Any]]:
+    missing = re.findall(r"'(\w+)'", names)
+    method = kind.__dict__.get("get_config")
+    has_own = type(method) is FunctionType
+    place = find_code_place(method) if has_own else find_code_place(kind.__init__)  # type: ignore[misc]
+    lines = returned_parts.find_part_lines(method, None) if has_own else []
+    return [
+        {"what": "configuration", "name": kind.__name__, "where": place, "missing": missing, "has_own": has_own, "lines": lines}
+    ]
+
+
+# --- what keeps files open ---
+
+
+def _open_files(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """How many files may be open, and lists of tensors in shared memory: each of these keeps one open, where the system shares
+    by descriptors."""
+    if "Too many open files" not in str(error):
+        return []
+    rows: list[dict[str, Any]] = []
+    if resource is not None:
+        rows.append({"what": "limit", "name": "open files", "value": resource.getrlimit(resource.RLIMIT_NOFILE)[0]})
+    torch, shared = sys.modules.get("torch"), sys.modules.get("torch.multiprocessing")
+    by_descriptor = shared is not None and shared.get_sharing_strategy() == "file_descriptor"
+    for frame, _ in _frames(traceback) if torch is not None and by_descriptor else []:
+        for name, value in list(frame.f_locals.items()) if is_user_code(frame.f_code) else []:
+            if type(value) is not list or len(rows) > MAX_KEPT:
+                continue
+            count = sum(type(each) is torch.Tensor and each.is_shared() for each in value[:MAX_OBJECTS])  # type: ignore[union-attr]
+            grown = returned_parts.find_growth_lines(frame.f_code, name) if count >= MIN_KEPT else []
+            if grown:
+                rows.append({"what": "kept", "name": name, "count": count, "where": grown[-1]["where"]})
+    return rows
