@@ -137,13 +137,13 @@ def _epochs(*printed: tuple[float, int | None]) -> Journal:
 
 
 def test_the_epoch_is_read_from_what_is_printed_from_whatever_number_that_counts() -> None:
-    assert printed_output.printed_epoch(_epochs((1, 12), (2, 12))) == (1, 12)
-    assert printed_output.printed_epoch(_epochs((0, 12), (2, 12))) == (2, 12)
-    assert printed_output.printed_epoch(_epochs((7, 12), (12, 12))) == (11, 12)
+    assert printed_output.read_printed_epoch(_epochs((1, 12), (2, 12))) == (1, 12)
+    assert printed_output.read_printed_epoch(_epochs((0, 12), (2, 12))) == (2, 12)
+    assert printed_output.read_printed_epoch(_epochs((7, 12), (12, 12))) == (11, 12)
 
 
 def test_no_epoch_is_read_where_it_is_not_known_from_where_it_counts_or_parts_are_printed() -> None:
-    assert printed_output.printed_epoch(_epochs()) is None
-    assert printed_output.printed_epoch(_epochs((1, None), (2, None))) is None
-    assert printed_output.printed_epoch(_epochs((7, 12), (8, 12))) is None
-    assert printed_output.printed_epoch(_epochs((0.5, 3), (1.25, 3))) is None
+    assert printed_output.read_printed_epoch(_epochs()) is None
+    assert printed_output.read_printed_epoch(_epochs((1, None), (2, None))) is None
+    assert printed_output.read_printed_epoch(_epochs((7, 12), (8, 12))) is None
+    assert printed_output.read_printed_epoch(_epochs((0.5, 3), (1.25, 3))) is None

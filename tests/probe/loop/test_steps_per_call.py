@@ -60,9 +60,9 @@ def learn_for_a_while(iterator):
 
 def look():
     from unstall.journal.pulse import read_pulse
-    from unstall.probe.core.probe import current
-    while current() is None or not is_over:
-        beat = read_pulse(current().pulse.path) if current() is not None else None
+    from unstall.probe.core.probe import get_current
+    while get_current() is None or not is_over:
+        beat = read_pulse(get_current().pulse.path) if get_current() is not None else None
         if beat is not None:
             pulses.append([beat.step, calls])
         time.sleep(0.2)

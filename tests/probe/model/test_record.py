@@ -20,7 +20,7 @@ model = tf_keras.Sequential([tf_keras.layers.Dense(8, input_shape=(4,)), tf_kera
 model.compile(tf_keras.optimizers.legacy.SGD(0.01, momentum=0.9), "mse")
 model.train_on_batch(np.zeros((1, 4)), np.zeros((1, 1)))
 facts = model_record.describe_model(model)
-shapes = [model_record.row(layer)[2] for layer in model.layers]
+shapes = [model_record.describe_row(layer)[2] for layer in model.layers]
 print(json.dumps([facts["parameters"], shapes, facts["optimizer"]]))
 """
 
