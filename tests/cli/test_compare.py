@@ -77,7 +77,7 @@ def test_a_run_alone_is_compared_with_the_last_good_one(tmp_path: Path, own_home
     for text in (GOOD, GOOD.replace("SIZE = 10", "SIZE = 400").replace("exit(0)", "exit(3)")):
         program.write_text(text)
         subprocess.run(
-            [*UNSTALL, "run", "--quiet", "--", sys.executable, str(program)], env=dict(os.environ), check=False, timeout=60
+            [*UNSTALL, "run", "--quiet", "--", sys.executable, str(program)], env=dict(os.environ), check=False, timeout=240
         )
     done = call("compare", "last", COLUMNS="200")
     assert done.returncode == 0, done.stderr

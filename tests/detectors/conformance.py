@@ -35,7 +35,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = ("src/unstall/detectors", "src/unstall/training", "src/unstall/backends", "tests/detectors")
 REFERENCE = {"jax": "torch", "tensorflow": "jax", "torch": "jax"}  # whom each is compared with
-MAX_S = 560
+MAX_S = 1800
 TIMEOUT = pytest.mark.timeout(2 * MAX_S)  # that of its own and of the backend that it is compared with
 QUICK_TO_COMPILE = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"  # it runs but a few steps
 CLOSE = 1e-4  # of the largest value of a tensor, in float32
