@@ -30,6 +30,7 @@ _INSTALLED = (
 )  # the last: TensorFlow's rewriting of user code
 MAX_FRAMES = 60
 MAX_DECORATOR_LINES = 30
+PARSE_ATTEMPTS = 5
 
 _is_user_code: dict[CodeType, bool] = {}
 
@@ -131,6 +132,22 @@ _HOLDS = {
     "Str": "s",
     "Bytes": "s",
 }  # up to Python 3.7 but the first
+
+
+def parse_source(source: str) -> Optional[ast.Module]:
+    """None of what is no Python, or is too deep for the parser.
+
+    Before Python 3.13 all threads share the count of how deep the parser is. Where another thread parses meanwhile, as
+    TensorFlow's AutoGraph does, it ends with a SystemError for no reason of its own, and is asked again.
+    """
+    for _ in range(PARSE_ATTEMPTS):
+        try:
+            return ast.parse(source)
+        except SystemError:
+            continue
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last is what older parsers say of too deep a source
+            return None
+    return None
 
 
 def is_constant(node: Optional[ast.AST]) -> bool:

@@ -19,6 +19,7 @@ from typing import Any, Optional, Union
 
 from unstall.journal.events import HoldingsCounted
 from unstall.probe.core.probe import Probe
+from unstall.probe.core.user_code import parse_source
 from unstall.probe.host import containers
 from unstall.probe.host.containers import CacheLength, Place, find_containers
 from unstall.probe.loop.custom_training import get_loop
@@ -210,10 +211,7 @@ def _parse(file: str) -> Optional[ast.Module]:
     lines = linecache.getlines(file)
     if not lines or len(lines) > LARGEST_FILE_LINES:
         return None
-    try:
-        return ast.parse("".join(lines))
-    except (SyntaxError, ValueError, RecursionError):
-        return None
+    return parse_source("".join(lines))
 
 
 def _scope(tree: ast.Module, place: Place) -> ast.AST:

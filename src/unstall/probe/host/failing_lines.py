@@ -13,7 +13,7 @@ from types import FrameType, TracebackType
 from typing import Any, Optional
 
 from unstall.probe.core.tracebacks import OWN
-from unstall.probe.core.user_code import find_last_line, is_constant, is_user_code, read_constant
+from unstall.probe.core.user_code import find_last_line, is_constant, is_user_code, parse_source, read_constant
 from unstall.probe.host import returned_parts
 from unstall.probe.host.values import describe_named, is_known
 
@@ -145,10 +145,7 @@ def _origins(
 def _parsed(file: str, frame: FrameType, trees: dict[str, Optional[ast.Module]]) -> Optional[ast.Module]:
     if file not in trees:
         source = "".join(linecache.getlines(file, frame.f_globals))
-        try:
-            trees[file] = ast.parse(source) if 0 < len(source) < MAX_SOURCE_LETTERS else None
-        except (SyntaxError, ValueError, RecursionError):  # edited since, or not Python
-            trees[file] = None
+        trees[file] = parse_source(source) if 0 < len(source) < MAX_SOURCE_LETTERS else None
     return trees[file]
 
 

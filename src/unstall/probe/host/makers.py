@@ -15,7 +15,7 @@ from typing import Any, Optional
 
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.user_code import find_last_line, is_user_code, is_user_path
+from unstall.probe.core.user_code import find_last_line, is_user_code, is_user_path, parse_source
 from unstall.probe.host import unseen_lines
 from unstall.probe.host.values import describe_value, is_known
 from unstall.probe.input import tf_pipeline
@@ -256,9 +256,8 @@ def _assigned_at(owner: Any, name: str) -> Optional[str]:
         code = getattr(init, "__code__", None)
         if code is None or not is_user_code(code):
             continue
-        try:
-            tree = ast.parse("".join(linecache.getlines(code.co_filename)))
-        except (SyntaxError, ValueError, RecursionError):
+        tree = parse_source("".join(linecache.getlines(code.co_filename)))
+        if tree is None:
             return None
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and node.name == kind.__name__:
@@ -333,10 +332,7 @@ def read_source_at(where: Optional[str]) -> dict[str, Any]:
     if not file or not number.isdigit():
         return {}
     line = int(number)
-    try:
-        tree: Optional[ast.AST] = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError, RecursionError):
-        tree = None
+    tree = parse_source("".join(linecache.getlines(file)))
     found: Optional[ast.stmt] = None
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.stmt) and node.lineno <= line <= find_last_line(node) and not hasattr(node, "body"):

@@ -10,7 +10,7 @@ import linecache
 from types import FunctionType, MethodType
 from typing import Any, Optional
 
-from unstall.probe.core.user_code import find_last_line, is_user_code
+from unstall.probe.core.user_code import find_last_line, is_user_code, parse_source
 
 MAX_LINES = 4  # of one part
 MAX_PARTS = 6
@@ -75,9 +75,8 @@ def _definition(function: Any) -> tuple[Any, Any]:
 
 
 def _node_of(code: Any) -> Any:
-    try:
-        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
-    except (SyntaxError, ValueError, RecursionError):
+    tree = parse_source("".join(linecache.getlines(code.co_filename)))
+    if tree is None:
         return None
     if code.co_name == "<module>":
         return tree

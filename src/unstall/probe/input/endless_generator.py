@@ -10,7 +10,7 @@ import linecache
 from types import CodeType
 from typing import Optional
 
-from unstall.probe.core.user_code import read_constant
+from unstall.probe.core.user_code import parse_source, read_constant
 
 LARGEST_FILE_LINES = 20_000
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -27,11 +27,8 @@ def _find(code: CodeType) -> Optional[ast.FunctionDef]:
     lines = linecache.getlines(code.co_filename)
     if not lines or len(lines) > LARGEST_FILE_LINES:
         return None
-    try:
-        tree = ast.parse("".join(lines))
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    for node in ast.walk(tree):
+    tree = parse_source("".join(lines))
+    for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name and _begins(node) == code.co_firstlineno:
             return node
     return None

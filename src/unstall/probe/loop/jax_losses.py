@@ -11,7 +11,7 @@ import linecache
 import sys
 from typing import Any, Optional
 
-from unstall.probe.core.user_code import read_constant
+from unstall.probe.core.user_code import parse_source, read_constant
 from unstall.probe.loop.losses import is_float_scalar
 from unstall.probe.loop.traces import get_python_function
 
@@ -109,9 +109,8 @@ class _ReturnedNames:
         lines = linecache.getlines(code.co_filename) if code is not None else []
         if code is None or not 0 < len(lines) <= MAX_SOURCE_LINES:
             return []
-        try:
-            tree = ast.parse("".join(lines))
-        except (SyntaxError, ValueError, RecursionError):
+        tree = parse_source("".join(lines))
+        if tree is None:
             return []
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and node.name == code.co_name:

@@ -13,7 +13,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Optional
 
 from unstall.probe.core.tracebacks import OWN
-from unstall.probe.core.user_code import _INSTALLED, _STDLIB, find_last_line
+from unstall.probe.core.user_code import _INSTALLED, _STDLIB, find_last_line, parse_source
 
 DEEPEST = 3  # calls followed from the block
 LARGEST_FILE = 2_000_000
@@ -87,10 +87,7 @@ def _parsed(file: str) -> Optional[ast.Module]:
     source = "".join(linecache.getlines(file))
     if not source or len(source) > LARGEST_FILE:
         return None
-    try:
-        return ast.parse(source)
-    except SyntaxError:
-        return None
+    return parse_source(source)
 
 
 def _enclosing(tree: Optional[ast.Module], code: CodeType) -> Optional[ast.AST]:

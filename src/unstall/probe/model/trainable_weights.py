@@ -21,7 +21,7 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.step_counter import as_number
 from unstall.probe.core.tracebacks import hide_own_frames
-from unstall.probe.core.user_code import find_code_place, find_user_place
+from unstall.probe.core.user_code import find_code_place, find_user_place, parse_source
 from unstall.probe.loop.custom_training import OwnLoop, get_loop
 from unstall.probe.model import gradient_cuts
 from unstall.probe.model.gradients import count_elements, find_traced_line, get_name, is_trainable
@@ -273,9 +273,8 @@ def find_return_place(function: Any) -> Optional[str]:
         return place
     lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
     for count in range(1, min(len(lines), 60) + 1):
-        try:
-            tree = ast.parse(textwrap.dedent("".join(lines[:count])))
-        except SyntaxError:
+        tree = parse_source(textwrap.dedent("".join(lines[:count])))
+        if tree is None:
             continue
         returns = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Return)]
         if returns:
