@@ -181,3 +181,12 @@ def test_clear_where_an_array_is_assigned_and_no_batch_is_made() -> None:
 
 def test_unknown_where_nothing_inside_was_seen() -> None:
     assert isinstance(batch_ragged.examine(journal(started(), CRASHED)), Unknown)
+
+
+def test_a_part_without_a_name_is_counted() -> None:
+    given = pipeline()
+    for stage_row in given["stages"][1:3]:
+        stage_row["components"] = [{**part, "name": str(at)} for at, part in enumerate(stage_row["components"])]
+    verdict = examined(OF_TF, ADDED, pipelines=[given])
+    assert isinstance(verdict, Found)
+    assert "Their part 1, counted from 0, has the shape (1, 4) in the first element" in verdict.summary

@@ -92,7 +92,13 @@ class _Part:
 
     @property
     def words(self) -> str:
-        part = f"`{self.name}`" if self.name else "One part of them"
+        part = (
+            f"Their part {self.name}, counted from 0,"
+            if self.name.isdigit()
+            else f"`{self.name}`"
+            if self.name
+            else "One part of them"
+        )
         if self.first is None or self.other is None:
             return ""
         who = f"element {self.other_at} has" if self.other_at is not None else "another has"
@@ -191,7 +197,7 @@ def _tf_actions(part: _Part, is_changed: bool) -> tuple[str, ...]:
         return ("resize the images to one size before the batch: image = tf.image.resize(image, (height, width))",)
     if not part.has_one_rank:
         return ("give every element the same rank before the batch: padding can only fill sides that are there",)
-    said = "padding fills with zeros, which are valid classes: choose padding_values, or let the loss leave them out by a mask"
+    said = "padding fills with zeros: where 0 has a meaning, choose padding_values, or let the loss leave padding out by a mask"
     return (said,) if is_changed else ("use padded_batch, which pads to the longest of the batch, or ragged_batch", said)
 
 
