@@ -69,7 +69,7 @@ def examine(journal: Journal) -> Verdict:
     inside = [
         (still, name)
         for still in standing
-        if (name := clusters.is_in_collective(stall, still)) and select_user_frames(still.thread)
+        if (name := clusters.find_waiting_collective(stall, still)) and select_user_frames(still.thread)
     ]
     if not inside:
         return Clear("no thread waits in a collective operation")

@@ -32,6 +32,7 @@ from pathlib import PurePath
 
 from unstall.diagnosis.errors.error_messages import find_missing_path
 from unstall.diagnosis.errors.fatal_error import (
+    explain_unread_image,
     find_fatal_error,
     find_unmatched_pattern,
     find_unread_image,
@@ -39,7 +40,6 @@ from unstall.diagnosis.errors.fatal_error import (
     find_user_line,
     format_texts,
     get_error_text,
-    is_of_unread_image,
 )
 from unstall.diagnosis.pipelines import shorten_stage
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
@@ -120,7 +120,7 @@ def _of_image(journal: Journal, error: ErrorRaised, image: ImageNotRead) -> Foun
     stem = PurePath(image.path).stem.lower()  # what is only similar may be the next image of the same folder
     near = next((name for name in looked.near if PurePath(name).stem.lower() == stem), "") if looked is not None else ""
     lies = f" In its folder lies {near}." if near else ""
-    return is_of_unread_image(
+    return explain_unread_image(
         journal,
         error,
         image,

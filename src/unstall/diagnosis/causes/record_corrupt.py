@@ -31,13 +31,13 @@ from unstall.base.formatting import format_count
 from unstall.diagnosis.errors.fatal_error import (
     count_steps_by_then,
     describe_steps,
+    explain_unread_image,
     find_fatal_error,
     find_unread_image,
     find_unseen_end,
     find_user_line,
     format_texts,
     get_error_text,
-    is_of_unread_image,
     read_line_of,
 )
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
@@ -125,7 +125,7 @@ def examine(journal: Journal) -> Verdict:
 
 
 def _of_image(journal: Journal, error: ErrorRaised, image: ImageNotRead) -> Found:
-    return is_of_unread_image(
+    return explain_unread_image(
         journal,
         error,
         image,

@@ -136,7 +136,7 @@ def find_unmatched_pattern(journal: Journal, error: ErrorRaised) -> list[str]:
     return [event.pattern for event in reversed(before) if event.pattern]
 
 
-def is_of_unread_image(
+def explain_unread_image(
     journal: Journal, error: ErrorRaised, image: ImageNotRead, summary: str, why: str, do: tuple[str, ...]
 ) -> Found:
     """The error came where the image is used; what is wrong is where it is read. A program that has got over such images before

@@ -130,7 +130,7 @@ def _in_stall(journal: Journal, stall: Stall) -> Place:
             return Place(Activity.JOINS, step, began.phase, f"joins {joins} at {at}", began.since, at, still.samples)
     everywhere = [still for still in stall.still() if select_user_frames(still.thread)]
     for still in everywhere:
-        collective = cluster.is_in_collective(stall, still)
+        collective = cluster.find_waiting_collective(stall, still)
         if collective:
             at = format_where(select_user_frames(still.thread)[0], folder)
             words = f"waits in a collective of {collective} at {at}"

@@ -78,11 +78,11 @@ def _is(frame: Frame, file: str, function: str) -> bool:
     return file in frame["file"] and (not function or frame["function"].rsplit(".", 1)[-1] == function)
 
 
-def is_in_collective(stall: Stall, still: StuckThread) -> str | None:
+def find_waiting_collective(stall: Stall, still: StuckThread) -> str | None:
     """Whose collective operation this thread waits in, or None."""
     if describe_join(still.thread):
         return None
-    called = is_calling_collective(still.thread)
+    called = find_called_collective(still.thread)
     if called is not None:
         return called
     frames = [frame for frame in still.thread["frames"] if not is_native(frame)]
@@ -96,7 +96,7 @@ def is_in_collective(stall: Stall, still: StuckThread) -> str | None:
     return None
 
 
-def is_calling_collective(thread: ThreadStack) -> str | None:
+def find_called_collective(thread: ThreadStack) -> str | None:
     """Whose collective operation the stack itself shows, or None."""
     for frame in thread["frames"]:
         known = _NATIVE_COLLECTIVES if is_native(frame) else _COLLECTIVE_FILES

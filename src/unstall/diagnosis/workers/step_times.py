@@ -168,4 +168,4 @@ def _collective_share(samples: tuple[StackSampled, ...]) -> float | None:
 def _is_with_others(thread: ThreadStack) -> bool:
     """In a collective operation; or, in our own trainer, where it waits for a step that all make together."""
     frames = [(frame["file"], frame["function"]) for frame in select_python_frames(thread)]
-    return cluster.is_calling_collective(thread) is not None or blocker.is_waiting(frames)
+    return cluster.find_called_collective(thread) is not None or blocker.is_waiting(frames)
