@@ -142,16 +142,16 @@ backend_option: Decorator = click.option(
 
 
 @cache
-def list_group_commands(group_name: str = "") -> Registry:
-    """Of this folder, or of the group in it."""
-    return Registry(list_group_commands().module_name(group_name) if group_name else __name__, "command", hyphens=True)
+def list_group_commands(group_name: str) -> Registry:
+    """Of the group of this name; of this folder, where it is "". One registry for each, which reads its folder once."""
+    return Registry(list_group_commands("").module_name(group_name) if group_name else __name__, "command", hyphens=True)
 
 
 def list_all_commands() -> list[str]:
     """Each command as it is typed after `unstall`, those of the groups after their group: 'data', 'data check'."""
     return [
         typed
-        for name in list_group_commands().names()
+        for name in list_group_commands("").names()
         for typed in (name, *(f"{name} {inner}" for inner in list_inner_names(name)))
     ]
 
