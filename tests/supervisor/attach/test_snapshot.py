@@ -148,8 +148,15 @@ def test_without_the_permission_it_says_which_is_missing_and_what_it_sees_all_th
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs a second user")
 def test_another_users_process_is_refused_with_the_owner_and_the_cure(standing: dict[str, int]) -> None:
-    """The other user takes the interpreter and the list of commands as root has read them: the folders may be closed to him."""
-    as_nobody = "import os, runpy, sys; import unstall.cli, unstall.cli.attach, unstall.supervisor.attach.snapshot, unstall.report.terminal.story; unstall.cli.list_all_commands(); os.setresuid(65534, 65534, 65534); unstall.cli.main()"
+    """The other user asks in a process that has loaded all that `attach` needs as root: the folders may be closed to him."""
+    as_nobody = """
+import contextlib, os
+import unstall.cli
+with contextlib.suppress(SystemExit):
+    unstall.cli.main()
+os.setresuid(65534, 65534, 65534)
+unstall.cli.main()
+"""
     command = [sys.executable, "-c", as_nobody, "attach", str(standing["asleep"])]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 4, done.stderr
