@@ -119,7 +119,7 @@ def _found(detector: Any, batches: Any) -> list[dict[str, Any]]:
 
     class Finder(keras.Model):  # type: ignore[misc]
         def call(self, images: Any) -> dict[str, Any]:
-            return dict(detector.detect(images)._asdict())
+            return dict(detector.compute_detections(images)._asdict())
 
     finder = Finder()
     results = []

@@ -270,7 +270,7 @@ def test_detections_are_those_of_the_plain_way() -> None:
 def test_detect_gives_what_the_raw_outputs_say() -> None:
     detector = made(score_threshold=0.0, max_detections=30)
     pictures = images(2)
-    detect = compiled(lambda pixels: tuple(detector.detect(pixels)))
+    detect = compiled(lambda pixels: tuple(detector.compute_detections(pixels)))
     in_parts = compiled(lambda pixels: tuple(detector.select_detections(detector(pixels, training=False))))
     whole, parts = ([ops.convert_to_numpy(each) for each in way(pictures)] for way in (detect, in_parts))
     for one, other in zip(whole, parts, strict=True):

@@ -89,7 +89,7 @@ def test_it_finds_what_torchvision_finds(golden: Golden) -> None:
     """Of two boxes with the same score, to the last digit, the one may suppress the other, or the other the one: such a box may stand
     for another of its class and score. (Regions smaller than a pixel of the map that they are read from all look the same.)"""
     detector, wanted = made(golden.variant)
-    found = detector.detect(images(golden))
+    found = detector.compute_detections(images(golden))
     for number in range(2):
         ours = [Found(*each) for each in zip(*(array(part[number]) for part in found), strict=True) if each[2] >= 0]
         names = ("boxes", "scores", "labels")

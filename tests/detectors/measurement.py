@@ -46,7 +46,9 @@ def measure(name: str, changes: dict[str, Any]) -> tuple[dict[str, Any], dict[st
     facts |= {"classes": settings.num_classes, "image_size": list(settings.image_size), "loss_names": list(detector.loss_names)}
     images = batch(settings.image_size, settings.num_classes)
     # Together: what both do is compiled once.
-    outputs, found = compiled(lambda pixels: (detector(pixels, training=False), tuple(detector.detect(pixels))))(images["images"])
+    outputs, found = compiled(lambda pixels: (detector(pixels, training=False), tuple(detector.compute_detections(pixels))))(
+        images["images"]
+    )
     facts["forward"] = _forward(outputs, arrays)
     facts["detections"] = _detections(found, settings.image_size, arrays)
     facts["saved"] = _saved(detector, name, changes, images["images"])

@@ -201,7 +201,7 @@ def test_it_finds_what_its_outputs_say() -> None:
 
 
 def test_boxes_are_cut_to_what_is_no_padding() -> None:
-    found = tiny().detect(batch(PX, 6)["images"], sizes=np.array([[40, 50], [64, 96]], np.int32))
+    found = tiny().compute_detections(batch(PX, 6)["images"], sizes=np.array([[40, 50], [64, 96]], np.int32))
     boxes = array(found.boxes)
     assert boxes[0].max(axis=0).tolist() <= [50, 40, 50, 40]
     assert boxes[1, :, 2].max() > 50

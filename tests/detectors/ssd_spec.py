@@ -6,11 +6,13 @@ from typing import Any
 
 import keras
 import numpy as np
+import pytest
 from keras import ops
 
 from tests.detectors import ssd_reference as reference
 from tests.detectors.gradients import compiled
 from tests.detectors.layers.random_boxes import array
+from unstall.base.errors import InvalidInputError
 from unstall.detectors import create_model
 from unstall.detectors.detector import Targets, divide_terms
 from unstall.detectors.ssd import L2Norm
@@ -156,3 +158,42 @@ def test_a_box_of_an_object_is_found_again() -> None:
         of_class = found[(found_classes == number) & (scores > 0.5)].astype(np.float64)
         overlap = reference.iou(np.array(wanted), of_class)
         assert (overlap.max(axis=1) > 0.99).all(), (number, wanted, of_class)
+
+
+# --- predict, as Keras has it ---
+
+
+def test_predict_gives_the_boxes_scores_and_classes_of_all_images_as_arrays() -> None:
+    detector = small(score_threshold=0.01)
+    images = np.random.default_rng(3).integers(0, 256, (5, *PX, 3), np.uint8)
+    expected = [array(part) for part in compiled(lambda pixels: tuple(detector.compute_detections(pixels)))(images)]
+    assert (expected[2] >= 0).any()
+    gaps = np.abs(np.diff(expected[1], axis=1)) > TOLERANCE  # what scores alike may stand in either order
+    is_alone = np.pad(gaps, ((0, 0), (1, 0)), constant_values=True) & np.pad(gaps, ((0, 0), (0, 1)), constant_values=True)
+    assert is_alone.any()
+    for found in (detector.predict(images, batch_size=2, verbose=0), detector.predict_on_batch(images)):
+        assert all(isinstance(part, np.ndarray) for part in found)
+        np.testing.assert_allclose(found.scores, expected[1], rtol=TOLERANCE, atol=TOLERANCE)
+        np.testing.assert_allclose(found.boxes[is_alone], expected[0][is_alone], rtol=TOLERANCE, atol=PX[1] * TOLERANCE)
+        np.testing.assert_array_equal(found.classes[is_alone], expected[2][is_alone])
+
+
+def test_predict_takes_what_gives_batches() -> None:
+    detector = small(score_threshold=0.01)
+    images = np.random.default_rng(3).integers(0, 256, (4, *PX, 3), np.uint8)
+    batches = ((images[start : start + 2],) for start in (0, 2))
+    assert [part.shape[0] for part in detector.predict(batches, verbose=0)] == [4, 4, 4]
+
+
+def test_predict_refuses_images_of_another_size() -> None:
+    for call in (small().predict, small().predict_on_batch):
+        for wrong in (np.zeros((2, 32, 32, 3)), np.zeros((*PX, 3))):
+            with pytest.raises(InvalidInputError, match=r"expected images of the shape \(n, 64, 96, 3\).*Received: shape \("):
+                call(wrong)
+
+
+def test_what_predict_makes_is_not_a_part_of_the_detector() -> None:
+    detector = small()
+    names = [variable.path for variable in detector.variables]
+    detector.predict(np.zeros((1, *PX, 3), np.uint8), verbose=0)
+    assert [variable.path for variable in detector.variables] == names

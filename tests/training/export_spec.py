@@ -13,9 +13,8 @@ import pytest
 from tests.training.tiny import tiny_weights
 from unstall.backends import find_running_backend, is_installed
 from unstall.base.errors import InvalidInputError, UnstallError
-from unstall.detectors.detector import Detector
+from unstall.detectors.detector import Detector, InferenceModel
 from unstall.detectors.weights.store import build_from
-from unstall.training.evaluate.inference import InferenceModel
 from unstall.training.export import NEEDS, export, refuse_impossible, refuse_unloadable
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (1, 96, 96, 3)).astype(np.float32)

@@ -66,9 +66,9 @@ def command(
         data, scored = choose_images(data, description.trained_on, is_all=all_images or split is not None)
         if scored.note:
             click.echo(scored.note, err=True)
+        from unstall.detectors.detector import InferenceModel
         from unstall.detectors.weights.store import build_from
         from unstall.training.evaluate.evaluation import evaluate
-        from unstall.training.evaluate.inference import InferenceModel
 
         result = evaluate(InferenceModel(build_from(weights)), data, description.class_names, batch_size, progress)
     plain = {

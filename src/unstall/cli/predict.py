@@ -48,8 +48,9 @@ def command(
     _, description = read_description(weights)
     start(backend)
     with show_progress() as progress:
+        from unstall.detectors.detector import InferenceModel
         from unstall.detectors.weights.store import build_from
-        from unstall.training.evaluate.inference import InferenceModel, predict
+        from unstall.training.evaluate.inference import predict
 
         result = predict(
             InferenceModel(build_from(weights)), data, description.class_names, batch_size, score_threshold, progress

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import keras
@@ -27,8 +28,8 @@ INSTEAD = {
     history = fit(detector, pipeline, epochs=1)
 where pipeline is an unstall.data.pipeline.Pipeline, or by the command: unstall train --data PATH --model NAME""",
     "evaluate": """A detector is evaluated on a data set by COCO's average precision, not by a loss. Evaluate it by
+    from unstall.detectors.detector import InferenceModel
     from unstall.training.evaluate.evaluation import evaluate
-    from unstall.training.evaluate.inference import InferenceModel
     figures = evaluate(InferenceModel(detector), data).score.figures()
 where data is what unstall.data.formats.read gives, or by the command: unstall evaluate --weights FILE --data PATH""",
     "save": """A detector is saved as a weights file, which holds its settings. Save and load it by
@@ -77,6 +78,7 @@ class Detector(keras.Model):  # type: ignore[misc]
         super().__init__(name=name, dtype="float32")
         self.settings = settings
         self._mean, self._std = (np.asarray(values, np.float32) * 255 for values in (mean, std))
+        self._inference = _LazyInferenceModel(self)
 
     def prepared(self, images: Tensor) -> Tensor:
         """Pixels 0 to 255 (uint8, as the pipeline gives them, or float) normalised, on the device."""
@@ -101,8 +103,42 @@ class Detector(keras.Model):  # type: ignore[misc]
         """The counts of `compute_loss_terms` alone, with as little computed as decides them."""
 
     @abstractmethod
-    def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
-        """In evaluation mode. `sizes` (batch, 2): height and width of what is not padding, to which boxes are cut."""
+    def compute_detections(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
+        """Boxes, scores and classes as tensors, within a compiled function too; `predict` is for images that are at hand. In
+        evaluation mode. `sizes` (batch, 2): height and width of what is not padding, to which boxes are cut."""
+
+    def predict(self, x: Any, batch_size: int | None = None, verbose: Any = "auto", **keywords: Any) -> Detections:
+        """The boxes, scores and classes that are found in images, as NumPy arrays; the raw outputs are those of `detector(x)`.
+
+        Args:
+            x: images of the detector's size, (n, height, width, 3) with pixels from 0 to 255, or anything that gives batches of
+                them and that `keras.Model.predict` takes: a `tf.data.Dataset`, a `keras.utils.PyDataset`, a generator.
+            batch_size: how many images are computed at once; 32 if none is given.
+            verbose, **keywords: as in `keras.Model.predict`.
+
+        Returns:
+            Of each image its detections, the best first; unused places have a score of 0 and class -1.
+        """
+        if isinstance(x, (list, tuple)):
+            x = np.asarray(x)
+        if isinstance(shape := getattr(x, "shape", None), (list, tuple)):
+            self._check_images(shape)
+        found = self._inference.model.predict(x, batch_size=batch_size, verbose=verbose, **keywords)
+        return Detections(found["boxes"], found["scores"], found["classes"])
+
+    def predict_on_batch(self, x: Any) -> Detections:
+        """The same for one batch."""
+        self._check_images(np.shape(x))
+        found = self._inference.model.predict_on_batch(x)
+        return Detections(*(np.asarray(ops.convert_to_numpy(found[key])) for key in Detections._fields))
+
+    def _check_images(self, shape: Any) -> None:
+        expected = (*self.settings.image_size, 3)
+        if len(shape) != 4 or tuple(shape[1:]) != expected:
+            raise InvalidInputError(
+                f"predict: expected images of the shape (n, {', '.join(map(str, expected))}), with pixels from 0 to 255. "
+                f"Received: shape {tuple(shape)}."
+            )
 
     # --- what Keras offers, and a detector cannot do in that way ---
 
@@ -123,6 +159,32 @@ class Detector(keras.Model):  # type: ignore[misc]
 
     def export(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise _refused("export")
+
+
+class InferenceModel(keras.Model):  # type: ignore[misc]
+    """The detector with everything behind its outputs, suppression included, as one model. It is compiled when it is first used:
+    whoever detects again and again, as a training does, keeps it."""
+
+    def __init__(self, detector: Detector) -> None:
+        super().__init__(name=f"detecting_{detector.name}")
+        self.detector = detector
+        height, width = detector.settings.image_size
+        self.input_shape_px = (height, width, 3)
+        self.built = True  # as the detector is: else Keras runs it once, operation by operation, for longer than it compiles
+
+    def call(self, images: Tensor, training: bool | None = None) -> dict[str, Tensor]:
+        return self.detector.compute_detections(images)._asdict()
+
+
+class _LazyInferenceModel:
+    """Keras must not take it for a layer of the detector: it holds the detector."""
+
+    def __init__(self, detector: Detector) -> None:
+        self._detector = detector
+
+    @cached_property
+    def model(self) -> InferenceModel:
+        return InferenceModel(self._detector)
 
 
 def _refused(way: str, method: str = "") -> InvalidInputError:

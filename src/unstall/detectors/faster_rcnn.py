@@ -197,7 +197,7 @@ class FasterRCNN(Detector):
 
     # --- detecting ---
 
-    def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
+    def compute_detections(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
         levels = self.levels(self.prepared(images), training=False)
         regions = self.proposals(self.proposer(levels), sizes)
         outputs = self.run_box_head(levels, regions.boxes, regions.is_used, training=False)

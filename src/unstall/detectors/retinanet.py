@@ -159,7 +159,7 @@ class RetinaNet(Detector):
             distance = losses.smooth_l1(codes, box_ops.encode(wanted, anchors, CODE_WEIGHTS), beta=0.0)
         return ops.where(is_object, distance, 0.0)
 
-    def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
+    def compute_detections(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
         raw = self(images, training=False)
         return self.select_detections(raw, sizes)
 

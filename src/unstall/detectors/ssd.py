@@ -207,7 +207,7 @@ class SSD(Detector):
             "box": Term(ops.sum(ops.where(matches.is_object, distance, 0.0)), objects),
         }
 
-    def detect(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
+    def compute_detections(self, images: Tensor, sizes: Tensor | None = None) -> Detections:
         raw = self(images, training=False)
         return self.select_detections(raw, sizes)
 

@@ -14,10 +14,9 @@ import numpy as np
 
 from unstall.backends import find_running_backend, is_installed
 from unstall.base.errors import InvalidInputError, MissingDependencyError, UnstallError
-from unstall.detectors.detector import Detector
+from unstall.detectors.detector import Detector, InferenceModel
 from unstall.storage import is_bucket, resolve_path
 from unstall.storage.transfer import open_target
-from unstall.training.evaluate.inference import InferenceModel
 
 # Packages that Keras calls, by the name that is imported and that which is installed; or why it cannot be done from this backend.
 NEEDS: dict[str, dict[str, tuple[tuple[str, str], ...] | str]] = {

@@ -22,9 +22,8 @@ from unstall.config.settings import Settings
 from unstall.config.sources import get_recipe
 from unstall.data.example import DataSet
 from unstall.data.pipeline import Pipeline
-from unstall.detectors.detector import Detector
+from unstall.detectors.detector import Detector, InferenceModel
 from unstall.training.evaluate.evaluation import evaluate
-from unstall.training.evaluate.inference import InferenceModel
 from unstall.training.step.step import Step, StepNumbers, StepOutput
 
 # The settings of `unstall train` that a step goes by. The others are of the pipeline, the detector or the run.

@@ -174,7 +174,7 @@ def test_classes_in_another_order_are_found_by_their_names(tmp_path: Path) -> No
     save(first, tmp_path / "w.safetensors", names)
     assert "each is taken by its name" in load(second, tmp_path / "w.safetensors", others).note
     images = np.random.default_rng(0).integers(0, 256, (1, 64, 64, 3), dtype=np.uint8)
-    before, after = (each.detect(images) for each in (first, second))
+    before, after = (each.compute_detections(images) for each in (first, second))
     named = [
         [names_of[number] if number >= 0 else "" for number in ops.convert_to_numpy(found.classes)[0].tolist()]
         for found, names_of in ((before, names), (after, others))

@@ -16,14 +16,13 @@ from unstall.data.example import DataSet
 from unstall.data.formats import read
 from unstall.data.synthetic.files import write_shapes
 from unstall.data.synthetic.shapes import Shapes
-from unstall.detectors.detector import Detector
+from unstall.detectors.detector import Detector, InferenceModel
 from unstall.detectors.weights.store import build_from
 from unstall.training.evaluate.evaluation import convert_predictions, evaluate, map_classes, read_ground_truth
 from unstall.training.evaluate.inference import (
-    InferenceModel,
-    compute_detections,
     compute_detections_at,
     create_pipeline,
+    detect_examples,
     predict,
 )
 
@@ -77,7 +76,7 @@ def test_every_image_comes_once_and_one_that_cannot_be_read_is_named(model: Infe
     stored = some_data(tmp_path, 7)
     (tmp_path / "002.jpg").write_bytes(b"no image")
     pipeline = create_pipeline(model.detector, stored, BATCH)
-    found = dict(compute_detections(model, pipeline))
+    found = dict(detect_examples(model, pipeline))
     assert sorted(found) == [0, 1, 3, 4, 5, 6] and list(pipeline.skipped.by_name) == ["002.jpg"]
     for each in found.values():
         assert (np.diff(each.scores) <= 0).all() and (each.boxes >= 0).all() and (each.boxes <= (96, 64, 96, 64)).all()
@@ -85,8 +84,8 @@ def test_every_image_comes_once_and_one_that_cannot_be_read_is_named(model: Infe
 
 
 def test_an_image_alone_and_among_others_gives_the_same(model: InferenceModel, data: DataSet) -> None:
-    together = dict(compute_detections(model, create_pipeline(model.detector, data, BATCH)))
-    alone = dict(compute_detections(model, create_pipeline(model.detector, replace(data, examples=data.examples[:1]), BATCH)))
+    together = dict(detect_examples(model, create_pipeline(model.detector, data, BATCH)))
+    alone = dict(detect_examples(model, create_pipeline(model.detector, replace(data, examples=data.examples[:1]), BATCH)))
     np.testing.assert_allclose(alone[0].scores, together[0].scores, atol=1e-4)
     np.testing.assert_allclose(alone[0].boxes[:5], together[0].boxes[:5], atol=0.1)
 
@@ -94,7 +93,7 @@ def test_an_image_alone_and_among_others_gives_the_same(model: InferenceModel, d
 def test_the_figures_are_those_that_pycocotools_gives_for_the_same_boxes(model: InferenceModel, data: DataSet) -> None:
     result = evaluate(model, data, NAMES, BATCH)
     to_data = map_classes(model.detector, NAMES, data)
-    found = dict(compute_detections(model, create_pipeline(model.detector, data, BATCH)))
+    found = dict(detect_examples(model, create_pipeline(model.detector, data, BATCH)))
     ground_truths = [read_ground_truth(each) for each in data.examples]
     predictions = [convert_predictions(found[row], to_data) for row in range(len(data.examples))]
     theirs = by_pycocotools(ground_truths, predictions, len(data.classes))

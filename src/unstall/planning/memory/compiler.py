@@ -122,7 +122,7 @@ def _evaluation(detector: Detector, settings: Settings, place: Any) -> Any:
     """Everything behind the outputs included, as `unstall evaluate` runs it."""
     import jax
 
-    from unstall.training.evaluate.inference import InferenceModel
+    from unstall.detectors.detector import InferenceModel
 
     detecting = InferenceModel(detector)
 

@@ -53,7 +53,7 @@ def _train(detector: Detector, settings: Settings, batch: dict[str, np.ndarray])
 
 
 def _detect(detector: Detector, images: object) -> None:
-    from unstall.training.evaluate.inference import InferenceModel
+    from unstall.detectors.detector import InferenceModel
 
     detecting = InferenceModel(detector)
     for _ in range(2):

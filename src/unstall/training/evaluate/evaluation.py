@@ -13,7 +13,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import format_some
 from unstall.base.progress import Progress
 from unstall.data.example import DataSet, Example, Floats, Integers
-from unstall.detectors.detector import Detector
+from unstall.detectors.detector import Detector, InferenceModel
 from unstall.training.evaluate.coco_metrics import (
     MIN_IOU,
     MIN_SCORE,
@@ -27,9 +27,8 @@ from unstall.training.evaluate.coco_metrics import (
 from unstall.training.evaluate.inference import (
     DataSetDetections,
     ImageDetections,
-    InferenceModel,
-    compute_detections,
     create_pipeline,
+    detect_examples,
 )
 
 ELSEWHERE = -1  # a class of the detector that the data set has not
@@ -89,7 +88,7 @@ def detect_all(model: InferenceModel, data: DataSet, batch_size: int, progress: 
     """What is found in each of the images."""
     pipeline = create_pipeline(model.detector, data, batch_size)
     by_row: dict[int, ImageDetections] = {}
-    for row, found in compute_detections(model, pipeline):
+    for row, found in detect_examples(model, pipeline):
         by_row[row] = found
         if progress is not None:
             progress("detecting", len(by_row), len(data.examples))

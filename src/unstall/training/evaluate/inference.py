@@ -16,8 +16,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.progress import Progress
 from unstall.data.example import DataSet, Floats, Integers
 from unstall.data.pipeline import Batch, Pipeline, PipelineSettings
-from unstall.detectors.detector import Detector
-from unstall.detectors.layers.boxes import Tensor
+from unstall.detectors.detector import Detector, InferenceModel
 
 
 class ImageDetections(NamedTuple):
@@ -73,22 +72,6 @@ def _unpacked(packed: bytes) -> DataSetDetections:
         return DataSetDetections(dict(zip(rows, found, strict=False)), json.loads(arrays["skipped"].tobytes()))
 
 
-class InferenceModel(keras.Model):  # type: ignore[misc]
-    """The detector with everything behind its outputs, suppression included, as one model. It is compiled when it is first used:
-    whoever detects again and again, as a training does, keeps it."""
-
-    def __init__(self, detector: Detector) -> None:
-        super().__init__(name=f"detecting_{detector.name}")
-        self.detector = detector
-        height, width = detector.settings.image_size
-        self.input_shape_px = (height, width, 3)
-        self.built = True  # as the detector is: else Keras runs it once, operation by operation, for longer than it compiles
-
-    def call(self, images: Tensor, training: bool | None = None) -> dict[str, Tensor]:
-        found = self.detector.detect(images)
-        return {"boxes": found.boxes, "scores": found.scores, "classes": found.classes}
-
-
 def create_pipeline(detector: Detector, data: DataSet, batch_size: int) -> Pipeline:
     """Each example once, in the order of the data set, nothing changed but its size."""
     height, width = detector.settings.image_size
@@ -98,7 +81,7 @@ def create_pipeline(detector: Detector, data: DataSet, batch_size: int) -> Pipel
     return Pipeline(data, settings)
 
 
-def compute_detections(model: InferenceModel, pipeline: Pipeline) -> Iterator[tuple[int, ImageDetections]]:
+def detect_examples(model: InferenceModel, pipeline: Pipeline) -> Iterator[tuple[int, ImageDetections]]:
     """The row of each example and what is found in it. An example whose image cannot be read does not come."""
     with pipeline.batches() as batches:
         for batch in batches:
@@ -136,7 +119,7 @@ def predict(
     """For each image its boxes, the best first. Images that cannot be read are named; it is an error where none can."""
     pipeline = create_pipeline(model.detector, data, min(batch_size, len(data.examples)))
     images = []
-    for row, found in compute_detections(model, pipeline):
+    for row, found in detect_examples(model, pipeline):
         boxes = read_boxes(found.at_least(score_threshold), class_names)
         images.append({"image": data.examples[row].name, "row": row, "boxes": boxes})
         if progress is not None:

@@ -8,9 +8,10 @@ from functools import partial
 
 from unstall.config.settings import Settings
 from unstall.data.example import DataSet
+from unstall.detectors.detector import InferenceModel
 from unstall.training.distributed.collectives import Collectives
 from unstall.training.evaluate.evaluation import detect_all, evaluate_detections
-from unstall.training.evaluate.inference import DataSetDetections, InferenceModel
+from unstall.training.evaluate.inference import DataSetDetections
 from unstall.training.loop import instrumentation
 from unstall.training.loop.datasets import TrainValData
 from unstall.training.loop.interruption import Interrupted, Interruption

@@ -17,12 +17,12 @@ from unstall.base.private_files import write_whole
 from unstall.config.settings import Settings
 from unstall.data.example import DataSet, Example, Floats
 from unstall.data.tools.visualization import GROUND, choose_colour, choose_rows, decode_thumbnail, draw_box, save
-from unstall.detectors.detector import Detector
+from unstall.detectors.detector import Detector, InferenceModel
 from unstall.detectors.weights import store
 from unstall.journal.run_folder import RunFolder
 from unstall.journal.writer import replace_not_finite
 from unstall.training.evaluate import train_overlap
-from unstall.training.evaluate.inference import ImageDetections, InferenceModel, compute_detections, create_pipeline
+from unstall.training.evaluate.inference import ImageDetections, create_pipeline, detect_examples
 from unstall.training.loop.datasets import TrainValData
 from unstall.training.loop.position import EpochScore, History, Position, Row, forget, recall, remember
 
@@ -124,7 +124,7 @@ def draw_pictures(
 ) -> list[Picture]:
     """The same images each time. `class_names` are the detector's; the data set's may be others."""
     some = replace(data, examples=[data.examples[row] for row in choose_rows(data, most, seed=0)])
-    found = dict(compute_detections(model, create_pipeline(model.detector, some, batch_size)))
+    found = dict(detect_examples(model, create_pipeline(model.detector, some, batch_size)))
     drawn = (_beside(some.examples[row], data.classes, found[row], class_names) for row in sorted(found))
     return [picture for picture in drawn if picture is not None]
 

@@ -23,7 +23,7 @@ from unstall.config.settings import Settings, as_plain
 from unstall.data.augment.names import create_augmentations
 from unstall.data.example import DataSet
 from unstall.data.pipeline import Pipeline, PipelineSettings
-from unstall.detectors.detector import Detector
+from unstall.detectors.detector import Detector, InferenceModel
 from unstall.detectors.weights import store
 from unstall.detectors.weights.compatibility import group_reasons
 from unstall.detectors.weights.description import create_description
@@ -34,7 +34,6 @@ from unstall.training.checkpoint import integrity
 from unstall.training.checkpoint.integrity import AllDamaged, explain_refusal
 from unstall.training.checkpoint.store import CheckpointInterval, Checkpoints, LoadedCheckpoint
 from unstall.training.distributed.collectives import Collectives
-from unstall.training.evaluate.inference import InferenceModel
 from unstall.training.evaluate.validation import ValidationScorer
 from unstall.training.health.gradient_norms import Updates
 from unstall.training.health.loss_monitor import LossMonitor
