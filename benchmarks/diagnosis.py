@@ -1,6 +1,7 @@
 """Runs every specimen for real, each in processes of its own, and compares the cause that is named with the true one.
 
-    python -m benchmarks.diagnosis [NAME...] [--sick | --healthy] [--attach] [--jobs 1] [--keep FOLDER] [--out FILE]
+    python -m benchmarks.diagnosis [NAME...] [--sick | --healthy] [--framework NAME] [--gpu] [--attach] [--jobs 1] [--keep FOLDER]
+                                   [--out FILE]
 
 For a sick one: the expected cause, the one named first, how sure, whether the line is right, and the seconds from the
 onset (which the specimen itself marks) to the verdict. For a healthy one: any verdict at all is a false alarm. With
@@ -222,7 +223,9 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 
 def chosen(arguments: argparse.Namespace) -> list[Specimen]:
-    specimens = [specimen for specimen in load_all() if "gpu" not in specimen.needs and diagnosis_workers.can_run(specimen)]
+    specimens = [each for each in load_all() if ("gpu" in each.needs) == arguments.gpu and diagnosis_workers.can_run(each)]
+    if arguments.framework:
+        specimens = [specimen for specimen in specimens if specimen.framework in arguments.framework]
     if arguments.names:
         specimens = [specimen for specimen in specimens if specimen.name in arguments.names or specimen.cause in arguments.names]
     if arguments.sick or arguments.attach:
@@ -240,6 +243,8 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="specimens or causes; all if none is given")
     parser.add_argument("--sick", action="store_true")
     parser.add_argument("--healthy", action="store_true")
+    parser.add_argument("--framework", action="append", help="only those of this framework, such as keras-jax; may be repeated")
+    parser.add_argument("--gpu", action="store_true", help="those that need a GPU, which are left out otherwise")
     parser.add_argument("--attach", action="store_true")
     parser.add_argument("--keep", type=Path, help="a folder for the journals of the runs that were told wrongly")
     parser.add_argument("--jobs", type=int, default=1)
