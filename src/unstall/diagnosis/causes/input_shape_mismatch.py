@@ -1,16 +1,17 @@
-"""A layer is given an input whose shape it cannot take: the batch does not fit the model, or one layer does not fit the next.
+"""A layer is given an input whose shape it cannot take: the batch does not fit the model.
 
 What it is
 ----------
 A layer is made for inputs of one rank and, on some of its sides, of one size: a convolution for so many channels, a dense layer
-for so many features. Images of another size change the number of features behind a `Flatten`; gray images have one channel where
-three are expected; a single image, or a data set that is not batched, lacks the first side.
+for so many features. Gray images have one channel where three are expected; a table has another number of columns; a single
+image, or a data set that is not batched, lacks the first side. Where a layer does not fit the one before it, see
+`matrix_shapes_mismatch` (PyTorch, JAX) and `layer_shapes_mismatch` (TensorFlow).
 
 How we know
 -----------
 Keras says what a layer expects and what came, and names the layer. Of PyTorch, Unstall reads the layer in whose call the error
-arose, what it was made with, and the shape of what it was given. The line that made the layer is known, and so is whether the
-input has the shape of the batch.
+arose, what it was made with, and the shape of what it was given, where that is the shape of what the program gave the model. The
+line that made the layer is known.
 
 When this is wrong
 ------------------
@@ -32,6 +33,8 @@ from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.errors.line_changes import replace_argument
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, LineChange, Verdict
 from unstall.journal.reader import Journal
+
+EXPLAINS = ("matrix_shapes_mismatch",)
 
 _KERAS = re.compile(
     r"Inputs? \d+ ?(?:with name .*? )?(?:of|to) layer ['\"]?(?P<layer>[\w./-]+)['\"]? is incompatible with the layer: ?"
@@ -135,11 +138,17 @@ def _of_torch(failure: Failure) -> _Mismatch | None:
     wanted, shape = (layer.facts.get("options") or {}).get(option), given.shape
     size = shape[side] if -len(shape) <= side < len(shape) else None
     lacks = kind.startswith("Conv") and len(shape) < -side
-    if not isinstance(wanted, int) or (size == wanted and not lacks):
+    if not isinstance(wanted, int) or (size == wanted and not lacks) or not _is_given_to_the_model(failure, shape):
         return None
     noun = {"in_features": "features", "input_size": "features"}.get(option, "channels")
     expected = f"{wanted} {noun} at side {side} of its input"
     return _Mismatch(layer, layer.name, expected, shape, lacks, lacks, option, size)
+
+
+def _is_given_to_the_model(failure: Failure, shape: Shape) -> bool:
+    """Whether it is what the program gave the whole model, and not what another layer made of that."""
+    arrays = ([value for value in line.values if value.is_array] for line in failure.own_lines)
+    return any(value.shape == shape for value in next(filter(None, arrays), []))  # of the outermost line that has any
 
 
 def _found(failure: Failure, found: _Mismatch) -> Found:

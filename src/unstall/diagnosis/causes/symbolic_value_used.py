@@ -4,7 +4,8 @@ What it is
 ----------
 While a model is built, a data set's function is traced or a step is compiled, tensors are symbolic: they have a shape and a
 dtype, and no value. Python's `if`, `float()`, `len()`, `for` and `.numpy()`, and functions of NumPy, OpenCV and others need a
-value. Keras 3 also refuses its symbolic tensors to functions of TensorFlow and JAX.
+value. Keras 3 also refuses its symbolic tensors to functions of TensorFlow and JAX. For the traced values of JAX see
+`tracer_used`.
 
 How we know
 -----------
@@ -31,20 +32,10 @@ from unstall.diagnosis.verdict import Clear, Found, Verdict
 from unstall.journal.reader import Journal
 
 # Types of symbolic values, by the end of their names.
-SYMBOLIC = ("KerasTensor", "SymbolicTensor", "DynamicJaxprTracer", "JVPTracer", "BatchTracer", "Tracer", "FakeTensor")
+SYMBOLIC = ("KerasTensor", "SymbolicTensor", "FakeTensor")
 _KERAS = re.compile(
     r"A KerasTensor (?:cannot be used as input to a|is symbolic)|KerasTensor cannot be used|Cannot convert a "
     r"symbolic (?:Keras|tf\.keras) input"
-)
-_JAX = re.compile(
-    r"Abstract tracer value encountered|ConcretizationTypeError|TracerArrayConversionError"
-    r"|TracerBoolConversionError|TracerIntegerConversionError"
-)
-_JAX_KINDS = (
-    "ConcretizationTypeError",
-    "TracerArrayConversionError",
-    "TracerBoolConversionError",
-    "TracerIntegerConversionError",
 )
 _TF = re.compile(
     r"[Uu]sing a symbolic `?tf\.Tensor`? as a Python `?bool`?|[Ii]terating over a symbolic `?tf\.Tensor`?"
@@ -61,11 +52,8 @@ def examine(journal: Journal) -> Verdict:
     if failure is None:
         return find_unseen_end(journal) or Clear("no error ended the program")
     said = " ".join(format_texts(failure.error))
-    kind = failure.error.kind.rpartition(".")[2]
     if _KERAS.search(said):
         return _of_keras(failure)
-    if kind in _JAX_KINDS or _JAX.search(failure.error.message):
-        return _of_jax(failure)
     if _TF.search(said) and (_is_traced(failure) or _symbolic(failure) is not None):
         return _of_tensorflow(failure)
     return Clear("the error is about something else")
@@ -108,19 +96,6 @@ def _changed_with_keras_3(failure: Failure) -> tuple[str, ...]:
         any("/tensorflow/" in frame["file"] for frame in failure.error.frames) or "TensorFlow function" in failure.error.message
     )
     return ("Keras 2 turned functions of TensorFlow into layers by itself; Keras 3 does not",) if is_tensorflow else ()
-
-
-def _of_jax(failure: Failure) -> Found:
-    return create_found(
-        failure,
-        "Python asked a traced JAX value for its number. Inside a function that JAX compiles or differentiates, "
-        "values are traced: they have a"
-        f" shape and a dtype, and no number.{_named(failure)}",
-        (
-            "compute with it as an array: keras.ops.where or jax.numpy.where in place of if, and no float(), int() or .item()",
-            "or take it out of the compiled function: pass what it depends on as a static argument, or compute it before",
-        ),
-    )
 
 
 def _of_tensorflow(failure: Failure) -> Found:
