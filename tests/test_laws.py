@@ -107,9 +107,9 @@ LIGHT_OF_LEARNING = (
     "unstall.training.distributed.heartbeat",
     "unstall.training.distributed.engines",
     "unstall.training.distributed.rendezvous",
-    "unstall.training.evaluate.summary",
-    "unstall.training.loop.artifacts",
-    "unstall.training.loop.progress_line",
+    "unstall.training.summary",
+    "unstall.training.summary",
+    "unstall.training.loop.instrumentation",
     "unstall.training.tensorboard",
 )
 

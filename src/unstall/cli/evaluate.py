@@ -52,8 +52,8 @@ def command(
     from unstall.detectors.weights.description import read_description
     from unstall.report import json
     from unstall.storage import resolve_path
-    from unstall.training.evaluate.summary import show_score
     from unstall.training.evaluate.train_overlap import choose_images
+    from unstall.training.summary import show_score
 
     for target in (json_target, html_target, png_target):
         json.refuse_unwritable(target)

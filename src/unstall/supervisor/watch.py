@@ -35,8 +35,7 @@ from unstall.sensors.host import HostSampler
 from unstall.sensors.oom_kills import KillCounter
 from unstall.sensors.printed_output.reader import PrintedOutput
 from unstall.supervisor import inspect, timeouts
-from unstall.supervisor.inspect import list_python_processes
-from unstall.supervisor.native_stacks import sample_native
+from unstall.supervisor.inspect import list_python_processes, sample_native
 from unstall.supervisor.recorder import Recorder
 from unstall.supervisor.timeouts import SamplingInterval, is_steady
 

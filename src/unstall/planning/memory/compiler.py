@@ -137,7 +137,7 @@ def _evaluation(detector: Detector, settings: Settings, place: Any) -> Any:
 
 
 def _batch(detector: Detector, images: int, max_boxes_per_image: int, place: Any) -> dict[str, Any]:
-    from unstall.training.step.program import list_batch_shapes
+    from unstall.training.step.step import list_batch_shapes
 
     shapes = list_batch_shapes(tuple(detector.settings.image_size), images, max_boxes_per_image)
     return {name: _shape(shape, kind, place) for name, (shape, kind) in shapes.items()}

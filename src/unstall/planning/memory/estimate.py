@@ -69,7 +69,7 @@ def _read_for_regions(detector: Detector, phase: Phase) -> int:
 def compute_sizes(detector: Detector, settings: Settings, phase: Phase) -> Sizes:
     """An evaluation trains nothing."""
     from unstall.training.step.optimizer import SLOTS
-    from unstall.training.step.program import Program, list_batch_shapes
+    from unstall.training.step.step import Program, list_batch_shapes
 
     program = Program(detector, settings)
     weights, trainable = _bytes(program.variables), _bytes(program.trained)

@@ -10,7 +10,7 @@ from typing import Any
 from unstall.base.errors import InvalidInputError
 from unstall.report.html.data import INK, name_axis
 from unstall.report.html.page import write_page
-from unstall.training.evaluate.summary import FIGURES, format_mistakes
+from unstall.training.summary import FIGURES, format_mistakes
 
 MAX_CURVES = 12
 MAX_IN_TABLE = 30

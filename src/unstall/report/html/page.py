@@ -15,8 +15,7 @@ from unstall.journal.writer import replace_not_finite
 from unstall.report.html import assets
 from unstall.report.json import write_text
 from unstall.report.terminal import story as story_text
-from unstall.training.evaluate.summary import format_number
-from unstall.training.loop.artifacts import as_data
+from unstall.training.summary import as_data, format_number
 
 if TYPE_CHECKING:
     from jinja2 import Environment

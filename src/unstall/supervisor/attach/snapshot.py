@@ -33,8 +33,7 @@ from unstall.sensors.device import DeviceSampler
 from unstall.sensors.host import HostSampler
 from unstall.supervisor import inspect
 from unstall.supervisor.attach import idle_history
-from unstall.supervisor.inspect import find_other_program, is_python, list_python_processes
-from unstall.supervisor.native_stacks import sample_native
+from unstall.supervisor.inspect import find_other_program, is_python, list_python_processes, sample_native
 
 LOOKS = 3
 LOOK_EVERY_S = 0.6

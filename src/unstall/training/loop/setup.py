@@ -34,19 +34,16 @@ from unstall.training.checkpoint import integrity
 from unstall.training.checkpoint.integrity import AllDamaged, explain_refusal
 from unstall.training.checkpoint.store import CheckpointInterval, Checkpoints, LoadedCheckpoint
 from unstall.training.distributed.collectives import Collectives
+from unstall.training.evaluate.evaluation import ValidationScorer
 from unstall.training.evaluate.inference import InferenceModel
-from unstall.training.evaluate.validation import ValidationScorer
-from unstall.training.health.gradient_norms import Updates
-from unstall.training.health.loss_monitor import LossMonitor
 from unstall.training.loop import instrumentation
 from unstall.training.loop.datasets import TrainValData, compute_fingerprint, load_datasets
-from unstall.training.loop.instrumentation import emit
+from unstall.training.loop.instrumentation import TrainingLine, Updates, emit, print_message
 from unstall.training.loop.interruption import Interruption
+from unstall.training.loop.loss_monitor import LossMonitor
 from unstall.training.loop.position import Position
-from unstall.training.loop.progress_line import TrainingLine, print_message
 from unstall.training.loop.results import Results
-from unstall.training.step.program import list_batch_shapes
-from unstall.training.step.step import Step
+from unstall.training.step.step import Step, list_batch_shapes
 from unstall.training.tensorboard import SummaryWriter
 
 if TYPE_CHECKING:

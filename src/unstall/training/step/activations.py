@@ -17,7 +17,7 @@ Output = tuple[tuple[int, ...], int]  # shape, and bytes of one number
 
 def list_layers(detector: Detector, images: int, max_boxes_per_image: int) -> tuple[Layer, ...]:
     """Of one pass over so many images."""
-    from unstall.training.step.program import LossModel
+    from unstall.training.step.step import LossModel
 
     outputs: dict[str, list[Output]] = defaultdict(list)
     kinds: dict[str, str] = {}
@@ -31,7 +31,7 @@ def create_batch(detector: Detector, images: int, max_boxes_per_image: int) -> d
     """Shapes and types of what a step is fed with."""
     import keras
 
-    from unstall.training.step.program import list_batch_shapes
+    from unstall.training.step.step import list_batch_shapes
 
     shapes = list_batch_shapes(tuple(detector.settings.image_size), images, max_boxes_per_image)
     return {name: keras.KerasTensor(shape, dtype) for name, (shape, dtype) in shapes.items()}

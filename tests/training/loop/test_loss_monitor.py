@@ -15,7 +15,7 @@ from unstall.journal.events import LossDiverged, UpdateSkipped
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
-from unstall.training.health.loss_monitor import UNREAD_STEPS, LossMonitor, TrainingStopped
+from unstall.training.loop.loss_monitor import UNREAD_STEPS, LossMonitor, TrainingStopped
 from unstall.training.loop.position import Position
 
 
