@@ -46,7 +46,7 @@ def command(
 ) -> None:
     from unstall import backends
     from unstall.backends.startup import start
-    from unstall.base.progress import show_progress
+    from unstall.base.console import show_progress
     from unstall.data.formats import read
     from unstall.data.tools.split import select_split
     from unstall.detectors.weights.description import read_description
@@ -76,11 +76,11 @@ def command(
         "backend": backends.find_running_backend(), **result.as_plain(),
     }  # fmt: skip
     if png_target:
-        from unstall.report.html.evaluation import write_plots
+        from unstall.report.html.command_pages import write_evaluation_plots
 
-        write_plots(plain, resolve_path(png_target))
+        write_evaluation_plots(plain, resolve_path(png_target))
     if html_target:
-        from unstall.report.html.evaluation import write_score
+        from unstall.report.html.command_pages import write_score
 
         write_score(plain, resolve_path(html_target))
     write_answer(plain, json_target, show_score)

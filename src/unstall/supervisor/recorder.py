@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from unstall.base.private_files import write_private
+from unstall.base.files import write_private
 from unstall.base.redact.text import register_command, register_variables
 from unstall.journal.events import (
     DataMeasured,

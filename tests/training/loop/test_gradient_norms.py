@@ -11,8 +11,7 @@ from unstall.journal.events import UpdatesMeasured
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
-from unstall.training.loop.instrumentation import UPDATES_EVERY_S, UPDATES_MAX_S, Updates
-from unstall.training.step.step import group_layers
+from unstall.training.loop.instrumentation import UPDATES_EVERY_S, UPDATES_MAX_S, Updates, group_layers
 
 
 class Clock:

@@ -12,7 +12,7 @@ import numpy as np
 from unstall.data.example import UNKNOWN_CLASS, Example, Origin
 from unstall.data.io.label_map import Item
 from unstall.data.io.reader import FindingCollector, Unparsable, quote
-from unstall.data.io.tf_example import Values
+from unstall.data.io.tfrecord_file import Values
 
 # In the order of a box: left, top, right, bottom.
 BOX_KEYS = tuple(f"image/object/bbox/{edge}" for edge in ("xmin", "ymin", "xmax", "ymax"))

@@ -19,15 +19,14 @@ from typing import Any
 
 import psutil
 
-from unstall.base import exit_codes
+from unstall.base import errors
 from unstall.base.errors import BucketError, UnstallError
-from unstall.base.private_files import make_private_folder, write_whole
+from unstall.base.files import make_private_folder, write_whole
 from unstall.base.processes import SUPERVISOR
 from unstall.config.settings import GIB, Settings, apply_changes, as_plain, from_stored
 from unstall.journal import run_folder
 from unstall.journal.events import DeviceSampled, PlanMade, PlanUndone, PlanVerified, RepairsEnded
-from unstall.journal.lock import lock_run
-from unstall.journal.run_folder import RunFolder
+from unstall.journal.run_folder import RunFolder, lock_run
 from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb
 from unstall.remedies.shrink_micro_batch import find_divisor
@@ -278,15 +277,15 @@ class TrainingRun:
         assert ended is not None
         worker_group.lead.print_end()
         if worker_group.is_done:
-            return exit_codes.DONE
-        if ended.exit_code == exit_codes.NOT_KEPT:
+            return errors.DONE
+        if ended.exit_code == errors.NOT_KEPT:
             self.printer.complain(
                 f"trained to its end, but the disk did not take all that it leaves in {self.run.path}. When there is room, the "
                 f"steps since the newest checkpoint are made again by: {self.resume_command()}"
             )
         if self.end_is_wanted(worker_group):
             self.printer.complain(f"interrupted. To go on: {self.resume_command()}")
-            return exit_codes.INTERRUPTED
+            return errors.INTERRUPTED
         return ended.exit_code if ended.exit_code is not None else KILLED_ADDS + (ended.signal or 0)
 
 

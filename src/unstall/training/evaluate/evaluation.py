@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from unstall.base.console import Progress
 from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import format_some
-from unstall.base.progress import Progress
 from unstall.config.settings import Settings
 from unstall.data.example import DataSet, Example, Floats, Integers
 from unstall.detectors.detector import Detector

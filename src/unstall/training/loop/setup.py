@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import unstall
 from unstall import detectors
 from unstall.backends import devices, find_running_backend
+from unstall.base.console import show_progress
 from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import format_count
-from unstall.base.progress import show_progress
 from unstall.config.detectors import create_settings
 from unstall.config.settings import Settings, as_plain
 from unstall.data.augment.names import create_augmentations

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -34,6 +33,7 @@ from unstall.detectors.detector import Detector, Targets, Term, divide_terms
 from unstall.detectors.layers.boxes import Tensor
 from unstall.detectors.layers.conv_norm import list_leaf_layers
 from unstall.detectors.layers.rng import Draw
+from unstall.training.loop.instrumentation import group_layers
 from unstall.training.step.optimizer import MIN_SCALE, Rules, State, compute_rate, create_state, get_scale, update_state
 
 # What losses are shared by: what they are given, or what becomes of a part's own counts; None: those themselves.
@@ -153,42 +153,6 @@ class LossModel(keras.Model):  # type: ignore[misc]
     def call(self, batch: dict[str, Tensor], training: bool | None = None) -> dict[str, Tensor]:
         targets = Targets(batch["boxes"], batch["classes"], batch["mask"])
         return self.detector.compute_losses(batch["images"], targets, self.seed_generator, training=bool(training))
-
-
-# The layers of a detector in a few groups, from the image to the boxes, so that the gradients of each can be looked at.
-
-
-BODIES = ("backbone.body.", "backbone.features.")  # where most layers are: three groups by depth
-DEPTHS = ("first layers", "middle layers", "last layers")
-DOTS = 2  # of a layer's name, that tell one group from the other: backbone.fpn, head.regression_head, rpn.head
-LEARNS_FIRST = ("backbone", "rpn")  # all others come after these
-
-
-def group_layers(names: Iterable[str]) -> dict[str, list[str]]:
-    """Names of variables (`backbone.body.conv1/kernel`) by the name of their group."""
-    by_layer: dict[str, list[str]] = {}
-    for name in names:
-        by_layer.setdefault(name.partition("/")[0], []).append(name)
-    found: dict[str, list[str]] = {}
-    for layer, group in _in_order(by_layer):
-        found.setdefault(group, []).extend(by_layer[layer])
-    return found
-
-
-def _in_order(layers: Iterable[str]) -> list[tuple[str, str]]:
-    """Each layer and its group."""
-    ordered = sorted(layers, key=_depth)
-    body = [layer for layer in ordered if layer.startswith(BODIES)]
-    of_body = {layer: f"backbone, {DEPTHS[place * len(DEPTHS) // len(body)]}" for place, layer in enumerate(body)}
-    rest = [layer for layer in ordered if layer not in of_body]
-    return [*of_body.items(), *((layer, ".".join(layer.split(".")[:DOTS])) for layer in rest)]
-
-
-def _depth(layer: str) -> tuple[int, list[tuple[int, str]]]:
-    """Sorted so, layer 2 comes before layer 10."""
-    part = layer.partition(".")[0]
-    place = LEARNS_FIRST.index(part) if part in LEARNS_FIRST else len(LEARNS_FIRST)
-    return place, [(int(each), "") if each.isdigit() else (-1, each) for each in re.split(r"(\d+)", layer) if each]
 
 
 # The step itself.
