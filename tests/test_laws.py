@@ -96,7 +96,6 @@ def is_learning(module: str) -> bool:
 
 # Of detectors and training, what is used where no framework is loaded.
 LIGHT_OF_LEARNING = (
-    "unstall.detectors",
     "unstall.training.checkpoint.integrity",
     "unstall.training.distributed.collectives",
     "unstall.training.distributed.engines",

@@ -14,7 +14,7 @@ from tests.detectors.layers.random_boxes import array, plain_iou
 from unstall.config.detectors import find_family
 from unstall.detectors import create_model
 from unstall.detectors.detector import Detector, Targets
-from unstall.detectors.weights.names import list_slots
+from unstall.detectors.weights.layout import list_slots
 
 LOSSES = {
     "retinanet": {"classification": "class", "bbox_regression": "box"},

@@ -14,7 +14,8 @@ from tests.detectors.seeded import drawn
 from unstall.base.errors import InvalidInputError
 from unstall.detectors.layers.resnet import Norms, ResNet
 from unstall.detectors.weights.formats.keras_files import PIXELS_PER_STD
-from unstall.detectors.weights.names import BACKBONE_RULES, list_slots
+from unstall.detectors.weights.layout import list_slots
+from unstall.detectors.weights.names import BACKBONE_RULES
 from unstall.detectors.weights.reader import read
 
 

@@ -17,7 +17,7 @@ from unstall.detectors import create_model
 from unstall.detectors.detector import Detector
 from unstall.detectors.layers.conv_norm import BatchNorm, Conv, DepthwiseConv
 from unstall.detectors.weights.description import Description, read_description
-from unstall.detectors.weights.names import list_slots
+from unstall.detectors.weights.layout import list_slots
 from unstall.detectors.weights.store import build_from, load, save, write
 
 TINY = "retinanet_tiny"

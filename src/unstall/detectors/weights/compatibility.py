@@ -154,7 +154,7 @@ def list_parameters(variant: str) -> int:
 def describe_variant(variant: str) -> dict[str, Any]:
     """What the file has to say of it."""
     from unstall.detectors import create_model
-    from unstall.detectors.weights.names import list_slots
+    from unstall.detectors.weights.layout import list_slots
 
     detector = create_model(variant)
     shapes = {key: list(slot.shape) for key, slot in list_slots(detector).items()}

@@ -24,7 +24,8 @@ from unstall.detectors.detector import Detector
 from unstall.detectors.weights.compatibility import Fit, find_best_fit
 from unstall.detectors.weights.description import Description, create_description, read_description
 from unstall.detectors.weights.formats import safetensors_files
-from unstall.detectors.weights.names import describe_order, find_order, list_slots, sort_names
+from unstall.detectors.weights.layout import list_slots
+from unstall.detectors.weights.names import describe_order, find_order, sort_names
 from unstall.detectors.weights.reader import read
 from unstall.detectors.weights.tensors import Unreadable
 from unstall.storage import resolve_path
