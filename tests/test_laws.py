@@ -100,7 +100,6 @@ LIGHT_OF_LEARNING = (
     "unstall.training.distributed.collectives",
     "unstall.training.distributed.engines",
     "unstall.training.distributed.heartbeat",
-    "unstall.training.distributed.engines",
     "unstall.training.distributed.rendezvous",
     "unstall.training.loop.instrumentation",
     "unstall.training.summary",
