@@ -9,7 +9,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError
 
 from unstall.data.example import UNKNOWN_CLASS, Example, Origin
 from unstall.data.io.label_map import Item
@@ -58,7 +59,7 @@ def parse_features(data: bytes) -> dict[str, tuple[str, Values]]:
     example = _example_class()()
     try:
         example.ParseFromString(data)
-    except message.DecodeError:
+    except DecodeError:
         raise Unparsable("No tf.train.Example: the bytes are not of this message.") from None
     found: dict[str, tuple[str, Values]] = {}
     for key, feature in example.features.feature.items():
