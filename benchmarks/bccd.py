@@ -103,8 +103,7 @@ def scored(truth: Part, found: list[tuple[np.ndarray, np.ndarray, np.ndarray]], 
 def unstall_jax(folder: Path, seeds: list[int], recipe: Settings, say: Callable[[dict[str, Any]], None]) -> None:
     """The product's own step, compiled for the first seed: the others begin with weights of their own in it."""
     from unstall.detectors.detector import InferenceModel
-    from unstall.training.step.program import Program
-    from unstall.training.step.step import ITERATION, Step
+    from unstall.training.step.step import ITERATION, Program, Step
 
     train, classes = part(folder, "train")
     test, _ = part(folder, "test")

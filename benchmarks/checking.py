@@ -32,8 +32,7 @@ from unstall.data.check.images import BLOCK
 from unstall.data.check.runner import check
 from unstall.data.example import Example
 from unstall.data.formats import read
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 
 # name, width, height, share of --images
 SETS = (("JPEG 640×480", 640, 480, 1.0), ("JPEG 1920×1080", 1920, 1080, 0.25), ("PNG 640×480", 640, 480, 0.25))

@@ -34,8 +34,7 @@ SEED = 0
 
 
 def shapes(count: int, seed: int, image_size: tuple[int, int], folder: Path) -> Any:
-    from unstall.data.synthetic.files import as_data_set, create_draft
-    from unstall.data.synthetic.shapes import Shapes
+    from unstall.data.synthetic.shapes import Shapes, as_data_set, create_draft
 
     folder.mkdir()
     height, width = image_size

@@ -166,8 +166,7 @@ def main() -> None:
     from unstall.config.settings import from_plain
     from unstall.planning.memory.measurement import forget_trials, read_gpu_peak_bytes, read_peak_bytes
     from unstall.planning.memory.server import build_detector_of
-    from unstall.training.step.program import list_batch_shapes
-    from unstall.training.step.step import Step
+    from unstall.training.step.step import Step, list_batch_shapes
 
     case = Case(**json.loads(sys.argv[1]))
     settings = from_plain(case.settings())

@@ -43,8 +43,7 @@ ENVIRONMENT = {
 
 
 def shapes(folder: Path) -> Path:
-    from unstall.data.synthetic.files import write_shapes
-    from unstall.data.synthetic.shapes import Shapes
+    from unstall.data.synthetic.shapes import Shapes, write_shapes
 
     write_shapes(folder / "shapes", Shapes(SHAPES, 64, 64, 0), "coco", splits={})
     return folder / "shapes"

@@ -81,7 +81,7 @@ def detector_of(variant: str, px: int, recipe: str) -> Any:
 
 
 def unstall_jax(variant: str, size: int, px: int, recipe: str) -> Prepared:
-    from unstall.training.step.program import LossModel
+    from unstall.training.step.step import LossModel
     from unstall.training.step.train_step_jax import sort_by_weights
 
     model = LossModel(detector_of(variant, px, recipe))

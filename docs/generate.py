@@ -21,7 +21,7 @@ from click.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).parent))
 import versions_page
-from unstall import cli, remedies
+from unstall import cli, detectors, remedies
 from unstall.base import errors
 from unstall.config import toml_file
 from unstall.config.detectors import list_families
@@ -29,7 +29,6 @@ from unstall.data import formats
 from unstall.data.check import problems as problem_pages
 from unstall.data.check.problems import PROBLEMS
 from unstall.data.check.runner import get_severity
-from unstall.detectors import catalog
 from unstall.diagnosis.causes import CAUSES
 from unstall.diagnosis.findings import find_consequences
 from unstall.diagnosis.pages import build_page, list_summaries
@@ -80,7 +79,7 @@ def pages() -> dict[Path, str]:
         for name in formats.FORMATS.names()
     }
     result |= {
-        Path(f"detectors/{name}.md"): _from(f"src/unstall/config/detectors/{name}.py") + catalog.build_page(name)
+        Path(f"detectors/{name}.md"): _from(f"src/unstall/config/detectors/{name}.py") + detectors.build_page(name)
         for name in list_families()
     }
     return {path: text.rstrip() + "\n" for path, text in result.items()}
@@ -162,7 +161,7 @@ def formats_page() -> str:
 
 def detectors_page() -> str:
     said = "The same code on TensorFlow, JAX and PyTorch. `unstall.detectors.create_model(VARIANT, …)` makes one."
-    about = catalog.list_summaries()
+    about = detectors.list_summaries()
     rows = [
         f"[{family}]({family}.md) | {_in_cell(about[family])} | {', '.join(f'`{name}`' for name in names)}"
         for family, names in list_families().items()

@@ -43,10 +43,8 @@ INSIDE = [
     *SOURCE.glob("probe/**/*.py"),
     *SOURCE.glob("journal/**/*.py"),
     *SOURCE.glob("base/redact/*.py"),
-    SOURCE / "base" / "directories.py",
     SOURCE / "base" / "errors.py",
-    SOURCE / "base" / "file_lock.py",
-    SOURCE / "base" / "private_files.py",
+    SOURCE / "base" / "files.py",
     SOURCE / "__init__.py",
 ]
 OLDEST_PYTHON = (3, 7)  # of a program that is watched
@@ -60,11 +58,9 @@ NEWER_NAMES = frozenset({
 LIGHT = (
     "unstall.journal",
     "unstall.probe",
-    "unstall.base.directories",
     "unstall.base.errors",
-    "unstall.base.file_lock",
+    "unstall.base.files",
     "unstall.base.redact",
-    "unstall.base.private_files",
 )
 LIGHT_NAMES = frozenset({"__version__"})  # of `from unstall import …`
 
@@ -100,16 +96,13 @@ def is_learning(module: str) -> bool:
 
 # Of detectors and training, what is used where no framework is loaded.
 LIGHT_OF_LEARNING = (
-    "unstall.detectors.catalog",
     "unstall.training.checkpoint.integrity",
     "unstall.training.distributed.collectives",
     "unstall.training.distributed.engines",
     "unstall.training.distributed.heartbeat",
-    "unstall.training.distributed.engines",
     "unstall.training.distributed.rendezvous",
-    "unstall.training.evaluate.summary",
-    "unstall.training.loop.artifacts",
-    "unstall.training.loop.progress_line",
+    "unstall.training.loop.instrumentation",
+    "unstall.training.summary",
     "unstall.training.tensorboard",
 )
 

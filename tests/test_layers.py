@@ -25,9 +25,9 @@ REGISTERED = (*REGISTRIES, "data/formats", "training/distributed/engines", "jour
 MIN_LINES_ALONE = 90  # of a module that only one other imports
 # Shorter ones that somebody would look for by name.
 LOOKED_FOR_BY_NAME = frozenset({
-    "cloud/kubeflow", "data/pipeline/pipeline", "detectors/catalog", "planning/preflight/data_check_cache",
+    "cloud/kubeflow", "data/pipeline/pipeline", "planning/preflight/data_check_cache",
     "probe/core/traceback_filter", "probe/host/signals", "probe/input/endless_generator",
-    "probe/watch", "report/story/workers", "report/terminal/compare", "supervisor/train/batch_size_cache", "tfod/augmentations",
+    "probe/watch", "report/story/workers", "report/terminal/compare", "tfod/augmentations",
 })  # fmt: skip
 
 

@@ -6,9 +6,9 @@ import io
 from pathlib import Path
 
 from fuzz.reading import read
-from unstall.data.io import tf_example, tfrecord_file
+from unstall.data.io import record_features, tfrecord_file
 
-MESSAGE = tf_example.encode_example(
+MESSAGE = record_features.encode_example(
     {
         "image/encoded": [b"GIF89a\x40\x00\x30\x00\x00\x00\x00"],
         "image/format": [b"gif"],

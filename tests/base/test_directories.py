@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from unstall.base.directories import get_cache_dir, get_state_dir
+from unstall.base.files import get_cache_dir, get_state_dir
 
 
 def test_they_are_those_of_the_specification(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from unstall.base.file_lock import FileLock
+from unstall.base.files import FileLock
 
 HOLDS = """
 import sys, time
 from pathlib import Path
-from unstall.base.file_lock import FileLock
+from unstall.base.files import FileLock
 with FileLock(Path(sys.argv[1]), create=True) as lock:
     print(lock.acquire(), flush=True)
     time.sleep(60)

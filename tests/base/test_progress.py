@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unstall.base.progress import with_progress
+from unstall.base.console import with_progress
 
 
 def test_each_thing_is_counted_when_it_is_done() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from unstall.base.suggestions import find_closest_name, find_closest_names, suggest_closest
+from unstall.base.formatting import find_closest_name, find_closest_names, suggest_closest
 
 KNOWN = ("epochs", "epoch_size", "batch_size")
 

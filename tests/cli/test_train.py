@@ -12,8 +12,7 @@ from tests.cli.test_cli import as_json, call
 from unstall.config import settings
 from unstall.config.detectors import list_variants
 from unstall.config.settings import Settings, as_plain
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 from unstall.journal.run_folder import RunFolder
 
 

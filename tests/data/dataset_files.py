@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from unstall.data.example import DataSet, Example, ImageSource, Origin
-from unstall.data.io import tf_example, tfrecord_file
+from unstall.data.io import record_features, tfrecord_file
 from unstall.data.io.columns import create_example
 
 
@@ -74,7 +74,7 @@ def record_values(boxes: Sequence[Sequence[float]] = ((0.1, 0.2, 0.5, 0.6),), **
 def record_bytes(*examples: Mapping[str, Any]) -> bytes:
     out = io.BytesIO()
     for values in examples:
-        tfrecord_file.write(out, tf_example.encode_example(values))
+        tfrecord_file.write(out, record_features.encode_example(values))
     return out.getvalue()
 
 

@@ -20,8 +20,7 @@ from tests.detectors.seeded import batch, set_weights, variables_of
 from unstall.config.settings import Settings
 from unstall.detectors import create_model
 from unstall.detectors.detector import Detector
-from unstall.training.step.program import LossModel
-from unstall.training.step.step import Step
+from unstall.training.step.step import LossModel, Step
 
 STEPS = 12  # of the training that must lower the loss
 FEWER_BOXES = 3  # further steps, on batches with other numbers of boxes

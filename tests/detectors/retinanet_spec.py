@@ -17,7 +17,7 @@ from unstall.config.detectors.retinanet import compute_three_sizes
 from unstall.detectors import create_model
 from unstall.detectors.detector import Detector, Targets, divide_terms
 from unstall.detectors.layers.boxes import Tensor
-from unstall.training.step.program import LossModel
+from unstall.training.step.step import LossModel
 
 PARAMETERS = {"retinanet_resnet50_fpn": 34_014_999, "retinanet_resnet50_fpn_v2": 38_198_935}  # as torchvision gives them
 PX = (64, 96)

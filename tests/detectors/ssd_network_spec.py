@@ -22,7 +22,7 @@ from unstall.detectors import create_model
 from unstall.detectors.layers.conv_norm import list_leaf_layers
 from unstall.detectors.layers.mobilenet_v3 import MobileNetV3
 from unstall.detectors.layers.resnet import Norms
-from unstall.training.step.program import LossModel
+from unstall.training.step.step import LossModel
 
 NORMS = {"gamma": "weight", "beta": "bias", "moving_mean": "running_mean", "moving_variance": "running_var", "bias": "bias"}
 CLOSE = 1e-4  # of the largest value

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from unstall import detectors
 from unstall.base.errors import InvalidInputError
 from unstall.config.detectors import find_family, list_families, list_variants
-from unstall.detectors import catalog
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,7 +37,7 @@ def test_a_wrong_name_is_refused_with_the_nearest_right_one() -> None:
 
 
 def test_a_page_has_every_setting_with_its_value_and_its_meaning() -> None:
-    page = catalog.build_page("retinanet")
+    page = detectors.build_page("retinanet")
     assert "| `focal_gamma` | `float` | `2.0` |" in page
     assert "| `image_size` | `tuple[int, int]` | `(800, 800)` | height, width |" in page
     assert "* `retinanet_resnet50_fpn`: the settings below." in page

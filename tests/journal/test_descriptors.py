@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.programs import run_bare, run_watched, write
-from unstall.journal.descriptors import move_descriptor_up, read_identity, reserve_standard_numbers
 from unstall.journal.events import WarningShown
-from unstall.journal.writer import JournalWriter
+from unstall.journal.writer import JournalWriter, move_descriptor_up, read_identity, reserve_standard_numbers
 
 # Each lets the probe open its journal (a warning is an event) at an awkward moment.
 AWKWARD = {

@@ -11,8 +11,7 @@ from unstall.config.settings import from_plain
 from unstall.config.sources import resolve
 from unstall.data.example import DataSet
 from unstall.data.formats import read
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 from unstall.planning.autoconfig import suggest
 from unstall.training.loop.datasets import load_datasets
 

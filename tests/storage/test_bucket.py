@@ -15,7 +15,7 @@ from unstall.cloud import check
 from unstall.storage.bucket import read_ahead
 from unstall.storage.bucket_path import PREFETCH_PART_BYTES, BucketPath
 from unstall.storage.retry import NameTaken
-from unstall.storage.upload_files import is_wanted
+from unstall.storage.uploader import is_wanted
 
 
 def test_what_is_written_is_read_listed_and_deleted(place: Place) -> None:

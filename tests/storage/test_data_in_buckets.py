@@ -19,13 +19,12 @@ from unstall.data.example import DataSet, ImageSource
 from unstall.data.formats import FORMATS
 from unstall.data.pipeline import Pipeline, PipelineSettings
 from unstall.data.pipeline.bucket_fetcher import GAP_BYTES, join_ranges
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 from unstall.data.tools.pack import pack
 from unstall.detectors.weights.description import Description, read_description
 from unstall.detectors.weights.formats import safetensors_files
+from unstall.planning.preflight.check import CheckError
 from unstall.planning.preflight.checks import bucket_speed, paths
-from unstall.planning.preflight.results import CheckError
 from unstall.storage import resolve_path
 from unstall.storage.transfer import open_target, put_folder
 from unstall.training.loop.datasets import compute_fingerprint

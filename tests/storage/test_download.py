@@ -26,8 +26,8 @@ from unstall.storage import run_lookup
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.download import copy_run, find_mirror, is_copy, lock_copy, take_over
 from unstall.storage.upload_checkpoints import CheckpointUploader
-from unstall.storage.upload_files import LARGE_BYTES, FileUploader
 from unstall.storage.upload_journal import JournalUploader
+from unstall.storage.uploader import LARGE_BYTES, FileUploader
 from unstall.supervisor.train.setup import load_resumed
 
 LINE = b'{"event":"StepsEnded","at":1.0}\n'

@@ -10,8 +10,7 @@ from tests.storage.conftest import Place
 from tests.tfod.configs import SSD, written
 from unstall.base.errors import InvalidInputError
 from unstall.config import toml_file
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 from unstall.tfod.conversion import convert, refuse_existing, write
 from unstall.tfod.inputs import PathOverrides
 

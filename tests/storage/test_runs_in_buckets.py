@@ -27,8 +27,8 @@ from unstall.storage import run_lookup
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.download import fetch_run
 from unstall.storage.upload_checkpoints import CheckpointUploader, complete, fetch_newest, list_parts
-from unstall.storage.upload_files import FileUploader
 from unstall.storage.upload_journal import SEGMENT_BYTES, JournalUploader, fetch_journals, list_segments
+from unstall.storage.uploader import FileUploader
 from unstall.supervisor.train.setup import begin, has_run, join_run
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from unstall.journal.events import StackSampled
-from unstall.supervisor.native_stacks import sample_native
+from unstall.supervisor.inspect import sample_native
 
 LIMIT_S = 240
 ROUNDS = 12

@@ -13,7 +13,7 @@ from unstall.config.detectors import list_variants
 from unstall.config.settings import as_plain, from_plain
 from unstall.config.sources import resolve
 from unstall.data.augment.names import NAMED
-from unstall.tfod import augmentations, unsupported_fields
+from unstall.tfod import augmentations, ledger
 from unstall.tfod.config import list_leaves, parse_text
 from unstall.tfod.conversion import format_report, format_settings, write
 from unstall.tfod.models import PUBLISHED
@@ -99,9 +99,9 @@ def test_texts_of_strangers_break_neither_the_settings_nor_the_report() -> None:
 
 def test_patterns_are_all_of_paths_that_a_config_can_have() -> None:
     tops = ("model.", "train_config.", "eval_config.", "graph_rewriter.", "train_input_reader.", "eval_input_reader.", "*")
-    assert [pattern for pattern, _ in unsupported_fields.PATTERNS if not pattern.startswith(tops)] == []
-    assert unsupported_fields.find_outcome("train_config.sync_replicas", "m").became == "left out"
-    assert "of m" in unsupported_fields.find_outcome("model.ssd.box_predictor.x.y", "m").why
+    assert [pattern for pattern, _ in ledger.PATTERNS if not pattern.startswith(tops)] == []
+    assert ledger.find_outcome("train_config.sync_replicas", "m").became == "left out"
+    assert "of m" in ledger.find_outcome("model.ssd.box_predictor.x.y", "m").why
 
 
 MORE_TRAINING = "gradient_clipping_by_norm: 5.0 max_number_of_boxes: 9 use_bfloat16: true"

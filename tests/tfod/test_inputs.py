@@ -9,8 +9,7 @@ import pytest
 from tests.tfod.configs import FASTER_RCNN, converted, row_of, written
 from unstall.data.formats import read
 from unstall.data.io import tfrecord_file
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 from unstall.tfod.conversion import convert, write
 from unstall.tfod.inputs import PathOverrides, as_pattern, is_placeholder, join_patterns
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.tfod.configs import FASTER_RCNN, RETINANET, SSD, converted, written
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 from unstall.tfod.conversion import write
 from unstall.tfod.inputs import PathOverrides
 

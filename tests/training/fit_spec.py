@@ -13,8 +13,7 @@ import pytest
 
 from unstall.base.errors import InvalidInputError
 from unstall.data.pipeline import Batch, Pipeline, PipelineSettings
-from unstall.data.synthetic.files import as_data_set, create_draft, write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, as_data_set, create_draft, write_shapes
 from unstall.detectors import create_model
 from unstall.detectors.detector import Detector
 from unstall.training.fit import fit, resolve_step_settings

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from unstall.config.sources import resolve
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckUnknown, Context
 from unstall.planning.preflight.checks import learning_rate
-from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckUnknown
 from unstall.training.lr_finder import Trial, run_range_test, space_rates
 
 

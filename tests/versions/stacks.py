@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.interpreters import interpreter
-from unstall.base.directories import get_cache_dir
-from unstall.base.file_lock import FileLock
+from unstall.base.files import FileLock, get_cache_dir
 
 SETUP_TIMEOUT_S = 1800
 SHOWN = ("tensorflow", "tensorflow_cpu", "keras", "torch", "jax", "jaxlib", "numpy")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from unstall.base.redact.text import redact_text
@@ -91,3 +92,25 @@ def format_approximate_duration(seconds: float) -> str:
     if seconds < 100 * 60:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.3g} h" if seconds < 48 * 3600 else f"{seconds / 86400:.0f} days"
+
+
+# The known name that a mistyped one probably meant.
+
+
+CUTOFF = 0.6  # how alike two names must be, as difflib measures it: 0 to 1
+
+
+def find_closest_names(name: str, known: Iterable[str], count: int, cutoff: float = CUTOFF) -> list[str]:
+    """The most similar one first; empty where none is similar."""
+    return difflib.get_close_matches(name, list(known), n=count, cutoff=cutoff)
+
+
+def find_closest_name(name: str, known: Iterable[str], cutoff: float = CUTOFF) -> str:
+    """Empty where none is similar."""
+    return next(iter(find_closest_names(name, known, 1, cutoff)), "")
+
+
+def suggest_closest(name: str, known: Iterable[str], cutoff: float = CUTOFF) -> str:
+    """A sentence to append to an error message, with the space before it: " Did you mean 'epochs'?". Empty where none is near."""
+    near = find_closest_name(name, known, cutoff)
+    return f" Did you mean '{near}'?" if near else ""

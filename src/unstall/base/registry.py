@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.suggestions import suggest_closest
+from unstall.base.formatting import suggest_closest
 
 
 class Registry:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from unstall.board.catalogue import Catalogue
 from unstall.board.rows import TONES, Row, find_script
-from unstall.report.html import assets, page
+from unstall.report.html import page
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -67,8 +67,8 @@ class ListPage:
             "stuck": stuck,
             "counts": {state: counts[state] for state in TONES if counts[state]},
             "title": _title(len(stuck), sum(row["is_live"] for row in rows)),
-            "icon": assets.load_icon(bool(stuck)),
-            "assets": assets.load_list_assets(),
+            "icon": page.load_icon(bool(stuck)),
+            "assets": page.load_list_assets(),
             "version": f"{self._catalogue.era}.{self._catalogue.number}",
             "build": build(),
         }
@@ -90,7 +90,7 @@ def build_address(name: str) -> str:
 
 def build() -> str:
     """Of the list's own script: a page of another version loads itself anew."""
-    return hashlib.sha256(assets.load_list_assets().script.encode("utf-8")).hexdigest()[:12]
+    return hashlib.sha256(page.load_list_assets().script.encode("utf-8")).hexdigest()[:12]
 
 
 def _title(stuck: int, live: int) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.errors import InvalidInputError, UnstallError
-from unstall.base.file_lock import FileLock
+from unstall.base.files import FileLock
 from unstall.journal import run_folder
 
 ANSWERS_WITHIN_S = 2.0

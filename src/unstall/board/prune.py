@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unstall.base.file_lock import FileLock
+from unstall.base.files import FileLock
 from unstall.board.rows import Row, read_row
-from unstall.journal.lock import FILE as LOCK
-from unstall.journal.run_folder import RunFolder, explain_unreadable
+from unstall.journal.run_folder import LOCK_FILE, RunFolder, explain_unreadable
 
 PREFIX = ".pruned-"
 
@@ -81,7 +80,7 @@ def _prune(each: RunToPrune, say: Callable[[str], None]) -> dict[str, Any] | Non
 def _held(run: RunFolder) -> Iterator[bool]:
     """Of a training, its lock: nobody can resume it meanwhile."""
     try:
-        lock = FileLock(run.path / LOCK)
+        lock = FileLock(run.path / LOCK_FILE)
     except FileNotFoundError:
         yield True
         return

@@ -17,7 +17,7 @@ from unstall.journal.reader import JOURNAL_FILES, Tail, UnreadLines
 from unstall.journal.run_folder import RunFolder, explain_unreadable
 from unstall.report.story.outcome import FOUND
 from unstall.report.terminal.story import format_failure, format_outcome
-from unstall.training.loop import artifacts
+from unstall.training import summary
 
 Row = dict[str, Any]
 HEAD_BYTES = 2**16  # what a run was started with stands in its first lines
@@ -193,7 +193,7 @@ def _of_story(run: RunFolder, story: dict[str, Any], newest: float) -> Row:
     state = story.get("state", "unknown")
     seconds = text.get("seconds")
     steps = epochs * in_each if epochs and in_each and in_each > 0 else None
-    model = artifacts.write_settings(run).get("model")
+    model = summary.write_settings(run).get("model")
     done = step + 1 if step is not None else None
     return {
         **_nothing_known(run, newest),

@@ -28,7 +28,7 @@ from unstall.board.follower import Follower
 from unstall.board.pages import ListPage
 from unstall.board.rows import DAMAGED
 from unstall.journal.writer import replace_not_finite
-from unstall.report.html import assets
+from unstall.report.html import page
 
 MAX_AT_ONCE = 64  # connections; a browser has a handful
 QUIET_S = 30.0  # after which a connection that says nothing is closed
@@ -79,7 +79,7 @@ class BoardState:
         first, _, rest = path.strip("/").partition("/")
         name = unquote(rest, errors="surrogateescape")
         simple: dict[str, Callable[[], Body]] = {
-            "": lambda: _page(self.list_page.whole(), assets.load_list_assets().policy),
+            "": lambda: _page(self.list_page.whole(), page.load_list_assets().policy),
             "rows": lambda: _json(self.list_page.since(query.get("after", [""])[0])),
             "runs.json": lambda: _json({"runs": self.catalogue.look()}),
             "alive": lambda: _json({"board": self.identity, "version": unstall.__version__}),
@@ -97,8 +97,8 @@ class BoardState:
         if row is None or run is None:
             self.follower.forget(name)
             return None
-        page, story = self.follower.follow(run, row)
-        return _page(page, assets.load_board_run_assets().policy) if as_page else _json(story)
+        text, story = self.follower.follow(run, row)
+        return _page(text, page.load_board_run_assets().policy) if as_page else _json(story)
 
 
 def _page(text: str, policy: str) -> Body:

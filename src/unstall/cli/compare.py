@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--quick", is_flag=True, help="Plan nothing: memory by arithmetic over what was recorded.")
 @json_option("the comparison")
 def command(run_a: str, run_b: str | None, html: str | None, quick: bool, json_target: str | None) -> None:
-    from unstall.base.progress import show_progress
+    from unstall.base.console import show_progress
     from unstall.compare import comparison
     from unstall.compare.attribution import memory
     from unstall.compare.record.store import load_record

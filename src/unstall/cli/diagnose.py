@@ -83,7 +83,7 @@ def _story_of(run: RunFolder) -> dict[str, Any]:
 
 
 def _diagnose_together(runs: list[RunFolder], json_target: str | None) -> None:
-    from unstall.base.progress import show_progress
+    from unstall.base.console import show_progress
     from unstall.cli import write_answer
     from unstall.diagnosis.workers.follower import READ_WHOLE_UP_TO, find_run_groups
     from unstall.diagnosis.workers.members import group_members
@@ -134,7 +134,7 @@ def _show(plain: dict[str, Any], out: Any) -> None:
 
 
 def _follow(folder: str, json_target: str | None) -> None:
-    from unstall.base.progress import show_progress
+    from unstall.base.console import show_progress
     from unstall.cli import write_answer
     from unstall.diagnosis.workers.follower import follow, follow_bucket
     from unstall.report.story.workers import build_workers_story

@@ -46,14 +46,14 @@ def command(
 ) -> None:
     from unstall import backends
     from unstall.backends.startup import start
-    from unstall.base.progress import show_progress
+    from unstall.base.console import show_progress
     from unstall.data.formats import read
     from unstall.data.tools.split import select_split
     from unstall.detectors.weights.description import read_description
     from unstall.report import json
     from unstall.storage import resolve_path
-    from unstall.training.evaluate.summary import show_score
     from unstall.training.evaluate.train_overlap import choose_images
+    from unstall.training.summary import show_score
 
     for target in (json_target, html_target, png_target):
         json.refuse_unwritable(target)
@@ -76,11 +76,11 @@ def command(
         "backend": backends.find_running_backend(), **result.as_plain(),
     }  # fmt: skip
     if png_target:
-        from unstall.report.html.evaluation import write_plots
+        from unstall.report.html.command_pages import write_evaluation_plots
 
-        write_plots(plain, resolve_path(png_target))
+        write_evaluation_plots(plain, resolve_path(png_target))
     if html_target:
-        from unstall.report.html.evaluation import write_score
+        from unstall.report.html.command_pages import write_score
 
         write_score(plain, resolve_path(html_target))
     write_answer(plain, json_target, show_score)

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import click
 
 from unstall.base.errors import InvalidInputError, name_missing_packages
+from unstall.base.formatting import find_closest_name
 from unstall.base.registry import Registry
-from unstall.base.suggestions import find_closest_name
 from unstall.cli import json_option, write_answer
 from unstall.config.command import Command
 from unstall.data.check.problems import PROBLEMS

@@ -24,9 +24,9 @@ from unstall.cli import TrainingCommand, data_format_options, json_option
 @data_format_options
 @json_option("what was suggested")
 def command(path: str, out: str, format_name: str | None, label_map: str | None, json_target: str | None) -> None:
+    from unstall.base.console import show_progress
     from unstall.base.errors import InvalidInputError
     from unstall.base.formatting import describe_data_set
-    from unstall.base.progress import show_progress
     from unstall.config import toml_file
     from unstall.config.sources import get_recipe
     from unstall.data.formats import read

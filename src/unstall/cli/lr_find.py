@@ -34,12 +34,12 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
+    from unstall.base.console import show_progress
     from unstall.base.errors import InvalidInputError, name_missing_packages
-    from unstall.base.progress import show_progress
     from unstall.config.options import collect_explicit_settings, find_config
     from unstall.config.sources import resolve
     from unstall.report import json
-    from unstall.report.html.lr_find import show_lr_find, write_lr_find, write_plot
+    from unstall.report.html.command_pages import show_lr_find, write_lr_find, write_lr_find_plot
     from unstall.storage import resolve_path
 
     for target in (json_target, png_target, html_target):
@@ -55,7 +55,7 @@ def command(
         with tempfile.TemporaryDirectory(prefix="unstall-lr-find-") as aside:
             plain = find_learning_rate(resolved, min_lr, max_lr, num_steps, Path(aside), progress)
     if png_target:
-        write_plot(plain, resolve_path(png_target))
+        write_lr_find_plot(plain, resolve_path(png_target))
     if html_target:
         write_lr_find(plain, resolve_path(html_target))
     write_answer(plain, json_target, show_lr_find)

@@ -17,7 +17,7 @@ from unstall.cli import json_option, num_classes_option, write_answer
 from unstall.config.options import GroupedCommand, add_setting_options
 
 if TYPE_CHECKING:
-    from unstall.base.progress import Progress
+    from unstall.base.console import Progress
     from unstall.config.settings import Settings
 
 
@@ -42,7 +42,7 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
-    from unstall.base.progress import show_progress
+    from unstall.base.console import show_progress
     from unstall.config.options import collect_explicit_settings, find_config
     from unstall.config.sources import resolve
     from unstall.planning import memory

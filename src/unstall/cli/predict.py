@@ -36,7 +36,7 @@ def command(
 ) -> None:
     from unstall import backends
     from unstall.backends.startup import start
-    from unstall.base.progress import show_progress
+    from unstall.base.console import show_progress
     from unstall.data.io.reader import create_data_set
     from unstall.detectors.weights.description import read_description
     from unstall.report import json

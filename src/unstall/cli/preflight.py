@@ -22,7 +22,7 @@ from unstall.config.options import GroupedCommand, add_setting_options
 @json_option("the results")
 @add_setting_options
 def command(out: str | None, quick: bool, json_target: str | None, config: str | None, no_config: bool, **settings: Any) -> None:
-    from unstall.base.progress import show_progress
+    from unstall.base.console import show_progress
     from unstall.config.options import collect_explicit_settings, find_config
     from unstall.config.sources import resolve
     from unstall.journal import run_folder

@@ -19,8 +19,7 @@ from unstall.config.command import Command
 @click.option("--tensorboard", metavar="FOLDER", help="Write its plots as scalars, too: tensorboard --logdir FOLDER")
 @json_option("the same story")
 def command(run: str, out: str | None, is_to_open: bool, tensorboard: str | None, json_target: str | None) -> None:
-    from unstall.base.console import create_console
-    from unstall.base.progress import show_progress
+    from unstall.base.console import create_console, show_progress
     from unstall.report import json
     from unstall.report.html import page
     from unstall.report.story.report import read_whole

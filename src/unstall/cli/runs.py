@@ -85,8 +85,8 @@ def command(
 
 def _bring_those_of_other_machines() -> None:
     """Where runs are kept in a bucket. If it cannot be reached, those on the disk are listed, where there are some."""
+    from unstall.base.console import show_progress
     from unstall.base.errors import BucketError
-    from unstall.base.progress import show_progress
     from unstall.journal import run_folder
     from unstall.storage.download import download_runs
 

@@ -105,8 +105,7 @@ def _run_preflight(
     settings: Settings, run: RunFolder | None, out: str | None, is_quick: bool, json_target: str | None
 ) -> dict[str, Any]:
     """The table goes to standard error, with all that is said on the way; what a dry run was asked for, to standard output."""
-    from unstall.base.console import create_console
-    from unstall.base.progress import show_progress
+    from unstall.base.console import create_console, show_progress
     from unstall.journal import run_folder
     from unstall.planning.preflight.runner import preflight
     from unstall.report.terminal.planning import show_preflight
@@ -143,7 +142,7 @@ def _train(run: RunFolder, found: dict[str, Any], json_target: str | None, board
 
 
 def _print_models(json_target: str | None) -> None:
-    from unstall.detectors.catalog import list_models
+    from unstall.detectors import list_models
     from unstall.report.terminal.settings import show_models
 
     plain = list_models()

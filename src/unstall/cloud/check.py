@@ -75,7 +75,7 @@ def _of_machine(found: Machine) -> dict[str, Any]:
 
 
 def _memory_bytes() -> int:
-    from unstall.planning.memory.host import read_limit_bytes
+    from unstall.planning.memory.devices import read_limit_bytes
 
     return read_limit_bytes()
 

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from unstall.base.errors import BucketError, UnstallError
 from unstall.cloud.machines import Machine, Table
 from unstall.config.settings import Settings, apply_changes
-from unstall.planning.memory.devices import Device, find_device
-from unstall.planning.memory.host import KEPT_SHARE, estimate_host_need
+from unstall.planning.memory.devices import KEPT_SHARE, Device, estimate_host_need, find_device
 
 if TYPE_CHECKING:
     from unstall.config.settings import Settings

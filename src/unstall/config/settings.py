@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.suggestions import suggest_closest
+from unstall.base.formatting import suggest_closest
 from unstall.config.aliases import suggest_setting, update_names
 
 Backend = Literal["auto", "tensorflow", "jax", "torch"]

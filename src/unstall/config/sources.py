@@ -13,7 +13,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.suggestions import find_closest_name
+from unstall.base.formatting import find_closest_name
 from unstall.config import toml_file
 from unstall.config.aliases import OLD_AUGMENTATIONS, OLD_DETECTOR_NAMES, find_setting
 from unstall.config.settings import Settings, apply_changes, as_plain, from_plain

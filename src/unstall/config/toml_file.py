@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.suggestions import find_closest_name
+from unstall.base.formatting import find_closest_name
 from unstall.config import settings
 from unstall.config.aliases import (
     OLD_DETECTOR_NAMES,

@@ -19,10 +19,9 @@ from unstall.data.anchors import create_pyramid_anchors
 from unstall.detectors.detector import IMAGENET_MEAN, IMAGENET_STD, Detector, Targets, Term
 from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers import losses
-from unstall.detectors.layers.boxes import Tensor
+from unstall.detectors.layers.boxes import Matches, Tensor, compute_overlaps, match
 from unstall.detectors.layers.conv_norm import precision
 from unstall.detectors.layers.fpn import FeaturePyramidNetwork
-from unstall.detectors.layers.matching import Matches, compute_overlaps, match
 from unstall.detectors.layers.mobilenet_v3 import MobileNetV3
 from unstall.detectors.layers.nms import Detections, suppress
 from unstall.detectors.layers.resnet import Norms, ResNet

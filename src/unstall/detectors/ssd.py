@@ -18,10 +18,9 @@ from unstall.data.augment.geometry import Resize
 from unstall.detectors.detector import Detector, Targets, Term
 from unstall.detectors.layers import boxes as box_ops
 from unstall.detectors.layers import losses
-from unstall.detectors.layers.boxes import Tensor
+from unstall.detectors.layers.boxes import Matches, Tensor, compute_overlaps, gather_matched, match_default_boxes
 from unstall.detectors.layers.conv_norm import Conv, KeyedLayer, precision, split_by_anchor
 from unstall.detectors.layers.initializers import normal
-from unstall.detectors.layers.matching import Matches, compute_overlaps, gather_matched, match_default_boxes
 from unstall.detectors.layers.mobilenet_v3 import SPLIT, ConvNorm, MobileNetV3
 from unstall.detectors.layers.nms import Detections, suppress_by_class
 from unstall.detectors.layers.resnet import Norms

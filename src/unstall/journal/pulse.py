@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-from unstall.base.private_files import open_private
-from unstall.journal.descriptors import check_file_size, reserve_standard_numbers
+from unstall.base.files import open_private
+from unstall.journal.writer import check_file_size, reserve_standard_numbers
 
 MAGIC = b"UNSTALL1"
 SIZE = 4096

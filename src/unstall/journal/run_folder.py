@@ -17,14 +17,14 @@ import re
 import stat
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unstall.base.directories import get_state_dir
 from unstall.base.errors import InvalidInputError
-from unstall.base.private_files import FOLDER_MODE, make_private_folder, write_private, write_whole
+from unstall.base.files import FOLDER_MODE, FileLock, get_state_dir, make_private_folder, write_private, write_whole
 from unstall.base.redact.text import redact_json
 from unstall.journal.legacy_names import OLD_BUCKET_FILE, update_story
 from unstall.journal.rank import read_rank
@@ -322,3 +322,42 @@ def list_runs() -> list[RunFolder]:
     except OSError:
         return []
     return [RunFolder(path) for path in sorted(folders, key=lambda path: path.name)]
+
+
+# One supervisor for a run, and one worker: two that write the same checkpoints would ruin both.
+#
+# The lock is held by a file that is open in the supervisor and in its worker: it lasts until both have ended, however they did.
+
+
+LOCK_FILE = "lock"
+
+
+@contextmanager
+def lock_run(run: RunFolder) -> Iterator[None]:
+    with FileLock(run.path / LOCK_FILE, create=True) as lock:
+        try:
+            is_acquired = lock.acquire()
+        except OSError:
+            is_acquired = False
+        if not is_acquired:
+            holder = os.pread(lock.descriptor, 64, 0).decode(errors="replace").strip()
+            raise InvalidInputError(
+                f"Run '{run.name}' is being trained already, by process {holder or 'unknown'} or its worker. Wait or end it."
+            )
+        os.ftruncate(lock.descriptor, 0)
+        os.pwrite(lock.descriptor, str(os.getpid()).encode(), 0)
+        os.set_inheritable(lock.descriptor, True)
+        yield
+
+
+def is_held(run: Path) -> bool:
+    """Whether a supervisor or a worker on this machine holds the lock of the run in this folder."""
+    try:
+        lock = FileLock(run / LOCK_FILE)
+    except OSError:
+        return False
+    with lock:
+        try:
+            return not lock.acquire()
+        except OSError:
+            return True

@@ -13,19 +13,92 @@ Standard library only, syntax of Python 3.7: it runs inside the watched program.
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
+import resource
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional
 
-from unstall.base.private_files import FILE_MODE
+from unstall.base.files import FILE_MODE
 from unstall.base.redact.text import redact_json, refresh_from_environment
-from unstall.journal.descriptors import check_file_size, is_removed, move_descriptor_up, read_content, read_identity
 from unstall.journal.events import ErrorRaised, Event, EventsLost, WarningShown, to_plain
+
+HIGH = (512, 64, 3)  # the least number, the best first: the program's limit may allow no high ones
+
+
+def move_descriptor_up(descriptor: int) -> int:
+    """The same open file under a high number, closed on exec; the given number is free again."""
+    for least in HIGH:
+        try:
+            high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, least)
+        except OSError:
+            continue
+        os.close(descriptor)
+        return high
+    return descriptor
+
+
+def read_identity(descriptor: int) -> Optional[tuple[int, int]]:
+    """Which file it is; None if it is closed."""
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def is_removed(descriptor: int) -> bool:
+    """Whether the file has no name any more: somebody has deleted it."""
+    return os.fstat(descriptor).st_nlink == 0
+
+
+def read_content(descriptor: int) -> bytes:
+    """All that is in an open file, deleted or not, also where it was opened for writing alone."""
+    with reserve_standard_numbers(), open(f"/proc/self/fd/{descriptor}", "rb") as file:
+        return file.read()
+
+
+def check_file_size(size: int) -> None:
+    """OSError where the program may not have so large a file (`ulimit -f`).
+
+    To write beyond that limit sends SIGXFSZ, which ends a program that does not ignore it, or calls its handler: neither may
+    happen on our account.
+    """
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if limit != resource.RLIM_INFINITY and size > limit:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+
+
+@contextmanager
+def reserve_standard_numbers() -> Iterator[None]:
+    """While this holds, nothing that is opened gets the number 0, 1 or 2."""
+    taken: list[int] = []
+    try:
+        while not taken or taken[-1] <= 2:
+            taken.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+        yield
+    finally:
+        for descriptor in taken:
+            os.close(descriptor)
+
+
+# Appends events to one JSONL file. Never raises and never holds up the caller.
+#
+# On a local disk an event is handed to the kernel before `write` returns, so it survives a SIGKILL a moment later. On a
+# network disk, and from the first write that takes long, events go through a short queue and a thread of their own: a
+# dead server must not stop a training. A full disk or a queue that overflows loses events, counts them, and says so with
+# `EventsLost` as soon as it can write again; the watcher keeps those that its own journal lost, and judges by them all the same.
+# A journal that somebody deletes is written again, whole, as soon as its folder is there again: the folder itself is not made
+# anew, as the program may have deleted it on purpose.
+#
+# Standard library only, syntax of Python 3.7: it runs inside the watched program.
+
 
 SLOW_WRITE_S = 0.05  # a write that takes longer moves all further ones into the thread
 QUEUE_EVENTS = 2000

@@ -12,9 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Optional
 
-from unstall.journal.descriptors import move_descriptor_up
 from unstall.journal.events import FrameworkLoaded, ProgramEnded
 from unstall.journal.run_folder import RunFolder
+from unstall.journal.writer import move_descriptor_up
 from unstall.probe import hooks
 from unstall.probe.core import patches, probe
 from unstall.probe.core.patches import AfterImport

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.private_files import write_private
+from unstall.base.files import write_private
 from unstall.base.redact.text import redact_json
 from unstall.journal.writer import replace_not_finite
 from unstall.storage import is_bucket, resolve_path

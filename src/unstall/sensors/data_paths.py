@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from unstall.base.suggestions import find_closest_names
+from unstall.base.formatting import find_closest_names
 from unstall.diagnosis.errors.error_messages import find_missing_path
 from unstall.diagnosis.errors.fatal_error import format_texts
 from unstall.journal.events import ErrorRaised, PathLooked

@@ -13,19 +13,17 @@ from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
+from unstall.base.console import Progress
 from unstall.base.errors import AccessDeniedError, RunNotFoundError
-from unstall.base.file_lock import FileLock
-from unstall.base.private_files import FILE_MODE, make_private_folder
-from unstall.base.progress import Progress
-from unstall.journal.lock import is_held
-from unstall.journal.run_folder import RunFolder, get_bucket_home, name_folder
+from unstall.base.files import FILE_MODE, FileLock, make_private_folder
+from unstall.journal.run_folder import RunFolder, get_bucket_home, is_held, name_folder
 from unstall.storage.bucket import Entry, read_ahead
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.upload_checkpoints import FOLDER, complete, fetch_newest, list_on_disk
-from unstall.storage.upload_files import LARGE_BYTES, fetch_files, fetch_one, is_wanted
 from unstall.storage.upload_journal import FOLDER as JOURNAL
 from unstall.storage.upload_journal import add_new, fetch_journals, list_journals
 from unstall.storage.uploader import EVERY_S as KEPT_EVERY_S
+from unstall.storage.uploader import LARGE_BYTES, fetch_files, fetch_one, is_wanted
 from unstall.storage.urls import resolve_path
 
 MARK = ".copied-from-bucket"

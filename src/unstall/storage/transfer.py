@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from unstall.base.directories import get_cache_dir
+from unstall.base.console import Progress
 from unstall.base.errors import AccessDeniedError, InvalidInputError
-from unstall.base.progress import Progress
+from unstall.base.files import get_cache_dir
 from unstall.storage.bucket import AT_ONCE, read_ahead
 from unstall.storage.bucket_path import BucketPath
 

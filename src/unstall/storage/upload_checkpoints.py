@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.errors import BucketError
-from unstall.base.private_files import FOLDER_MODE, open_private, write_private
+from unstall.base.files import FOLDER_MODE, open_private, write_private
 from unstall.storage.bucket import read_ahead
 from unstall.storage.bucket_path import BucketPath
 from unstall.storage.retry import Missing, NameTaken

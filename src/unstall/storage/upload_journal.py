@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from unstall.base.private_files import make_private_folder, open_private
+from unstall.base.files import make_private_folder, open_private
 from unstall.storage.bucket import Bucket, Entry
 from unstall.storage.bucket_path import BucketPath
 

@@ -1,20 +1,19 @@
-"""What is looked at, beside the stacks, in a program that stands still: its threads, children, source, cluster and data bases.
+"""What is looked at in a program that stands still: its threads, children, source, cluster and data bases, and its native stacks.
 
-All of it is read from /proc and from files, and stops nothing.
+All but the native stacks is read from /proc and from files, and stops nothing.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+import contextlib
+import ctypes
+import signal
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from unstall.diagnosis.causes.record_corrupt import MET_S
-from unstall.diagnosis.errors.fatal_error import find_fatal_error, find_unmatched_pattern, find_unread_image
-from unstall.journal.events import DataMet, ErrorInspected, Event, FileMet, RunStarted, StackSampled, ThreadsSeen
-from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import find_program_folder
-from unstall.sensors import cluster, data_paths, databases, faulty_data, packages, source_lines, threads
+from unstall.journal.events import Event, Frame, StackSampled, ThreadsSeen
+from unstall.sensors import cluster, databases, packages, source_lines, stacks, threads
 
 
 def look_at_threads(pid: int, others: Sequence[int] = ()) -> list[ThreadsSeen]:
@@ -31,53 +30,76 @@ def look_around(pid: int, others: Sequence[int], samples: Sequence[Event]) -> li
     return [*threads.sample_children(others), *source_lines.read(stacks), *(event for event in around if event is not None)]
 
 
-# What is looked at when a program has ended with an error: a path that it could not find, an image that is
-# cut off, a record file that is damaged, a label that the model has no output for.
+# The native stacks of a process, without the loss of a Ctrl-C that comes while they are read.
+#
+# py-spy stops the threads of the process for them. A signal that comes meanwhile goes to the first thread that is let go, and not
+# to the main thread as usual. Python's handler then waits for the main thread, and one that sleeps in a system call, as in a
+# stall, is not woken by it: Ctrl-C would do nothing. So it is watched which signals wait in the process while it is stopped, and
+# a main thread that stands where it stood afterwards is sent these once more. Python counts a signal that was not handled yet
+# once.
 
 
-def look(journal: Journal) -> list[Event]:
-    error = find_fatal_error(journal)
-    if error is None:
-        return []
-    started = journal.last(RunStarted)
-    unmatched, image = find_unmatched_pattern(journal, error), find_unread_image(journal, error)
-    unread = image.path if image is not None and not image.exists else None
-    looked = data_paths.look(
-        error, find_program_folder(journal), dict(os.environ), started.command if started else (), unmatched, unread
-    )
-    command, folder = started.command if started else (), find_program_folder(journal)
-    met = [path for event in journal.of(DataMet) for path in event.paths]
-    images = faulty_data.look_for_damaged_images(error, met, command, folder)
-    inspected = [line for event in journal.of(ErrorInspected) if event.error_at == error.at for line in event.lines]
-    label = faulty_data.look_for_refused_label(error, inspected, command, folder)
-    opened = [file.path for file in journal.of(FileMet) if abs(file.at - error.at) < MET_S and file.how == "open"]
-    records = faulty_data.look_for_damaged_records(error, [*met, *opened], folder)
-    return [event for event in (looked, images, records, label) if event is not None]
+WATCHED = (signal.SIGINT, signal.SIGTERM)
+LOOKS_EVERY_S = 0.005
+SETTLES_S = 0.1  # what the process is given to act on a signal by itself
 
 
-# Finding the processes that run Python among some.
+def sample_native(pid: int) -> Event:
+    with _waiting_signals(pid) as waiting:
+        event = stacks.sample(pid, native=True)
+    if waiting and isinstance(event, StackSampled):
+        _wake_main_thread(event, waiting)
+    return event
 
 
-def is_python(pid: int) -> bool:
-    """By the program that runs, or by libpython in its memory map (an embedded interpreter)."""
+@contextlib.contextmanager
+def _waiting_signals(pid: int) -> Iterator[set[int]]:
+    """Those that were seen to wait for any thread of the process, and have a handler there."""
+    found: set[int] = set()
+    is_over = threading.Event()
+
+    def look() -> None:
+        while not is_over.wait(LOOKS_EVERY_S):
+            found.update(_handled_and_pending(pid))
+
+    looker = threading.Thread(target=look, name="unstall-signals", daemon=True)
+    looker.start()
     try:
-        program = Path(f"/proc/{pid}/exe").readlink().name
-        if program.startswith("python") or program.startswith("pypy"):
-            return True
-        return "libpython" in Path(f"/proc/{pid}/maps").read_text(errors="replace")
-    except OSError:
-        return False
+        yield found
+    finally:
+        is_over.set()
+        looker.join()
 
 
-def list_python_processes(pids: Iterable[int]) -> list[int]:
-    return [pid for pid in pids if is_python(pid)]
+def _handled_and_pending(pid: int) -> set[int]:
+    masks = {"ShdPnd": 0, "SigCgt": 0}
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines():
+            name, _, mask = line.partition(":")
+            if name in masks:
+                masks[name] = int(mask, 16)
+    both = masks["ShdPnd"] & masks["SigCgt"]
+    return {number for number in WATCHED if both >> (number - 1) & 1}
 
 
-def find_other_program(pid: int) -> str | None:
-    """The name of a program that is surely not Python; None of one that is, or that we may not look at."""
-    try:
-        name = Path(f"/proc/{pid}/exe").readlink().name
-        Path(f"/proc/{pid}/maps").read_text(errors="replace")
-    except OSError:
-        return None
-    return None if is_python(pid) else name
+def _wake_main_thread(before: StackSampled, numbers: set[int]) -> None:
+    """Where it has not moved since: else it has the signal, and may be on its way out."""
+    threading.Event().wait(SETTLES_S)
+    now = stacks.sample(before.pid)
+    position = _main_frames(before)
+    if position and isinstance(now, StackSampled) and _main_frames(now) == position:
+        for number in numbers:
+            _send_to_thread(before.pid, before.pid, number)
+
+
+def _main_frames(sample: StackSampled) -> list[tuple[str, str, int]]:
+    """The Python frames of the main thread, whose number is that of its process."""
+    frames: list[Frame] = next((thread["frames"] for thread in sample.threads if thread["id"] == sample.pid), [])
+    return [(frame["file"], frame["function"], frame["line"]) for frame in frames if not frame["module"]]
+
+
+def _send_to_thread(pid: int, thread: int, number: int) -> None:
+    """As tgkill does; nothing where the C library has no such function, or it is not allowed."""
+    tgkill = getattr(ctypes.CDLL(None), "tgkill", None)
+    if tgkill is not None:
+        tgkill(pid, thread, number)

@@ -1,4 +1,5 @@
-"""Records what a run was made of, beside the watching: what can be known at its start at once, the rest as it comes to be known.
+"""Records what a run was made of, beside the watching: what can be known at its start at once, the rest as it comes to be known,
+and what an error was about at its end.
 
 Reading sources, versions and data takes its time, so it is done by a thread of the watcher, one thing after the other. What
 failed is an event, and the run goes on.
@@ -16,19 +17,34 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from unstall.base.private_files import write_private
+from unstall.base.files import write_private
 from unstall.base.redact.text import register_command, register_variables
+from unstall.diagnosis.causes.record_corrupt import MET_S
+from unstall.diagnosis.errors.fatal_error import find_fatal_error, find_unmatched_pattern, find_unread_image
 from unstall.journal.events import (
     DataMeasured,
     DataMet,
+    ErrorInspected,
     Event,
+    FileMet,
     ModulesLoaded,
+    RunStarted,
     SourcesCopied,
     StepsEnded,
     VersionsRead,
 )
+from unstall.journal.reader import Journal
 from unstall.journal.run_folder import RunFolder
-from unstall.sensors import cluster, data_files, data_paths, environment, packages, project
+from unstall.journal.stack_frames import find_program_folder
+from unstall.sensors import (
+    cluster,
+    data_files,
+    data_paths,
+    environment,
+    faulty_data,
+    packages,
+    project,
+)
 from unstall.sensors.project import Sources
 
 ASK_MEMORY_AFTER_S = 8.0  # a program that tells nothing of its imports by then is looked at from outside
@@ -211,3 +227,27 @@ class Recorder:
                 self._note(DataMeasured(at=time.time(), source=source, fingerprint=found))
 
         self._later(measure)
+
+
+# What is looked at when a program has ended with an error: a path that it could not find, an image that is
+# cut off, a record file that is damaged, a label that the model has no output for.
+
+
+def look_at_error(journal: Journal) -> list[Event]:
+    error = find_fatal_error(journal)
+    if error is None:
+        return []
+    started = journal.last(RunStarted)
+    unmatched, image = find_unmatched_pattern(journal, error), find_unread_image(journal, error)
+    unread = image.path if image is not None and not image.exists else None
+    looked = data_paths.look(
+        error, find_program_folder(journal), dict(os.environ), started.command if started else (), unmatched, unread
+    )
+    command, folder = started.command if started else (), find_program_folder(journal)
+    met = [path for event in journal.of(DataMet) for path in event.paths]
+    images = faulty_data.look_for_damaged_images(error, met, command, folder)
+    inspected = [line for event in journal.of(ErrorInspected) if event.error_at == error.at for line in event.lines]
+    label = faulty_data.look_for_refused_label(error, inspected, command, folder)
+    opened = [file.path for file in journal.of(FileMet) if abs(file.at - error.at) < MET_S and file.how == "open"]
+    records = faulty_data.look_for_damaged_records(error, [*met, *opened], folder)
+    return [event for event in (looked, images, records, label) if event is not None]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from unstall.base.errors import attempt
+from unstall.base.processes import list_python_processes
 from unstall.diagnosis.findings import Diagnosis, diagnose
 from unstall.diagnosis.host_memory import estimate_seconds_left, is_filling, measure_room
 from unstall.diagnosis.stalls import BUSY_CORES, count_ready_cores, is_interrupted
@@ -35,9 +36,8 @@ from unstall.sensors.host import HostSampler
 from unstall.sensors.oom_kills import KillCounter
 from unstall.sensors.printed_output.reader import PrintedOutput
 from unstall.supervisor import inspect, timeouts
-from unstall.supervisor.inspect import list_python_processes
-from unstall.supervisor.native_stacks import sample_native
-from unstall.supervisor.recorder import Recorder
+from unstall.supervisor.inspect import sample_native
+from unstall.supervisor.recorder import Recorder, look_at_error
 from unstall.supervisor.timeouts import SamplingInterval, is_steady
 
 T = TypeVar("T")
@@ -396,5 +396,5 @@ class Watch:
         self.note(*events, *self._kills.look(self._host.seen, final=True), *self._device.sample(set()))
         self.read_noted()
         self.guarded("record", self._recorder.finish)
-        self.note(*inspect.look(self.journal))
+        self.note(*look_at_error(self.journal))
         return self.examine()

@@ -7,21 +7,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from unstall.base.console import Progress
 from unstall.base.errors import InvalidInputError
-from unstall.base.progress import Progress
 from unstall.config import toml_file
 from unstall.config.settings import from_plain
 from unstall.config.sources import get_recipe, refuse_unfit
 from unstall.storage import resolve_path
-from unstall.tfod import config, unsupported_fields
+from unstall.tfod import config
 from unstall.tfod.augmentations import STEPS, convert_augmentations
 from unstall.tfod.config import Node
 from unstall.tfod.detectors import convert_detector
 from unstall.tfod.inputs import Inputs, MissingSetting, PathOverrides, convert_inputs, name_links
-from unstall.tfod.ledger import Ledger, Row
+from unstall.tfod.ledger import PATTERNS, Ledger, Row, find_outcome
 from unstall.tfod.models import DEEPER, PUBLISHED, ModelChoice, choose_model, convert_fine_tuning, find_meta_architecture
 from unstall.tfod.train_config import convert_train_config
-from unstall.tfod.unsupported_fields import PATTERNS
 
 BECAME = ("carried over", "changed", "left out", "unknown")
 
@@ -84,7 +83,7 @@ def convert_config(root: Node, given: PathOverrides, progress: Progress | None =
         taken.model,
         ledger.values,
         ledger.why,
-        ledger.rows(root, lambda place: unsupported_fields.find_outcome(place, taken.model)),
+        ledger.rows(root, lambda place: find_outcome(place, taken.model)),
         to_set,
         list_remarks(root, taken, found),
         images,

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from unstall.base.console import Progress
 from unstall.base.errors import BucketNotFoundError
-from unstall.base.progress import Progress
-from unstall.data.io import label_map, tf_example, tfrecord_file
+from unstall.data.io import label_map, record_features, tfrecord_file
 from unstall.data.io.reader import Unparsable
 from unstall.storage import is_bucket, resolve_path
 from unstall.tfod.config import Node
@@ -282,7 +282,7 @@ def _sides(file: Path, count: int) -> list[tuple[int, int]]:
         if len(found) >= count or isinstance(record, tfrecord_file.BrokenRecord):
             break
         try:
-            features = tf_example.parse_features(record.data)
+            features = record_features.parse_features(record.data)
             width, height = (int(features[f"image/{side}"][1][0]) for side in ("width", "height"))
         except (Unparsable, KeyError, IndexError, ValueError, TypeError):
             break  # not records of the API: said when they are read

@@ -16,7 +16,7 @@ from typing import Any
 import keras
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.suggestions import suggest_closest
+from unstall.base.formatting import suggest_closest
 from unstall.config.detectors import list_variants
 from unstall.config.settings import Settings
 from unstall.config.sources import get_recipe

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.backends.startup import start
-from unstall.base.progress import Progress
+from unstall.base.console import Progress
 from unstall.config.settings import Settings, apply_changes
 
 

@@ -18,8 +18,7 @@ from unstall.data.check.problems import PROBLEMS
 from unstall.data.check.runner import Report, check
 from unstall.data.example import DataSet, Example, Finding, ImageSource, Origin
 from unstall.data.formats import read
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes, ShapesExample
+from unstall.data.synthetic.shapes import Shapes, ShapesExample, write_shapes
 
 Box = Sequence[float]
 

@@ -16,8 +16,7 @@ from unstall.data.check.problems import PROBLEMS
 from unstall.data.check.runner import Report, check, examine
 from unstall.data.formats import FORMATS, read
 from unstall.data.synthetic.defects import list_defect_names, list_formats
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 
 FIXABLE = [
     (name, format)

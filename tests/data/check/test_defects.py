@@ -12,12 +12,11 @@ from PIL import Image
 from tests.diagnosis.builders import stuck
 from tests.planning.preflight.contexts import context
 from unstall.data.check import defects
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 from unstall.diagnosis.findings import diagnose
 from unstall.journal.run_folder import RunFolder
+from unstall.planning.preflight.check import as_plain
 from unstall.planning.preflight.checks.data_set import look
-from unstall.planning.preflight.results import as_plain
 from unstall.report.html.page import render_run
 from unstall.report.story.report import build_full_story
 from unstall.report.timeline import build_timeline

@@ -12,8 +12,7 @@ from unstall.data.check.context import Severity
 from unstall.data.check.problems import PROBLEMS
 from unstall.data.check.runner import as_plain, check, examine, get_severity
 from unstall.data.formats import read
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 
 
 def test_the_gravest_come_first(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.data.dataset_files import finding, picture, problems, put, record_byt
 from unstall.base.errors import InvalidInputError
 from unstall.data import formats
 from unstall.data.check.context import find_box_origin, find_image_origin
-from unstall.data.io import tf_example, tfrecord_file
+from unstall.data.io import record_features, tfrecord_file
 
 MAP = "item { id: 1 name: 'cat' }\nitem { id: 2 name: 'dog' }\n"
 
@@ -243,4 +243,4 @@ def test_tensorflow_reads_what_is_written_and_the_other_way_round(tmp_path: Path
     assert done.returncode == 0, done.stderr
     (record,) = list(tfrecord_file.read(tmp_path / "y.record"))
     assert isinstance(record, tfrecord_file.Record)
-    assert list(tf_example.parse_features(record.data)["image/object/bbox/ymin"][1]) == [0.5]
+    assert list(record_features.parse_features(record.data)["image/object/bbox/ymin"][1]) == [0.5]

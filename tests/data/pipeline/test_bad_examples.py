@@ -17,7 +17,7 @@ from unstall.base.errors import InvalidInputError, UnstallError
 from unstall.data.augment.augmentations import Mosaic
 from unstall.data.example import DataSet, Example
 from unstall.data.pipeline import Batch, Pipeline, PipelineSettings
-from unstall.data.pipeline.bad_examples import compute_max_bad
+from unstall.data.pipeline.image_loader import compute_max_bad
 from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.journal.events import Event, ExampleSkipped, WorkerReplaced
 from unstall.journal.reader import read_folder

@@ -13,8 +13,7 @@ from unstall.data.check.problems import PROBLEMS
 from unstall.data.check.runner import check, get_severity
 from unstall.data.formats import FORMATS, read
 from unstall.data.synthetic.defects import list_defect_names, list_formats
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 
 GIVEN = [(defect, format) for defect in list_defect_names() for format in list_formats(defect)]
 # What a defect brings with it, by its nature.

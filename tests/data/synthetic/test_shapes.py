@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from unstall.base.errors import InvalidInputError
 from unstall.data.formats import FORMATS, read
-from unstall.data.synthetic.files import assign_splits, write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, assign_splits, write_shapes
 
 
 def test_an_example_depends_on_seed_and_index_alone() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unstall.base.errors import InvalidInputError
-from unstall.data.tools.anchor_fit import (
+from unstall.data.anchors import (
     ANCHORS,
     AnchorSet,
     compute_best_iou,

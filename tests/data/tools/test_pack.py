@@ -9,8 +9,7 @@ import pytest
 
 from unstall.base.errors import InvalidInputError
 from unstall.data import formats
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 from unstall.data.tools.pack import pack
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.data.check.datasets import checked, example
 from unstall.data.synthetic.shapes import Shapes
 from unstall.data.tools.stats import compute_stats
-from unstall.report.html.data import draw_plots
+from unstall.report.html.command_pages import draw_data_plots
 
 
 def test_what_is_counted_is_what_there_is() -> None:
@@ -48,7 +48,7 @@ def test_a_data_set_without_boxes_has_figures_and_plots_too() -> None:
     data = checked(example(), classes=()).data
     plain = compute_stats(data)
     assert plain["boxes"] == 0 and plain["box_width"] is None and plain["anchors"][0]["recall"] == 0
-    assert draw_plots(data, plain).startswith(b"\x89PNG")
+    assert draw_data_plots(data, plain).startswith(b"\x89PNG")
 
 
 def test_the_plots_are_a_picture_of_some_size(tmp_path: Path) -> None:
@@ -59,6 +59,6 @@ def test_the_plots_are_a_picture_of_some_size(tmp_path: Path) -> None:
     drawn = [Shapes(20, 160, 120)[index] for index in range(20)]
     examples = [example(*one.boxes, classes=one.classes, size=(160, 120), name=f"{n}.jpg") for n, one in enumerate(drawn)]
     data = checked(*examples, classes=("$x$", "<b>", "ü", "d", "e", "f")).data
-    with Image.open(io.BytesIO(draw_plots(data, compute_stats(data)))) as picture:
+    with Image.open(io.BytesIO(draw_data_plots(data, compute_stats(data)))) as picture:
         assert picture.width > 1000 and picture.height > 600
         assert len(picture.convert("RGB").resize((200, 120)).getcolors(24_000)) > 10

@@ -8,8 +8,7 @@ from keras import ops
 
 from tests.detectors.layers.random_boxes import SEEDS, array, boxes, some_examples
 from unstall.backends.devices import trace_for_gpu
-from unstall.detectors.layers.boxes import iou
-from unstall.detectors.layers.matching import Overlap, compute_overlaps, gather_matched, match, match_default_boxes
+from unstall.detectors.layers.boxes import Overlap, compute_overlaps, gather_matched, iou, match, match_default_boxes
 
 ANCHORS, BOXES = 30, 4
 

@@ -13,10 +13,8 @@ from unstall.config.settings import Settings
 from unstall.detectors import create_model
 from unstall.planning.memory import devices, estimate
 from unstall.planning.memory.compiler import GIVEN, can_compile, compile_step, describe_target
-from unstall.planning.memory.estimate import estimate_step
-from unstall.training.step.activations import list_layers
-from unstall.training.step.program import list_batch_shapes
-from unstall.training.step.step import Step
+from unstall.planning.memory.estimate import estimate_step, list_layers
+from unstall.training.step.step import Step, list_batch_shapes
 from unstall.training.step.train_step_jax import JaxTrainStep
 
 SETTINGS = Settings(model="ssd_tiny", batch_size=4, optimizer="adamw", ema_decay=0.9, max_boxes_per_image=8)

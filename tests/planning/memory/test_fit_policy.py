@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unstall.planning.memory.fit_policy import COSTS, Choice, choose, list_choices
+from unstall.planning.memory.memory_plan import COSTS, Choice, choose, list_choices
 
 WANTED = Choice("float32", False, 16)
 

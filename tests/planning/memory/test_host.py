@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from unstall.config.settings import Settings
-from unstall.planning.memory.host import (
+from unstall.planning.memory.devices import (
     FRAMEWORK_BYTES,
     KEPT_SHARE,
     USUAL_PIXELS,

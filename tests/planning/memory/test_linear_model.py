@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from unstall.config.settings import Settings
 from unstall.planning.memory.max_batch_size import PROBES, estimate_need, measure_need
-from unstall.planning.memory.messages import Answer
-from unstall.training.step.activations import Layer
+from unstall.planning.memory.messages import Answer, Layer
 
 WEIGHTS, PER_IMAGE, INPUT = 100, 40, 3
 

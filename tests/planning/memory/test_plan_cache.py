@@ -10,8 +10,7 @@ import pytest
 from unstall.config.settings import Settings
 from unstall.planning.memory import client
 from unstall.planning.memory.client import PlannerClient
-from unstall.planning.memory.messages import Answer, Question, create_question
-from unstall.training.step.activations import Layer
+from unstall.planning.memory.messages import Answer, Layer, Question, create_question
 
 ANSWER = Answer(
     need=10, weights=1, gradients=2, optimizer=3, input=1, activations=3, state=4, layers=(Layer("conv", "Conv", (2, 8), 1, 64),)

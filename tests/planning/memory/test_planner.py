@@ -15,9 +15,8 @@ from unstall.base.errors import MissingDependencyError
 from unstall.config.settings import Settings, apply_changes
 from unstall.planning.memory import client, compiler, devices
 from unstall.planning.memory.client import PlannerClient, PlannerError
-from unstall.planning.memory.fit_policy import Choice
 from unstall.planning.memory.max_batch_size import PROBES
-from unstall.planning.memory.memory_plan import MemoryPlan
+from unstall.planning.memory.memory_plan import Choice, MemoryPlan
 from unstall.planning.memory.messages import Answer, Question
 from unstall.planning.memory.planner import ERRORS, choose_source, find_step_need, plan
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from unstall.config.sources import resolve
-from unstall.planning.preflight.context import Context
+from unstall.planning.preflight.check import Context
 
 
 def context(folder: Path, is_quick: bool = False, **settings: Any) -> Context:

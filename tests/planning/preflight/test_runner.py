@@ -13,7 +13,7 @@ from unstall.base.registry import Registry
 from unstall.config.sources import resolve
 from unstall.planning.preflight import checks as check_registry
 from unstall.planning.preflight import runner
-from unstall.planning.preflight.results import count_by_status
+from unstall.planning.preflight.check import count_by_status
 from unstall.planning.preflight.runner import preflight
 
 FAULTY = '''"""Faulty on purpose."""
@@ -58,7 +58,7 @@ def asked(tmp_path: Path) -> dict[str, dict[str, str]]:
     return {answer["check"]: answer for answer in answers}
 
 
-FITS = "from unstall.planning.preflight.results import CheckOk; return CheckOk('well')"
+FITS = "from unstall.planning.preflight.check import CheckOk; return CheckOk('well')"
 
 
 def test_what_crashes_is_not_known_and_the_others_are_asked_all_the_same(checks: Path, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ from unstall.report.html.page import embed_json, render_run, write_run
 from unstall.report.story.report import build_full_story
 from unstall.report.terminal import story as story_text
 from unstall.report.timeline import build_timeline
-from unstall.training.loop import artifacts
+from unstall.training import summary
 
 JOURNALS = Path(__file__).parents[2] / "journals"
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`&\u2028\u2029{{7*7}}\ud800"
@@ -234,8 +234,8 @@ def test_the_largest_page_is_small_enough() -> None:
             *(DeviceSampled(at=at, index=n, name="card", used_bytes=second * 7_654_321, total_bytes=80 << 30, busy_percent=77.7) for n in range(16)),
         ]  # fmt: skip
     size = len(render_run(whole(stuck(*events))).encode())
-    pictures = 1.34 * artifacts.MAX_PICTURES * artifacts.MAX_PICTURE_BYTES  # as text, at their largest
-    classes = 300 * artifacts.MAX_CLASSES
+    pictures = 1.34 * summary.MAX_PICTURES * summary.MAX_PICTURE_BYTES  # as text, at their largest
+    classes = 300 * summary.MAX_CLASSES
     words = 4 * defects.MAX_LETTERS + 2 * defects.LISTED * defects.MAX_OF_A_PLACE
     of_data = 1.34 * defects.MAX_PICTURES * defects.MAX_BYTES + defects.MAX_PROBLEMS * words
     assert 500_000 < size < MAX_BYTES - pictures - classes - of_data

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unstall.report.timeline.bins import NamedSeries, Series, Spans
+from unstall.report.timeline.plots import NamedSeries, Series, Spans
 
 moments = st.floats(0, 1e6, allow_nan=False)
 

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from unstall.base.private_files import write_whole
+from unstall.base.files import write_whole
 from unstall.journal.events import (
     CheckpointCompleted,
     CheckpointFailed,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.supervisor.train.small_worker import SAVES_EVERY, STEPS, end
-from unstall.base.private_files import write_whole
+from unstall.base.files import write_whole
 from unstall.base.processes import end_with_parent
 from unstall.journal.events import CheckpointCompleted, OthersMissed, TrainingBegan, TrainingEnded, WorkerJoined
 from unstall.journal.run_folder import RunFolder

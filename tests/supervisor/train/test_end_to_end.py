@@ -15,8 +15,8 @@ from tests.supervisor.test_secrets import modes_of
 from unstall.config.settings import Settings, as_plain
 from unstall.journal import run_folder
 from unstall.journal.events import CheckpointCompleted, PlanMade, RunStarted, StepsEnded, TrainingBegan, TrainingEnded
-from unstall.journal.lock import lock_run
 from unstall.journal.reader import FolderTail, Journal
+from unstall.journal.run_folder import lock_run
 
 SUPERVISE = """
 import sys

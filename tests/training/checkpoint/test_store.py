@@ -23,7 +23,7 @@ from unstall.journal.events import CheckpointCompleted, CheckpointFailed, Checkp
 from unstall.journal.reader import Journal, read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
-from unstall.training.checkpoint import files, integrity
+from unstall.training.checkpoint import integrity, store
 from unstall.training.checkpoint.integrity import AllDamaged
 from unstall.training.checkpoint.store import MAX_SHARE, CheckpointInterval, Checkpoints, Outcome
 
@@ -96,7 +96,7 @@ def test_while_the_loss_rises_the_newest_from_before_is_kept_as_well(tmp_path: P
     checkpoints = Checkpoints(tmp_path, keep=2)
     kept = []
     for step, is_rising in enumerate([False, False, True, True, True, False, False], start=1):
-        checkpoints.save(arrays_of(step), {"step": step, "epoch": 0, files.IS_RISING: is_rising})
+        checkpoints.save(arrays_of(step), {"step": step, "epoch": 0, store.IS_RISING: is_rising})
         checkpoints.wait()
         kept.append([int(path.name.removeprefix("step-")) for path in checkpoints.paths()])
     assert kept == [[1], [2, 1], [3, 2], [4, 3, 2], [5, 4, 2], [6, 5], [7, 6]]

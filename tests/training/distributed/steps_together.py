@@ -41,9 +41,9 @@ def main(out: Path, cases: list[str]) -> None:
     who = engines.read_own_process_env(os.environ)
     if not who.is_alone:
         met = rendezvous.meet(who, {"same": {}}, lambda cards: {}, lambda awaited: None)
-        from unstall.training.distributed.backend import join
+        from unstall.training.distributed.collectives import join_backend
 
-        join(who, met)
+        join_backend(who, met)
     start("jax")
     for case in cases:
         variant, _, at_once = case.partition(":")

@@ -6,7 +6,7 @@ import pytest
 
 from unstall.backends import choose_backend_for
 from unstall.base.errors import InvalidInputError
-from unstall.training.distributed import backend
+from unstall.training.distributed import collectives
 
 
 def test_one_worker_runs_on_any_backend() -> None:
@@ -26,5 +26,5 @@ def test_another_backend_is_refused_with_what_to_do(backend: str, environ: dict[
 
 
 def test_an_error_of_whoever_carries_the_numbers_is_told_from_others() -> None:
-    assert backend.are_others_lost(ValueError("UNKNOWN: Gloo all-reduce failed: Connection closed by peer [127.0.0.1]:20898"))
-    assert not backend.are_others_lost(ValueError("operands could not be broadcast together"))
+    assert collectives.are_others_lost(ValueError("UNKNOWN: Gloo all-reduce failed: Connection closed by peer [127.0.0.1]:20898"))
+    assert not collectives.are_others_lost(ValueError("operands could not be broadcast together"))

@@ -14,8 +14,7 @@ from tests.training.tiny import NAMES, tiny_weights
 from unstall.base.errors import InvalidInputError
 from unstall.data.example import DataSet
 from unstall.data.formats import read
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 from unstall.detectors.detector import Detector, InferenceModel
 from unstall.detectors.weights.store import build_from
 from unstall.training.evaluate.evaluation import convert_predictions, evaluate, map_classes, read_ground_truth

@@ -13,8 +13,7 @@ from tests.training.tiny import tiny_weights
 from unstall.config.settings import Settings
 from unstall.data import formats
 from unstall.data.example import DataSet
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 from unstall.detectors.weights.description import Description, read_description
 from unstall.detectors.weights.formats import safetensors_files
 from unstall.journal.run_folder import RunFolder

@@ -15,7 +15,7 @@ from unstall.journal.run_folder import RunFolder
 from unstall.report.html.page import render_run
 from unstall.report.story.report import build_full_story
 from unstall.report.timeline import build_timeline
-from unstall.training.loop.artifacts import MAX_PICTURE_BYTES, as_data, list_places, write_pictures, write_score, write_settings
+from unstall.training.summary import MAX_PICTURE_BYTES, as_data, list_places, write_pictures, write_score, write_settings
 
 SCORE = {
     "epoch": 7,

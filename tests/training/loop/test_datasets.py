@@ -10,8 +10,7 @@ import pytest
 from unstall.base.errors import InvalidInputError
 from unstall.config.settings import Settings
 from unstall.data import formats
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 from unstall.training.loop.datasets import TrainValData, load_datasets, select_training_images
 
 PX = (48, 64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unstall.training.loop.progress_line import LOOK_BACK_S, StepRate, TrainingLine
+from unstall.training.loop.instrumentation import LOOK_BACK_S, StepRate, TrainingLine
 
 
 def test_rates_are_those_of_the_last_seconds_and_the_first_step_is_left_out_of_the_time_left() -> None:

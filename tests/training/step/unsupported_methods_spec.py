@@ -13,8 +13,7 @@ import pytest
 
 from unstall.base.errors import InvalidInputError
 from unstall.data.pipeline import Pipeline, PipelineSettings
-from unstall.data.synthetic.files import as_data_set, create_draft
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, as_data_set, create_draft
 from unstall.detectors import create_model
 from unstall.detectors.detector import Detector
 

@@ -17,7 +17,7 @@ from unstall.cli import json_option, num_classes_option, write_answer
 from unstall.config.options import GroupedCommand, add_setting_options
 
 if TYPE_CHECKING:
-    from unstall.base.progress import Progress
+    from unstall.base.console import Progress
     from unstall.cloud.plan import Plan, TrainingRequest
     from unstall.config.settings import Settings
 
@@ -47,7 +47,7 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
-    from unstall.base.progress import show_progress
+    from unstall.base.console import show_progress
     from unstall.cloud import machines
     from unstall.cloud import plan as machine_plan
     from unstall.cloud.terminal import show_plan

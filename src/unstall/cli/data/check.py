@@ -40,8 +40,7 @@ def command(
     run_name: str | None,
     json_target: str | None,
 ) -> None:
-    from unstall.base.console import create_console
-    from unstall.base.progress import show_progress
+    from unstall.base.console import create_console, show_progress
     from unstall.data.check.corrected_copy import refuse_unsafe
     from unstall.data.check.runner import as_plain, check
     from unstall.data.formats import read
@@ -60,7 +59,7 @@ def command(
     if json_target != "-":
         show_check(plain, create_console())
     if html_target:
-        from unstall.report.html.data import write_check
+        from unstall.report.html.command_pages import write_check
 
         write_check(report, resolve_path(html_target))
     if run is not None:
@@ -87,8 +86,7 @@ def _keep_with(run: RunFolder, report: Report) -> None:
 
 
 def _write_copy(report: Report, copy: Path, quiet: bool) -> dict[str, object]:
-    from unstall.base.console import create_console
-    from unstall.base.progress import show_progress
+    from unstall.base.console import create_console, show_progress
     from unstall.data.check.corrected_copy import write_copy
     from unstall.report.terminal.data import show_fixed
 

@@ -23,7 +23,7 @@ from unstall.config.command import Command
 def command(
     source: str, target: str, to: str, format_name: str | None, label_map: str | None, link: bool, json_target: str | None
 ) -> None:
-    from unstall.base.progress import show_progress
+    from unstall.base.console import show_progress
     from unstall.data.tools.convert import convert
     from unstall.report import json
     from unstall.report.terminal import data

@@ -24,7 +24,7 @@ MIB = 2**20
 def command(
     source: str, target: str, format_name: str | None, label_map: str | None, shard_mib: int, json_target: str | None
 ) -> None:
-    from unstall.base.progress import show_progress
+    from unstall.base.console import show_progress
     from unstall.data.tools.pack import pack
     from unstall.report import json
     from unstall.report.terminal import data

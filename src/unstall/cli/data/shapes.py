@@ -37,9 +37,8 @@ def command(
     defects: tuple[str, ...],
     json_target: str | None,
 ) -> None:
-    from unstall.base.progress import show_progress
-    from unstall.data.synthetic.files import write_shapes
-    from unstall.data.synthetic.shapes import Shapes
+    from unstall.base.console import show_progress
+    from unstall.data.synthetic.shapes import Shapes, write_shapes
     from unstall.data.tools.convert import refuse_taken
     from unstall.report import json
     from unstall.storage import is_bucket, resolve_path

@@ -34,7 +34,7 @@ def command(
     split: str | None,
     json_target: str | None,
 ) -> None:
-    from unstall.base.progress import show_progress
+    from unstall.base.console import show_progress
     from unstall.data.formats import read
     from unstall.data.tools.visualization import choose_rows, draw_boxes, draw_sheet, save
     from unstall.report import json

@@ -37,7 +37,7 @@ def command(
     link: bool,
     json_target: str | None,
 ) -> None:
-    from unstall.base.progress import show_progress
+    from unstall.base.console import show_progress
     from unstall.data import formats
     from unstall.data.tools.convert import refuse_taken, write_aside
     from unstall.data.tools.split import check_shares, divide

@@ -26,10 +26,9 @@ def command(
     png_target: str | None,
     json_target: str | None,
 ) -> None:
-    from unstall.base.console import create_console
-    from unstall.base.progress import show_progress
+    from unstall.base.console import create_console, show_progress
+    from unstall.data.anchors import list_anchors
     from unstall.data.formats import read
-    from unstall.data.tools.anchor_fit import list_anchors
     from unstall.data.tools.stats import compute_stats
     from unstall.report import json
     from unstall.report.terminal.data import show_stats
@@ -45,11 +44,11 @@ def command(
     if json_target:
         json.write(plain, json_target)
     if png_target:
-        from unstall.report.html.data import write_plots
+        from unstall.report.html.command_pages import write_data_plots
 
-        write_plots(data, plain, resolve_path(png_target))
+        write_data_plots(data, plain, resolve_path(png_target))
     if html_target:
-        from unstall.report.html.data import write_stats
+        from unstall.report.html.command_pages import write_stats
 
         write_stats(data, plain, resolve_path(html_target))
     if json_target != "-":

@@ -23,7 +23,7 @@ from unstall.config.command import Command
 def command(
     config: str, out: str, data: str | None, label_map: str | None, val_data: str | None, json_target: str | None
 ) -> None:
-    from unstall.base.progress import show_progress
+    from unstall.base.console import show_progress
     from unstall.report import json
     from unstall.report.terminal.imports import show_imported_config
     from unstall.tfod.conversion import convert, refuse_existing, write

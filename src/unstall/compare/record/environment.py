@@ -18,7 +18,7 @@ from unstall.journal.events import (
     TrainingBegan,
 )
 from unstall.journal.run_folder import RunFolder
-from unstall.training.loop import artifacts
+from unstall.training import summary
 
 MAX_STAGES = 60
 STAGE_ARGUMENTS = {
@@ -30,7 +30,7 @@ STAGE_ARGUMENTS = {
 
 def record_settings(folder: RunFolder, taken: JournalSummary) -> dict[str, Any]:
     """Of `unstall train`, as they were in the end; what was left to be chosen as it was chosen."""
-    known = dict(artifacts.write_settings(folder))
+    known = dict(summary.write_settings(folder))
     began = taken.last(TrainingBegan)
     if known and began is not None:
         known["backend"] = began.backend or known.get("backend")

@@ -26,7 +26,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from unstall.base.private_files import write_private
+from unstall.base.files import write_private
 from unstall.base.redact.environment import redact_command
 from unstall.base.redact.text import redact_json
 from unstall.compare.record import environment, model, outcome

@@ -13,8 +13,8 @@ from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from unstall.base.errors import InvalidInputError
+from unstall.base.formatting import suggest_closest
 from unstall.base.registry import Registry
-from unstall.base.suggestions import suggest_closest
 
 FAMILIES = Registry(__name__, "family of detectors", exclude=("defaults", "ranges"))
 Optimizer = Literal["adamw", "sgd"]

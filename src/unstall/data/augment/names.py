@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.suggestions import suggest_closest
+from unstall.base.formatting import suggest_closest
 
 if TYPE_CHECKING:
     from unstall.data.augment.augmentations import Augmentation

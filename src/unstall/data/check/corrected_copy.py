@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from unstall.base.console import Progress
 from unstall.base.errors import InvalidInputError
-from unstall.base.progress import Progress
 from unstall.data.check.context import CheckedData, ImageFacts
 from unstall.data.check.fixes import Fix
 from unstall.data.check.images import look_at_bytes

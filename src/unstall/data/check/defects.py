@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.private_files import make_private_folder, write_private, write_whole
+from unstall.base.files import make_private_folder, write_private, write_whole
 from unstall.journal.legacy_names import update_defect
 from unstall.journal.run_folder import RunFolder
 

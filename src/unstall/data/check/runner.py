@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unstall.base.progress import Progress
+from unstall.base.console import Progress
 from unstall.data.check.context import CheckedData, Severity
 from unstall.data.check.images import look_at_all
 from unstall.data.check.problems import PROBLEMS

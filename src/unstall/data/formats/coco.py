@@ -43,8 +43,8 @@ from typing import BinaryIO
 import msgspec
 import numpy as np
 
+from unstall.base.console import Progress, with_progress
 from unstall.base.errors import InvalidInputError
-from unstall.base.progress import Progress, with_progress
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
 from unstall.data.io import coco_json
 from unstall.data.io.coco_json import Category, CocoExtras, DecodedInstances, Id, Places, as_number, decode, is_something

@@ -40,10 +40,10 @@ from typing import BinaryIO
 
 import numpy as np
 
+from unstall.base.console import Progress, with_progress
 from unstall.base.errors import InvalidInputError
-from unstall.base.progress import Progress, with_progress
 from unstall.data.example import DataSet, Example, Flags, ImageSource, Origin
-from unstall.data.io import label_map, tf_example, tfrecord_file
+from unstall.data.io import label_map, record_features, tfrecord_file
 from unstall.data.io.columns import create_example as make_example
 from unstall.data.io.folder import Folder
 from unstall.data.io.images import parse_header
@@ -180,7 +180,7 @@ class _Reader:
         keys.note(self.notes)
 
     def _add_example(self, record: tfrecord_file.Record, file: str, path: Path, split: str, keys: KeyCounter) -> None:
-        found = keys.read(record.index, tf_example.parse_features(record.data))
+        found = keys.read(record.index, record_features.parse_features(record.data))
         name = self._names.unique(found.name or f"{file}#{record.index}", split)
         source = None
         kind = parse_header(found.encoded)
@@ -281,7 +281,7 @@ def _encoded(
 ) -> bytes:
     classes = example.classes[kept].tolist()
     shares = example.boxes[kept] / np.array(size * 2, np.float64)
-    return tf_example.encode_example(
+    return record_features.encode_example(
         {
             "image/encoded": [image],
             "image/filename": [name.encode()],

@@ -42,10 +42,11 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
+from unstall.base.console import Progress
 from unstall.base.errors import InvalidInputError
-from unstall.base.progress import Progress
+from unstall.data import formats
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, Flags, ImageSource, Origin
-from unstall.data.io import label_map, other_formats, voc_xml
+from unstall.data.io import label_map, voc_xml
 from unstall.data.io.columns import create_example as make_example
 from unstall.data.io.columns import with_header_size
 from unstall.data.io.folder import Folder
@@ -210,7 +211,7 @@ class _Reader:
             try:
                 root = voc_xml.parse(read_bytes(self.folder.root / file, MAX_XML_BYTES))
                 if root.tag != "annotation":
-                    hint = f" {other_formats.CVAT}" if root.tag == "annotations" else ""
+                    hint = f" {formats.CVAT}" if root.tag == "annotations" else ""
                     raise Unparsable(f"Expected an <annotation>. Received: <{root.tag[:MAX_TAG]}>.{hint}", line=root.line)
             except (Unparsable, OSError) as error:
                 self.notes.add_unparsable(error, file, key)

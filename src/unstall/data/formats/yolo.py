@@ -38,8 +38,8 @@ from pathlib import Path
 
 import numpy as np
 
+from unstall.base.console import Progress, with_progress
 from unstall.base.errors import InvalidInputError
-from unstall.base.progress import Progress, with_progress
 from unstall.data.example import UNKNOWN_CLASS, DataSet, Example, ImageSource, Origin
 from unstall.data.io import label_map
 from unstall.data.io.columns import create_example as make_example

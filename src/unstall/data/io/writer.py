@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from unstall.base.progress import Progress, with_progress
+from unstall.base.console import Progress, with_progress
 from unstall.data.example import DataSet, Example, Flags, ImageSource
 from unstall.data.io.images import read_header
 from unstall.data.io.reader import IMAGE_SUFFIXES

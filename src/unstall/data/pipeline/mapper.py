@@ -9,7 +9,6 @@ from unstall.data.augment.augmentations import Geometric, HorizontalFlip, Mosaic
 from unstall.data.augment.geometry import Area, Scene, View
 from unstall.data.augment.rng import EXAMPLE, SUBSTITUTE, TILE, Rng
 from unstall.data.example import DataSet
-from unstall.data.pipeline.bad_examples import BadExample, SkippedExamples
 from unstall.data.pipeline.bucket_fetcher import Fetcher
 from unstall.data.pipeline.cache import Cache
 from unstall.data.pipeline.canvas import (
@@ -25,7 +24,7 @@ from unstall.data.pipeline.canvas import (
     select_usable_boxes,
 )
 from unstall.data.pipeline.decoder import Facts
-from unstall.data.pipeline.image_loader import ImageLoader, ThreadContext
+from unstall.data.pipeline.image_loader import BadExample, ImageLoader, SkippedExamples, ThreadContext
 from unstall.data.pipeline.sampler import EMPTY
 from unstall.data.pipeline.settings import PipelineSettings
 

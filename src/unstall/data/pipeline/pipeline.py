@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from unstall.data.example import DataSet
-from unstall.data.pipeline.bad_examples import SkippedExamples
 from unstall.data.pipeline.batch import compute_batch_bytes
 from unstall.data.pipeline.cache import open_cache
+from unstall.data.pipeline.image_loader import SkippedExamples
 from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import Order
 from unstall.data.pipeline.settings import PipelineSettings

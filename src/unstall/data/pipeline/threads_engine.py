@@ -12,11 +12,11 @@ import numpy as np
 
 from unstall.base.errors import UnstallError
 from unstall.data.example import DataSet
-from unstall.data.pipeline.bad_examples import SkippedExamples
 from unstall.data.pipeline.batch import Batch, compute_batch_bytes
 from unstall.data.pipeline.bucket_fetcher import create_fetcher
 from unstall.data.pipeline.cache import Cache
 from unstall.data.pipeline.canvas import Canvases
+from unstall.data.pipeline.image_loader import SkippedExamples
 from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import Order
 from unstall.data.pipeline.settings import PipelineSettings

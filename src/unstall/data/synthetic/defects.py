@@ -17,7 +17,7 @@ from unstall.base.errors import InvalidInputError
 from unstall.data.example import Floats
 from unstall.data.formats import FORMATS
 from unstall.data.synthetic.file_defects import SPOILED
-from unstall.data.synthetic.files import Draft
+from unstall.data.synthetic.shapes import Draft
 
 
 def list_formats(defect: str) -> tuple[str, ...]:

@@ -111,11 +111,11 @@ def _record(change: Callable[[dict[str, list[Any]]], object]) -> Spoil:
     """The features of one record, changed and written again with checksums that are right."""
 
     def alter(data: bytes) -> bytes:
-        from unstall.data.io import tf_example
+        from unstall.data.io import record_features
 
-        values: dict[str, list[Any]] = {key: list(items) for key, (_, items) in tf_example.parse_features(data).items()}
+        values: dict[str, list[Any]] = {key: list(items) for key, (_, items) in record_features.parse_features(data).items()}
         change(values)
-        return tf_example.encode_example(values)
+        return record_features.encode_example(values)
 
     return _record_bytes(alter)
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from unstall.base.console import Progress
 from unstall.base.errors import InvalidInputError
-from unstall.base.progress import Progress
 from unstall.data import formats
 from unstall.data.example import DataSet
 from unstall.data.io.reader import IMAGE_SUFFIXES

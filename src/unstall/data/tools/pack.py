@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unstall.base.console import Progress
 from unstall.base.errors import InvalidInputError
-from unstall.base.progress import Progress
 from unstall.data import formats
 from unstall.data.example import DataSet, Example
 from unstall.data.formats.tfrecord import read_image_bytes, write_record

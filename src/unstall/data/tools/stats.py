@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from unstall.data.anchors import ANCHORS, fit
 from unstall.data.check.context import CheckedData
 from unstall.data.example import DataSet, Flags, Floats
-from unstall.data.tools.anchor_fit import ANCHORS, fit
 
 SMALL, MEDIUM = 32**2, 96**2  # COCO's limits, in pixels of the image as it is stored
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from unstall.base.console import Progress
 from unstall.base.errors import RunNotFoundError
-from unstall.base.progress import Progress
 from unstall.diagnosis.workers.members import Member
 from unstall.journal import run_folder
 from unstall.journal.events import Event, MembershipSeen

@@ -122,7 +122,7 @@ class EpochScored(Event):
 @dataclass(frozen=True)
 class TrainingEnded(Event):
     step: int = 0
-    exit_name: str = ""  # a name of base/exit_codes.py
+    exit_name: str = ""  # a name of base/errors.py
     seconds: float = 0.0
 
 

@@ -21,13 +21,13 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
 import unstall
-from unstall.base.directories import get_cache_dir
 from unstall.base.errors import UnstallError
+from unstall.base.files import get_cache_dir
 from unstall.base.processes import kill_tree
 from unstall.planning.memory.messages import Answer, Question
 
 if TYPE_CHECKING:
-    from unstall.base.progress import Progress
+    from unstall.base.console import Progress
     from unstall.planning.memory.messages import Question
 
 MAX_S = 1800.0  # for one answer; the largest detector is compiled in minutes

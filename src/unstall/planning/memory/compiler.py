@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from unstall.backends import is_installed
 from unstall.backends.allocators import CUDA_PLUGINS
 from unstall.backends.devices import trace_for_gpu
-from unstall.base.directories import get_cache_dir
 from unstall.base.errors import MissingDependencyError
+from unstall.base.files import get_cache_dir
 from unstall.planning.memory.messages import Answer, Phase, split
 
 if TYPE_CHECKING:
@@ -95,8 +95,7 @@ def _jax_version() -> str:
 
 def compile_step(detector: Detector, settings: Settings, phase: Phase, card: Mapping[str, Any]) -> Answer:
     """Compiles the whole step, and runs nothing. No card: for this machine's CPU."""
-    from unstall.planning.memory.estimate import compute_sizes
-    from unstall.training.step.activations import list_layers
+    from unstall.planning.memory.estimate import compute_sizes, list_layers
 
     with trace_for_gpu() if card else nullcontext():
         executable = (_training if phase == "training" else _evaluation)(detector, settings, _place(card))
@@ -137,7 +136,7 @@ def _evaluation(detector: Detector, settings: Settings, place: Any) -> Any:
 
 
 def _batch(detector: Detector, images: int, max_boxes_per_image: int, place: Any) -> dict[str, Any]:
-    from unstall.training.step.program import list_batch_shapes
+    from unstall.training.step.step import list_batch_shapes
 
     shapes = list_batch_shapes(tuple(detector.settings.image_size), images, max_boxes_per_image)
     return {name: _shape(shape, kind, place) for name, (shape, kind) in shapes.items()}

@@ -7,14 +7,17 @@ NVML only.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.suggestions import suggest_closest
+from unstall.base.formatting import suggest_closest
+from unstall.config.settings import Settings
+from unstall.sensors import cgroup
 
 TABLE = Path(__file__).with_name("cards.json")
 # Of a card: what the compiler must know of it, and what is planned with. Each a whole number but the clock and the capability.
@@ -117,7 +120,6 @@ def find_device_here(backend: str) -> Device:
 
 
 def describe_this_cpu() -> Device:
-    from unstall.planning.memory.host import read_limit_bytes, read_used_bytes
 
     return Device("cpu", "cpu", "the cores of this machine", read_limit_bytes(), 0, read_used_bytes())
 
@@ -153,3 +155,90 @@ def _distinctive_words(description: str) -> set[str]:
 
 def _name_of(card: Mapping[str, Any]) -> str:
     return next(name for name, each in list_gpus().items() if each["description"] == card["description"])
+
+
+# The host's own memory: what the pipeline, the cache and a checkpoint in the making will hold, against what there is.
+
+
+MIB = 2**20
+# Roughly, of a process that has loaded Keras and this backend and made a step of a small detector; only JAX was measured: 460 MB.
+FRAMEWORK_BYTES = {"tensorflow": 1100 * MIB, "jax": 700 * MIB, "torch": 700 * MIB}
+USUAL_PIXELS = 4000 * 3000  # of the largest image, where nobody has looked: a photograph
+KEPT_SHARE = 0.1  # of the memory, that is not promised to anybody: the system, other programs, what grows
+
+
+@dataclass(frozen=True)
+class HostNeed:
+    """All in bytes."""
+
+    framework: int
+    ahead: int  # batches that are made ahead
+    cache: int  # decoded images, where they are kept in memory
+    scratch: int  # of the input threads: each has one decoded image, and what it makes of it
+    snapshot: int  # of a checkpoint, while it is written
+    device: int  # what the training itself takes, where the cores compute
+    limit: int
+    used: int  # by others, now
+
+    @property
+    def total(self) -> int:
+        return self.framework + self.ahead + self.cache + self.scratch + self.snapshot + self.device
+
+    def of_all(self, workers: int) -> HostNeed:
+        """With so many on this host; only one of them writes a checkpoint."""
+        each = {name: workers * getattr(self, name) for name in ("framework", "ahead", "cache", "scratch", "device")}
+        return replace(self, **each)
+
+    @property
+    def fits(self) -> bool:
+        return self.total <= (self.limit - self.used) * (1 - KEPT_SHARE)
+
+    def as_plain(self) -> dict[str, Any]:
+        return {**asdict(self), "total": self.total, "fits": self.fits}
+
+
+def estimate_host_need(
+    settings: Settings,
+    backend: str,
+    input_bytes: int,
+    state_bytes: int,
+    on_the_cores_bytes: int = 0,
+    largest_pixels: int | None = None,
+) -> HostNeed:
+    """`input_bytes` are of one batch, `state_bytes` of a checkpoint."""
+    threads = settings.num_input_workers or len(os.sched_getaffinity(0))
+    canvas = input_bytes // settings.batch_size
+    return HostNeed(
+        framework=FRAMEWORK_BYTES[backend],
+        ahead=max(settings.prefetch_bytes, 2 * input_bytes),  # the one in use and the next are there whatever was asked for
+        cache=0 if settings.cache_dir else settings.cache_bytes,
+        # Decoded and turned upright an image exists twice, and so does the canvas that it is drawn on.
+        scratch=threads * (2 * 3 * (largest_pixels or USUAL_PIXELS) + 2 * canvas),
+        snapshot=state_bytes,
+        device=on_the_cores_bytes,
+        limit=read_limit_bytes(),
+        used=read_used_bytes(),
+    )
+
+
+def read_limit_bytes() -> int:
+    """Of the machine, or of the control group where that is less."""
+    group = cgroup.find(os.getpid())
+    limit = cgroup.read_limit(group) if group is not None else None
+    return min(limit, _total()) if limit is not None else _total()
+
+
+def read_used_bytes() -> int:
+    """Of that limit: by everybody who shares it, and by whoever else leaves the machine less than it."""
+    import psutil
+
+    group = cgroup.find(os.getpid())
+    left = cgroup.read_free_bytes(group) if group is not None else None
+    available = int(psutil.virtual_memory().available)
+    return max(0, read_limit_bytes() - (available if left is None else min(left, available)))
+
+
+def _total() -> int:
+    import psutil
+
+    return int(psutil.virtual_memory().total)

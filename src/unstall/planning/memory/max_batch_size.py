@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from unstall.config.settings import Settings, apply_changes
-from unstall.planning.memory.messages import Answer
-from unstall.training.step.activations import Layer
+from unstall.planning.memory.messages import Answer, Layer
 
 FINE_ENOUGH = 0.03  # of the size: a further look would gain less than this
 FINE_ENOUGH_SQUEEZED = 0.04

@@ -23,9 +23,8 @@ STEPS = 3  # the optimizer's slots are there after the first, and the compiler i
 def measure_step(detector: Detector, settings: Settings, phase: Phase) -> Answer:
     import numpy as np
 
-    from unstall.planning.memory.estimate import compute_sizes
-    from unstall.training.step.activations import list_layers
-    from unstall.training.step.program import list_batch_shapes
+    from unstall.planning.memory.estimate import compute_sizes, list_layers
+    from unstall.training.step.step import list_batch_shapes
 
     images = settings.at_once
     layers = list_layers(detector, images, settings.max_boxes_per_image)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from unstall.config.settings import Settings, as_plain
-from unstall.training.step.activations import Layer
 
 Phase = Literal["training", "evaluation"]
 Way = Literal["compiled", "compiled on the card", "compiled for the CPU", "measured", "estimated"]
@@ -97,3 +96,14 @@ def split(need: int, sizes: Sizes, layers: tuple[Layer, ...], said: dict[str, An
         need=need, weights=sizes.weights, gradients=gradients, optimizer=sizes.optimizer, input=sizes.input,
         activations=rest - gradients, state=sizes.weights + sizes.optimizer, layers=layers, said=said or {},
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What a layer puts out for the micro-batch, over all its calls."""
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]  # of its largest output
+    calls: int
+    bytes: int

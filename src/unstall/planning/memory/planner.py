@@ -14,11 +14,9 @@ from unstall.backends import allocators
 from unstall.config.settings import Settings, apply_changes
 from unstall.planning.memory import compiler
 from unstall.planning.memory.client import PlannerClient, PlannerError
-from unstall.planning.memory.devices import Device, find_device_here
-from unstall.planning.memory.fit_policy import Choice, choose
-from unstall.planning.memory.host import estimate_host_need
+from unstall.planning.memory.devices import Device, estimate_host_need, find_device_here
 from unstall.planning.memory.max_batch_size import estimate_need, find_max_batch_size, measure_need
-from unstall.planning.memory.memory_plan import MAX_IMAGES, MemoryPlan, compute_limit, with_state
+from unstall.planning.memory.memory_plan import MAX_IMAGES, Choice, MemoryPlan, choose, compute_limit, with_state
 from unstall.planning.memory.messages import Answer, Phase, Question, Way, create_question
 
 # By how much figures may be wrong, as a share of the need, and so what is kept free. Those of JAX were held against a card by
@@ -149,7 +147,7 @@ class _Planner:
     @property
     def usable(self) -> tuple[int, str]:
         if self.device.kind == "cpu":
-            from unstall.planning.memory.host import FRAMEWORK_BYTES
+            from unstall.planning.memory.devices import FRAMEWORK_BYTES
 
             return max(0, self.device.free_bytes - FRAMEWORK_BYTES[self.backend]), "what is free, less what the framework takes"
         return allocators.compute_usable_bytes(self.backend, self.device.memory_bytes, self.device.free_bytes)

@@ -16,9 +16,8 @@ from typing import Any
 from unstall.base.errors import UnstallError
 from unstall.base.processes import end_with_parent
 from unstall.config.settings import from_plain
+from unstall.planning.preflight.check import CheckError, CheckResult, CheckUnknown, Context, as_plain
 from unstall.planning.preflight.checks import CHECKS, list_needs
-from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.results import CheckError, CheckResult, CheckUnknown, as_plain
 
 REPORT_INTERVAL_S = 0.2  # progress
 

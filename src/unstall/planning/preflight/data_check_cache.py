@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import unstall
-from unstall.base.directories import get_cache_dir
-from unstall.base.private_files import write_whole
+from unstall.base.files import get_cache_dir, write_whole
 from unstall.config.settings import Settings
 from unstall.storage import resolve_path
 from unstall.storage.bucket_path import BucketPath

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from unstall.base.console import Progress
 from unstall.base.processes import kill_tree
-from unstall.base.progress import Progress
 from unstall.config.settings import Settings
 from unstall.config.settings import as_plain as settings_as_plain
+from unstall.planning.preflight.check import CheckUnknown, as_plain, count_by_status
 from unstall.planning.preflight.checks import check_names, list_quick_names
-from unstall.planning.preflight.results import CheckUnknown, as_plain, count_by_status
 
 MAX_SILENT_S = 300.0  # a check that neither answers nor gets further for so long is given up: storage that hangs, say
 

@@ -12,7 +12,7 @@ from typing import Any
 from unstall.base.redact.text import redact
 from unstall.compare.comparison import describe_change
 from unstall.compare.differences.difference import describe_absent, format_value
-from unstall.report.html import assets
+from unstall.report.html import page
 from unstall.report.html.page import write_page
 
 WIDTH, HEIGHT = 1000.0, 240.0
@@ -24,7 +24,7 @@ Point = tuple[float, float]
 
 
 def write(plain: dict[str, Any], target: Path) -> None:
-    style, policy = assets.load_page_assets()
+    style, policy = page.load_page_assets()
     plain = redact(plain)
     metrics = [{**row, "words": describe_change(row)} for row in plain["metrics"]]
     differences = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from dataclasses import dataclass
 from functools import cache
@@ -12,15 +14,77 @@ from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import format_duration, format_size, strip_codes
 from unstall.base.redact.text import redact, redact_json
 from unstall.journal.writer import replace_not_finite
-from unstall.report.html import assets
 from unstall.report.json import write_text
 from unstall.report.terminal import story as story_text
-from unstall.training.evaluate.summary import format_number
-from unstall.training.loop.artifacts import as_data
+from unstall.training.summary import as_data, format_number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+
+TEMPLATES = Path(__file__).parent / "templates"
+OF_A_RUN = tuple(
+    f"run/{name}.js" for name in ("scales", "drawing", "looking", "zooming", "theme", "page")
+)  # in this order, as one
+OF_THE_LIST = ("run/theme.js", "board/morphing.js", "board/list.js")
+FOLLOWING = ("board/morphing.js", "board/following.js")
+# A dot, in the page itself: what is served must not ask for more. It turns red when a run stands still.
+ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
+    "%3Ccircle cx='8' cy='8' r='7' fill='COLOUR'/%3E%3C/svg%3E"
+)
+RED, GREEN = "%23c4261b", "%23187a3e"
+
+
+@dataclass(frozen=True)
+class PageAssets:
+    style: str
+    script: str
+    policy: str
+
+
+def load_run_assets() -> PageAssets:
+    """A page that is a file: it can load nothing at all."""
+    return _made(("run.css",), OF_A_RUN)
+
+
+def load_board_run_assets() -> PageAssets:
+    return _made(("run.css", "board/bar.css"), OF_A_RUN + FOLLOWING, is_served=True)
+
+
+def load_list_assets() -> PageAssets:
+    return _made(("run.css", "board/bar.css", "board/list.css"), OF_THE_LIST, is_served=True)
+
+
+def load_page_assets() -> tuple[str, str]:
+    """The style of the run's page, and the policy of a page without a script."""
+    style = _read("run.css")
+    return style, f"default-src 'none'; style-src '{_digest(style)}'; base-uri 'none'"
+
+
+def load_icon(is_alarming: bool) -> str:
+    return ICON.replace("COLOUR", RED if is_alarming else GREEN)
+
+
+@cache
+def _made(styles: tuple[str, ...], scripts: tuple[str, ...], is_served: bool = False) -> PageAssets:
+    """A page that is served may ask its own server, for itself again."""
+    style = "".join(_read(name) for name in styles)
+    script = '"use strict";\n(() => {\n' + "\n".join(_read(name) for name in scripts) + "})();\n"
+    served = "connect-src 'self'; form-action 'none'; " if is_served else ""
+    own = f"style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:"
+    return PageAssets(style, script, f"default-src 'none'; {own}; {served}base-uri 'none'")
+
+
+def _read(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _digest(contents: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(contents.encode("utf-8")).digest()).decode("ascii")
+
+
+# The page itself.
 
 
 @dataclass(frozen=True)
@@ -38,7 +102,7 @@ def write_run(story: dict[str, Any], target: Path, is_private: bool = False) -> 
 
 def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
     story = redact(story)
-    page_assets = assets.load_run_assets() if board is None else assets.load_board_run_assets()
+    page_assets = load_run_assets() if board is None else load_board_run_assets()
     shown = {key: story["timeline"][key] for key in ("began", "seconds", "plots", "marks", "steps")}
     return (
         _environment()
@@ -60,7 +124,7 @@ def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
             source_of=as_data,
             assets=page_assets,
             board=board,
-            icon=assets.load_icon(story["state"] == "stuck"),
+            icon=load_icon(story["state"] == "stuck"),
             data=embed_json(shown),
         )
     )
@@ -97,7 +161,7 @@ def _write(page: str, target: Path, is_private: bool = False) -> None:
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    loader = FileSystemLoader(str(assets.TEMPLATES))
+    loader = FileSystemLoader(str(TEMPLATES))
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finally
     )

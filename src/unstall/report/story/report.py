@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from unstall.base.exit_codes import ExitCode
-from unstall.base.progress import Progress
+from unstall.base.console import Progress
+from unstall.base.errors import ExitCode
 from unstall.config.aliases import update_names
 from unstall.data.check import defects
 from unstall.diagnosis.findings import Diagnosis, diagnose
@@ -20,7 +20,7 @@ from unstall.journal.run_folder import RunFolder
 from unstall.report.story import environment, threads
 from unstall.report.story.run import build_story
 from unstall.report.timeline import Timeline
-from unstall.training.loop import artifacts
+from unstall.training import summary
 
 
 def build_full_story(run: RunFolder, journal: Journal, diagnosis: Diagnosis, timeline: Timeline) -> dict[str, Any]:
@@ -34,10 +34,10 @@ def build_full_story(run: RunFolder, journal: Journal, diagnosis: Diagnosis, tim
         "environment": environment.describe_environment(journal),
         "model": environment.describe_model(journal),
         "input": environment.describe_inputs(journal),
-        "settings": artifacts.write_settings(run),
+        "settings": summary.write_settings(run),
         "data_defects": defects.read_run_defects(run),
-        "score": artifacts.write_score(run),
-        "pictures": artifacts.write_pictures(run),
+        "score": summary.write_score(run),
+        "pictures": summary.write_pictures(run),
     }
 
 

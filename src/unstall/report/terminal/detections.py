@@ -13,7 +13,7 @@ from unstall.base.formatting import format_count
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from unstall.base.progress import Progress
+    from unstall.base.console import Progress
     from unstall.data.example import DataSet
 
 MAX_SIDE = 4096  # pixels of a picture

@@ -22,7 +22,7 @@ from unstall.journal.events import (
     StepsEnded,
     VerdictReached,
 )
-from unstall.report.timeline.bins import round_number
+from unstall.report.timeline.plots import round_number
 
 Mark = dict[str, Any]
 MAX_OF_A_KIND = 80

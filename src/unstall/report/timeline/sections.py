@@ -19,8 +19,7 @@ from unstall.journal.events import (
     UpdatesMeasured,
     WeightsSampled,
 )
-from unstall.report.timeline.bins import NamedSeries, Series
-from unstall.report.timeline.plots import Plot, create_line_plot
+from unstall.report.timeline.plots import NamedSeries, Plot, Series, create_line_plot
 
 MAX_POINTS = 1000
 MAX_FIGURES = 12

@@ -12,8 +12,7 @@ from typing import Any
 
 from unstall.diagnosis.run_summary import measure_input_seconds
 from unstall.journal.events import CheckpointSaved, Event, PhaseEnded, RunStarted, StallBegan, StallEnded, StepsEnded
-from unstall.report.timeline.bins import Series, Spans
-from unstall.report.timeline.plots import Plot, create_area_plot, create_line_plot
+from unstall.report.timeline.plots import Plot, Series, Spans, create_area_plot, create_line_plot
 
 KINDS = ("compute", "input", "validation", "checkpoint", "compile", "stuck", "away", "other")  # from the bottom of the plot
 AWAY_OVER_S = 60.0  # without an event: a watcher writes every few seconds, so nobody was there

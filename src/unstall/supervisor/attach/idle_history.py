@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 
 from unstall.base.errors import UnstallError
-from unstall.base.private_files import write_whole
+from unstall.base.files import write_whole
 from unstall.base.redact.text import redact_json
 from unstall.diagnosis.stalls import IDLE_CORES
 from unstall.diagnosis.thread_waits import IDLE_CPU_MS, POLL_CPU_MS, find, measure_standing_s

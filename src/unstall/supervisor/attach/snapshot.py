@@ -15,6 +15,7 @@ from typing import Any
 
 import unstall
 from unstall.base.errors import AccessDeniedError, ProcessNotFoundError
+from unstall.base.processes import find_other_program, is_python, list_python_processes
 from unstall.base.redact.environment import redact_command
 from unstall.base.redact.text import register_command, register_variables
 from unstall.diagnosis.findings import diagnose
@@ -33,8 +34,7 @@ from unstall.sensors.device import DeviceSampler
 from unstall.sensors.host import HostSampler
 from unstall.supervisor import inspect
 from unstall.supervisor.attach import idle_history
-from unstall.supervisor.inspect import find_other_program, is_python, list_python_processes
-from unstall.supervisor.native_stacks import sample_native
+from unstall.supervisor.inspect import sample_native
 
 LOOKS = 3
 LOOK_EVERY_S = 0.6

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from unstall.base.errors import AccessDeniedError, InvalidInputError, RunNotFoundError
-from unstall.base.private_files import make_private_folder, write_private
+from unstall.base.files import make_private_folder, write_private
 from unstall.config.aliases import describe_renamed_in_run, update_names
 from unstall.config.options import find_config, is_config_here
 from unstall.config.settings import Settings, apply_changes, as_plain, from_stored

@@ -6,29 +6,36 @@ trains. So starting and recovering are the same path, and all that a repair can 
 
 from __future__ import annotations
 
+import json
 import os
+import resource
 import shlex
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-from unstall.base import exit_codes
+import psutil
+
+from unstall.base import errors
 from unstall.base.errors import BucketError, UnstallError
-from unstall.base.private_files import make_private_folder
+from unstall.base.files import make_private_folder, write_whole
 from unstall.base.processes import SUPERVISOR
-from unstall.config.settings import Settings, apply_changes, as_plain, from_stored
-from unstall.journal.events import PlanMade, PlanUndone, PlanVerified, RepairsEnded
-from unstall.journal.lock import lock_run
-from unstall.journal.run_folder import RunFolder
+from unstall.config.settings import GIB, Settings, apply_changes, as_plain, from_stored
+from unstall.journal import run_folder
+from unstall.journal.events import DeviceSampled, PlanMade, PlanUndone, PlanVerified, RepairsEnded
+from unstall.journal.run_folder import RunFolder, lock_run
 from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb
 from unstall.remedies.shrink_micro_batch import find_divisor
 from unstall.report import json as json_report
+from unstall.sensors.device import DeviceSampler
 from unstall.storage.uploader import upload_run
 from unstall.supervisor.launch import LaunchedProgram
 from unstall.supervisor.run.program import Printer, RunOptions, show_on_board, start
-from unstall.supervisor.train import batch_size_cache, setup
+from unstall.supervisor.train import setup
 from unstall.supervisor.train.fault import NoRemedy, WorkerState, find_fault, find_ineffective_plan, treat
 from unstall.supervisor.train.preemption import PreemptionListener
 from unstall.supervisor.train.setup import PreservedFolder
@@ -100,7 +107,7 @@ class TrainingRun:
         self._writer = JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
         self._mask: set[int] | None = None
         self.notice = PreemptionListener()
-        self._machine = batch_size_cache.describe_machine()
+        self._machine = describe_machine()
         self._folder = PreservedFolder(run)
 
     # --- the workers ---
@@ -235,11 +242,11 @@ class TrainingRun:
             how = pending.sign.words
             monitor.watch.note(PlanVerified(at=time.time(), remedy=made.remedy, how=how, attempt=made.attempt))
             if "micro_batch_size" in made.change:
-                batch_size_cache.remember(self.settings, self._machine)
+                remember_batch_size(self.settings, self._machine)
 
     def apply_known_batch_size(self) -> None:
         """A size that an earlier run found out at the cost of a crash is not found out again."""
-        fits = batch_size_cache.recall(self.settings, self._machine)
+        fits = recall_batch_size(self.settings, self._machine)
         now = self.settings.at_once
         smaller = find_divisor(self.settings.batch_share, fits) if fits else None
         if smaller is None or smaller >= now or setup.list_checkpoint_steps(self.run) or self.settings.max_restarts == 0:
@@ -253,14 +260,12 @@ class TrainingRun:
             happened="A size that fits is remembered from an earlier run.",
         )  # fmt: skip
         self._writer.write(made)
-        self.printer.complain(
-            f"{smaller} images are computed at once rather than {now}. {why} ({batch_size_cache.get_cache_path()})"
-        )
+        self.printer.complain(f"{smaller} images are computed at once rather than {now}. {why} ({get_cache_path()})")
 
     # --- the end ---
 
     def resume_command(self) -> str:
-        known = self.run.path.parent == batch_size_cache.get_cache_path().parent
+        known = self.run.path.parent == get_cache_path().parent
         return f"unstall train --resume {shlex.quote(self.run.bucket or (self.run.name if known else str(self.run.path)))}"
 
     def end_is_wanted(self, worker_group: WorkerGroup) -> bool:
@@ -272,15 +277,15 @@ class TrainingRun:
         assert ended is not None
         worker_group.lead.print_end()
         if worker_group.is_done:
-            return exit_codes.DONE
-        if ended.exit_code == exit_codes.NOT_KEPT:
+            return errors.DONE
+        if ended.exit_code == errors.NOT_KEPT:
             self.printer.complain(
                 f"trained to its end, but the disk did not take all that it leaves in {self.run.path}. When there is room, the "
                 f"steps since the newest checkpoint are made again by: {self.resume_command()}"
             )
         if self.end_is_wanted(worker_group):
             self.printer.complain(f"interrupted. To go on: {self.resume_command()}")
-            return exit_codes.INTERRUPTED
+            return errors.INTERRUPTED
         return ended.exit_code if ended.exit_code is not None else KILLED_ADDS + (ended.signal or 0)
 
 
@@ -288,3 +293,55 @@ def _made_again(plan: Plan, settings: Settings) -> Plan:
     """The plan with what undoes it as settings are now."""
     before = as_plain(settings)
     return replace(plan, undo={name: before[name] for name in plan.change})
+
+
+# The sizes that were found to fit, kept for later runs: of a model, on a machine. A small JSON file beside the runs.
+
+
+CACHE_FILE = "fitting-sizes.json"
+
+
+def get_cache_path() -> Path:
+    return run_folder.get_home() / CACHE_FILE
+
+
+def compute_cache_key(settings: Settings, machine: str) -> str:
+    """All that the memory of a step depends on, but for the images computed at once."""
+    detector = ",".join(f"{name}={value}" for name, value in sorted(settings.detector.items()))
+    remat = "remat" if settings.remat else "no remat"
+    return " | ".join([settings.model, detector, settings.backend, settings.precision, settings.optimizer, remat, machine])
+
+
+def describe_machine() -> str:
+    """What there is to compute on: the cards by name and memory, or the host's memory as this process may use it."""
+    cards = [event for event in DeviceSampler().sample(set()) if isinstance(event, DeviceSampled)]
+    if cards:
+        return ", ".join(f"{card.name} {card.total_bytes / GIB:.0f} GiB" for card in cards)
+    space, _ = resource.getrlimit(resource.RLIMIT_AS)
+    limits = [psutil.virtual_memory().total, *([space] if space != resource.RLIM_INFINITY else [])]
+    return f"cpu {min(limits) / GIB:.1f} GiB"
+
+
+def recall_batch_size(settings: Settings, machine: str) -> int | None:
+    """Images at once that fitted; None: nothing is known. A file that cannot be read is no reason not to train."""
+    size = _read_cache().get(compute_cache_key(settings, machine))
+    return size if isinstance(size, int) and size > 0 else None
+
+
+def remember_batch_size(settings: Settings, machine: str) -> None:
+    size = settings.at_once
+    try:
+        write_whole(
+            get_cache_path(),
+            json.dumps({**_read_cache(), compute_cache_key(settings, machine): size}, indent=1, sort_keys=True) + "\n",
+        )
+    except OSError:
+        return  # the next run finds out for itself
+
+
+def _read_cache() -> dict[str, Any]:
+    try:
+        known = json.loads(get_cache_path().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}

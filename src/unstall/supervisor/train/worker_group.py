@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from unstall.base import exit_codes
+from unstall.base import errors
 from unstall.diagnosis.causes import worker_slow
 from unstall.diagnosis.stalls import BUSY_CORES, count_ready_cores
 from unstall.diagnosis.workers import blocker
@@ -311,9 +311,9 @@ def _end_of(monitor: WorkerMonitor) -> End:
 
 
 def _how(ended: ProcessEnded) -> str:
-    if ended.exit_code == exit_codes.INTERRUPTED:
+    if ended.exit_code == errors.INTERRUPTED:
         return "left"
-    is_without_others = ended.exit_code == exit_codes.OTHERS_LOST or ended.signal == signal.SIGABRT
+    is_without_others = ended.exit_code == errors.OTHERS_LOST or ended.signal == signal.SIGABRT
     return "lost the others" if is_without_others else "died"
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from unstall.base.exit_codes import DONE
+from unstall.base.errors import DONE
 from unstall.diagnosis.findings import Diagnosis
 from unstall.diagnosis.host_memory import measure_room
 from unstall.diagnosis.stalls import find_current_stall

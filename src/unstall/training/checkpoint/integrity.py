@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import format_count, format_some
@@ -195,3 +196,44 @@ def read_starting_classes(checkpoints: Path) -> list[str] | None:
 
 def _named(classes: Sequence[str]) -> str:
     return f"{format_count(len(classes), 'class', 'classes')} ({format_some(classes)})"
+
+
+# Files with their checksums, on the disk itself: what a manifest is made of.
+
+
+def sync_folder(folder: Path) -> None:
+    """That a name is in a folder is on the disk only when the folder is."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def write_hashed_file(path: Path, raw: bytes) -> dict[str, Any]:
+    with path.open("wb", buffering=0) as file:
+        hashed = HashingFile(file)
+        hashed.write(raw)
+        os.fsync(file.fileno())
+    return hashed.summary
+
+
+class HashingFile:
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._digest, self.length = file, hashlib.sha256(), 0
+
+    def write(self, raw: bytes | memoryview) -> None:
+        for piece in _pieces(memoryview(raw)):
+            self._digest.update(piece)
+            done = 0
+            while done < len(piece):  # a file without a buffer may take less than it is given
+                done += self._file.write(piece[done:])
+            self.length += len(piece)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        return {"bytes": self.length, "sha256": self._digest.hexdigest()}
+
+
+def _pieces(raw: memoryview) -> Iterator[memoryview]:
+    return (raw[begin : begin + PIECE] for begin in range(0, len(raw), PIECE))

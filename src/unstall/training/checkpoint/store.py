@@ -10,6 +10,10 @@ gone costs the checkpoint, never the training.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
+import os
 import shutil
 import threading
 import time
@@ -18,13 +22,113 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from unstall.journal.events import CheckpointCompleted, CheckpointFailed, CheckpointRefused
-from unstall.training.checkpoint import files, integrity
-from unstall.training.checkpoint.files import Arrays
-from unstall.training.checkpoint.integrity import AllDamaged, Damaged, parse_step
+from unstall.training.checkpoint import integrity
+from unstall.training.checkpoint.integrity import (
+    ARRAYS,
+    MANIFEST,
+    POSITION,
+    VERSION,
+    AllDamaged,
+    Damaged,
+    HashingFile,
+    build_manifest,
+    compare_with_manifest,
+    parse_step,
+    sync_folder,
+    write_hashed_file,
+)
 from unstall.training.loop.instrumentation import emit
+
+IS_RISING = "is_rising"  # of a position: the loss rose by and by, so that an older one may be worth more
+ALIGNMENT = 64  # every array begins at a multiple of this, so that it can be used where it lies
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def write(folder: Path, arrays: Mapping[str, npt.NDArray[Any]], position: Mapping[str, Any]) -> int:
+    """Everything into a new folder, on to the disk itself; how many bytes it takes. A disk that refuses is an OSError."""
+    folder.mkdir(parents=True)
+    files = {ARRAYS: _write_arrays(folder / ARRAYS, arrays)}
+    index = {"arrays": _places(arrays), "position": dict(position)}
+    files[POSITION] = write_hashed_file(folder / POSITION, json.dumps(index).encode())
+    write_hashed_file(folder / MANIFEST, json.dumps({"version": VERSION, "files": files}, indent=1).encode())
+    sync_folder(folder)
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def read(folder: Path) -> tuple[Arrays, dict[str, Any]]:
+    """The arrays, which may not be written to, and the position."""
+    contents: dict[str, npt.NDArray[np.uint8]] = {}
+    for name, said in build_manifest(folder).items():
+        try:
+            contents[name] = np.fromfile(folder / name, np.uint8)
+        except OSError as error:
+            raise Damaged(f"{name} cannot be read: {error.strerror}") from None
+        contents[name].flags.writeable = False
+        compare_with_manifest(name, said, contents[name].size, hashlib.sha256(contents[name].data).hexdigest())
+    try:
+        index = json.loads(contents[POSITION].tobytes())
+        arrays = {each["name"]: _array(contents[ARRAYS], each) for each in index["arrays"]}
+        return arrays, index["position"]
+    except (KeyError, TypeError, ValueError) as error:  # of another version, with proper checksums
+        raise Damaged(f"{POSITION} is not as this version writes it: {error!r}") from None
+
+
+def is_rising(folder: Path) -> bool:
+    """Whether it says of itself that the loss rose; nothing else is read, nor verified."""
+    try:
+        return bool(json.loads((folder / POSITION).read_bytes())["position"].get(IS_RISING))
+    except (OSError, KeyError, TypeError, ValueError, AttributeError):
+        return False
+
+
+# --- writing ---
+
+
+def _write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
+    with path.open("wb", buffering=0) as file:
+        hashed = HashingFile(file)
+        for name, array in arrays.items():
+            if array.dtype.kind not in "biufc":
+                raise TypeError(f"'{name}': expected numbers. Received: {array.dtype}")
+            hashed.write(bytes(-hashed.length % ALIGNMENT))
+            hashed.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        os.fsync(file.fileno())
+    return hashed.summary
+
+
+def _places(arrays: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, Any]]:
+    places, offset = [], 0
+    for name, array in arrays.items():
+        offset += -offset % ALIGNMENT
+        places.append({"name": name, "kind": array.dtype.str, "shape": list(array.shape), "offset": offset})
+        offset += array.nbytes
+    return places
+
+
+# --- reading ---
+
+
+def _array(raw: npt.NDArray[np.uint8], place: dict[str, Any]) -> npt.NDArray[Any]:
+    kind, shape = np.dtype(place["kind"]), tuple(place["shape"])
+    length = math.prod(shape) * kind.itemsize
+    array: npt.NDArray[Any] = raw[place["offset"] : place["offset"] + length].view(kind).reshape(shape)
+    return array
+
+
+# Checkpoints: each complete or absent, and never so dear that the training suffers.
+#
+#     checkpoints = Checkpoints(run.checkpoints_path, keep=2)
+#     saved = checkpoints.newest()                       verified, or None
+#     checkpoints.save(step.arrays(), position)          returns at once; a thread writes, syncs, renames, reads back
+#
+# The newest good one is deleted only when a newer one has been read back from the disk and found right. A disk that is full or
+# gone costs the checkpoint, never the training.
+
 
 ASIDE = "."  # what begins with this is being written, or on its way out
 BEFORE = ".before"  # what ends with this is on its way out as soon as the next of the same step is in
@@ -74,7 +178,7 @@ class Checkpoints:
         found, refused = None, {}
         for path in self.paths():
             try:
-                arrays, position = files.read(path)
+                arrays, position = read(path)
             except Damaged as damaged:
                 refused[path] = str(damaged)
                 continue
@@ -136,11 +240,11 @@ class Checkpoints:
         for leftover in self._folder.glob(f"{ASIDE}step-*"):
             shutil.rmtree(leftover, ignore_errors=True)
         try:
-            size = files.write(aside, arrays, position)
+            size = write(aside, arrays, position)
             if target.exists():  # of a run that then went on from an older one
                 target.rename(before)
             aside.rename(target)
-            files.sync_folder(self._folder)
+            sync_folder(self._folder)
             integrity.verify(target)
         finally:
             shutil.rmtree(aside, ignore_errors=True)  # where something failed: else it has its name by now
@@ -156,8 +260,8 @@ class Checkpoints:
         """
         sound = [path for path in self.paths() if path not in self._refused]
         kept, older = sound[: self._keep], sound[self._keep :]
-        if all(files.is_rising(path) for path in kept):
-            good = next((path for path in older if not files.is_rising(path)), None)
+        if all(is_rising(path) for path in kept):
+            good = next((path for path in older if not is_rising(path)), None)
             older = [path for path in older if path != good]
         for old in (*older, *(path for path in self._refused if path.exists())):
             _remove(old)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from unstall.base.progress import Progress
+from unstall.base.console import Progress
 from unstall.data.example import Flags, Floats, Integers
 
 RECALLS = np.linspace(0.0, 1.0, 101)

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
+from unstall.base.console import Progress
 from unstall.base.errors import InvalidInputError
-from unstall.base.progress import Progress
 from unstall.data.example import DataSet, Floats, Integers
 from unstall.data.pipeline import Batch, Pipeline, PipelineSettings
 from unstall.detectors.detector import Detector, InferenceModel

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
+from unstall.base.files import write_whole
 from unstall.base.formatting import format_count
-from unstall.base.private_files import write_whole
 from unstall.config.settings import Settings
 from unstall.data.example import DataSet, Example, ImageSource
 from unstall.detectors.weights.description import create_description

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unstall.base.directories import get_cache_dir
+from unstall.base.console import Progress
 from unstall.base.errors import InvalidInputError
+from unstall.base.files import get_cache_dir
 from unstall.base.formatting import format_count, format_some
-from unstall.base.progress import Progress
 from unstall.config.settings import Settings
 from unstall.data import formats
 from unstall.data.example import DataSet, Example
@@ -141,8 +141,7 @@ def create_shapes(count: int, image_size: Sequence[int], aside: Path, progress: 
 
 def _drawn(folder: Path, count: int, width: int, height: int, progress: Progress | None) -> bool:
     """Whole or not at all; two runs may do it at the same time."""
-    from unstall.data.synthetic.files import write_shapes
-    from unstall.data.synthetic.shapes import Shapes
+    from unstall.data.synthetic.shapes import Shapes, write_shapes
 
     unfinished = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:

@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from unstall.base.exit_codes import INTERRUPTED
+from unstall.base.errors import INTERRUPTED
 from unstall.base.processes import end_if_orphaned
-from unstall.training.distributed.collectives import PARTS_WITHIN_S
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 PATIENCE_S = 8.0  # then the process ends with the checkpoint that there is; whoever asked may kill it after 10
+PARTS_WITHIN_S = 4.0  # of several workers, which end together
 LAST_WAIT_S = 1.0  # of that, or beyond it, for other workers to end before this one
 NATIVE_S = 1.0  # for Python to come back by itself, where it may leave at any moment
 LOOK_EVERY_S = 0.05

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from unstall.base.private_files import write_whole
+from unstall.base.files import write_whole
 from unstall.journal.legacy_names import update_history_row
 
 FIGURE = "AP"  # by which one epoch is better than another

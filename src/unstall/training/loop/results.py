@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unstall.base.errors import InvalidInputError
-from unstall.base.private_files import write_whole
+from unstall.base.files import write_whole
 from unstall.config.settings import Settings
 from unstall.data.example import DataSet, Example, Floats
 from unstall.data.tools.visualization import GROUND, choose_colour, choose_rows, decode_thumbnail, draw_box, save

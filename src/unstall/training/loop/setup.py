@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import unstall
 from unstall import detectors
 from unstall.backends import devices, find_running_backend
+from unstall.base.console import show_progress
 from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import format_count
-from unstall.base.progress import show_progress
 from unstall.config.detectors import create_settings
 from unstall.config.settings import Settings, as_plain
 from unstall.data.augment.names import create_augmentations
@@ -34,18 +34,15 @@ from unstall.training.checkpoint import integrity
 from unstall.training.checkpoint.integrity import AllDamaged, explain_refusal
 from unstall.training.checkpoint.store import CheckpointInterval, Checkpoints, LoadedCheckpoint
 from unstall.training.distributed.collectives import Collectives
-from unstall.training.evaluate.validation import ValidationScorer
-from unstall.training.health.gradient_norms import Updates
-from unstall.training.health.loss_monitor import LossMonitor
+from unstall.training.evaluate.evaluation import ValidationScorer
 from unstall.training.loop import instrumentation
 from unstall.training.loop.datasets import TrainValData, compute_fingerprint, load_datasets
-from unstall.training.loop.instrumentation import emit
+from unstall.training.loop.instrumentation import TrainingLine, Updates, emit, print_message
 from unstall.training.loop.interruption import Interruption
+from unstall.training.loop.loss_monitor import LossMonitor
 from unstall.training.loop.position import Position
-from unstall.training.loop.progress_line import TrainingLine, print_message
 from unstall.training.loop.results import Results
-from unstall.training.step.program import list_batch_shapes
-from unstall.training.step.step import Step
+from unstall.training.step.step import Step, list_batch_shapes
 from unstall.training.tensorboard import SummaryWriter
 
 if TYPE_CHECKING:

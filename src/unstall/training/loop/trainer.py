@@ -11,18 +11,18 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from typing import Any
 
-from unstall.base.exit_codes import DIVERGED, DONE, INTERRUPTED, NOT_KEPT, ExitCode
+from unstall.base.errors import DIVERGED, DONE, INTERRUPTED, NOT_KEPT, ExitCode
 from unstall.base.formatting import format_count, format_duration
 from unstall.config.settings import as_plain
 from unstall.data.pipeline import Batch
 from unstall.journal.events import EpochScored
-from unstall.training.checkpoint import files, integrity
+from unstall.training.checkpoint import integrity, store
 from unstall.training.checkpoint.store import MAX_SHARE, Outcome
 from unstall.training.distributed.collectives import OthersLeft
-from unstall.training.evaluate.validation import Figures
-from unstall.training.health.loss_monitor import TrainingStopped
+from unstall.training.evaluate.evaluation import Figures
 from unstall.training.loop import instrumentation
 from unstall.training.loop.interruption import Interrupted
+from unstall.training.loop.loss_monitor import TrainingStopped
 from unstall.training.loop.position import EpochScore
 from unstall.training.loop.setup import TrainingContext, list_versions
 
@@ -166,7 +166,7 @@ class Trainer:
         return {
             **self.at.as_plain(),
             "judged": self.loss_monitor.as_plain(),
-            files.IS_RISING: self.loss_monitor.is_rising,
+            store.IS_RISING: self.loss_monitor.is_rising,
             "needed_by_weights": self.context.needed_by_weights,
             "settings": as_plain(self.settings),
             integrity.DATA: integrity.describe_data(self.context.datasets),

@@ -9,6 +9,7 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -16,10 +17,22 @@ from typing import TYPE_CHECKING
 from unstall import backends
 from unstall.backends import allocators, choose_backend_for
 from unstall.backends.startup import keep_compiled, start
-from unstall.base.errors import BucketError, InvalidInputError, UnstallError, name_missing_packages
-from unstall.base.exit_codes import ADDRESS_TAKEN, DONE, INTERRUPTED, NOT_KEPT, OTHERS_LOST, OUT_OF_MEMORY, ExitCode
+from unstall.base.console import print_what_the_stream_has
+from unstall.base.errors import (
+    ADDRESS_TAKEN,
+    DONE,
+    INTERRUPTED,
+    NOT_KEPT,
+    OTHERS_LOST,
+    OUT_OF_MEMORY,
+    BucketError,
+    ExitCode,
+    InvalidInputError,
+    UnstallError,
+    name_missing_packages,
+)
+from unstall.base.files import make_new_files_private, make_private_folder
 from unstall.base.formatting import format_count
-from unstall.base.private_files import make_private_folder
 from unstall.base.processes import end_with_supervisor
 from unstall.config.aliases import update_names
 from unstall.config.settings import Settings, from_plain
@@ -27,22 +40,38 @@ from unstall.journal.events import MemoryExhausted, OthersLost, TrainingEnded
 from unstall.journal.run_folder import RunFolder
 from unstall.probe import startup as probe_startup
 from unstall.probe.core import probe
-from unstall.training.distributed import backend as distributed_backend
 from unstall.training.distributed import engines
-from unstall.training.distributed.collectives import Collectives, OthersLeft
+from unstall.training.distributed.collectives import (
+    LOST_ERRORS,
+    Collectives,
+    OthersLeft,
+    are_others_lost,
+    join_workers,
+    leave_backend,
+)
 from unstall.training.distributed.engines import ProcessEnv
 from unstall.training.distributed.heartbeat import LostWorkers
 from unstall.training.distributed.rendezvous import AddressTaken, PeersLost
-from unstall.training.distributed.startup import join_workers
 from unstall.training.loop import instrumentation
+from unstall.training.loop.instrumentation import print_message
 from unstall.training.loop.interruption import Interrupted, Interruption
-from unstall.training.loop.progress_line import print_message
 
 if TYPE_CHECKING:
     from unstall.training.loop.setup import TrainingContext
 
 LONGEST_MESSAGE = 2000
 NEWS_WITHIN_S = 0.5  # of who is gone, where a framework has noticed before we have
+
+
+def main(arguments: Sequence[str]) -> int:
+    """`python -m unstall.training` with these."""
+    folders = [argument for argument in arguments if argument != "--quiet"]
+    if len(folders) != 1:
+        sys.stderr.write("unstall: Expected the folder of a run. Usage: python -m unstall.training RUN_FOLDER [--quiet]\n")
+        return 2
+    print_what_the_stream_has()
+    make_new_files_private()
+    return run_worker(RunFolder(Path(folders[0]).resolve()), is_quiet="--quiet" in arguments)
 
 
 def run_worker(run: RunFolder, is_quiet: bool) -> int:
@@ -68,7 +97,7 @@ def run_worker(run: RunFolder, is_quiet: bool) -> int:
         worker.show_results()
     if not worker.collectives.is_alone:
         if exit_code in (DONE, NOT_KEPT):
-            distributed_backend.leave()
+            leave_backend()
         worker.leave(exit_code)
     return exit_code
 
@@ -81,7 +110,7 @@ def show_all(kind: type[BaseException], error: BaseException, trace: TracebackTy
 
 def _failures() -> tuple[type[BaseException], ...]:
     """What is looked at more closely; of libraries, those that are loaded by then."""
-    return (*allocators.list_error_types(), *distributed_backend.ERRORS)
+    return (*allocators.list_error_types(), *LOST_ERRORS)
 
 
 class Worker:
@@ -113,7 +142,7 @@ class Worker:
             if allocators.is_out_of_memory(error):
                 self._report_memory(error, settings)
                 exit_code = OUT_OF_MEMORY
-            elif not self.collectives.is_alone and distributed_backend.are_others_lost(error):
+            elif not self.collectives.is_alone and are_others_lost(error):
                 exit_code = self._without_others(error)
             else:
                 raise
@@ -195,9 +224,8 @@ class Worker:
     def show_results(self) -> None:
         """The score of the best weights, and where everything lies."""
         from unstall.base.console import create_console
-        from unstall.training.evaluate.summary import show_score
-        from unstall.training.loop.artifacts import list_places
         from unstall.training.loop.results import SCORE
+        from unstall.training.summary import list_places, show_score
 
         out = create_console()
         assert self.context is not None

@@ -16,7 +16,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from unstall.backends.devices import is_compiled_for_card
 from unstall.detectors.layers.rng import Draw
 from unstall.training.step.optimizer import get_scale
-from unstall.training.step.program import Counts, Program, StepResult
+from unstall.training.step.step import Counts, Program, StepResult
 
 if TYPE_CHECKING:
     from unstall.training.step.step import Arrays

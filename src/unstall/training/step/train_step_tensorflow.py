@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from unstall.detectors.layers.rng import Draw
 from unstall.training.step.optimizer import get_scale
-from unstall.training.step.program import Program, StepResult
+from unstall.training.step.step import Program, StepResult
 
 if TYPE_CHECKING:
     from unstall.training.step.step import Arrays

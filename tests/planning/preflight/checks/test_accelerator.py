@@ -9,8 +9,8 @@ import pytest
 
 from tests.planning.preflight.contexts import context
 from unstall.backends import packages
+from unstall.planning.preflight.check import CheckOk, CheckWarning
 from unstall.planning.preflight.checks.accelerator import judge
-from unstall.planning.preflight.results import CheckOk, CheckWarning
 
 GIB = 2**30
 

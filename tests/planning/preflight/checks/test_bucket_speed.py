@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.planning.preflight.contexts import context
+from unstall.planning.preflight.check import CheckOk, CheckUnknown, CheckWarning
 from unstall.planning.preflight.checks.bucket_speed import BucketSpeed, judge, look
-from unstall.planning.preflight.results import CheckOk, CheckUnknown, CheckWarning
 
 
 def measured(images_per_s: float, has_small_files: bool = True) -> BucketSpeed:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from unstall.planning.preflight.check import CheckOk, CheckWarning
 from unstall.planning.preflight.checks.cores import judge
-from unstall.planning.preflight.results import CheckOk, CheckWarning
 
 
 def test_as_many_workers_as_cores_fit() -> None:

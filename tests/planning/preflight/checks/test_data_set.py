@@ -9,11 +9,10 @@ import pytest
 
 from tests.planning.preflight.contexts import context
 from unstall.data.formats import read
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 from unstall.planning.preflight import data_check_cache
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckWarning
 from unstall.planning.preflight.checks.data_set import look
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckWarning
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 from tests.planning.preflight.contexts import context
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckWarning
 from unstall.planning.preflight.checks import disk_room
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckWarning
 
 
 def test_room_for_all_fits_and_less_warns_or_refuses(tmp_path: Path) -> None:

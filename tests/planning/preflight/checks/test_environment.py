@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.planning.preflight.contexts import context
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckWarning
 from unstall.planning.preflight.checks import environment as check
 from unstall.planning.preflight.checks.environment import judge
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckWarning
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.planning.preflight.contexts import context
-from unstall.planning.memory.host import HostNeed
+from unstall.planning.memory.devices import HostNeed
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckWarning
 from unstall.planning.preflight.checks.host_memory import estimate_need, judge
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckWarning
 
 GIB = 2**30
 

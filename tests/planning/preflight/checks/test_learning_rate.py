@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckResult, CheckWarning
 from unstall.planning.preflight.checks.learning_rate import judge
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckWarning
 
 FALLS = [8.0, 8.1, 7.9, 7.5, 7.0, 6.8, 6.5, 6.2, 6.0, 5.9, 5.8, 5.7]
 STANDS = [8.0, 8.1, 7.9] * 4

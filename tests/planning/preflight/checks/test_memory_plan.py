@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from unstall.planning.memory import MemoryPlan
-from unstall.planning.memory.devices import find_device
-from unstall.planning.memory.fit_policy import Choice, FitAttempt
-from unstall.planning.memory.host import HostNeed
+from unstall.planning.memory.devices import HostNeed, find_device
+from unstall.planning.memory.memory_plan import Choice, FitAttempt
 from unstall.planning.memory.messages import Answer
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckWarning
 from unstall.planning.preflight.checks.memory_plan import judge
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckWarning
 
 GIB = 2**30
 WANTED = Choice("float32", False, 16)

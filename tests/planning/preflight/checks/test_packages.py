@@ -8,8 +8,8 @@ import pytest
 
 from tests.planning.preflight.contexts import context
 from unstall import backends
+from unstall.planning.preflight.check import CheckError, CheckOk
 from unstall.planning.preflight.checks.packages import look
-from unstall.planning.preflight.results import CheckError, CheckOk
 
 
 def only(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:

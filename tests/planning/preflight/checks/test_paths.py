@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.planning.preflight.contexts import context
+from unstall.planning.preflight.check import CheckError, CheckOk
 from unstall.planning.preflight.checks.paths import look
-from unstall.planning.preflight.results import CheckError, CheckOk
 
 
 def test_no_path_and_paths_that_are_there_fit(tmp_path: Path) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.planning.preflight.contexts import context
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
+from unstall.planning.preflight.check import CheckOk, CheckWarning
 from unstall.planning.preflight.checks.read_speed import judge, look
-from unstall.planning.preflight.results import CheckOk, CheckWarning
 
 
 def test_more_than_the_steps_take_fits_and_less_warns() -> None:

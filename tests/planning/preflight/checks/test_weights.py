@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from tests.planning.preflight.contexts import context
-from unstall.data.synthetic.files import write_shapes
-from unstall.data.synthetic.shapes import Shapes
+from unstall.data.synthetic.shapes import Shapes, write_shapes
 from unstall.detectors.weights import compatibility
 from unstall.detectors.weights.formats import safetensors_files
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckUnknown, CheckWarning
 from unstall.planning.preflight.checks.weights import look
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckUnknown, CheckWarning
 
 
 def weights_of(variant: str, folder: Path) -> str:

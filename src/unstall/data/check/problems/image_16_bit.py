@@ -25,8 +25,7 @@ Convert to 8 bits in a way that you choose: `--fix` keeps the high byte, in a co
 from __future__ import annotations
 
 from unstall.data.check.context import CheckedData, Severity
-from unstall.data.check.fixes import Fix
-from unstall.data.check.image_encoder import as_8_bit
+from unstall.data.check.fixes import Fix, as_8_bit
 from unstall.data.example import Finding
 
 SEVERITY = Severity.WARNING

@@ -25,8 +25,7 @@ Convert it to RGB: `--fix` does, in a copy, at JPEG quality 95.
 from __future__ import annotations
 
 from unstall.data.check.context import CheckedData, Severity
-from unstall.data.check.fixes import Fix
-from unstall.data.check.image_encoder import as_rgb
+from unstall.data.check.fixes import Fix, as_rgb
 from unstall.data.example import Finding
 
 SEVERITY = Severity.WARNING

@@ -29,8 +29,7 @@ images that are really cut off, too: `PIL.ImageFile.LOAD_TRUNCATED_IMAGES = True
 from __future__ import annotations
 
 from unstall.data.check.context import CheckedData, Severity
-from unstall.data.check.fixes import Fix
-from unstall.data.check.image_encoder import with_end_mark
+from unstall.data.check.fixes import Fix, with_end_mark
 from unstall.data.example import Finding
 
 SEVERITY = Severity.INFO

@@ -31,8 +31,7 @@ from __future__ import annotations
 import numpy as np
 
 from unstall.data.check.context import CheckedData, ImageFacts, Severity
-from unstall.data.check.fixes import Fix
-from unstall.data.check.image_encoder import remove_turn, turn_upright
+from unstall.data.check.fixes import Fix, remove_turn, turn_upright
 from unstall.data.example import Finding
 
 SEVERITY = Severity.WARNING

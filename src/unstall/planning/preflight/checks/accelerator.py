@@ -27,8 +27,7 @@ import os
 from typing import Any
 
 from unstall.base.formatting import format_size
-from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.results import CheckOk, CheckResult, CheckUnknown, CheckWarning
+from unstall.planning.preflight.check import CheckOk, CheckResult, CheckUnknown, CheckWarning, Context
 from unstall.sensors.device import DeviceSampler
 
 NEEDS = ("packages",)

@@ -34,9 +34,8 @@ from typing import TYPE_CHECKING, Any
 
 from unstall.base.errors import BucketError
 from unstall.base.formatting import format_rate
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning, Context
 from unstall.planning.preflight.checks.read_speed import ENOUGH, decode, measure_rate
-from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning
 from unstall.storage import is_bucket
 from unstall.storage.bucket import AT_ONCE
 

@@ -23,8 +23,7 @@ from __future__ import annotations
 
 import os
 
-from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.results import CheckOk, CheckResult, CheckWarning
+from unstall.planning.preflight.check import CheckOk, CheckResult, CheckWarning, Context
 from unstall.sensors import cgroup
 
 NEEDS = ()

@@ -33,8 +33,7 @@ from unstall.base.formatting import describe_data_set, format_count
 from unstall.config.settings import Settings, get_max
 from unstall.journal.run_folder import RunFolder
 from unstall.planning.preflight import data_check_cache
-from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckWarning
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckResult, CheckWarning, Context
 from unstall.storage import is_bucket
 from unstall.training.checkpoint.integrity import FIX as SAME_CLASSES
 from unstall.training.checkpoint.integrity import explain_other_classes, read_starting_classes
@@ -121,7 +120,7 @@ def _with_warnings(said: str, warnings: list[tuple[str, str]], found: dict[str, 
 
 def _is_too_much(broken: list[dict[str, Any]], found: dict[str, Any], max_share: float) -> bool:
     """Of images, or of boxes: ten bad boxes are few among ten thousand, however few images these are in."""
-    from unstall.data.pipeline.bad_examples import compute_max_bad
+    from unstall.data.pipeline.image_loader import compute_max_bad
 
     lost = {"images": 0, "boxes": 0}
     for problem in broken:

@@ -26,8 +26,7 @@ import shutil
 from pathlib import Path
 
 from unstall.base.formatting import format_size
-from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckWarning
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckResult, CheckWarning, Context
 
 NEEDS = ("data_set",)
 IS_QUICK = True

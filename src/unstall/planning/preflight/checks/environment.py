@@ -26,8 +26,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from unstall.planning.memory.devices import find_device_here
-from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckWarning
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckResult, CheckWarning, Context
 
 NEEDS = ()
 IS_QUICK = True

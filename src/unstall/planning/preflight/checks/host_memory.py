@@ -26,9 +26,8 @@ import os
 
 from unstall.base.formatting import format_size
 from unstall.config.settings import apply_changes
-from unstall.planning.memory.host import KEPT_SHARE, HostNeed, estimate_host_need
-from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckWarning
+from unstall.planning.memory.devices import KEPT_SHARE, HostNeed, estimate_host_need
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckResult, CheckWarning, Context
 from unstall.training.distributed import engines
 
 NEEDS = ("data_set", "packages")

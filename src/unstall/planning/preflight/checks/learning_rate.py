@@ -27,8 +27,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from unstall.config.sources import get_recipe
-from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning, Context
 
 if TYPE_CHECKING:
     from unstall.training.lr_finder import Trial

@@ -25,8 +25,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unstall.base.formatting import format_size
-from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning, Context
 
 if TYPE_CHECKING:
     from unstall.planning.memory import MemoryPlan

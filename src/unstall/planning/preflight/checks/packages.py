@@ -23,8 +23,7 @@ from __future__ import annotations
 import importlib.metadata
 
 from unstall import backends
-from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckResult, Context
 
 NEEDS = ()
 IS_QUICK = True

@@ -26,8 +26,7 @@ from pathlib import Path
 
 from unstall.base.errors import UnstallError
 from unstall.config.sources import PATHS
-from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckResult, Context
 from unstall.storage import is_bucket, resolve_path
 
 NEEDS = ()

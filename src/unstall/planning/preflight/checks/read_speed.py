@@ -32,8 +32,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from unstall.base.formatting import format_rate
-from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.results import CheckOk, CheckResult, CheckUnknown, CheckWarning
+from unstall.planning.preflight.check import CheckOk, CheckResult, CheckUnknown, CheckWarning, Context
 from unstall.storage import is_bucket
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from __future__ import annotations
 
 import shlex
 
-from unstall.planning.preflight.context import Context
-from unstall.planning.preflight.results import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning
+from unstall.planning.preflight.check import CheckError, CheckOk, CheckResult, CheckUnknown, CheckWarning, Context
 
 NEEDS = ("data_set",)
 IS_QUICK = True

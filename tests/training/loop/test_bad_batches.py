@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.data.pipeline.pictures import some_data
 from unstall.data.pipeline import Pipeline, PipelineSettings
-from unstall.training.health import loss_monitor
+from unstall.training.loop import loss_monitor
 
 LOSSES = {"class": float("nan"), "box": 0.5}
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from unstall.training.health.divergence import MAX_IN_A_ROW, SUSTAINED_STEPS, Divergence, SkippedUpdates
+from unstall.training.loop.loss_monitor import MAX_IN_A_ROW, SUSTAINED_STEPS, Divergence, SkippedUpdates
 
 # --- updates that are not applied ---
 

@@ -11,7 +11,7 @@ from unstall.journal.events import UpdatesMeasured
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
-from unstall.training.health.gradient_norms import EVERY_S, MAX_S, Updates, group_layers
+from unstall.training.loop.instrumentation import UPDATES_EVERY_S, UPDATES_MAX_S, Updates, group_layers
 
 
 class Clock:
@@ -37,7 +37,7 @@ def test_they_are_means_over_the_updates_since_the_last(run: RunFolder) -> None:
     clock, shown = Clock(), []
     updates = Updates(lambda step, values: shown.append((step, dict(values))), clock)
     for step, norm in enumerate((1.0, 2.0, 6.0), 1):
-        clock.now = step * EVERY_S / 3
+        clock.now = step * UPDATES_EVERY_S / 3
         updates.see(step, 0.1 * step, 11 * norm, {"backbone": norm, "head": 10 * norm})
     (each,) = events_of(run)
     assert (each.step, each.updates, each.rate, each.norm) == (3, 3, 0.3, 33.0)
@@ -52,7 +52,7 @@ def test_a_long_run_tells_them_once_a_minute(run: RunFolder) -> None:
         clock.now = float(second)
         updates.see(second, 0.1, 1.0, {"head": 1.0})
     steps = [each.step for each in events_of(run)]
-    assert steps[1] - steps[0] == EVERY_S and steps[-1] - steps[-2] == MAX_S
+    assert steps[1] - steps[0] == UPDATES_EVERY_S and steps[-1] - steps[-2] == UPDATES_MAX_S
     assert len(steps) < 700
 
 

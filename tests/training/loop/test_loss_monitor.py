@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.data.pipeline.pictures import some_data
-from unstall.base.exit_codes import DIVERGED, NOT_FINITE
+from unstall.base.errors import DIVERGED, NOT_FINITE
 from unstall.data.pipeline import Batch, Pipeline, PipelineSettings
 from unstall.journal.events import LossDiverged, UpdateSkipped
 from unstall.journal.reader import read_folder
 from unstall.journal.run_folder import RunFolder
 from unstall.probe.core import probe
-from unstall.training.health.loss_monitor import UNREAD_STEPS, LossMonitor, TrainingStopped
+from unstall.training.loop.loss_monitor import UNREAD_STEPS, LossMonitor, TrainingStopped
 from unstall.training.loop.position import Position
 
 

@@ -1,4 +1,4 @@
-"""What the checks look at, each thing worked out once, when the first check asks for it."""
+"""What a check is given and what it answers: a context, which works each thing out once, and a result with its status."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from unstall import backends
 from unstall.config.settings import Settings
@@ -16,6 +16,69 @@ from unstall.config.settings import Settings
 if TYPE_CHECKING:
     from unstall.data.example import DataSet
     from unstall.planning.memory import MemoryPlan
+
+STATUSES = ("error", "warning", "unknown", "ok")  # the gravest first
+
+
+@dataclass(frozen=True)
+class CheckOk:
+    status: ClassVar[str] = "ok"
+    fix: ClassVar[str] = ""
+    reason: str
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CheckWarning:
+    """It would run, worse than it could, or with something that is easily overlooked."""
+
+    status: ClassVar[str] = "warning"
+    reason: str
+    fix: str
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CheckError:
+    """It would fail, or learn nothing of use."""
+
+    status: ClassVar[str] = "error"
+    reason: str
+    fix: str
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CheckUnknown:
+    """What is missing to say; and how to let it be seen, where there is a way."""
+
+    status: ClassVar[str] = "unknown"
+    reason: str
+    fix: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+CheckResult = CheckOk | CheckWarning | CheckError | CheckUnknown
+
+
+def as_plain(check: str, result: CheckResult, seconds: float) -> dict[str, Any]:
+    return {
+        "check": check,
+        "status": result.status,
+        "reason": result.reason,
+        "fix": result.fix,
+        "facts": result.facts,
+        "seconds": round(seconds, 3),
+    }
+
+
+def count_by_status(checks: list[dict[str, Any]]) -> dict[str, int]:
+    """How many checks have each status, the gravest first."""
+    return {status: sum(check["status"] == status for check in checks) for status in STATUSES}
+
+
+# What the checks look at, each thing worked out once, when the first check asks for it.
+
 
 FLOAT_BYTES = 4  # weights and what the optimizer keeps of them are float32, whatever layers compute in
 SHAPES_CLASSES = 6

@@ -10,7 +10,7 @@ import pytest
 from tests.diagnosis.builders import T0, journal, started
 from unstall.data.io.tfrecord_file import compute_masked_crc
 from unstall.journal.events import DataChecked, ErrorRaised, FileMet, ProcessEnded
-from unstall.supervisor import inspect
+from unstall.supervisor import recorder
 
 ERROR = ErrorRaised(at=T0 + 9, kind="DataLossError", message="corrupted record at 116", fatal=True)
 
@@ -28,6 +28,6 @@ def test_the_record_file_is_looked_for_among_those_that_were_open(
     (tmp_path / "train-0.record").write_bytes(whole)
     (tmp_path / "train-1.record").write_bytes(whole[:130] + b"\x01" + whole[131:])
     met = [FileMet(at=ERROR.at - seconds_before, path=str(path), how=how) for path in sorted(tmp_path.iterdir())]
-    events = inspect.look(journal(started(), *met, ERROR, ProcessEnded(at=T0 + 10, exit_code=1)))
+    events = recorder.look_at_error(journal(started(), *met, ERROR, ProcessEnded(at=T0 + 10, exit_code=1)))
     checked = [event for event in events if isinstance(event, DataChecked)]
     assert [event.damaged for event in checked] == ([[str(tmp_path / "train-1.record")]] if is_found else [])

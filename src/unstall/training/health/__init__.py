@@ -1,1 +1,0 @@
-"""Whether a training is well: its loss, its gradients, its batches."""
