@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.board.run_folders import Written, finished, stuck, training
-from tests.board.test_process import a_board
+from tests.board.test_launcher import a_board
 from tests.board.test_server import HOSTILE, TOKEN
 from tests.programs import UNSTALL, write
 from tests.report.html.test_run_page_in_browser import CHROMIUM, browser, drag, moments

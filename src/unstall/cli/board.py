@@ -17,7 +17,7 @@ from unstall.cli import json_option
 from unstall.config.command import Command
 
 if TYPE_CHECKING:
-    from unstall.board.process import Board
+    from unstall.board.launcher import Board
 
 
 @click.command("board", cls=Command, help=__doc__)
@@ -44,7 +44,7 @@ def command(
     json_target: str | None,
 ) -> None:
     from unstall.base.console import create_console
-    from unstall.board import process
+    from unstall.board import launcher
     from unstall.board.launcher import PORT, BoardOptions, open_browser, serve
     from unstall.journal import run_folder
     from unstall.report import json
@@ -59,16 +59,16 @@ def command(
     if mirror is not None or folder is None:
         path.mkdir(parents=True, exist_ok=True)
     if stop:
-        ended = process.stop(path)
+        ended = launcher.stop(path)
         if json_target:
-            json.write(process.as_plain(ended, is_new=False), json_target, is_of_program=False)
+            json.write(launcher.as_plain(ended, is_new=False), json_target, is_of_program=False)
         if json_target != "-":
             create_console().print(f"The board of {place or path} (process {ended.pid}) has ended.", markup=False, soft_wrap=True)
         return
 
     def show_address(board: Board, is_new: bool) -> None:
         if json_target:
-            json.write(process.as_plain(board, is_new), json_target, is_of_program=False)
+            json.write(launcher.as_plain(board, is_new), json_target, is_of_program=False)
         if json_target != "-":
             text = "Ctrl-C ends it." if is_new else f"It was there already (process {board.pid}); unstall board --stop ends it."
             if is_new and port is None and board.port != PORT:

@@ -63,7 +63,7 @@ def command(
     no_config: bool,
     **settings: Any,
 ) -> None:
-    """Read from top to bottom: what is asked for, where it runs, its settings, the checks, the run."""
+    """The steps of a training from top to bottom, each with the file that takes it."""
     from unstall.config.options import collect_explicit_settings
     from unstall.report import json
     from unstall.supervisor.train import setup
@@ -72,22 +72,28 @@ def command(
     json.refuse_unwritable(json_target)
     if list_models:
         return _print_models(json_target)
-    options = {**collect_explicit_settings(settings), **({"max_restarts": 0} if no_repair else {})}
-    request = setup.read_request(options, config, no_config, out, None if resume == AUTO else resume, resume == AUTO)
+    # What is asked for: `supervisor/train/setup.py`, of the options that were typed.
+    typed = {**collect_explicit_settings(settings), **({"max_restarts": 0} if no_repair else {})}
+    request = setup.read_request(typed, config, no_config, out, None if resume == AUTO else resume, resume == AUTO)
+    # Where it runs: on the machines of a Ray cluster, as one of several, or here.
     if engine == "ray" and not (show_settings or dry_run):
         return _start_on_ray(request, json_target)
     if request.worker_number is not None:
         sys.exit(_train(setup.join_other_machine(request, request.worker_number), {}, json_target, board))
+    # The run to go on with, if any, and the settings: `config/sources.py` joins defaults, recipe, settings file and options.
     request = setup.find_run(request)
     run, resolved = setup.load_settings(request)
     if show_settings:
         return _print_settings(resolved.as_plain(), json_target)
     if run is not None:
         refuse_unresumable(run)
+    # The checks: `planning/preflight/runner.py`. A new run folder: `journal/run_folder.py`.
     checked = _run_preflight(resolved.settings, run, request.out, is_quick=not dry_run, json_target=json_target)
     if dry_run or (checked["status"] == "error" and not force):
         sys.exit(_end_before_start(checked, dry_run, json_target))
     run = setup.create_run(resolved.settings, run, request.out, checked)
+    # The training: `supervisor/train/training_run.py` starts the worker, watches it, and treats what goes wrong. The worker is
+    # `training/loop/worker.py`, its loop `training/loop/trainer.py`, and `training/loop/results.py` saves the weights.
     sys.exit(_train(run, checked, json_target, board))
 
 

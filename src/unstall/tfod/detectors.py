@@ -186,7 +186,7 @@ def _heads(model: Node, ledger: Ledger) -> None:
 
 
 def _pyramid(model: Node, finest: int, channels: int, ledger: Ledger) -> None:
-    """Its levels and channels, where they are those that there are here; else `unsupported_fields.py` has the word."""
+    """Its levels and channels, where they are those that there are here; else `ledger.py` has the word."""
     extractor = model.node("feature_extractor")
     coarsest = finest + anchors.LEVELS - 1
     for node in (extractor.node("fpn"), extractor.node("bifpn")):

@@ -20,7 +20,7 @@ from tests.board.run_folders import finished
 from tests.programs import UNSTALL, write
 from tests.supervisor.train.test_training_run import SUPERVISE, a_run
 from unstall.base.errors import InvalidInputError
-from unstall.board import launcher, process
+from unstall.board import launcher
 from unstall.board.launcher import BoardOptions, serve
 from unstall.journal import run_folder
 
@@ -66,8 +66,8 @@ def folder(own_home: Path) -> Path:
 @pytest.fixture
 def no_board_left(own_home: Path) -> Iterator[None]:
     yield
-    if process.find(own_home) is not None:
-        process.stop(own_home)
+    if launcher.find(own_home) is not None:
+        launcher.stop(own_home)
 
 
 def test_a_folder_has_one_board_which_is_found_again_and_ended(folder: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_folder_has_one_board_which_is_found_again_and_ended(folder: Path) -> 
         ended = call("board", "--stop")
         assert ended.returncode == 0 and str(first["process"]) in ended.stdout
         assert first["popen"].wait(240) == 0
-    assert process.find(folder) is None
+    assert launcher.find(folder) is None
     assert sorted(path.name for path in folder.iterdir() if path.suffix == ".json") == []
     none = call("board", "--stop")
     assert none.returncode == 2 and "There is no board of" in none.stderr
@@ -95,7 +95,7 @@ def test_where_it_is_stands_in_a_file_for_the_user_alone_which_may_be_old(folder
         assert get(board["address"], "/")[0] == 401
         os.kill(board["process"], signal.SIGKILL)
         board["popen"].wait(240)
-        assert path.exists() and process.find(folder) is None
+        assert path.exists() and launcher.find(folder) is None
 
 
 def test_a_port_that_is_taken_is_an_error_and_of_the_usual_ones_the_next_is_taken(folder: Path, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_board_that_cannot_be_had_is_said_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The interpreter that should run it cannot."""
-    monkeypatch.setattr(process, "STARTS_WITHIN_S", 0.2)
+    monkeypatch.setattr(launcher, "STARTS_WITHIN_S", 0.2)
     for broken in ("/bin/false", "/no/such/python"):
         monkeypatch.setattr(sys, "executable", broken)
         launcher.show(run_folder.create("train"))
