@@ -82,10 +82,10 @@ def inner(folder: str, width: int, augmented: str, way: str, threads: int, secon
 
     from unstall.data.augment.augmentations import SSD, HorizontalFlip
     from unstall.data.formats import read
-    from unstall.data.pipeline import Pipeline, PipelineSettings, throughput
+    from unstall.data.pipeline import Pipeline, PipelineSettings, autotune
 
     if way == "all":
-        throughput.FIRST, throughput.PERIOD_S = threads, float("inf")
+        autotune.FIRST, autotune.PERIOD_S = threads, float("inf")
     torch.set_num_threads(1)
     _take(Path(folder), width)
     augmentations = SSD if augmented == "SSD" else (HorizontalFlip(),)

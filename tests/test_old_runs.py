@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from unstall.base.errors import VERDICT_FOUND
+from unstall.base.exit_codes import VERDICT_FOUND
 from unstall.board.catalogue import Catalogue
 from unstall.compare.record.store import load_record
 from unstall.data.check import defects

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unstall.base import errors
-from unstall.base.errors import ExitCode
+from unstall.base.exit_codes import ExitCode
 
 
 def test_no_ending_is_the_exit_code_of_an_error() -> None:

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from tests.programs import UNSTALL, write
-from unstall.base.errors import CANNOT_TELL
+from unstall.base.exit_codes import CANNOT_TELL
 from unstall.cli import list_all_commands, list_group_commands, list_inner_names, load
 from unstall.diagnosis.causes import CAUSES
 

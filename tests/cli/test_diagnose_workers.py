@@ -11,7 +11,7 @@ from tests.cli.test_cli import as_json, call
 from tests.diagnosis.builders import T0
 from tests.diagnosis.workers.run_folders import LOADS, REDUCES, write, written_worker
 from tests.programs import UNSTALL
-from unstall.base.errors import VERDICT_FOUND
+from unstall.base.exit_codes import VERDICT_FOUND
 from unstall.journal.events import ProcessEnded, RunStarted, VerdictReached
 
 

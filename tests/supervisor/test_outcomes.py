@@ -19,7 +19,7 @@ import pytest
 from rich.console import Console
 
 from tests.programs import UNSTALL, write
-from unstall.base.errors import CANNOT_TELL, VERDICT_FOUND
+from unstall.base.exit_codes import CANNOT_TELL, VERDICT_FOUND
 from unstall.report.terminal import story as story_text
 
 PR_CAPBSET_DROP, CAP_SYS_PTRACE = 24, 19

@@ -9,23 +9,16 @@ UnstallError            1
 └── BucketError        6   a bucket cannot be reached, read or written; says which, what of it, and why
     └── BucketNotFoundError    6   there is none of this name
 
-`attach` and `diagnose` end with their answer:
-
-nothing is wrong in what could be seen   0
-VERDICT_FOUND                           10   what is wrong was found
-CANNOT_TELL                             11   too little could be seen, or no cause was found for what is wrong
+Exit codes of other kinds are in `exit_codes.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import IntEnum
 from typing import TypeVar
 
 T = TypeVar("T")
-VERDICT_FOUND = 10
-CANNOT_TELL = 11
 
 
 class UnstallError(Exception):
@@ -89,27 +82,3 @@ def name_missing_packages(command: str, extras: str) -> Iterator[None]:
         raise MissingDependencyError(
             f"`{command}` needs the package '{missing}'. Install: pip install 'unstall[{extras}]'"
         ) from None
-
-
-# How a worker ends: the exit codes by which the supervisor knows what has happened.
-#
-# A user's mistake ends with the exit code of its error and one line; anything else as the process died.
-
-
-class ExitCode(IntEnum):
-    DONE = 0
-    INTERRUPTED = 75  # SIGTERM or SIGINT: a checkpoint was written, and everything is in order
-    OUT_OF_MEMORY = 76  # of the device, or of the host as Python noticed it
-    NOT_FINITE = 77  # losses or gradients again and again: updates were skipped, the weights are good
-    DIVERGED = 78  # the loss rose for good: the newest weights are not to be trusted
-    OTHERS_LOST = 79  # of several workers another is gone, or did not come: this one is well
-    ADDRESS_TAKEN = 80  # the port at which workers meet belongs to somebody else
-    NOT_KEPT = 81  # trained to its end, but a disk did not take the weights or what else is left
-
-    @property
-    def title(self) -> str:
-        """As events and people say it."""
-        return self.name.lower().replace("_", " ")
-
-
-DONE, INTERRUPTED, OUT_OF_MEMORY, NOT_FINITE, DIVERGED, OTHERS_LOST, ADDRESS_TAKEN, NOT_KEPT = ExitCode

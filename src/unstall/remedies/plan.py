@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from unstall.base.errors import DONE
+from unstall.base.exit_codes import DONE
 from unstall.config.settings import Settings, apply_changes, as_plain
 from unstall.journal.events import CheckpointCompleted, PlanMade, StepsEnded, TrainingBegan, TrainingEnded
 from unstall.journal.reader import Journal

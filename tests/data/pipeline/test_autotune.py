@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.data.pipeline.pictures import some_data
-from unstall.data.pipeline import Pipeline, PipelineSettings, throughput
-from unstall.data.pipeline.throughput import FIRST, ThreadAutotuner, ThroughputSample
+from unstall.data.pipeline import Pipeline, PipelineSettings, autotune
+from unstall.data.pipeline.autotune import FIRST, ThreadAutotuner, ThroughputSample
 
 STARVED_TAKES = 1e9  # examples a second that the training could take
 
@@ -107,9 +107,9 @@ def test_never_more_than_are_allowed_and_never_none(most: int) -> None:
 
 
 def test_what_those_gone_have_done_stays_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throughput, "PERIOD_S", 0.0)
-    monkeypatch.setattr(throughput, "IDLE_THREADS", -1.0)
-    monkeypatch.setattr(throughput, "WAITED_SHARE", 1.0)
+    monkeypatch.setattr(autotune, "PERIOD_S", 0.0)
+    monkeypatch.setattr(autotune, "IDLE_THREADS", -1.0)
+    monkeypatch.setattr(autotune, "WAITED_SHARE", 1.0)
     data = some_data(tmp_path, 12, 64, 48)
     with Pipeline(data, PipelineSettings(batch_size=2, height_px=32, width_px=32, num_input_workers=3)).batches(
         epochs=10

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.programs import UNSTALL, write
-from unstall.base.errors import VERDICT_FOUND
+from unstall.base.exit_codes import VERDICT_FOUND
 from unstall.board.rows import read_row
 from unstall.journal.run_folder import RunFolder
 from unstall.report.terminal.story import format_headline

@@ -12,7 +12,8 @@ from unstall.journal.events import CheckpointCompleted, DeviceSampled, EpochScor
 from unstall.journal.reader import Journal
 from unstall.remedies.plan import Kind
 from unstall.supervisor.train.fault import WorkerState
-from unstall.supervisor.train.worker_monitor import find_starvation, has_epoch_ended_since, is_hung, is_memory_near_limit
+from unstall.supervisor.train.stuck_worker import is_hung
+from unstall.supervisor.train.worker_monitor import find_starvation, has_epoch_ended_since, is_memory_near_limit
 
 # --- a stall ---
 

@@ -15,7 +15,7 @@ import pytest
 from benchmarks.resume import new_run
 
 from tests.training.distributed.worker_processes import QUIET, TINY, live, output
-from unstall.base.errors import DONE, INTERRUPTED
+from unstall.base.exit_codes import DONE, INTERRUPTED
 from unstall.config.settings import apply_changes
 from unstall.journal.events import TrainingBegan, WorkerJoined
 from unstall.journal.reader import FolderTail, Journal

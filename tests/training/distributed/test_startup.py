@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from unstall.base.errors import OTHERS_LOST
+from unstall.base.exit_codes import OTHERS_LOST
 
 HEARS = textwrap.dedent("""
     import sys

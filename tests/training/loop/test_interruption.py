@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from unstall.base.errors import INTERRUPTED
+from unstall.base.exit_codes import INTERRUPTED
 
 BEGIN = """
     import ctypes, sys, threading, time

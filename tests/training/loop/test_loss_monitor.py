@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.data.pipeline.pictures import some_data
-from unstall.base.errors import DIVERGED, NOT_FINITE
+from unstall.base.exit_codes import DIVERGED, NOT_FINITE
 from unstall.data.pipeline import Batch, Pipeline, PipelineSettings
 from unstall.journal.events import LossDiverged, UpdateSkipped
 from unstall.journal.reader import read_folder

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from benchmarks.resume import TINY, differences, live, new_run
 
-from unstall.base.errors import DONE, INTERRUPTED
+from unstall.base.exit_codes import DONE, INTERRUPTED
 from unstall.config.settings import apply_changes
 from unstall.detectors.weights.description import read_description
 from unstall.journal.events import (

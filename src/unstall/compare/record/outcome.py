@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from unstall.base.errors import INTERRUPTED
+from unstall.base.exit_codes import INTERRUPTED
 from unstall.compare.record.journal_summary import JournalSummary, StepStatistics
 from unstall.journal.events import (
     TERMINATION_SIGNALS,

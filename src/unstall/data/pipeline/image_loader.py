@@ -1,4 +1,4 @@
-"""From an example's file to its pixels, in one worker's hands: timed, cached, and with one error for all that can be wrong."""
+"""From an example's file to its pixels, in one input thread: timed, cached, and with one error for all that can be wrong."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from unstall.base.errors import InvalidInputError
 from unstall.data.example import DataSet, Example
+from unstall.data.pipeline.autotune import Tally
 from unstall.data.pipeline.bucket_fetcher import Fetcher
 from unstall.data.pipeline.cache import Cache
 from unstall.data.pipeline.decoder import UNREADABLE, Facts, Pixels, compute_decoded_shape, decode, look, read, read_turn
 from unstall.data.pipeline.sampler import EMPTY
-from unstall.data.pipeline.throughput import Tally
 from unstall.journal.events import ExampleSkipped
 from unstall.probe.core import probe
 

@@ -1,6 +1,6 @@
 """The same batches as a tf.data.Dataset: for a TensorFlow program that fetches its input inside the graph.
 
-tf.data orders, holds ready and hands over; the examples are made by the crew of threads, side by side. This is not for want
+tf.data orders, holds ready and hands over; the examples are made by the pool of threads, side by side. This is not for want
 of TensorFlow operations: a read that hangs inside tf.data hangs for ever, its resize gives float32 at several times the cost,
 and its pixels would be other ones than those of the thread engine. Here both engines give the same bytes. Arrays begin at a
 multiple of 64 bytes, so TensorFlow takes them without a copy. A wait for input holds one thread of TensorFlow's pool and needs
@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from unstall.base.errors import InvalidInputError, UnstallError
+from unstall.data.pipeline.autotune import InputMeasurement
 from unstall.data.pipeline.batch import Batch, Layout, Part, compute_batch_bytes
 from unstall.data.pipeline.settings import PipelineSettings
 from unstall.data.pipeline.threads_engine import Batches
-from unstall.data.pipeline.throughput import InputMeasurement
 
 HELD_BY_TENSORFLOW = 2  # batches, at most: prefetched, or being handed over
 

@@ -1,7 +1,7 @@
 """The workers: daemon threads that make examples, in order. One that hangs or dies is named and replaced; nothing waits for ever.
 
 Threads suffice, as reading, decoding and resizing let go of the interpreter's lock, if there are no more than help
-(`throughput.py`); they share memory, start at once and leave nothing behind. A hung thread cannot be ended, only left alone: what
+(`autotune.py`); they share memory, start at once and leave nothing behind. A hung thread cannot be ended, only left alone: what
 it still writes goes into arrays that nobody reads.
 """
 
@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from unstall.base.errors import BucketError, UnstallError
 from unstall.data.example import DataSet, Integers
+from unstall.data.pipeline.autotune import Tally, ThreadAutotuner, ThroughputSample, add_tallies
 from unstall.data.pipeline.batch import Batch
 from unstall.data.pipeline.canvas import BatchSlot, Canvas, Canvases
 from unstall.data.pipeline.decoder import Pixels
@@ -25,7 +26,6 @@ from unstall.data.pipeline.image_loader import SkippedExamples, ThreadContext
 from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import EMPTY
 from unstall.data.pipeline.settings import PipelineSettings
-from unstall.data.pipeline.throughput import Tally, ThreadAutotuner, ThroughputSample, add_tallies
 from unstall.journal.events import WorkerReplaced
 from unstall.probe.core import probe
 

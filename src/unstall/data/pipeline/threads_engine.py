@@ -12,6 +12,7 @@ import numpy as np
 
 from unstall.base.errors import UnstallError
 from unstall.data.example import DataSet
+from unstall.data.pipeline.autotune import InputMeasurement, ThroughputReporter
 from unstall.data.pipeline.batch import Batch, compute_batch_bytes
 from unstall.data.pipeline.bucket_fetcher import create_fetcher
 from unstall.data.pipeline.cache import Cache
@@ -21,7 +22,6 @@ from unstall.data.pipeline.mapper import ExampleMapper
 from unstall.data.pipeline.sampler import Order
 from unstall.data.pipeline.settings import PipelineSettings
 from unstall.data.pipeline.thread_pool import END_S, InputThreadPool, PendingBatch
-from unstall.data.pipeline.throughput import InputMeasurement, ThroughputReporter
 
 MAX_AHEAD = 256  # batches, however small: bytes bound them, but thousands more would be work for nothing when a run is ended
 HELD = 6  # batches that a consumer may hold at once: those of steps whose numbers are still to come, and the one in hand

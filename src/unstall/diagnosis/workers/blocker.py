@@ -10,7 +10,7 @@ import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from unstall.base import errors
+from unstall.base import exit_codes
 from unstall.diagnosis.workers.activity import ALONE_PHASES
 from unstall.diagnosis.workers.snapshot import WorkerSnapshot
 
@@ -96,8 +96,10 @@ def is_waiting(frames: Sequence[tuple[str, str]]) -> bool:
 
 # --- endings ---
 
-BY_OTHERS = frozenset({errors.OTHERS_LOST})
-ALIKE = frozenset({errors.NOT_FINITE, errors.DIVERGED, errors.DONE, errors.NOT_KEPT})  # how all end at the same step
+BY_OTHERS = frozenset({exit_codes.OTHERS_LOST})
+ALIKE = frozenset(
+    {exit_codes.NOT_FINITE, exit_codes.DIVERGED, exit_codes.DONE, exit_codes.NOT_KEPT}
+)  # how all end at the same step
 
 
 @dataclass(frozen=True)
@@ -115,13 +117,13 @@ def find_first_failure(ends: Sequence[End]) -> int:
 
 
 def _blame(end: End) -> tuple[int, float, int]:
-    if end.is_our_doing or end.exit_code == errors.DONE:
+    if end.is_our_doing or end.exit_code == exit_codes.DONE:
         return 5, end.at, end.worker
-    if end.exit_code in {*BY_OTHERS, errors.NOT_KEPT}:  # only the first worker keeps anything: it tells how all of it ended
+    if end.exit_code in {*BY_OTHERS, exit_codes.NOT_KEPT}:  # only the first worker keeps anything: it tells how all of it ended
         return 4, end.at, end.worker
     if end.signal == signal.SIGABRT:  # so a framework ends a process that has lost another
         return 3, end.at, end.worker
-    if end.exit_code == errors.INTERRUPTED:
+    if end.exit_code == exit_codes.INTERRUPTED:
         return 2, end.at, end.worker
     if end.exit_code in ALIKE:
         return 1, 0.0, end.worker

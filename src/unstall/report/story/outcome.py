@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.base.errors import CANNOT_TELL, VERDICT_FOUND, InvalidInputError
+from unstall.base.errors import InvalidInputError
+from unstall.base.exit_codes import CANNOT_TELL, VERDICT_FOUND
 from unstall.diagnosis.printed_output import find_not_finite, is_loss_hooked, is_training_printed, read_printed_losses
 from unstall.diagnosis.probe_facts import find_journal_refusal, find_probe_failure, has_lost_steps, shorten_path
 from unstall.journal.events import (

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from unstall.base.console import Progress
-from unstall.base.errors import ExitCode
+from unstall.base.exit_codes import ExitCode
 from unstall.config.aliases import update_names
 from unstall.data.check import defects
 from unstall.diagnosis.findings import Diagnosis, diagnose

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from unstall.base.errors import INTERRUPTED
+from unstall.base.exit_codes import INTERRUPTED
 from unstall.base.redact.environment import redact_command
 from unstall.config.aliases import update_names
 from unstall.diagnosis.dead_threads import DeadThread, find_dead_threads, find_failed_threads

@@ -7,7 +7,7 @@ import signal as signals
 from dataclasses import dataclass
 
 from unstall import remedies
-from unstall.base import errors
+from unstall.base import exit_codes
 from unstall.config.settings import Settings
 from unstall.diagnosis.errors.error_messages import find_innermost
 from unstall.diagnosis.findings import Diagnosis
@@ -34,7 +34,7 @@ MAX_EVIDENCE = 4
 NEARLY_FULL = 0.9  # of the memory that the run may use: a crash of native code is then taken for want of memory
 CRASHES = frozenset({signals.SIGABRT, signals.SIGSEGV, signals.SIGBUS})
 USERS_MISTAKES = range(2, 6)  # exit codes of unstall.base.errors: nothing that a restart could mend
-NO_FAULT = (errors.DONE, errors.NOT_KEPT, *USERS_MISTAKES)
+NO_FAULT = (exit_codes.DONE, exit_codes.NOT_KEPT, *USERS_MISTAKES)
 _OF_THE_HOST = re.compile(
     r"\bMemoryError\b|Unable to allocate|DefaultCPUAllocator|bad_alloc|Cannot allocate memory|can't start new thread",
     re.IGNORECASE,
@@ -91,17 +91,17 @@ def find_fault(worker_state: WorkerState, ended: ProcessEnded, step: int, diagno
     """What a worker died of that can be treated; None: it was done, or the mistake is one that only a person can mend."""
     if ended.signal is not None:
         return _killed(worker_state, ended.signal, step, diagnosis)
-    if ended.exit_code == errors.OUT_OF_MEMORY:
+    if ended.exit_code == exit_codes.OUT_OF_MEMORY:
         return _out_of_memory(worker_state, step)
-    if ended.exit_code == errors.NOT_FINITE:
+    if ended.exit_code == exit_codes.NOT_FINITE:
         return _not_finite(worker_state, step)
-    if ended.exit_code == errors.DIVERGED:
+    if ended.exit_code == exit_codes.DIVERGED:
         return _diverged(worker_state, step)
-    if ended.exit_code == errors.OTHERS_LOST:
+    if ended.exit_code == exit_codes.OTHERS_LOST:
         return remove_lost_workers(worker_state, step)
-    if ended.exit_code == errors.ADDRESS_TAKEN:
+    if ended.exit_code == exit_codes.ADDRESS_TAKEN:
         return worker_state.has(Kind.DIED, step, "The port at which the workers meet was taken by another program.")
-    if ended.exit_code == errors.INTERRUPTED:
+    if ended.exit_code == exit_codes.INTERRUPTED:
         return worker_state.has(
             Kind.DIED, step, f"{worker_state.name} was asked to end by somebody else, and saved before it did."
         )

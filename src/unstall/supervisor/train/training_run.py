@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 
-from unstall.base import errors
+from unstall.base import exit_codes
 from unstall.base.errors import BucketError, UnstallError
 from unstall.base.files import make_private_folder, write_whole
 from unstall.base.processes import SUPERVISOR
@@ -277,15 +277,15 @@ class TrainingRun:
         assert ended is not None
         worker_group.lead.print_end()
         if worker_group.is_done:
-            return errors.DONE
-        if ended.exit_code == errors.NOT_KEPT:
+            return exit_codes.DONE
+        if ended.exit_code == exit_codes.NOT_KEPT:
             self.printer.complain(
                 f"trained to its end, but the disk did not take all that it leaves in {self.run.path}. When there is room, the "
                 f"steps since the newest checkpoint are made again by: {self.resume_command()}"
             )
         if self.end_is_wanted(worker_group):
             self.printer.complain(f"interrupted. To go on: {self.resume_command()}")
-            return errors.INTERRUPTED
+            return exit_codes.INTERRUPTED
         return ended.exit_code if ended.exit_code is not None else KILLED_ADDS + (ended.signal or 0)
 
 

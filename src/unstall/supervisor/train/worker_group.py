@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from unstall.base import errors
+from unstall.base import exit_codes
 from unstall.diagnosis.causes import worker_slow
 from unstall.diagnosis.stalls import BUSY_CORES, count_ready_cores
 from unstall.diagnosis.workers import blocker
@@ -26,7 +26,8 @@ from unstall.supervisor.launch import wait_for_any
 from unstall.supervisor.train import stragglers
 from unstall.supervisor.train.fault import MAX_EVIDENCE, WorkerState, create_stuck_fault, remove_lost_workers
 from unstall.supervisor.train.stragglers import SilenceMonitor, SlownessMonitor, SlowWorker
-from unstall.supervisor.train.worker_monitor import HUNG_ENDS_S, MIN_BUSY_STALL_S, WorkerMonitor
+from unstall.supervisor.train.stuck_worker import KILL_AFTER_S, MIN_BUSY_STALL_S
+from unstall.supervisor.train.worker_monitor import WorkerMonitor
 
 if TYPE_CHECKING:
     from unstall.supervisor.train.training_run import TrainingRun
@@ -263,7 +264,7 @@ class WorkerGroup:
 
     def _end_the_rest(self) -> None:
         for monitor in self._running():
-            monitor.launched.stop(HUNG_ENDS_S)
+            monitor.launched.stop(KILL_AFTER_S)
 
     def _report(self, monitor: WorkerMonitor, how: str, seconds: float, **more: Any) -> None:
         stack = _stack_of(monitor)
@@ -311,9 +312,9 @@ def _end_of(monitor: WorkerMonitor) -> End:
 
 
 def _how(ended: ProcessEnded) -> str:
-    if ended.exit_code == errors.INTERRUPTED:
+    if ended.exit_code == exit_codes.INTERRUPTED:
         return "left"
-    is_without_others = ended.exit_code == errors.OTHERS_LOST or ended.signal == signal.SIGABRT
+    is_without_others = ended.exit_code == exit_codes.OTHERS_LOST or ended.signal == signal.SIGABRT
     return "lost the others" if is_without_others else "died"
 
 

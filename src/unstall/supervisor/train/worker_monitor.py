@@ -6,16 +6,14 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from unstall.base.errors import DONE
+from unstall.base.exit_codes import DONE
 from unstall.diagnosis.findings import Diagnosis
 from unstall.diagnosis.host_memory import measure_room
-from unstall.diagnosis.stalls import find_current_stall
 from unstall.diagnosis.verdict import Certainty
 from unstall.journal.events import (
     CheckpointCompleted,
     CheckpointFailed,
     CheckpointRefused,
-    DeviceSampled,
     EpochScored,
     HostSampled,
     PreemptionNoticed,
@@ -30,6 +28,7 @@ from unstall.journal.reader import Journal
 from unstall.remedies.plan import Fault, Kind, Plan, find_step_reached, measure_wait_share
 from unstall.supervisor.launch import LaunchedProgram
 from unstall.supervisor.train.fault import WorkerState, create_stuck_fault, describe_cause, treat
+from unstall.supervisor.train.stuck_worker import end_if_stuck
 from unstall.supervisor.watch import Watch
 from unstall.training.distributed.engines import ProcessEnv
 
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from unstall.supervisor.train.training_run import TrainingRun
 
 SAVES_WITHIN_S = 25.0  # a worker that was asked to end: most schedulers give half a minute
-HUNG_ENDS_S = 10.0  # one that stands still
 RESTART_SAVES_S = 60.0  # a healthy one that is to be started again: nothing hurries it
 UNENDABLE_S = 120.0  # after which it is said that it cannot even be killed
 
@@ -76,7 +74,7 @@ class WorkerMonitor:
             self._diagnosis = diagnosis
             self._printer.print_if_new(self.watch, diagnosis)
         if self.stopped_for is None:
-            self._end_if_hung()
+            end_if_stuck(self)
             self._end_if_it_pays(diagnosis)
         elif time.monotonic() - self._stopped_at > UNENDABLE_S:
             self._say_once("unendable", "the worker does not end, though it was killed: the kernel waits for a disk or a device.")
@@ -136,25 +134,13 @@ class WorkerMonitor:
             self._say_once("notice", f"{notice.received.words}: the worker saves and ends, so that the run goes on elsewhere.")
             self.launched.stop(SAVES_WITHIN_S)
 
-    def _end_if_hung(self) -> None:
-        stall = self.watch.stall
-        if stall is None or not self.watch.has_looked_closely:
-            return
-        seconds = time.time() - stall.since
-        if is_hung(self.watch.journal, stall, seconds) and not self.waits_for_others(self):
-            self._diagnosis = self.watch.examine()
-            self._stop(
-                create_stuck_fault(self._training_run.worker_state(self), stall, self.step(), seconds, self._diagnosis),
-                HUNG_ENDS_S,
-            )
-
     def _end_if_it_pays(self, diagnosis: Diagnosis | None) -> None:
         if self.stopped_for is not None or diagnosis is None or self.watch.stall is not None:
             return
         worker_state = self._training_run.worker_state(self)
         full = is_memory_near_limit(worker_state)
         if full is not None and isinstance(treat(full), Plan):
-            self._stop(full, RESTART_SAVES_S)
+            self.stop(full, RESTART_SAVES_S)
             return
         starving = find_starvation(worker_state, diagnosis)
         if starving is None or not isinstance(treat(starving), Plan):
@@ -162,9 +148,13 @@ class WorkerMonitor:
         elif self._waiting is None:
             self._waiting = (starving, time.time())
         elif has_epoch_ended_since(self.watch.journal, self._waiting[1]):
-            self._stop(starving, RESTART_SAVES_S)
+            self.stop(starving, RESTART_SAVES_S)
 
-    def _stop(self, fault: Fault, kill_after_s: float) -> None:
+    def describe_stuck_fault(self, stall: StallBegan, seconds: float) -> Fault:
+        self._diagnosis = self.watch.examine()
+        return create_stuck_fault(self._training_run.worker_state(self), stall, self.step(), seconds, self._diagnosis)
+
+    def stop(self, fault: Fault, kill_after_s: float) -> None:
         self.stopped_for, self._stopped_at = fault, time.monotonic()
         self.launched.stop(kill_after_s)
 
@@ -186,33 +176,8 @@ class WorkerMonitor:
             self._training_run.printer.complain(text)
 
 
-# What calls for a restart while a worker still runs: it stands still, its input starves it, host memory is nearly full. Pure
-# functions of the journal, but for the clock that says how long a stall has lasted.
-
-
-# --- a stall ---
-
-MIN_STALL_S = 20.0  # of a worker that idles where it has done so often what it does
-MIN_FIRST_STALL_S = 120.0  # where it does it for the first time
-FIRST_STEPS = 10  # of a worker: a device is given several before the first is waited for, so they seem to take no time
-TIMES_LIMIT = 2.0  # the time after which it was looked at is given once more
-MIN_BUSY_STALL_S = 900.0  # of one that computes, or whose device does: a first compilation may take long
-BUSY_PERCENT = 10.0  # of a device
-MIN_STALL_OUTSIDE_S = 300.0  # before the training, where data is read and a model is built
-
-
-def is_hung(journal: Journal, stall: StallBegan, seconds: float) -> bool:
-    """Whether waiting any longer is in vain. A stall is called by the run's own history; this is later."""
-    now = find_current_stall(journal)
-    devices = journal.since(DeviceSampled, stall.since)
-    if (now is not None and now.is_busy) or any((device.busy_percent or 0.0) >= BUSY_PERCENT for device in devices):
-        min_s = MIN_BUSY_STALL_S
-    elif stall.phase in {"", "start", "between"}:
-        min_s = MIN_STALL_OUTSIDE_S
-    else:
-        is_known = stall.usual_s is not None and not 0 <= stall.step < FIRST_STEPS
-        min_s = MIN_STALL_S if is_known else MIN_FIRST_STALL_S
-    return seconds > max(min_s, TIMES_LIMIT * stall.limit_s)
+# What else calls for a restart while a worker still runs: its input starves it, host memory is nearly full. Pure functions of the
+# journal. That it stands still is in stuck_worker.py.
 
 
 # --- host memory ---

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from unstall.backends.packages import find_version
-from unstall.base.errors import OTHERS_LOST
+from unstall.base.exit_codes import OTHERS_LOST
 from unstall.base.processes import end_with_parent
 from unstall.config.settings import Settings, apply_changes, as_plain
 from unstall.journal.events import OthersLost, OthersMissed, WorkerJoined, WorkersAwaited

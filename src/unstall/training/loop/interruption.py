@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from unstall.base.errors import INTERRUPTED
+from unstall.base.exit_codes import INTERRUPTED
 from unstall.base.processes import end_if_orphaned
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)

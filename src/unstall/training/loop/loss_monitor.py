@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unstall.base.errors import DIVERGED, NOT_FINITE, ExitCode
+from unstall.base.exit_codes import DIVERGED, NOT_FINITE, ExitCode
 from unstall.data.example import DataSet
 from unstall.data.pipeline import Batch
 from unstall.journal.events import LossDiverged, UpdateSkipped

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from typing import Any
 
-from unstall.base.errors import DIVERGED, DONE, INTERRUPTED, NOT_KEPT, ExitCode
+from unstall.base.exit_codes import DIVERGED, DONE, INTERRUPTED, NOT_KEPT, ExitCode
 from unstall.base.formatting import format_count, format_duration
 from unstall.config.settings import as_plain
 from unstall.data.pipeline import Batch

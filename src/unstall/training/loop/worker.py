@@ -18,19 +18,8 @@ from unstall import backends
 from unstall.backends import allocators, choose_backend_for
 from unstall.backends.startup import keep_compiled, start
 from unstall.base.console import print_what_the_stream_has
-from unstall.base.errors import (
-    ADDRESS_TAKEN,
-    DONE,
-    INTERRUPTED,
-    NOT_KEPT,
-    OTHERS_LOST,
-    OUT_OF_MEMORY,
-    BucketError,
-    ExitCode,
-    InvalidInputError,
-    UnstallError,
-    name_missing_packages,
-)
+from unstall.base.errors import BucketError, InvalidInputError, UnstallError, name_missing_packages
+from unstall.base.exit_codes import ADDRESS_TAKEN, DONE, INTERRUPTED, NOT_KEPT, OTHERS_LOST, OUT_OF_MEMORY, ExitCode
 from unstall.base.files import make_new_files_private, make_private_folder
 from unstall.base.formatting import format_count
 from unstall.base.processes import end_with_supervisor

@@ -15,7 +15,8 @@ from keras import ops
 
 from unstall.detectors.layers.rng import Draw
 from unstall.training.step.cuda_graphs import GraphReplay
-from unstall.training.step.optimizer import BETAS, EMA_WARMUP, EPSILON, SLOTS, get_scale, update_loss_scale
+from unstall.training.step.ema import EMA_WARMUP
+from unstall.training.step.optimizer import BETAS, EPSILON, SLOTS, get_scale, update_loss_scale
 from unstall.training.step.step import Program, StepResult
 
 if TYPE_CHECKING:

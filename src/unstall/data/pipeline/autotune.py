@@ -1,10 +1,9 @@
-"""The throughput of the pipeline: how many threads make examples at once (as many as help, and no more), and what their time goes
-into.
+"""How many threads make examples at once: as many as help, and no more. And what their time goes into.
 
 Reading, decoding and resizing let go of the interpreter's lock, all else of an example holds it for a tenth of a millisecond or
 two. Threads beyond what is needed mostly queue up for it, and with them the thread that trains: it launches a step by a hundred
 small calls, each of which lets go of the lock and queues up again. So it begins with few. While the training waits, one step more
-or less is tried, and kept if more examples come of it; while hands are idle, one is sent home.
+or less is tried, and kept if more examples come of it; while threads are idle, one is sent home.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from statistics import median
 from unstall.journal.events import InputMeasured
 from unstall.probe.core import probe
 
-FIRST = 3  # hands to begin with
+FIRST = 3  # threads to begin with
 LADDER = (1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 675, 1024)
 PERIOD_S = 1.0  # between looks, at least
 MIN_BATCHES = 3  # that were taken in between
@@ -40,7 +39,7 @@ class ThroughputSample:
     batches: int = 0  # that the training took
     made: int = 0  # examples
     waited_s: float = 0.0  # the training, for batches
-    idle_s: float = 0.0  # the hands, all together
+    idle_s: float = 0.0  # the threads, all together
     behind: float = 0.0  # of what is to be made ahead, the share that is not begun; of this moment
 
 
@@ -51,7 +50,7 @@ class ThreadAutotuner:
         self._last, self._looked_at = ThroughputSample(at), at
         self._recent_s: deque[float] = deque(maxlen=RECENT)  # between two looks
         self._idle_periods = 0
-        self._tried: tuple[int, float] | None = None  # hands before a trial, and examples a second that they made
+        self._tried: tuple[int, float] | None = None  # threads before a trial, and examples a second that they made
         self._way = 1  # up the ladder, or down
         self._failed_trials = 0  # ways that did not help, one after the other
         self._pause_s = FIRST_PAUSE_S
