@@ -10,6 +10,7 @@ A run that fails ends none of the others. Exit code 1 if anything failed, 130 af
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -35,6 +36,8 @@ LAWS = tuple(f"tests/test_{name}.py" for name in ("laws", "layers", "vocabulary"
 SLOW = re.compile(r"\b(subprocess|multiprocessing|threading|sleep|UNSTALL|Place|browser)\b")
 READING = ("tests/data", "tests/tfod")
 HALVES = ("one half", "other half")
+# Python keeps the code of a module compiled, whatever the machine prefers: each of a thousand processes would compile it again.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 SLOWEST_SHOWN = 12  # tests of a run, those of 8 s and more: what is to be made cheaper
 
 
@@ -156,7 +159,9 @@ class Outcome:
         began = time.monotonic()
         self.say(f"{run.name}: started")
         with tempfile.TemporaryFile() as file:  # no pipe: a process that a test leaves behind would keep it open
-            process = subprocess.Popen(run.command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT)
+            process = subprocess.Popen(
+                run.command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT
+            )
             self.processes.append(process)
             process.wait()
             file.seek(0)
