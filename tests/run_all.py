@@ -110,22 +110,22 @@ CHECKS = (
 )
 GROUPS: dict[str, tuple[Run, ...]] = {
     "torch": (
-        taking(740, on_backend("PyTorch, learning", "torch", *LEARNING)),
-        *halves(on_backend("PyTorch, watching", "torch", ignore=LEARNING), 730),
+        taking(680, on_backend("PyTorch, learning", "torch", *LEARNING)),
+        *halves(on_backend("PyTorch, watching", "torch", ignore=LEARNING), 500),
     ),
     "jax": (
-        taking(710, on_backend("JAX, learning", "jax", *LEARNING)),
-        taking(300, on_backend("JAX, watching", "jax", ignore=LEARNING)),
+        taking(540, on_backend("JAX, learning", "jax", *LEARNING)),
+        taking(220, on_backend("JAX, watching", "jax", ignore=LEARNING)),
     ),
     "tensorflow": (
-        *map(waiting, halves(on_backend("TensorFlow, watching", "tensorflow", ignore=LEARNING), 1380)),
-        taking(550, on_backend("TensorFlow, learning", "tensorflow", *LEARNING)),
+        *map(waiting, halves(on_backend("TensorFlow, watching", "tensorflow", ignore=LEARNING), 900)),
+        taking(500, on_backend("TensorFlow, learning", "tensorflow", *LEARNING)),
     ),
     "no-backend": (
-        taking(760, waiting(pytest("no backend, supervising", NO_BACKEND, *SUPERVISING))),
-        taking(430, pytest("no backend", NO_BACKEND, ignore=(*SUPERVISING, *SERVING, *READING))),
-        taking(250, waiting(pytest("no backend, serving", NO_BACKEND, *SERVING))),
-        taking(150, pytest("no backend, reading data", NO_BACKEND, *READING)),
+        taking(570, waiting(pytest("no backend, supervising", NO_BACKEND, *SUPERVISING))),
+        taking(310, pytest("no backend", NO_BACKEND, ignore=(*SUPERVISING, *SERVING, *READING))),
+        taking(220, waiting(pytest("no backend, serving", NO_BACKEND, *SERVING))),
+        taking(120, pytest("no backend, reading data", NO_BACKEND, *READING)),
     ),
     "check": CHECKS,
     "quick": (
