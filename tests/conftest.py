@@ -1,5 +1,6 @@
 """Shared by all tests: no run of a test lands among the user's own runs, and none leaves its probe to the others."""
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.programs import UNUSED_PACKAGES, hide_packages
 from tests.run_all import BACKENDS, mentions
 from unstall.probe.core import probe
 
@@ -41,6 +43,16 @@ def one_thread(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     """Of PyTorch: several that wait for each other beside other tests burn more time than they save."""
     if request.node.get_closest_marker("torch"):
         monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(autouse=True)
+def only_needed_packages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs of a backend import what it needs; with the mark `all_packages` all that is installed, as on many a user's machine."""
+    backends = [name for name in BACKENDS if request.node.get_closest_marker(name)]
+    if backends and not request.node.get_closest_marker("all_packages"):
+        unused = set.intersection(*(set(UNUSED_PACKAGES[name]) for name in backends))
+        path = [hide_packages(*sorted(unused)), os.environ.get("PYTHONPATH", "")]
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, path)))
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ A run that fails ends none of the others. Exit code 1 if anything failed, 130 af
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -35,6 +36,8 @@ LAWS = tuple(f"tests/test_{name}.py" for name in ("laws", "layers", "vocabulary"
 SLOW = re.compile(r"\b(subprocess|multiprocessing|threading|sleep|UNSTALL|Place|browser)\b")
 READING = ("tests/data", "tests/tfod")
 HALVES = ("one half", "other half")
+# Python keeps the code of a module compiled, whatever the machine prefers: each of a thousand processes would compile it again.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 SLOWEST_SHOWN = 12  # tests of a run, those of 8 s and more: what is to be made cheaper
 
 
@@ -107,22 +110,22 @@ CHECKS = (
 )
 GROUPS: dict[str, tuple[Run, ...]] = {
     "torch": (
-        taking(740, on_backend("PyTorch, learning", "torch", *LEARNING)),
-        *halves(on_backend("PyTorch, watching", "torch", ignore=LEARNING), 730),
+        taking(680, on_backend("PyTorch, learning", "torch", *LEARNING)),
+        *halves(on_backend("PyTorch, watching", "torch", ignore=LEARNING), 500),
     ),
     "jax": (
-        taking(710, on_backend("JAX, learning", "jax", *LEARNING)),
-        taking(300, on_backend("JAX, watching", "jax", ignore=LEARNING)),
+        taking(540, on_backend("JAX, learning", "jax", *LEARNING)),
+        taking(220, on_backend("JAX, watching", "jax", ignore=LEARNING)),
     ),
     "tensorflow": (
-        *map(waiting, halves(on_backend("TensorFlow, watching", "tensorflow", ignore=LEARNING), 1380)),
-        taking(550, on_backend("TensorFlow, learning", "tensorflow", *LEARNING)),
+        *map(waiting, halves(on_backend("TensorFlow, watching", "tensorflow", ignore=LEARNING), 900)),
+        taking(500, on_backend("TensorFlow, learning", "tensorflow", *LEARNING)),
     ),
     "no-backend": (
-        taking(760, waiting(pytest("no backend, supervising", NO_BACKEND, *SUPERVISING))),
-        taking(430, pytest("no backend", NO_BACKEND, ignore=(*SUPERVISING, *SERVING, *READING))),
-        taking(250, waiting(pytest("no backend, serving", NO_BACKEND, *SERVING))),
-        taking(150, pytest("no backend, reading data", NO_BACKEND, *READING)),
+        taking(570, waiting(pytest("no backend, supervising", NO_BACKEND, *SUPERVISING))),
+        taking(310, pytest("no backend", NO_BACKEND, ignore=(*SUPERVISING, *SERVING, *READING))),
+        taking(220, waiting(pytest("no backend, serving", NO_BACKEND, *SERVING))),
+        taking(120, pytest("no backend, reading data", NO_BACKEND, *READING)),
     ),
     "check": CHECKS,
     "quick": (
@@ -156,7 +159,9 @@ class Outcome:
         began = time.monotonic()
         self.say(f"{run.name}: started")
         with tempfile.TemporaryFile() as file:  # no pipe: a process that a test leaves behind would keep it open
-            process = subprocess.Popen(run.command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT)
+            process = subprocess.Popen(
+                run.command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT
+            )
             self.processes.append(process)
             process.wait()
             file.seek(0)

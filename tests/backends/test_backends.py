@@ -34,6 +34,14 @@ try:
 except InvalidInputError as error:
     print(error)
 """
+OPTIONAL = """
+import sys
+from unstall.backends.startup import start
+start({name!r})
+print(*sorted({{"jax", "matplotlib", "pandas"}} & set(sys.modules)))
+import matplotlib
+print(matplotlib.__name__)
+"""
 
 
 @pytest.mark.parametrize(
@@ -50,6 +58,21 @@ def test_keras_starts_without_remarks_on_the_backend_that_was_chosen_and_on_no_o
     refused = f"Keras runs on {name} already in this process; {other} needs a process of its own."
     assert done.stdout.splitlines() == [f"{name} False", f"{name} True", f"{name} {name} {name}", refused]
     assert done.stderr == "something to know\nafterwards\n", "all else that is said is said"
+
+
+@pytest.mark.all_packages
+@pytest.mark.parametrize(
+    ("name", "loaded"),
+    [
+        pytest.param("tensorflow", "", marks=pytest.mark.tensorflow),
+        pytest.param("jax", "jax", marks=pytest.mark.jax),
+        pytest.param("torch", "", marks=pytest.mark.torch),
+    ],
+)
+def test_what_keras_imports_only_because_it_is_there_is_left_out_and_can_be_imported_later(name: str, loaded: str) -> None:
+    program = [sys.executable, "-c", OPTIONAL.format(name=name)]
+    done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=240)
+    assert done.stdout.splitlines() == [loaded, "matplotlib"]
 
 
 def test_a_backend_that_there_is_not() -> None:

@@ -32,6 +32,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.programs import UNUSED_PACKAGES, hide_packages
+
 ROOT = Path(__file__).parents[2]
 SOURCES = ("src/unstall/detectors", "src/unstall/training", "src/unstall/backends", "tests/detectors")
 REFERENCE = {"jax": "torch", "tensorflow": "jax", "torch": "jax"}  # whom each is compared with
@@ -48,7 +50,8 @@ SUBJECTS: list[Subject] = []  # of the tests that were collected
 def environment(backend: str) -> dict[str, str]:
     """Of a process that runs a detector on one backend. One thread: several that wait for each other on a busy machine burn more
     time than they save."""
-    own = {"KERAS_BACKEND": backend, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
+    path = os.pathsep.join([str(ROOT), str(ROOT / "src"), hide_packages(*UNUSED_PACKAGES[backend])])
+    own = {"KERAS_BACKEND": backend, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": path}
     quick = {"XLA_FLAGS": QUICK_TO_COMPILE, "OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
     return {**os.environ, **own, **quick}
 

@@ -56,6 +56,7 @@ def watched(backend: str, *apis: str) -> list[str]:
     return [*UNSTALL, "run", "--quiet", "--", sys.executable, str(TRAINING), backend, *apis]
 
 
+@pytest.mark.all_packages
 @pytest.mark.parametrize(("backend", "apis"), SHAPES)
 def test_results_are_bit_identical_and_nothing_is_kept_alive(backend: str, apis: tuple[str, ...], own_home: Path) -> None:
     assert see(watched(backend, *apis)) == alone(backend, *apis)

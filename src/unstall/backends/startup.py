@@ -6,12 +6,18 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from unstall import backends
 
 # What TensorFlow's libraries print before they listen to any setting: of instructions, of drivers, of their own log.
 _REMARKS = re.compile(rb"^(WARNING: All log messages before absl|I0000 |I \d|To enable the following instructions)")
+
+# What Keras and its backend import only because it is installed, and nothing of ours uses through them: up to 2 s of CPU time.
+# So is JAX where another backend runs.
+_UNUSED = ("matplotlib", "pandas")
 
 
 def start(name: str | None = None, takes_card: bool = False) -> str:
@@ -24,7 +30,8 @@ def start(name: str | None = None, takes_card: bool = False) -> str:
     with tempfile.TemporaryFile() as held:
         os.dup2(held.fileno(), 2)
         try:
-            import keras  # noqa: F401
+            with _unused_packages_hidden(chosen):
+                import keras  # noqa: F401
         finally:
             os.dup2(kept, 2)
             os.close(kept)
@@ -33,6 +40,19 @@ def start(name: str | None = None, takes_card: bool = False) -> str:
                 if not _REMARKS.match(line):
                     os.write(2, line)
     return chosen
+
+
+@contextmanager
+def _unused_packages_hidden(backend: str) -> Iterator[None]:
+    """Meanwhile their import fails as if they were not installed; afterwards they can be imported as ever."""
+    hidden = [name for name in (*_UNUSED, *(["jax"] if backend != "jax" else [])) if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: what the import system takes for "there is none"
+    try:
+        yield
+    finally:
+        for name in hidden:
+            if sys.modules.get(name) is None:
+                sys.modules.pop(name, None)
 
 
 # Programs that were compiled once, kept: a worker that starts again after a fault is back at its steps in seconds.

@@ -37,9 +37,9 @@ def main() -> None:
 
 def answer_question(question: Question) -> Answer:
     began = time.monotonic()
-    from unstall import backends
+    from unstall.backends.startup import start
 
-    backends.choose(question.backend)
+    start(question.backend)
     found = _found(question)
     return replace(found, way=question.way, seconds=round(time.monotonic() - began, 2))
 
