@@ -28,7 +28,7 @@ from unstall.journal.events import (
     VersionsRead,
 )
 from unstall.journal.run_folder import RunFolder
-from unstall.sensors import cluster, data_files, data_paths, environment, packages, project
+from unstall.sensors import cluster, data_files, data_paths, environment, packages, project, record_classes
 from unstall.sensors.project import Sources
 
 ASK_MEMORY_AFTER_S = 8.0  # a program that tells nothing of its imports by then is looked at from outside
@@ -209,5 +209,8 @@ class Recorder:
                 self._digest = found["digest"]
                 source = ", ".join(sorted(set(paths.values())))
                 self._note(DataMeasured(at=time.time(), source=source, fingerprint=found))
+                compared = record_classes.compare_classes(list(paths), self._command, self._folder)
+                if compared is not None:
+                    self._note(compared)
 
         self._later(measure)
