@@ -195,18 +195,23 @@ def compared(**counts: Any) -> ClassesCompared:
 
 
 def test_found_where_records_have_a_class_that_the_label_map_lacks() -> None:
-    verdict = labels_invalid.examine(journal(started(), inside(), compared(not_in_map=2)))
+    verdict = labels_invalid.examine(run(model(), falling(), compared(not_in_map=2)))
     assert isinstance(verdict, Found)
     assert "Record 7 of /data/a.record has the class number 99, which the label map /data/map.pbtxt does not" in verdict.summary
     assert verdict.evidence[0].claim == "objects with such a class: 2 of 60 in the 20 records that were looked at"
 
 
 def test_found_where_the_model_is_configured_for_fewer_classes() -> None:
-    verdict = labels_invalid.examine(journal(started(), inside(), compared(above_num_classes=9, value=5)))
+    verdict = labels_invalid.examine(run(model(), falling(), compared(above_num_classes=9, value=5)))
     assert isinstance(verdict, Found)
     assert "has the class number 5, but the model is configured for 3" in verdict.summary
     assert verdict.where == "pipeline.config:4"
 
 
+def test_clear_where_no_training_was_seen() -> None:
+    """A program may read records for another reason."""
+    assert isinstance(labels_invalid.examine(journal(started(), inside(), compared(not_in_map=2))), Clear)
+
+
 def test_clear_where_the_classes_of_the_records_are_those_of_the_map() -> None:
-    assert isinstance(labels_invalid.examine(journal(started(), inside(), compared(path="", value=0))), Clear)
+    assert isinstance(labels_invalid.examine(run(model(), falling(), compared(path="", value=0))), Clear)

@@ -72,11 +72,11 @@ def examine(journal: Journal) -> Verdict:
     if crash is not None:
         return crash
     run = read_current_curve(journal)
+    if run is None:
+        return Clear("no training was seen")
     outside = _outside_map(journal)
     if outside is not None:
         return outside
-    if run is None:
-        return Clear("no training was seen")
     broken = _not_finite(run) or _inside_out(run)
     if broken is not None:
         return broken
