@@ -293,6 +293,7 @@ class ExitCalled(Event):
     given: str = ""  # the class of what it was called with, where that is neither a number nor a text
     where: Optional[str] = None  # the user's line that called it
     error_at: Optional[float] = None  # the moment of the error that was being handled
+    not_finite: list[str] = field(default_factory=list)  # losses in that line's function: `loss_value = nan`
 
 
 @dataclass(frozen=True)
