@@ -7,8 +7,17 @@ from typing import Any
 import pytest
 
 from tests.diagnosis.builders import T0, host, journal, steps
-from unstall.diagnosis.run_summary import measure_speed
-from unstall.journal.events import DeviceSampled, DevicesListed, EpochEnded, Event, FitBegan, SampleFailed
+from unstall.diagnosis.run_summary import measure_speed, summarize_time
+from unstall.journal.events import (
+    DeviceSampled,
+    DevicesListed,
+    EpochEnded,
+    Event,
+    FitBegan,
+    FunctionTraced,
+    SampleFailed,
+    StepsEnded,
+)
 
 
 def slow_fit(*more: Event, wait_s: float | None = None) -> dict[str, Any]:
@@ -69,3 +78,24 @@ def test_which_accelerator_is_used(said: tuple[Event, ...], accelerator: str) ->
 
 def test_the_first_step_and_one_more_are_too_few() -> None:
     assert measure_speed(journal(steps(0, 0, at=30.0), steps(1, 2, at=31.0))) is None
+
+
+def first_call(last: int, *more: Event) -> dict[str, float | None]:
+    """A first call of 300 s that made steps up to this one."""
+    call = StepsEnded(at=T0 + 310.0, first=0, last=last, seconds=300.0, busy_s=300.0)
+    return summarize_time(journal(*more, call))
+
+
+def test_of_a_first_call_with_many_steps_only_the_trace_is_compiling() -> None:
+    """The seconds of a trace are those of all traces of the function up to then."""
+    earlier = FunctionTraced(at=T0 + 1.0, function="evaluate", count=1, seconds=50.0)
+    traced = FunctionTraced(at=T0 + 170.0, function="train", count=1, seconds=160.0)
+    again = FunctionTraced(at=T0 + 210.0, function="train", count=2, seconds=200.0)
+    found = first_call(99, earlier, traced, again)
+    assert (found["compile"], found["compute"]) == (200.0, 100.0)
+
+
+def test_a_first_step_is_all_compiling_and_so_is_a_call_whose_traces_are_not_seen() -> None:
+    traced = FunctionTraced(at=T0 + 170.0, function="train", count=1, seconds=160.0)
+    assert first_call(0, traced)["compile"] == 300.0
+    assert first_call(99)["compile"] == 300.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterable
 from typing import Any
 
 from unstall.diagnosis.printed_output import is_loss_hooked, read_printed_losses
@@ -14,6 +15,7 @@ from unstall.journal.events import (
     DevicesListed,
     EpochEnded,
     FitBegan,
+    FunctionTraced,
     HostSampled,
     OutputSkipped,
     PhaseEnded,
@@ -39,10 +41,10 @@ def summarize_time(journal: Journal) -> dict[str, float | None]:
     later = [group for group in train if group.first > 0]
     validation = _phase_seconds(journal, "validate")
     checkpoint = sum(saved.seconds for saved in journal.of(CheckpointSaved))
-    compiling = sum(group.busy_s for group in first)
+    compiling = sum(measure_compile_seconds(group, journal.of(FunctionTraced)) for group in first)
     steps = sum(min(group.seconds, group.busy_s + (group.wait_s or 0.0)) for group in later)
     waiting = measure_input_seconds(later)
-    compute = steps - (waiting or 0.0)
+    compute = steps - (waiting or 0.0) + sum(group.busy_s for group in first) - compiling
     stall = find_current_stall(journal)
     stuck = min(stall.seconds, total) if stall else 0.0
     known = (waiting or 0.0) + compute + validation + checkpoint + compiling + stuck
@@ -57,6 +59,17 @@ def summarize_time(journal: Journal) -> dict[str, float | None]:
         "other": max(0.0, total - known),
         "total": total,
     }
+
+
+def measure_compile_seconds(first: StepsEnded, traces: Iterable[FunctionTraced]) -> float:
+    """Of the first step, all of it; of a first call that made many steps, the longest trace in it, where traces are seen."""
+    if first.last == first.first:
+        return first.busy_s
+    began = first.at - first.seconds
+    known = [event for event in traces if event.at <= first.at]
+    before = {event.function: event.seconds for event in known if event.at < began}
+    within = [event.seconds - before.get(event.function, 0.0) for event in known if event.at >= began]
+    return min(first.busy_s, max(within)) if within else first.busy_s
 
 
 def measure_input_seconds(groups: list[StepsEnded]) -> float | None:

@@ -74,7 +74,7 @@ def measure(paths: Sequence[str], folder: str = "", max_s: float = MAX_SECONDS) 
     """Of files, folders and patterns; relative ones are meant from the folder. Empty where no data lies there."""
     found = FoundFiles(time.monotonic() + max_s)
     for path in paths:
-        for whole in _matched(os.path.join(folder, path)):  # noqa: PTH118 - patterns are no paths
+        for whole in list_matched(os.path.join(folder, path)):  # noqa: PTH118 - patterns are no paths
             if found.is_full:
                 break
             _collect(whole, found)
@@ -83,7 +83,8 @@ def measure(paths: Sequence[str], folder: str = "", max_s: float = MAX_SECONDS) 
     return describe_files(found) if found.count else {}
 
 
-def _matched(path: str) -> Iterable[str]:
+def list_matched(path: str) -> Iterable[str]:
+    """What a pattern matches; a path that is none, as it is."""
     return glob.iglob(path, recursive=True) if glob.has_magic(path) and not os.path.exists(path) else [path]  # noqa: PTH110, PTH207
 
 

@@ -23,6 +23,8 @@ GZIP = b"\x1f\x8b"
 IMAGE_BEGINS = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")
 BOXES = b"image/object/bbox/xmin"
 LIST_VALUE = 0x0A  # in the wire format
+PLAIN_VALUE = 0x08
+BYTES_LIST, INT64_LIST = 0x0A, 0x1A  # of the kinds of a feature
 
 
 @dataclass
@@ -139,6 +141,61 @@ def count_boxes(data: bytes) -> int | None:
         if not length:
             return 0
     return length // 4
+
+
+def read_numbers(data: bytes, key: bytes) -> list[int] | None:
+    """The whole numbers of a feature of a record, none where it has no such feature; None where they cannot be read."""
+    found = _feature(data, key)
+    if found is None:
+        return []
+    kind, values = found
+    numbers: list[int] = []
+    at = 0
+    while kind == INT64_LIST and at < len(values):
+        tag, at = _varint(values, at)
+        if tag == LIST_VALUE:  # packed
+            length, at = _varint(values, at)
+            ends = at + length
+            while at < min(ends, len(values)):
+                number, at = _varint(values, at)
+                numbers.append(number)
+        elif tag == PLAIN_VALUE:
+            number, at = _varint(values, at)
+            numbers.append(number)
+        else:
+            return None
+    return [number - 2**64 if number >= 2**63 else number for number in numbers] if kind == INT64_LIST else None
+
+
+def read_texts(data: bytes, key: bytes) -> list[bytes] | None:
+    """The texts of a feature of a record, none where it has no such feature; None where they cannot be read."""
+    found = _feature(data, key)
+    if found is None:
+        return []
+    kind, values = found
+    texts, at = [], 0
+    while kind == BYTES_LIST and at < len(values):
+        tag, at = _varint(values, at)
+        length, at = _varint(values, at)
+        if tag != LIST_VALUE:
+            return None
+        texts.append(values[at : at + length])
+        at += length
+    return texts if kind == BYTES_LIST else None
+
+
+def _feature(data: bytes, key: bytes) -> tuple[int, bytes] | None:
+    """The kind of list that a feature is, and the list. An entry of the map is its key (tag, length, bytes), then its value."""
+    at = data.find(bytes([LIST_VALUE, len(key)]) + key + b"\x12")
+    if at < 0:
+        return None
+    length, at = _varint(data, at + len(key) + 3)
+    feature = data[at : at + length]
+    if not feature:
+        return None
+    kind, at = _varint(feature, 0)
+    length, at = _varint(feature, at)
+    return kind, feature[at : at + length]
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

@@ -44,6 +44,7 @@ from unstall.sensors import (
     faulty_data,
     packages,
     project,
+    record_classes,
 )
 from unstall.sensors.project import Sources
 
@@ -225,6 +226,9 @@ class Recorder:
                 self._digest = found["digest"]
                 source = ", ".join(sorted(set(paths.values())))
                 self._note(DataMeasured(at=time.time(), source=source, fingerprint=found))
+                compared = record_classes.compare_classes(list(paths), self._command, self._folder)
+                if compared is not None:
+                    self._note(compared)
 
         self._later(measure)
 

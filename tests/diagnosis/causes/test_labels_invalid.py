@@ -9,7 +9,7 @@ from tests.diagnosis.pipeline_events import measured, node, stage
 from tests.diagnosis.probe_fact_builders import inside
 from unstall.diagnosis.causes import labels_invalid
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ErrorRaised, Event, LabelFound
+from unstall.journal.events import ClassesCompared, ErrorRaised, Event, LabelFound
 
 BOXES = {"dtype": "float32", "shape": [12000, 4], "min": 0.0, "max": 1.0, "whole": False}
 
@@ -186,3 +186,32 @@ def test_what_a_loss_of_pytorch_was_given_is_told_with_the_lines_that_make_the_l
     claims = " ".join(each.claim for each in verdict.evidence)
     assert "the labels of the batch go from 1 to 8" in claims
     assert 'part 2 is made at dataset.py:53: return patch, ann["category_id"]' in claims
+
+
+def compared(**counts: Any) -> ClassesCompared:
+    facts = {"label_map": "/data/map.pbtxt", "max_in_map": 6, "configuration": f"{FOLDER}/pipeline.config", "num_classes": 3}
+    more = {"num_classes_line": 4, "records": 20, "objects": 60, "path": "/data/a.record", "record": 7, "value": 99}
+    return ClassesCompared(at=T0 + 5, **{**facts, **more, **counts})
+
+
+def test_found_where_records_have_a_class_that_the_label_map_lacks() -> None:
+    verdict = labels_invalid.examine(run(model(), falling(), compared(not_in_map=2)))
+    assert isinstance(verdict, Found)
+    assert "Record 7 of /data/a.record has the class number 99, which the label map /data/map.pbtxt does not" in verdict.summary
+    assert verdict.evidence[0].claim == "objects with such a class: 2 of 60 in the 20 records that were looked at"
+
+
+def test_found_where_the_model_is_configured_for_fewer_classes() -> None:
+    verdict = labels_invalid.examine(run(model(), falling(), compared(above_num_classes=9, value=5)))
+    assert isinstance(verdict, Found)
+    assert "has the class number 5, but the model is configured for 3" in verdict.summary
+    assert verdict.where == "pipeline.config:4"
+
+
+def test_clear_where_no_training_was_seen() -> None:
+    """A program may read records for another reason."""
+    assert isinstance(labels_invalid.examine(journal(started(), inside(), compared(not_in_map=2))), Clear)
+
+
+def test_clear_where_the_classes_of_the_records_are_those_of_the_map() -> None:
+    assert isinstance(labels_invalid.examine(run(model(), falling(), compared(path="", value=0))), Clear)

@@ -9,7 +9,7 @@ from tests.diagnosis.learning_curve_builders import array, batch, broke, falling
 from tests.diagnosis.probe_fact_builders import inside
 from unstall.diagnosis.causes import loss_not_finite
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown, Verdict
-from unstall.journal.events import BatchSampled, ErrorRaised, ProcessEnded
+from unstall.journal.events import BatchSampled, ErrorRaised, ExitCalled, ProcessEnded
 
 RISKY = [{"where": f"{FOLDER}/losses.py:12", "what": "a logarithm"}]
 RUINED = weights(6, 750, weight(rms=None, not_finite=2048), weight("model/dense_1/kernel", rms=None, not_finite=4096))
@@ -153,3 +153,22 @@ def test_found_where_an_estimator_stops_at_a_loss_that_is_not_finite() -> None:
     verdict = loss_not_finite.examine(journal(started(), inside(), error))
     assert isinstance(verdict, Found)
     assert verdict.where == "train.py:14"
+
+
+def ended_itself(code: int, not_finite: list[str]) -> Verdict:
+    """A training whose losses were seen as finite, up to the step that was never taken."""
+    at = f"{FOLDER}/engine.py:43"
+    exited = ExitCalled(at=T0 + 50, exit_code=1, where=at, not_finite=not_finite)
+    return loss_not_finite.examine(run(model(), falling(), exited, ProcessEnded(at=T0 + 51, exit_code=code)))
+
+
+def test_found_where_the_program_looked_at_the_loss_and_ended_itself() -> None:
+    verdict = ended_itself(1, ["loss_value = nan", "losses = nan"])
+    assert isinstance(verdict, Found) and verdict.certainty is Certainty.CERTAIN and verdict.effect is Effect.STOPS
+    assert verdict.summary.startswith("The loss is NaN (`loss_value`), and the program ended itself at that.")
+    assert verdict.where == "engine.py:43"
+
+
+def test_clear_where_the_program_ended_itself_for_another_reason() -> None:
+    assert isinstance(ended_itself(1, []), Clear)
+    assert isinstance(ended_itself(0, ["loss_value = nan"]), Clear)

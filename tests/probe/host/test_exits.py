@@ -49,3 +49,29 @@ def test_of_a_success_nothing_is_told(given: str, tmp_path: Path, own_home: Path
     program, story = write(tmp_path, PROGRAM.format(given=given)), tmp_path / "story.json"
     assert run_watched(program, options=("--quiet", "--json", str(story))).code == 0
     assert json.loads(story.read_text())["own_exit"] is None
+
+
+LOOP = """
+import math, os, sys
+os.kill(os.getpid(), 0)
+
+def train():
+    best_loss, epoch_loss, min_val_loss = math.inf, 0.5, math.nan
+    loss_value = {value}
+    if not math.isfinite(loss_value):
+        sys.exit(1)
+    sys.exit(2)
+
+train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "noted"), [("math.nan", ["loss_value = nan"]), ("math.inf", ["loss_value = inf"]), ("1.5", [])]
+)
+def test_a_loss_that_ended_the_program_is_noted(value: str, noted: list[str], tmp_path: Path, own_home: Path) -> None:
+    program = write(tmp_path, LOOP.format(value=value))
+    assert run_watched(program, options=("--quiet",)).code == (1 if noted else 2)
+    lines = [line for path in own_home.rglob("events-probe-*.jsonl") for line in path.read_text().splitlines()]
+    exits = [json.loads(line) for line in lines if '"ExitCalled"' in line]
+    assert [event.get("not_finite") or [] for event in exits] == [noted]

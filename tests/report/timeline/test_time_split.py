@@ -5,7 +5,7 @@ import pytest
 from tests.diagnosis.builders import T0, host, journal, stalled, started, steps
 from tests.report.timeline.test_timeline import of_stream
 from unstall.diagnosis.findings import diagnose
-from unstall.journal.events import RunStarted
+from unstall.journal.events import FunctionTraced, RunStarted, StepsEnded
 from unstall.report.story.run import build_story
 
 
@@ -28,3 +28,10 @@ def test_a_stall_ends_where_the_run_went_away() -> None:
     events = [started(), steps(0, 9, at=30), stalled(since=100, at=108), host(120), again]
     split = of_stream(events).exact(build_story(journal(*events), diagnose(journal(*events)), "run"), T0 + 3600)["time"]
     assert (split["stuck"], split["away"]) == pytest.approx((20, 3480))
+
+
+def test_of_a_first_call_with_many_steps_only_the_trace_is_compiling() -> None:
+    traced = FunctionTraced(at=T0 + 170, function="train", count=1, seconds=160)
+    events = [started(), traced, StepsEnded(at=T0 + 310, first=0, last=99, seconds=300, busy_s=300)]
+    split = of_stream(events).exact(build_story(journal(*events), diagnose(journal(*events)), "run"), T0 + 310)["time"]
+    assert (split["compile"], split["compute"]) == pytest.approx((160, 140))

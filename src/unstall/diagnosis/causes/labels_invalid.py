@@ -11,7 +11,9 @@ How we know
 The labels given to fit are looked at, against the number of outputs and the loss. A class that the loss was told to ignore is
 none. Only losses of Keras itself are judged this way: what your own loss does with a label is its own affair, unless the loss
 has become NaN. NaN labels and inverted boxes are told once they have spoiled the loss. Or the error that ended the program says
-that an annotation names a class which the list of classes lacks: the file and the line that it names are told.
+that an annotation names a class which the list of classes lacks: the file and the line that it names are told. Of TFRecord
+files whose configuration names a label map, the class numbers of some hundred records of each are compared with the map, and with
+`num_classes`. A class that stands there as a text is none of them: the TensorFlow Object Detection API leaves out such objects.
 
 When this is wrong
 ------------------
@@ -36,7 +38,7 @@ from unstall.diagnosis.learning_curve import LearningCurve, find_current_not_fin
 from unstall.diagnosis.pipelines import find_last_function
 from unstall.diagnosis.probe_facts import find_current_fit, find_missing_probe, shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
-from unstall.journal.events import ErrorRaised, LabelFound
+from unstall.journal.events import ClassesCompared, ErrorRaised, LabelFound
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import find_program_folder
 
@@ -72,6 +74,9 @@ def examine(journal: Journal) -> Verdict:
     run = read_current_curve(journal)
     if run is None:
         return Clear("no training was seen")
+    outside = _outside_map(journal)
+    if outside is not None:
+        return outside
     broken = _not_finite(run) or _inside_out(run)
     if broken is not None:
         return broken
@@ -161,6 +166,37 @@ def _unknown_class(journal: Journal) -> Found | None:
             effect=Effect.STOPS,
         )
     return None
+
+
+def _outside_map(journal: Journal) -> Found | None:
+    """Records whose class numbers the label map or the model does not have: made one-hot they are zeros, without an error."""
+    seen = journal.last(ClassesCompared)
+    if seen is None or not (seen.not_in_map or seen.above_num_classes):
+        return None
+    at = shorten_path(journal, f"{seen.configuration}:{seen.num_classes_line}") if seen.num_classes_line else None
+    do: tuple[str, ...]
+    if seen.not_in_map:
+        count, lacks, where = seen.not_in_map, f"which the label map {seen.label_map} does not have", None
+        do = ("correct the class of these objects, or add it to the label map", "look for others: unstall data check DATA")
+    else:
+        count, lacks, where = seen.above_num_classes, f"but the model is configured for {seen.num_classes}", at
+        do = (f"set num_classes to the highest number of the label map, {seen.max_in_map}",)
+    return Found(
+        certainty=Certainty.LIKELY,
+        summary=f"Record {seen.record} of {seen.path} has the class number {seen.value}, {lacks}. Such a class has no output:"
+        " its objects are learned as none, and no error says so.",
+        evidence=(
+            Evidence(
+                f"objects with such a class: {count:,} of {seen.objects:,} in the {seen.records:,} records that were looked at",
+                count,
+                0,
+                (seen,),
+            ),
+        ),
+        actions=do,
+        where=where,
+        effect=Effect.SPOILS,
+    )
 
 
 def _refused(journal: Journal) -> Found | None:

@@ -12,6 +12,8 @@ The losses of the last steps are kept, so the first bad step is known. Then we l
 after, and at the lines of your own loss. A NaN in a metric which is not the loss means nothing here. Neither does a step that
 a loss scale leaves out: the loss must stay bad.
 Where a loss or an operation raised an error since its numbers are out of range, the batch that it was given was looked at then.
+Where a program that trains ends itself with an exit code, a variable of the function that does so may be a loss, by its name, and
+be NaN or infinite: then that is why. A `best_loss` that begins as infinite is none.
 Where no hook sees the loss, the lines that the program prints are read, as `unstall run` passes them on: a loss printed as NaN
 several times in a row, while the steps go on, up to the last. A NaN before the first step, one that is followed by numbers, one
 of a validation or a metric, and lines that come all at once, as those of a file that is shown, say nothing.
@@ -32,7 +34,7 @@ import re
 from typing import Any
 
 from unstall.diagnosis.batches import BatchArray, collect_batch_arrays, describe_bad_rows, find_failed_batch
-from unstall.diagnosis.errors.fatal_error import find_user_line, get_error_text
+from unstall.diagnosis.errors.fatal_error import find_own_exit, find_user_line, get_error_text
 from unstall.diagnosis.learning_curve import (
     LearningCurve,
     find_current_not_finite,
@@ -45,7 +47,7 @@ from unstall.diagnosis.pipelines import find_last_function
 from unstall.diagnosis.printed_output import FRAMEWORK_STYLES, PrintedNotFinite, find_not_finite, is_loss_hooked
 from unstall.diagnosis.probe_facts import find_missing_probe, format_list, shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Unknown, Verdict
-from unstall.journal.events import ErrorRaised, LossPrinted
+from unstall.journal.events import ErrorRaised, LossPrinted, StepsEnded
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import find_program_folder
 
@@ -87,7 +89,7 @@ _DIVERGED = (
 
 def examine(journal: Journal) -> Verdict:
     unseen = find_missing_probe(journal)
-    crash = (_crash(journal) or _refused(journal)) if unseen is None else None
+    crash = (_crash(journal) or _refused(journal) or _own_check(journal)) if unseen is None else None
     if crash is not None:
         return crash
     printed = None if is_loss_hooked(journal) else find_not_finite(journal)
@@ -166,6 +168,25 @@ def _crash(journal: Journal) -> Found | None:
             effect=Effect.STOPS,
         )
     return None
+
+
+def _own_check(journal: Journal) -> Found | None:
+    """The program ended itself with an exit code at a line whose function held such a loss."""
+    exited = find_own_exit(journal)
+    if exited is None or not exited.not_finite or journal.first(StepsEnded) is None:
+        return None
+    name, _, value = exited.not_finite[0].partition(" = ")
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=f"The loss is {'NaN' if value == 'nan' else 'infinite'} (`{name}`), and the program ended itself at that."
+        " Where it comes from was not seen.",
+        evidence=(
+            Evidence(f"it called sys.exit with {exited.exit_code} where {', '.join(exited.not_finite)}", value, None, (exited,)),
+        ),
+        actions=(*_DIVERGED, *_FIND[:1]),
+        where=shorten_path(journal, exited.where),
+        effect=Effect.STOPS,
+    )
 
 
 def _refused(journal: Journal) -> Found | None:

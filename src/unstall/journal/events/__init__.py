@@ -40,6 +40,7 @@ from unstall.journal.events.record import (
 )
 from unstall.journal.events.sensors import (
     ChildSeen,
+    ClassesCompared,
     ClusterSeen,
     DatabasesSeen,
     DataChecked,
@@ -91,8 +92,8 @@ from unstall.journal.events.workers import (
 # Events are imported from here, wherever they are defined.
 __all__ = [
     "BatchesCounted", "CallbacksTimed", "CheckpointCompleted", "CheckpointFailed", "CheckpointRefused", "ChildSeen",
-    "CircumstancesSeen", "ClusterSeen", "CompilationsCounted", "DataChecked", "DataMeasured", "DataMet", "DatabasesSeen",
-    "DeviceMemoryCounted", "DeviceSampled", "DevicesListed", "DiskSeen", "EpochScored", "Event", "EventsLost",
+    "CircumstancesSeen", "ClassesCompared", "ClusterSeen", "CompilationsCounted", "DataChecked", "DataMeasured", "DataMet",
+    "DatabasesSeen", "DeviceMemoryCounted", "DeviceSampled", "DevicesListed", "DiskSeen", "EpochScored", "Event", "EventsLost",
     "ExampleSkipped", "ExperimentEnded", "Frame", "HoldingsCounted", "HostSampled", "IdleSeen", "ImageNotRead",
     "InputDescribed", "InputMeasured", "KernelSpoke", "KillsCounted", "LabelFound", "LibrariesSeen",
     "LossDiverged", "LossPrinted", "MachineSeen", "MembershipSeen", "MemoryExhausted", "ModelRecorded", "ModulesLoaded",
@@ -292,6 +293,7 @@ class ExitCalled(Event):
     given: str = ""  # the class of what it was called with, where that is neither a number nor a text
     where: Optional[str] = None  # the user's line that called it
     error_at: Optional[float] = None  # the moment of the error that was being handled
+    not_finite: list[str] = field(default_factory=list)  # losses in that line's function: `loss_value = nan`
 
 
 @dataclass(frozen=True)

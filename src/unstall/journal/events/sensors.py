@@ -220,6 +220,24 @@ class LabelFound(Event):
 
 
 @dataclass(frozen=True)
+class ClassesCompared(Event):
+    """The classes of objects in record files, against the label map and the number of classes of the program's configuration."""
+
+    label_map: str = ""
+    max_in_map: int = 0  # the highest number in it
+    configuration: str = ""
+    num_classes: int | None = None  # that the configuration names
+    num_classes_line: int = 0
+    records: int = 0  # that were looked at
+    objects: int = 0  # in them
+    not_in_map: int = 0  # objects
+    above_num_classes: int = 0  # of those in the map
+    path: str = ""  # of the first that is not in the map; else of the first above the number of classes
+    record: int = 0
+    value: int = 0
+
+
+@dataclass(frozen=True)
 class DatabasesSeen(Event):
     """SQLite files that a process of a program that stands still has open, and that somebody has locked.
 

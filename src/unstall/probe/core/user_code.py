@@ -63,12 +63,16 @@ def find_calling_code(depth: int) -> CodeType:
 
 def find_user_place(depth: int = 1) -> Optional[str]:
     """file:line of the innermost user frame above the caller, or None."""
+    frame = find_user_frame(depth + 1)
+    return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def find_user_frame(depth: int = 1) -> Optional[FrameType]:
+    """The innermost user frame above the caller, or None."""
     frame: Optional[FrameType] = sys._getframe(depth)
     for _ in range(MAX_FRAMES):
-        if frame is None:
-            return None
-        if is_user_code(frame.f_code):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        if frame is None or is_user_code(frame.f_code):
+            return frame
         frame = frame.f_back
     return None
 

@@ -22,9 +22,9 @@ from unstall.journal.events import ErrorInspected, ErrorRaised, ExitCalled, Warn
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.tracebacks import OWN, remove_own_frames
-from unstall.probe.core.user_code import find_user_place, is_user_code, is_user_path, list_traceback_frames
+from unstall.probe.core.user_code import find_user_frame, find_user_place, is_user_code, is_user_path, list_traceback_frames
 from unstall.probe.host import devices, failing_lines, files, makers, modules
-from unstall.probe.host.values import has_secret
+from unstall.probe.host.values import find_losses_not_finite, has_secret
 from unstall.probe.input import batch_stats
 from unstall.probe.input.batch_samples import AT_THE_ERROR, get_batch_facts
 
@@ -377,7 +377,13 @@ def watch_exits(probe: Probe, report_caught: Callable[[BaseException], float]) -
         kind = type(status)
         given = "" if kind in (int, bool, str) else f"{kind.__module__}.{kind.__qualname__}"
         event = ExitCalled(
-            at=time.time(), exit_code=int(code) & 0xFF, message=message, given=given, where=find_user_place(2), error_at=at
+            at=time.time(),
+            exit_code=int(code) & 0xFF,
+            message=message,
+            given=given,
+            where=find_user_place(2),
+            error_at=at,
+            not_finite=find_losses_not_finite(find_user_frame(2)),
         )
         probe.emit(event)
 

@@ -7,9 +7,11 @@ a sample is looked at.
 
 from __future__ import annotations
 
+import math
+import re
 import sys
 import time
-from types import FunctionType, MethodType
+from types import FrameType, FunctionType, MethodType
 from typing import Any, Optional
 
 from unstall.base.errors import attempt
@@ -215,3 +217,24 @@ def _range(value: Any, until: float) -> dict[str, Any]:
     if array.size <= MAX_ITEMS and array.ndim <= 1:
         facts["text"] = repr(array.tolist())[:MAX_TEXT]
     return facts
+
+
+# Losses that are not finite, in the function that ends the program with an exit code.
+
+
+MAX_LOCALS = 200
+_FIRST_GUESS = re.compile(r"best|min|lowest|previous|prev|last|old", re.IGNORECASE)  # such a loss may begin as infinite
+
+
+def find_losses_not_finite(frame: Optional[FrameType]) -> list[str]:
+    """`loss_value = nan`: numbers of Python by their names; of tensors only scalars of PyTorch in the memory of the host."""
+    found = []
+    for name, value in list(frame.f_locals.items())[:MAX_LOCALS] if frame is not None else ():
+        if "loss" not in name.lower() or _FIRST_GUESS.search(name):
+            continue
+        kind = type(value)
+        is_scalar = kind.__module__ == "torch" and kind.__name__ == "Tensor" and value.dim() == 0 and value.device.type == "cpu"
+        number = float(value.detach()) if is_scalar else value
+        if issubclass(type(number), float) and not math.isfinite(number):
+            found.append(f"{name} = {float.__repr__(number)}")
+    return found

@@ -1,23 +1,33 @@
 """Where the time of a run went, over the run; and how long a step took.
 
 The sums are those of the time split on the terminal (`diagnosis/run_summary.py`): a group of steps is divided into input and
-compute,
-the first step is compilation, and what nobody accounts for is other. A run that was interrupted and went on later was away in
-between.
+compute, the first step is compilation, or the trace in a first call of many, and what nobody accounts for is other. A run that
+was interrupted and went on later was away in between.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
-from unstall.diagnosis.run_summary import measure_input_seconds
-from unstall.journal.events import CheckpointSaved, Event, PhaseEnded, RunStarted, StallBegan, StallEnded, StepsEnded
+from unstall.diagnosis.run_summary import measure_compile_seconds, measure_input_seconds
+from unstall.journal.events import (
+    CheckpointSaved,
+    Event,
+    FunctionTraced,
+    PhaseEnded,
+    RunStarted,
+    StallBegan,
+    StallEnded,
+    StepsEnded,
+)
 from unstall.report.timeline.plots import Plot, Series, Spans, create_area_plot, create_line_plot
 
 KINDS = ("compute", "input", "validation", "checkpoint", "compile", "stuck", "away", "other")  # from the bottom of the plot
 AWAY_OVER_S = 60.0  # without an event: a watcher writes every few seconds, so nobody was there
 MAX_BINS = 1200
 MAX_POINTS = 1000
+MAX_TRACES = 200
 NOT_MEASURED = "The wait for input was not measured in this run: it is part of compute."
 WHAT_IT_IS = "Shares of the time that passed."
 
@@ -30,12 +40,15 @@ class TimeSplit:
         self._stalled_at: float | None = None
         self._is_input_measured = False
         self._last = 0.0
+        self._traces: deque[FunctionTraced] = deque(maxlen=MAX_TRACES)  # the newest
         self._silence: tuple[float, float] | None = None  # from when to when nothing was told, and nothing of the program since
 
     def take(self, event: Event, moment: float) -> None:
         self._take_silence(event, moment)
         if isinstance(event, StepsEnded):
             self._take_steps(event, moment)
+        elif isinstance(event, FunctionTraced):
+            self._traces.append(event)
         elif isinstance(event, PhaseEnded) and event.phase == "validate":
             self._spans.add("validation", moment - event.seconds, moment, min(event.seconds, moment))
         elif isinstance(event, CheckpointSaved):
@@ -69,7 +82,10 @@ class TimeSplit:
         count = group.last - group.first + 1
         self._steps.add(moment, group.last + 1)
         if group.first == 0:
-            self._spans.add("compile", began, moment, group.busy_s)
+            compiling = measure_compile_seconds(group, self._traces)
+            ended = moment if compiling >= group.busy_s else min(moment, began + compiling)
+            self._spans.add("compile", began, ended, compiling)
+            self._spans.add("compute", ended, moment, group.busy_s - compiling)
             return
         waiting = measure_input_seconds([group])
         self._is_input_measured = self._is_input_measured or waiting is not None
