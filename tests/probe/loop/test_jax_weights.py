@@ -29,13 +29,12 @@ x = rng.normal(size=(640, 8)).astype("float32")
 y = (x[:, :1] * 2 + rng.normal(size=(640, 1)) > 0).astype("float32")
 tree_map = jax.tree_util.tree_map
 
-def batches(steps=700, seconds=5.0):
+def batches(steps=1000, seconds=4.5):
     began, step = time.monotonic(), 0
     while step < steps or time.monotonic() - began < seconds:
         at = 32 * (step % 20)
         yield x[at : at + 32], y[at : at + 32]
         step += 1
-        time.sleep(0.004)
 
 def new_weights():
     return {
@@ -83,6 +82,7 @@ SICK = {
 
         weights = new_weights()
         for rows, targets in batches():
+            time.sleep(0.003)
             weights, loss = step(weights, rows, targets)
     """,
     "argmax": """
@@ -99,6 +99,7 @@ SICK = {
         weights = new_weights()
         state = adam_start(weights)
         for rows, targets in batches():
+            time.sleep(0.003)
             weights, state, loss = step(weights, state, rows, targets)
             float(loss)
     """,
@@ -110,6 +111,7 @@ SICK = {
 
         weights = new_weights()
         for rows, targets in batches():
+            time.sleep(0.003)
             weights, loss = step(weights, rows, targets)
     """,
     "a rate of 0, with a state of Optax": """
@@ -136,6 +138,7 @@ SICK = {
         weights = new_weights()
         state = State(0, weights, optax.TraceState(tree_map(jnp.zeros_like, weights)))
         for rows, targets in batches():
+            time.sleep(0.003)
             state, metrics = step(state, rows, targets)
     """,
     "gradients of a copy, update by another function": """
@@ -143,6 +146,7 @@ SICK = {
         update = jax.jit(sgd)
         weights = new_weights()
         for rows, targets in batches():
+            time.sleep(0.003)
             loss, gradients = gradients_of(weights, rows, targets)
             weights = update(weights, gradients)
     """,
@@ -152,6 +156,7 @@ SICK = {
 
         weights = new_weights()
         for rows, targets in batches():
+            time.sleep(0.003)
             weights = sgd(weights, jax.grad(broken)(weights, rows, targets))
     """,
 }
@@ -164,6 +169,7 @@ HEALTHY = {
 
         weights = new_weights()
         for rows, targets in batches():
+            time.sleep(0.003)
             weights, loss = step(weights, rows, targets)
     """,
     "adam, memory given away": """
@@ -176,6 +182,7 @@ HEALTHY = {
         weights = new_weights()
         state = adam_start(weights)
         for rows, targets in batches():
+            time.sleep(0.003)
             weights, state, loss = step(weights, state, rows, targets)
     """,
     "a scan over an epoch": """
@@ -188,6 +195,7 @@ HEALTHY = {
 
         weights = new_weights()
         for _ in batches():
+            time.sleep(0.003)
             weights, losses = epoch(weights, x.reshape(20, 32, 8), y.reshape(20, 32, 1))
     """,
     "auxiliary values, a method, by name": """
@@ -204,6 +212,7 @@ HEALTHY = {
 
         trainer, weights = Trainer(), new_weights()
         for rows, targets in batches():
+            time.sleep(0.003)
             weights, metrics = trainer.step(x=rows, y=targets, weights=weights)
     """,
     "a frozen part, gradients for all": """
@@ -216,6 +225,7 @@ HEALTHY = {
 
         weights = new_weights()
         for rows, targets in batches():
+            time.sleep(0.003)
             weights, loss = step(weights, rows, targets)
     """,
     "a frozen part that no gradient is computed for": """
@@ -227,6 +237,7 @@ HEALTHY = {
         weights = new_weights()
         head, hidden = weights["head"], weights["hidden"]
         for rows, targets in batches():
+            time.sleep(0.003)
             head, hidden, loss = step(head, hidden, rows, targets)
     """,
     "two networks that take turns": """
@@ -248,6 +259,7 @@ HEALTHY = {
 
         critic, maker = new_weights(), {"kernel": jnp.eye(8) * 0.5}
         for rows, _ in batches():
+            time.sleep(0.003)
             noise = rng.normal(size=(32, 8)).astype("float32")
             critic, critic_loss = critic_step(critic, maker, rows, noise)
             maker, maker_loss = maker_step(maker, critic, noise)
@@ -255,6 +267,7 @@ HEALTHY = {
     "without jit": """
         weights = new_weights()
         for rows, targets in batches():
+            time.sleep(0.003)
             loss, gradients = jax.value_and_grad(loss_of)(weights, rows, targets)
             weights = sgd(weights, gradients)
     """,
@@ -263,7 +276,8 @@ HEALTHY = {
         weights = new_weights()
         for _ in range(2):
             total = tree_map(jnp.zeros_like, weights)
-            for number, (rows, targets) in enumerate(batches(600, 3.0), 1):
+            for number, (rows, targets) in enumerate(batches(600, 2.0), 1):
+                time.sleep(0.003)
                 loss, gradients = gradients_of(weights, rows, targets)
                 total = tree_map(jnp.add, total, gradients)
             weights = sgd(weights, tree_map(lambda each: each / number, total))
@@ -277,6 +291,7 @@ HEALTHY = {
         weights = new_weights()
         information = tree_map(jnp.zeros_like, weights)
         for rows, targets in batches():
+            time.sleep(0.003)
             weights, information, loss = add(weights, information, rows, targets)
     """,
     "a measure of trained weights, their memory given away": """
@@ -288,6 +303,7 @@ HEALTHY = {
         weights = new_weights()
         information = tree_map(jnp.zeros_like, weights)
         for rows, targets in batches():
+            time.sleep(0.003)
             weights, information, loss = add(weights, information, rows, targets)
             float(loss)
     """,
@@ -295,6 +311,7 @@ HEALTHY = {
         saliency = jax.jit(jax.grad(lambda rows, weights, targets: loss_of(weights, rows, targets)))
         weights, rows, targets = new_weights(), jnp.asarray(x[:32]), jnp.asarray(y[:32])
         for _ in batches():
+            time.sleep(0.003)
             shown = saliency(rows, weights, targets)
     """,
     "a derivative within the loss, in sixteen bits": """
@@ -310,6 +327,7 @@ HEALTHY = {
 
         weights, points = new_weights(), x[:32]
         for _ in batches():
+            time.sleep(0.003)
             weights, loss = step(weights, jnp.asarray(points))
     """,
     "a population, by vmap, and another place of the weights": """
@@ -322,6 +340,7 @@ HEALTHY = {
 
         people = tree_map(lambda *each: jnp.stack(each), *[new_weights() for _ in range(3)])
         for rows, targets in batches():
+            time.sleep(0.003)
             people, losses = step(rows, targets, people)
     """,
     "pmap": """
@@ -332,6 +351,7 @@ HEALTHY = {
 
         weights = tree_map(lambda each: each[None], new_weights())
         for rows, targets in batches():
+            time.sleep(0.003)
             weights, loss = step(weights, rows[None], targets[None])
     """,
     "a rate of 0 in the first steps": """
@@ -341,7 +361,8 @@ HEALTHY = {
             return sgd(weights, gradients, rate), loss
 
         weights = new_weights()
-        for number, (rows, targets) in enumerate(batches(900, 8.0)):
+        for number, (rows, targets) in enumerate(batches(1000, 4.5)):
+            time.sleep(0.003)
             weights, loss = step(weights, max(0.0, number - 450) * 1e-4, rows, targets)
     """,
 }
@@ -356,20 +377,24 @@ SEEN = [name for name in HEALTHY if name not in ("pmap", "gradients of many batc
 def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Journal]]:
     """Of all programs, by name."""
 
-    def watched(pair: tuple[str, str]) -> tuple[str, tuple[Path, Journal]]:
-        folder = tmp_path_factory.mktemp("program")
-        home = folder / "runs"
-        seen = run_watched(write(folder, PREAMBLE + textwrap.dedent(pair[1])), env={"UNSTALL_HOME": str(home)})
-        assert seen.code == 0, (pair[0], seen)
-        return pair[0], (folder, read_folder(next(home.iterdir())))
+    programs = {
+        name: write(tmp_path_factory.mktemp("program"), PREAMBLE + textwrap.dedent(each)) for name, each in PROGRAMS.items()
+    }
+
+    def watched(pair: tuple[str, Path]) -> tuple[str, tuple[Path, Journal]]:
+        name, program = pair
+        home = program.parent / "runs"
+        seen = run_watched(program, env={"UNSTALL_HOME": str(home)})
+        assert seen.code == 0, (name, seen)
+        return name, (program.parent, read_folder(next(home.iterdir())))
 
     with ThreadPoolExecutor(AT_A_TIME) as pool:
-        return dict(pool.map(watched, PROGRAMS.items()))
+        return dict(pool.map(watched, programs.items()))
 
 
 def named(journal: Journal) -> dict[str, Any]:
     assert not journal.of(ProbeFailed), journal.of(ProbeFailed)
-    return {verdict.cause: verdict.found for verdict in diagnose(journal).verdicts}
+    return {finding.cause: finding.found for finding in diagnose(journal).findings}
 
 
 @pytest.mark.jax

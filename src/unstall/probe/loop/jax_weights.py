@@ -10,6 +10,7 @@ their memory away. Of what the program holds nothing is kept.
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import time
@@ -298,11 +299,13 @@ def _find_among_arguments(frame: FrameType, wanted: dict[int, int]) -> dict[int,
     given: list[tuple[Union[int, str], Any]] = list(enumerate(values.get(name) for name in names[:count]))
     given += [(name, values.get(name)) for name in names[count : count + code.co_kwonlyargcount]]
     next_name = count + code.co_kwonlyargcount
-    if code.co_flags & 0x04:  # *args
-        given += list(enumerate(values.get(names[next_name]) or (), count))
+    if code.co_flags & inspect.CO_VARARGS:
+        rest = values.get(names[next_name])
+        given += list(enumerate(rest, count)) if isinstance(rest, tuple) else []  # else it is something else by now
         next_name += 1
-    if code.co_flags & 0x08:  # **kwargs
-        given += list((values.get(names[next_name]) or {}).items())
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        named = values.get(names[next_name])
+        given += list(named.items()) if isinstance(named, dict) else []
     found: dict[int, Place] = {}
     for key, value in given:
         if isinstance(value, (list, tuple, dict)) and len(value) > MAX_PARTS:
