@@ -29,7 +29,7 @@ x = rng.normal(size=(640, 8)).astype("float32")
 y = (x[:, :1] * 2 + rng.normal(size=(640, 1)) > 0).astype("float32")
 tree_map = jax.tree_util.tree_map
 
-def batches(steps=1000, seconds=4.5):
+def batches(steps=1100, seconds=5.0):
     began, step = time.monotonic(), 0
     while step < steps or time.monotonic() - began < seconds:
         at = 32 * (step % 20)
@@ -404,7 +404,7 @@ def test_weights_that_nothing_changes_are_found(name: str, journals: dict[str, t
     found = named(journal)
     assert list(found) == ["weights_frozen"], found
     if "# CUT" in SICK[name]:
-        assert found["weights_frozen"].where == Path(line(folder, "CUT")).name
+        assert found["weights_frozen"].where == line(folder, "CUT")
     last = facts(journal, "weights")[-1]
     assert len(last["unchanged"]) == 4 and any("hidden" in each and "kernel" in each for each in last["unchanged"])
 

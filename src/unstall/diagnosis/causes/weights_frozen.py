@@ -10,7 +10,9 @@ How we know
 -----------
 Some weights are read every few seconds: not one bit has changed. Where the model itself has no trainable weights at all, that
 is enough. A model with some layers frozen on purpose is left alone as long as anything learns, and so is one whose loss is 0
-already.
+already. In a JAX loop the weights are what the gradient is computed for. They are looked at where each step is given new ones.
+They are judged where all of them can be read, up to 32 MiB (4 MiB where they do not lie in host memory), and where nothing else
+of their shapes changes from step to step, but the state of an optimizer of Optax.
 
 When this is wrong
 ------------------
@@ -168,7 +170,8 @@ def _guess(journal: Journal, seen: dict[str, Any]) -> tuple[str, str | None, tup
     look = "look at the gradients: print their norms for one step"
     if seen.get("cut_at"):  # of JAX, where no gradient is seen: something on the way has none, and other ways may have one
         place, by = shorten_path(journal, seen["cut_at"]), seen["cut_by"]
-        return f"the loss calls {by} at {place}, which has no gradient", place, (f"compute the loss without {by}", look)
+        why = f"the loss calls {by} at {place}, which has no gradient, or the learning rate is exactly zero"
+        return why, place, (f"let the weights reach the loss without {by}", look)
     zero = "the gradients may be exactly zero"
     if seen["learning_rate"] is None:
         zero = "the gradients, or the learning rate, may be exactly zero"

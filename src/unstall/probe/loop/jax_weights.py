@@ -35,6 +35,7 @@ LOOK_EVERY_S = 2.0
 LOOKS_WHILE_CHANGING = 3  # weights that change need no more looking at
 _API = "/jax/_src/api.py"  # the functions that `jax.grad` makes may be jitted themselves
 _INTERNAL = "/jax/_src/"
+_BOUNDARY = "/jax/_src/pjit.py"  # below its frames is what is traced
 
 Place = tuple[Union[int, str], int]  # an argument, and a leaf of it
 Shape = tuple[tuple[int, ...], str]
@@ -51,16 +52,10 @@ class Differentiated:
         self.places: dict[CodeType, list[Place]] = {}
         self._function = _weakly(frame.f_locals.get("fun"))
         wanted = {id(leaf): number for number, leaf in enumerate(leaves)}
-        around: Optional[FrameType] = frame
-        for _ in range(MAX_FRAMES):
-            if around is None or not is_traced or len(leaves) > MAX_LEAVES:
-                break
-            file = around.f_code.co_filename
-            if _INTERNAL not in file or file.endswith(_API):
-                found = _find_among_arguments(around, wanted)
-                if len(found) == len(wanted):
-                    self.places[around.f_code] = [found[number] for number in range(len(leaves)) if number in found]
-            around = around.f_back
+        for around in _list_traced_frames(frame) if is_traced and len(leaves) <= MAX_LEAVES else ():
+            found = _find_among_arguments(around, wanted)
+            if len(found) == len(wanted):
+                self.places[around.f_code] = [found[number] for number in range(len(leaves)) if number in found]
 
     def find(self, codes: set[CodeType], args: Any, kwargs: Any) -> Optional[list[Place]]:
         """In the arguments of a call; None where they are not among these."""
@@ -93,10 +88,27 @@ def find_differentiated(is_traced: bool) -> Optional[Differentiated]:
     for _ in range(12):
         if frame is None:
             break
-        if "dyn_args" in frame.f_locals:
+        if "dyn_args" in frame.f_code.co_varnames:
             return Differentiated(frame, is_traced)
         frame = frame.f_back
     return None
+
+
+def _list_traced_frames(frame: FrameType) -> list[FrameType]:
+    """Of what is traced, and no others: up to Python 3.12 a frame that was looked at keeps its values until it ends, and that of
+    the program's own loop ends late."""
+    found: list[FrameType] = []
+    around: Optional[FrameType] = frame
+    for _ in range(MAX_FRAMES):
+        if around is None:
+            break
+        file = around.f_code.co_filename
+        if file.endswith(_BOUNDARY):
+            return found
+        if _INTERNAL not in file or file.endswith(_API):
+            found.append(around)
+        around = around.f_back
+    return []
 
 
 class StepWeights:
@@ -284,9 +296,14 @@ def _holds_known_optimizer(value: Any) -> bool:
 def _checksum(value: Any) -> int:
     numpy = sys.modules["numpy"]
     had = getattr(value, "_npy_value", None)
-    array = numpy.asarray(value)
+    if _is_in_host_memory(value):
+        array = numpy.asarray(value)
+    else:
+        with sys.modules["jax"].transfer_guard_device_to_host("allow"):  # whatever the program forbids itself
+            array = numpy.asarray(value)
     found = zlib.crc32(array.tobytes())
     if had is None and getattr(value, "_npy_value", None) is not None:
+        del array
         value._npy_value = None  # else JAX would keep the copy as long as the program keeps the value
     return found
 
