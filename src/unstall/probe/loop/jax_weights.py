@@ -31,7 +31,8 @@ MAX_LEAVES = 2000
 MAX_BYTES = 2**25  # of weights that are read at a time, where they lie in host memory
 MAX_BYTES_COPIED = 2**22  # where they do not
 MAX_TRIES = 100  # calls in a row after which the weights were not there yet
-LOOK_EVERY_S = 2.0
+LOOK_EVERY_S = 1.0
+ACCUMULATES = "MultiStepsState"  # of Optax: it may gather gradients for as long as the program likes
 LOOKS_WHILE_CHANGING = 3  # weights that change need no more looking at
 _API = "/jax/_src/api.py"  # the functions that `jax.grad` makes may be jitted themselves
 _INTERNAL = "/jax/_src/"
@@ -290,7 +291,8 @@ def _holds_known_optimizer(value: Any) -> bool:
     if optax is None:
         return False
     structure = str(sys.modules["jax"].tree_util.tree_structure(value))
-    return any(hasattr(optax, name) for name in re.findall(r"namedtuple\[(\w+State)\]", structure))
+    names = re.findall(r"namedtuple\[(\w+State)\]", structure)
+    return ACCUMULATES not in names and any(hasattr(optax, name) for name in names)
 
 
 def _checksum(value: Any) -> int:
