@@ -18,7 +18,7 @@ import weakref
 import zlib
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Any, Optional, Union
+from typing import Any, Optional, Tuple, Union
 
 from unstall.journal.events import LoopSeen
 from unstall.probe.core.probe import Probe
@@ -38,8 +38,8 @@ _API = "/jax/_src/api.py"  # the functions that `jax.grad` makes may be jitted t
 _INTERNAL = "/jax/_src/"
 _BOUNDARY = "/jax/_src/pjit.py"  # below its frames is what is traced
 
-Place = tuple[Union[int, str], int]  # an argument, and a leaf of it
-Shape = tuple[tuple[int, ...], str]
+Place = Tuple[Union[int, str], int]  # an argument, and a leaf of it
+Shape = Tuple[Tuple[int, ...], str]
 
 
 class Differentiated:
@@ -156,6 +156,7 @@ class StepWeights:
             self._places = sorted({place for each in found for place in each or ()}, key=str)
             if None in found or not 0 < len(self._places) <= MAX_LEAVES:
                 self._is_over = True
+                self._report_blind()
                 return
             self._names = [_name(place, args, kwargs) for place in self._places]
         leaves = _read_places(self._places, args, kwargs)
@@ -207,6 +208,13 @@ class StepWeights:
         is_complete = bool(sums) and len(sums) == count  # what was not read may be what changes
         if changed or (is_complete and not self._do_others_change(find_carried()) and not fresh):
             self._report(changed, [number for number in sums if number not in changed])
+        elif count and not is_complete:
+            self._report_blind()
+
+    def _report_blind(self) -> None:
+        coverage = get_coverage(self._probe)
+        coverage.hook_is_blind((WEIGHTS,), ("jax",))
+        coverage.report()
 
     def _do_others_change(self, others: dict[Place, Any]) -> bool:
         if any(value.is_deleted() or not value.is_ready() for value in others.values()):
