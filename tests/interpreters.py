@@ -18,3 +18,4 @@ def interpreter(version: str) -> str | None:
 
 
 FOUND = {version: path for version in VERSIONS if (path := interpreter(version)) is not None}
+PYTHON_2 = interpreter("2.7")  # by itself: it cannot read most of the tests' programs

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.interpreters import FOUND
+from tests.interpreters import FOUND, PYTHON_2
 from tests.programs import UNSTALL, write
 from unstall.journal.events import ErrorRaised, ProbeFailed, ProgramEnded, ProgramStarted, StepsEnded
 from unstall.journal.reader import read_folder
@@ -21,7 +21,8 @@ OLDEST = (3, 7)  # the oldest Python in which the probe works
 
 ALL = {tuple(int(part) for part in version.split(".")): path for version, path in FOUND.items()}
 each_python = pytest.mark.parametrize("python", [path for version, path in ALL.items() if version >= OLDEST])
-each_too_old = pytest.mark.parametrize("python", [path for version, path in ALL.items() if version < OLDEST])
+TOO_OLD = [path for version, path in ALL.items() if version < OLDEST] + [path for path in [PYTHON_2] if path is not None]
+each_too_old = pytest.mark.parametrize("python", TOO_OLD)
 
 
 def watched(python: str, program: Path) -> tuple[dict[str, Any], subprocess.CompletedProcess[str]]:
@@ -114,7 +115,30 @@ def test_where_the_probe_cannot_run_nothing_is_called_well(python: str, tmp_path
     done = subprocess.run([*UNSTALL, "run", "--", python, str(program)], capture_output=True, text=True, check=False, timeout=240)
     words = " ".join(done.stderr.split())
     assert (done.returncode, done.stdout) == (0, "fine\n")
-    assert "the probe failed to start: RuntimeError: Python 3." in words
+    assert "the probe failed to start: RuntimeError: Python " in words and " is too old. Expected Python 3.7 or later" in words
     assert "only what can be seen from outside was watched: use a later Python, or let the program print its steps" in words
     assert "verdict cannot tell: the probe inside the program did not run" in words
     assert "nothing wrong" not in words
+
+
+@each_too_old
+def test_where_the_probe_cannot_run_the_error_is_read_in_any_letters(python: str, tmp_path: Path) -> None:
+    program = write(tmp_path, "# coding: utf-8\nclass Broken(Exception): pass\nraise Broken(u'kaputt: \u00e4\u4e16\U0001f600')\n")
+    story, done = watched(python, program)
+    assert done.returncode == 1
+    assert story["failure"]["kind"] == "__main__.Broken"
+    assert story["failure"]["message"] == "kaputt: \u00e4\u4e16\U0001f600"
+
+
+@each_too_old
+def test_where_the_probe_cannot_run_another_sitecustomize_still_does(
+    python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text("import sys; sys.from_the_other = 'yes'", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    program = write(tmp_path, "import sys\nprint(sys.from_the_other)\nraise ValueError('of the program')\n")
+    story, done = watched(python, program)
+    assert (done.returncode, done.stdout) == (1, "yes\n")
+    assert story["failure"]["message"] == "of the program"

@@ -48,10 +48,10 @@ def tensorflow(version: str, python: str, *others: str) -> Stack:
     return Stack(name, python, (f"tensorflow-cpu=={version}", *others), "tensorflow")
 
 
-def keras(version: str, base: Stack) -> Stack:
-    """Another version of Keras 3 on the same TensorFlow."""
+def keras(version: str, base: Stack, *others: str) -> Stack:
+    """Another version of Keras 3 on the same TensorFlow, with what only it needs."""
     name = f"keras-{'.'.join(version.split('.')[:2])}"
-    return Stack(name, base.python, (f"keras=={version}",), "tensorflow", base.name)
+    return Stack(name, base.python, (f"keras=={version}", *others), "tensorflow", base.name)
 
 
 def torch(version: str, python: str, *others: str) -> Stack:
@@ -78,7 +78,7 @@ STACKS = (
     TENSORFLOW_2_18,
     tensorflow("2.20.0", "3.13"),
     tensorflow("2.21.0", "3.13"),
-    keras("3.0.5", TENSORFLOW_2_16),
+    keras("3.0.5", TENSORFLOW_2_16, "dm-tree==0.1.9", "attrs==25.3.0"),
     keras("3.3.3", TENSORFLOW_2_16),
     keras("3.6.0", TENSORFLOW_2_18),
     keras("3.10.0", TENSORFLOW_2_18),
@@ -128,7 +128,7 @@ def _ensure(stack: Stack, base: Path | None) -> Path:
     if base is not None:
         (packages,) = stack.folder.glob("lib/python*/site-packages")
         (theirs,) = base.parents[1].glob("lib/python*/site-packages")
-        (packages / "base.pth").write_text(f"{theirs}\n")
+        (packages / "base.pth").write_text(f"import site; site.addsitedir({str(theirs)!r})\n")  # with its own .pth files
     options = ["--no-deps"] if base is not None else []
     _call([str(stack.executable), "-m", "pip", "install", *HOW, *options, *stack.packages], "pip")
     mark.write_text(json.dumps(wanted))

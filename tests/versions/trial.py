@@ -87,8 +87,9 @@ def run(stack: str, python: Path, program: Program, keep: Path | None = None) ->
         if keep is not None and not row.is_passed:
             folder = keep / f"{stack}-{program.name}"
             shutil.rmtree(folder, ignore_errors=True)
+            keep.mkdir(parents=True, exist_ok=True)
             if home.exists():
-                next(iter(home.iterdir()), home).rename(folder)
+                shutil.move(next(iter(home.iterdir()), home), folder)  # another disk, maybe
     return row
 
 

@@ -21,7 +21,7 @@ EXPECTED = {
     "tensorflow": (STEPS, LOSS, GRADIENTS, WEIGHTS, LEARNING_RATE, INPUT_WAIT, PIPELINE, TRACES, SAVES),
     "keras": (STEPS, LOSS, GRADIENTS, WEIGHTS, LEARNING_RATE, LABELS, INPUT_WAIT, SAVES),
     "tf_keras": (STEPS, LOSS, GRADIENTS, WEIGHTS, LEARNING_RATE, LABELS, INPUT_WAIT, SAVES),
-    "jax": (STEPS, LOSS, GRADIENTS, COMPILATIONS),
+    "jax": (STEPS, LOSS, GRADIENTS, WEIGHTS, COMPILATIONS),
     "torch": (STEPS, LOSS, GRADIENTS, INPUT_WAIT),
 }
 # The other frameworks whose training a hook sees, too: Keras trains on any backend, and Keras 2 asks TensorFlow for gradients.

@@ -152,7 +152,7 @@ HOOKS: list[Hook] = [
     Hook("keras.src.layers.layer", trainable_weights.install_layers),
     Hook("keras.src.layers.layer", makers.install_layers),
     Hook("keras.src.backend.jax.trainer", jax_training.install_jax_trainer),
-    Hook("jax._src.api", jax_training.install),
+    Hook("jax._src.api", jax_training.install, (WEIGHTS,)),
     Hook("jax._src.pjit", jax_training.install_calls),
     Hook("jax.monitoring", traces.install_jax, (COMPILATIONS,), is_listener=True),
     Hook("jax.monitoring", devices.install_jax),

@@ -100,3 +100,16 @@ def test_clear_too_early() -> None:
 
 def test_unknown_from_outside() -> None:
     assert isinstance(weights_frozen.examine(journal(started())), Unknown)
+
+
+def test_found_with_what_the_loss_of_a_jax_loop_calls() -> None:
+    verdict = run(*unchanged(learning_rate=None, cut_at=f"{FOLDER}/train.py:9", cut_by="argmax"))
+    assert isinstance(verdict, Found)
+    assert (verdict.certainty, verdict.where) == (Certainty.LIKELY, "train.py:9")
+    assert "the loss calls argmax at train.py:9, which has no gradient" in verdict.summary
+
+
+def test_where_no_rate_was_seen_it_may_be_zero() -> None:
+    verdict = run(*unchanged(learning_rate=None))
+    assert isinstance(verdict, Found)
+    assert "the gradients, or the learning rate, may be exactly zero" in verdict.summary

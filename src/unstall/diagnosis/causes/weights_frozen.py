@@ -10,7 +10,9 @@ How we know
 -----------
 Some weights are read every few seconds: not one bit has changed. Where the model itself has no trainable weights at all, that
 is enough. A model with some layers frozen on purpose is left alone as long as anything learns, and so is one whose loss is 0
-already.
+already. In a JAX loop the weights are what the gradient is computed for. They are looked at where each step is given new ones.
+They are judged where all of them can be read, up to 32 MiB (4 MiB where they do not lie in host memory), and where nothing else
+of their shapes changes from step to step, but the state of an optimizer of Optax.
 
 When this is wrong
 ------------------
@@ -77,10 +79,7 @@ def examine(journal: Journal) -> Verdict:
     if reason is not None and steps >= MIN_STEPS:
         return _found(journal, last, steps, Certainty.CERTAIN, *reason)
     if reason is None and losses and last.facts["applied"] and steps >= MIN_STEPS_UNEXPLAINED:
-        said = "no reason was seen: the gradients may be exactly zero"
-        return _found(
-            journal, last, steps, Certainty.LIKELY, said, None, ("look at the gradients: print their norms for one step",)
-        )
+        return _found(journal, last, steps, Certainty.LIKELY, *_guess(journal, last.facts))
     return Clear("no sign that anything is frozen by mistake")
 
 
@@ -164,6 +163,19 @@ def _reason(journal: Journal, seen: dict[str, Any]) -> tuple[str, str | None, tu
             ("apply the gradients to the variables of the model that computes the loss",),
         )
     return None
+
+
+def _guess(journal: Journal, seen: dict[str, Any]) -> tuple[str, str | None, tuple[str, ...]]:
+    """The same where it can be one thing or another."""
+    look = "look at the gradients: print their norms for one step"
+    if seen.get("cut_at"):  # of JAX, where no gradient is seen: something on the way has none, and other ways may have one
+        place, by = shorten_path(journal, seen["cut_at"]), seen["cut_by"]
+        why = f"the loss calls {by} at {place}, which has no gradient, or the learning rate is exactly zero"
+        return why, place, (f"let the weights reach the loss without {by}", look)
+    zero = "the gradients may be exactly zero"
+    if seen["learning_rate"] is None:
+        zero = "the gradients, or the learning rate, may be exactly zero"
+    return f"no reason was seen: {zero}", None, (look,)
 
 
 def _found(

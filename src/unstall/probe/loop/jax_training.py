@@ -28,11 +28,13 @@ from unstall.probe.coverage import COMPILATIONS, LOSS, STEPS, get_coverage
 from unstall.probe.host import rank
 from unstall.probe.loop.custom_training import get_loop
 from unstall.probe.loop.jax_losses import LossOutput
+from unstall.probe.loop.jax_weights import Differentiated, StepWeights, find_differentiated
 from unstall.probe.loop.losses import find_scalar, get_loss_watch, is_float_scalar
 from unstall.probe.loop.traces import TracedFunction, describe_types, get_python_function, get_traces
 
 MAX_FRAMES = 400  # above a gradient, in which the jitted function around it is looked for
 MAX_WRAPPERS = 20  # around a function
+MAX_LINES = 100  # without jit, whose weights are looked at
 BEAT_EVERY_S = 0.1  # while the program does something else on JAX than steps
 _AROUND_ALL = "/jax/_src/traceback_util.py"  # its code lies around every function of JAX's
 
@@ -40,9 +42,10 @@ _AROUND_ALL = "/jax/_src/traceback_util.py"  # its code lies around every functi
 class _Trainer:
     """A jitted function that trains."""
 
-    def __init__(self, function: Any, record: TracedFunction) -> None:
+    def __init__(self, function: Any, record: TracedFunction, weights: StepWeights) -> None:
         self.record = record
         self.loss = LossOutput(function)
+        self.weights = weights
 
 
 class _Traced(threading.local):
@@ -50,6 +53,7 @@ class _Traced(threading.local):
 
     def __init__(self) -> None:
         self.codes: set[CodeType] = set()  # of all functions that were running then
+        self.differentiated: list[Optional[Differentiated]] = []
         self.began = 0.0
         self.compiled_s = 0.0  # what JAX had spent on compiling by then
 
@@ -61,6 +65,7 @@ class JaxLoop:
         self._traces = get_traces(probe)
         self._traced = _Traced()
         self._trainers: dict[int, tuple[Any, Optional[_Trainer]]] = {}  # by the function that was jitted, weakly held
+        self._lines: dict[Any, StepWeights] = {}  # by the user's line that computes a gradient without jit
         self._beat_due = 0.0
         self._sees_losses = False
         self._is_beside_others: Optional[bool] = None  # whether another process tells of the steps
@@ -82,19 +87,25 @@ class JaxLoop:
         if is_traced:
             if not self._traced.codes:
                 self._traced.began, self._traced.compiled_s = time.monotonic(), self._traces.compiled_s
+                self._traced.differentiated = []
             self._traced.codes |= _running()
+            self._traced.differentiated.append(self._probe.shield.call("weights of JAX", find_differentiated, True))
             return
         self._traced.codes.clear()
         frame = _user_frame()
         place = None if frame is None else (frame.f_code, frame.f_lineno)
         self._step(place, time.monotonic(), loss if is_float_scalar(loss) else None)
+        if place in self._lines or len(self._lines) < MAX_LINES:
+            self._lines.setdefault(place, StepWeights(self._probe, [])).computed()
 
     def call_ended(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
         """Of a jitted function that had been compiled before."""
         known = self._trainers.get(id(function))
         if known is not None and known[1] is not None:
-            known[1].record.calls += 1
-            self._step(known[1].record, time.monotonic(), known[1].loss.of(args, kwargs, result))
+            trainer = known[1]
+            trainer.record.calls += 1
+            self._step(trainer.record, time.monotonic(), trainer.loss.of(args, kwargs, result))
+            trainer.weights.called(lambda: _codes(function), args, kwargs, result)
         elif self._loop.is_open:
             now = time.monotonic()
             if now >= self._beat_due:
@@ -112,6 +123,7 @@ class JaxLoop:
         seconds = 0.0
         if is_trace:
             traced.codes.clear()
+            traced.differentiated = []
             # It may have been traced long before it is called. JAX says what it spent, some of it twice, but nothing of the call.
             seconds = min(now - traced.began, self._traces.compiled_s - traced.compiled_s or now - traced.began)
             self._traces.own.add(trainer.record.name)
@@ -119,6 +131,7 @@ class JaxLoop:
             types = describe_types(_argument_names(function), args, kwargs)
             self._traces.traced(trainer.record, seconds, self._trainers[id(function)][0], types)
         self._step(trainer.record, now - seconds, trainer.loss.of(args, kwargs, result))
+        trainer.weights.called(lambda: _codes(function), args, kwargs, result)
 
     # --- steps ---
 
@@ -127,7 +140,8 @@ class JaxLoop:
         if known is not None or not is_new:
             return None if known is None else known[1]
         record = self._traces.of(function)
-        trainer = None if record is None else _Trainer(function, record)
+        weights = StepWeights(self._probe, self._traced.differentiated)
+        trainer = None if record is None else _Trainer(function, record, weights)
         key, trainers = id(function), self._trainers
         try:
             trainers[key] = (weakref.ref(function, lambda _: trainers.pop(key, None)), trainer)

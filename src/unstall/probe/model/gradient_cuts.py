@@ -61,7 +61,7 @@ def find_cut_in_function(function: Any) -> tuple[Optional[str], str]:
     node = _enclosing(tree, code) if tree is not None else None
     if tree is None or node is None:
         return None, ""
-    found = _first_cut(list(getattr(node, "body", [])), _functions(tree), DEEPEST, set())
+    found = _first_cut(_body(node), _functions(tree), DEEPEST, set())
     return (None, "") if found is None else (f"{code.co_filename}:{found[0]}", found[1])
 
 
@@ -144,10 +144,16 @@ def _first_cut(body: list[Any], functions: Functions, depth: int, seen: set[str]
         name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
         called = functions.get(name)
         if called is not None and depth > 0 and name not in seen:
-            found = _first_cut(list(getattr(called, "body", [])), functions, depth - 1, seen | {name})
+            found = _first_cut(_body(called), functions, depth - 1, seen | {name})
             if found is not None:
                 return found
     return None
+
+
+def _body(function: ast.AST) -> list[Any]:
+    """Of a lambda it is one expression."""
+    body = getattr(function, "body", [])
+    return list(body) if isinstance(body, list) else [body]
 
 
 def _calls(body: list[Any]) -> list[ast.Call]:
