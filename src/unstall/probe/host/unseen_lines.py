@@ -18,7 +18,7 @@ except ImportError:  # not on Windows
     resource = None  # type: ignore[assignment]
 
 from unstall.probe.core.user_code import find_code_place, is_user_code
-from unstall.probe.host import returned_parts
+from unstall.probe.host import other_processes, returned_parts
 
 MAX_OBJECTS = 2000
 MAX_CHAIN = 12
@@ -31,7 +31,7 @@ _CONSTRUCTED = re.compile(r"(?P<class>[\w.]+)\.__init__\(\) missing \d+ required
 
 def find_lines(error: Any, traceback: Optional[TracebackType], until: float) -> list[dict[str, Any]]:
     rows = []
-    for look in (_elements, _configuration, _called, _open_files):
+    for look in (_elements, _configuration, _called, _open_files, _other_processes):
         if time.monotonic() < until:
             rows += look(error, traceback)
     return rows
@@ -163,6 +163,13 @@ def _of_class(kind: type, names: str) -> list[dict[str, Any]]:
     return [
         {"what": "configuration", "name": kind.__name__, "where": place, "missing": missing, "has_own": has_own, "lines": lines}
     ]
+
+
+# --- other processes ---
+
+
+def _other_processes(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    return other_processes.find_unpicklable(error, _frames(traceback))
 
 
 # --- what keeps files open ---
