@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.probe.host.test_unseen_lines import end
+from unstall.probe.host.other_processes import find_ended_processes
 
 LOCK = "import threading\nclass Log:\n    def __init__(self):\n        self.lock = threading.Lock()\n"
 ROWS = "class Rows:\n    def __init__(self, parts):\n        self.parts = parts\n"
@@ -43,3 +48,42 @@ def test_nothing_of_the_programs_own_is_called(tmp_path: Path) -> None:
 
 def test_other_errors_are_left_alone(tmp_path: Path) -> None:
     assert end(tmp_path, f"{LOCK}kept = Log()\nint('x')\n") == []
+
+
+class BrokenProcessPool(Exception):
+    """As the one of the standard library, of which only the name is looked at."""
+
+
+def look() -> list[dict[str, Any]]:
+    return find_ended_processes(BrokenProcessPool(), [])
+
+
+def test_how_a_process_ended_is_read_and_left_for_the_program() -> None:
+    process = multiprocessing.get_context("fork").Process(target=os._exit, args=(3,), name="decoder")
+    process.start()
+    limit = time.monotonic() + 240
+    while not look()[0]["ended"] and time.monotonic() < limit:
+        time.sleep(0.01)
+    (row,) = look()
+    assert row["ended"] == [{"name": "decoder", "exit_code": 3, "method": "fork"}]
+    assert os.waitid(os.P_PID, process.pid or 0, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None  # still to be waited for
+    process.join()
+    assert process.exitcode == 3
+
+
+def test_a_process_that_runs_or_has_ended_well_is_not_told() -> None:
+    context = multiprocessing.get_context("fork")
+    well, running = context.Process(target=os._exit, args=(0,)), context.Process(target=time.sleep, args=(240,))
+    well.start()
+    running.start()
+    try:
+        os.waitid(os.P_PID, well.pid or 0, os.WEXITED | os.WNOWAIT)
+        assert look()[0]["ended"] == []
+    finally:
+        running.terminate()
+        running.join()
+        well.join()
+
+
+def test_an_error_that_is_about_no_process_costs_nothing() -> None:
+    assert find_ended_processes(ValueError("x"), []) == []

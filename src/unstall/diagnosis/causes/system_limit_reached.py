@@ -31,6 +31,7 @@ from unstall.diagnosis.errors.fatal_error import find_unseen_end, format_texts, 
 from unstall.diagnosis.verdict import Clear, Found, Verdict
 from unstall.journal.reader import Journal
 
+EXPLAINS = ("process_died",)
 _ERRNO = re.compile(r"\[Errno (?P<number>\d+)\][^:\n]*(?:: (?P<quote>['\"])(?P<path>.*?)(?P=quote))?")
 # What TensorFlow and PyTorch write behind the path, in the words of the C library.
 _OF_C = (

@@ -7,18 +7,24 @@ of the system in a way that leaves the answer for the program, too.
 
 from __future__ import annotations
 
+import ast
+import linecache
+import os
 import re
+import sys
+import time
 from collections.abc import Iterator
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, Optional
 
-from unstall.probe.core.user_code import find_code_place, is_user_code
+from unstall.probe.core.user_code import find_code_place, find_last_line, is_user_code, parse_source
 from unstall.probe.host import returned_parts
 from unstall.probe.host.values import describe_value
 
 MAX_OBJECTS = 2000
 MAX_DEPTH = 8
 MAX_PROCESSES = 64
+MAX_ENDING_S = 0.2  # a process whose connection is cut has ended, or is about to
 MAX_MEMBERS = 64  # of one object that are followed
 # What the functions that pickle or copy an object call it.
 _GIVEN = ("obj", "process_obj", "x", "func", "fn", "args", "target", "value")
@@ -123,7 +129,7 @@ def _row(value: Any, owner: Any, key: str) -> dict[str, Any]:
     facts["value"] = value.__qualname__ if is_code else describe_value(value, 0.0)["type"]  # no array is looked at
     facts["function"] = isinstance(value, FunctionType)
     defined = find_code_place(value) if isinstance(value, FunctionType) else None
-    return {**facts, "where": _set_at(type(owner), key) or defined, "defined": defined}
+    return {**facts, "where": defined or _set_at(type(owner), key)}
 
 
 def _set_at(kind: type, name: str) -> Optional[str]:
@@ -134,4 +140,112 @@ def _set_at(kind: type, name: str) -> Optional[str]:
                 place = returned_parts.find_attribute_line(function, name)
                 if place is not None:
                     return place
+    return None
+
+
+# --- how the processes ended that this one has started ---
+
+
+_OF_PROCESSES = ("/multiprocessing/", "/concurrent/futures/process.py", "/torch/utils/data/dataloader.py")
+_OF_POOLS = ("BrokenProcessPool", "ProcessExitedException")
+
+
+def find_ended_processes(error: Any, frames: list[tuple[FrameType, int]]) -> list[dict[str, Any]]:
+    """Those that ended otherwise than well, how processes are started, and whether what starts them is run by each again."""
+    package = sys.modules.get("multiprocessing.process")
+    files = [frame.f_code.co_filename for frame, _ in frames]
+    is_meant = type(error).__name__ in _OF_POOLS or any(part in file for part in _OF_PROCESSES for file in files)
+    if package is None or not is_meant:
+        return []
+    processes = _processes(package, frames)
+    until = time.monotonic() + (MAX_ENDING_S if isinstance(error, (ConnectionError, EOFError)) else 0.0)
+    ended = _ended(processes)
+    while not ended and processes and time.monotonic() < until:
+        time.sleep(0.02)
+        ended = _ended(processes)
+    if not ended and type(error).__name__ not in _OF_POOLS:
+        return []
+    methods = [row["method"] for row in ended] or [_method_of_pools(frames)]
+    place = _find_unguarded_line(frames)
+    return [{"what": "processes", "name": "", "ended": ended, "method": methods[0], "unguarded": place, "where": place}]
+
+
+def _processes(package: Any, frames: list[tuple[FrameType, int]]) -> list[Any]:
+    """Those that this process has not yet waited for, and those that lie in what the traceback passes through."""
+    found = {id(each): each for each in list(getattr(package, "_children", ()))}
+    for frame, _ in frames:
+        for value in list(frame.f_locals.values()):
+            for part in [value, *_held_by(value)]:
+                listed = part if type(part) is list else list(part.values()) if type(part) is dict else [part]
+                found.update({id(each): each for each in listed[:MAX_PROCESSES] if isinstance(each, package.BaseProcess)})
+    return list(found.values())[:MAX_PROCESSES]
+
+
+def _held_by(value: Any) -> list[Any]:
+    try:
+        return list(object.__getattribute__(value, "__dict__").values())
+    except AttributeError:
+        return []
+
+
+def _ended(processes: list[Any]) -> list[dict[str, Any]]:
+    rows = []
+    for process in processes:
+        popen = vars(process).get("_popen")
+        code = _exit_code(popen) if popen is not None else None
+        if code:
+            rows.append({"name": str(vars(process).get("_name", "")), "exit_code": code, "method": getattr(popen, "method", "")})
+    return rows
+
+
+def _exit_code(popen: Any) -> Optional[int]:
+    """As `Process.exitcode` gives it. That the process has ended stays unread, for whoever waits for it."""
+    code = getattr(popen, "returncode", None)
+    if code is not None or not hasattr(os, "waitid"):
+        return code if isinstance(code, int) else None
+    try:
+        ended = os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except OSError:  # no child of this process: the server of `forkserver` has started it
+        return None
+    if ended is None:
+        return None
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+
+def _method_of_pools(frames: list[tuple[FrameType, int]]) -> str:
+    """How the pool at hand starts its processes, else how they are started by default; empty where that is not decided yet."""
+    context = sys.modules.get("multiprocessing.context")
+    values = [value for frame, _ in frames for value in list(frame.f_locals.values())]
+    contexts = [_own(value, "_mp_context") for value in values if type(value).__module__.startswith("concurrent.futures")]
+    contexts.append(getattr(context, "_default_context", None))
+    for each in contexts:
+        actual = _own(each, "_actual_context") or (each if hasattr(type(each), "_name") else _own(each, "_default_context"))
+        name = getattr(type(actual), "_name", None)
+        if isinstance(name, str):
+            return name
+    return ""
+
+
+def _own(value: Any, name: str) -> Any:
+    try:
+        return object.__getattribute__(value, "__dict__").get(name)
+    except AttributeError:
+        return None
+
+
+def _find_unguarded_line(frames: list[tuple[FrameType, int]]) -> Optional[str]:
+    """The line of the main module that led here, where nothing keeps a process that imports the module from running it, too."""
+    for frame, number in reversed(frames):
+        if frame.f_code.co_name != "<module>" or frame.f_globals.get("__name__") != "__main__":
+            continue
+        if not is_user_code(frame.f_code):
+            return None
+        tree = parse_source("".join(linecache.getlines(frame.f_code.co_filename)))
+        for node in tree.body if tree is not None else ():
+            if node.lineno <= number <= find_last_line(node):
+                is_guard = isinstance(node, ast.If) and any(
+                    isinstance(each, ast.Name) and each.id == "__name__" for each in ast.walk(node.test)
+                )
+                return None if is_guard else f"{frame.f_code.co_filename}:{number}"
+        return None
     return None

@@ -169,7 +169,8 @@ def _of_class(kind: type, names: str) -> list[dict[str, Any]]:
 
 
 def _other_processes(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
-    return other_processes.find_unpicklable(error, _frames(traceback))
+    frames = _frames(traceback)
+    return [*other_processes.find_unpicklable(error, frames), *other_processes.find_ended_processes(error, frames)]
 
 
 # --- what keeps files open ---
