@@ -24,6 +24,10 @@ MAX_OBJECTS = 2000
 MAX_CHAIN = 12
 MAX_KEPT = 3
 MIN_KEPT = 8  # tensors in one list
+MAX_USER_FRAMES = 3
+MAX_DEPTH = 5
+_DELETED = re.compile(r"(?:Array|Buffer|buffer) has been deleted|deleted or donated buffer")
+_DONATES = re.compile(r"\bdonate_arg(?:num|name)s *=")
 _CALLED = re.compile(r"\A(?P<name>[\w.<>]+)\(\) (?:takes |missing |got )")
 _CONSTRUCTED = re.compile(r"(?P<class>[\w.]+)\.__init__\(\) missing \d+ required [\w-]+ arguments?: (?P<names>.*)|"
                           r"(?P<other>__init__)\(\) missing \d+ required [\w-]+ arguments?: (?P<others>.*)")  # fmt: skip
@@ -31,7 +35,7 @@ _CONSTRUCTED = re.compile(r"(?P<class>[\w.]+)\.__init__\(\) missing \d+ required
 
 def find_lines(error: Any, traceback: Optional[TracebackType], until: float) -> list[dict[str, Any]]:
     rows = []
-    for look in (_elements, _configuration, _called, _open_files, _other_processes):
+    for look in (_elements, _configuration, _called, _open_files, _other_processes, _deleted_arrays):
         if time.monotonic() < until:
             rows += look(error, traceback)
     return rows
@@ -171,6 +175,48 @@ def _of_class(kind: type, names: str) -> list[dict[str, Any]]:
 def _other_processes(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
     frames = _frames(traceback)
     return [*other_processes.find_unpicklable(error, frames), *other_processes.find_ended_processes(error, frames)]
+
+
+# --- arrays of JAX that were given away ---
+
+
+def _deleted_arrays(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """The names whose arrays are deleted, and the lines of the program that let a function take its arguments' memory."""
+    if not _DELETED.search(str(error)):
+        return []
+    frames = [frame for frame, _ in _frames(traceback) if is_user_code(frame.f_code)]
+    names = [(name, value) for frame in frames[:MAX_USER_FRAMES] for name, value in list(frame.f_locals.items())]
+    found: dict[int, str] = {}
+    for name, value in names:
+        array, path = _find_deleted(name, value, 0)
+        if path:
+            found.setdefault(id(array), path)  # the innermost name of an array
+    rows: list[dict[str, Any]] = [{"what": "deleted", "name": name} for name in list(found.values())[:MAX_KEPT]]
+    for file in dict.fromkeys(frame.f_code.co_filename for frame in frames):
+        numbers = [at for at, line in enumerate(linecache.getlines(file), 1) if _DONATES.search(line)]
+        rows += [{"what": "donates", "name": "", "where": f"{file}:{at}"} for at in numbers[:MAX_KEPT]]
+    return rows
+
+
+def _find_deleted(name: str, value: Any, depth: int) -> tuple[Any, str]:
+    """The first array in it that is deleted, and that as an expression: params['w']."""
+    kind = type(value)
+    if kind.__module__.startswith("jaxlib"):
+        return value, name if hasattr(value, "is_deleted") and value.is_deleted() else ""
+    if depth >= MAX_DEPTH:
+        return None, ""
+    if kind in (list, tuple):
+        parts = [(f"{name}[{at}]", each) for at, each in enumerate(value[:64])]
+    elif kind is dict:
+        parts = [(f"{name}[{key!r}]", each) for key, each in list(value.items())[:64] if type(key) in (str, int)]
+    elif issubclass(kind, tuple):
+        parts = [(f"{name}[{at}]", tuple.__getitem__(value, at)) for at in range(min(tuple.__len__(value), 64))]
+    elif kind.__module__ != "builtins" and not isinstance(value, (type, FunctionType)):
+        parts = [(f"{name}.{key}", each) for key, each in list(_held(value).items())[:64] if type(key) is str]
+    else:
+        return None, ""
+    inner = (_find_deleted(under, each, depth + 1) for under, each in parts)
+    return next((found for found in inner if found[1]), (None, ""))
 
 
 # --- what keeps files open ---
