@@ -155,3 +155,25 @@ def test_deleted_arrays_are_named_once_with_the_lines_that_donate(tmp_path: Path
     rows = end(tmp_path, program, kept=FakeBuffer(False), gone=FakeBuffer(True))
     assert [row["name"] for row in rows if row["what"] == "deleted"] == ["self.params['w']"]
     assert f"{tmp_path / 'program.py'}:6" in [row.get("where") for row in rows if row["what"] == "donates"]
+
+
+def test_a_file_of_the_programs_that_hides_a_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "shelve.py"
+    own.write_text("KEPT = []\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "shelve", raising=False)
+    (row,) = end(tmp_path, "from shelve import Shelf\n")
+    monkeypatch.delitem(sys.modules, "shelve", raising=False)
+    assert (row["what"], row["name"], row["where"]) == ("shadowing", "shelve", f"{own}:1")
+
+
+def test_a_file_of_the_programs_that_hides_nothing_is_its_own_affair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "models_of_mine.py").write_text("KEPT = []\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert end(tmp_path, "from models_of_mine import Net\n") == []
+
+
+def test_names_like_the_one_that_a_library_lacks(tmp_path: Path) -> None:
+    (row,) = end(tmp_path, "import json\njson.loadz('1')\n")
+    assert (row["what"], row["name"], row["module"]) == ("lacking", "loadz", "json")
+    assert set(row["close"]) >= {"loads", "load"}

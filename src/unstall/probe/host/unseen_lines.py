@@ -4,12 +4,14 @@ a function that was called with arguments it does not take, what a layer says of
 
 from __future__ import annotations
 
+import difflib
 import linecache
+import os
 import re
 import sys
 import time
 from collections.abc import Iterator
-from types import FrameType, FunctionType, MethodType, TracebackType
+from types import FrameType, FunctionType, MethodType, ModuleType, TracebackType
 from typing import Any, Optional
 
 try:
@@ -17,7 +19,7 @@ try:
 except ImportError:  # not on Windows
     resource = None  # type: ignore[assignment]
 
-from unstall.probe.core.user_code import find_code_place, is_user_code
+from unstall.probe.core.user_code import find_code_place, is_user_code, is_user_path
 from unstall.probe.host import other_processes, returned_parts
 
 MAX_OBJECTS = 2000
@@ -28,6 +30,12 @@ MAX_USER_FRAMES = 3
 MAX_DEPTH = 5
 _DELETED = re.compile(r"(?:Array|Buffer|buffer) has been deleted|deleted or donated buffer")
 _DONATES = re.compile(r"\bdonate_arg(?:num|name)s *=")
+_LACKS = re.compile(
+    r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'"
+    r"|cannot import name '(?P<name_2>\w+)' from (?:partially initialized module )?'(?P<module_2>[\w.]+)'"
+    r"(?:.*?\((?P<file>[^()]*\.py)\))?"
+    r"|'(?P<module_3>[\w.]+)' is not a package"
+)
 _CALLED = re.compile(r"\A(?P<name>[\w.<>]+)\(\) (?:takes |missing |got )")
 _CONSTRUCTED = re.compile(r"(?P<class>[\w.]+)\.__init__\(\) missing \d+ required [\w-]+ arguments?: (?P<names>.*)|"
                           r"(?P<other>__init__)\(\) missing \d+ required [\w-]+ arguments?: (?P<others>.*)")  # fmt: skip
@@ -35,7 +43,7 @@ _CONSTRUCTED = re.compile(r"(?P<class>[\w.]+)\.__init__\(\) missing \d+ required
 
 def find_lines(error: Any, traceback: Optional[TracebackType], until: float) -> list[dict[str, Any]]:
     rows = []
-    for look in (_elements, _configuration, _called, _open_files, _other_processes, _deleted_arrays):
+    for look in (_elements, _configuration, _called, _open_files, _other_processes, _deleted_arrays, _modules):
         if time.monotonic() < until:
             rows += look(error, traceback)
     return rows
@@ -217,6 +225,43 @@ def _find_deleted(name: str, value: Any, depth: int) -> tuple[Any, str]:
         return None, ""
     inner = (_find_deleted(under, each, depth + 1) for under, each in parts)
     return next((found for found in inner if found[1]), (None, ""))
+
+
+# --- a module that lacks a name ---
+
+
+def _modules(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """A file of the program's own that was imported in place of a library of the same name, and names like the one that a library
+    lacks."""
+    match = _LACKS.search(str(error)) if isinstance(error, (ImportError, AttributeError)) else None
+    if match is None:
+        return []
+    name = match["module"] or match["module_2"] or match["module_3"]
+    root, module = name.partition(".")[0], sys.modules.get(name)
+    wanted = match["name"] or match["name_2"] or ""
+    file = getattr(sys.modules.get(root), "__file__", None) or match["file"]
+    if type(file) is str and is_user_path(file):
+        hidden = _find_hidden(root, file)
+        return [{"what": "shadowing", "name": root, "where": f"{file}:1", "hidden": hidden}] if hidden else []
+    if type(module) is not ModuleType or not wanted:
+        return []
+    names = [each for each in vars(module) if type(each) is str and not each.startswith("_")]
+    version = vars(sys.modules[root]).get("__version__") if type(sys.modules.get(root)) is ModuleType else None
+    close = difflib.get_close_matches(wanted, names[:MAX_OBJECTS], 3, 0.75)
+    return [
+        {"what": "lacking", "name": wanted, "module": name, "close": close, "version": version if type(version) is str else ""}
+    ]
+
+
+def _find_hidden(root: str, file: str) -> str:
+    """The module of this name that would have been imported without the file."""
+    if root in getattr(sys, "stdlib_module_names", ()) or root in sys.builtin_module_names:
+        return "the standard library"
+    for entry in sys.path:
+        for path in (os.path.join(entry, root, "__init__.py"), os.path.join(entry, f"{root}.py")):
+            if os.path.abspath(path) != os.path.abspath(file) and os.path.isfile(path) and not is_user_path(path):
+                return path
+    return ""
 
 
 # --- what keeps files open ---
