@@ -30,6 +30,7 @@ MAX_USER_FRAMES = 3
 MAX_DEPTH = 5
 _DELETED = re.compile(r"(?:Array|Buffer|buffer) has been deleted|deleted or donated buffer")
 _DONATES = re.compile(r"\bdonate_arg(?:num|name)s *=")
+_WRITING = re.compile(r"File too large|requested and \d+ written|write failed|unexpected pos \d|failed writing file")
 _LACKS = re.compile(
     r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'"
     r"|cannot import name '(?P<name_2>\w+)' from (?:partially initialized module )?'(?P<module_2>[\w.]+)'"
@@ -270,6 +271,9 @@ def _find_hidden(root: str, file: str) -> str:
 def _open_files(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
     """How many files may be open, and lists of tensors in shared memory: each of these keeps one open, where the system shares
     by descriptors."""
+    if _WRITING.search(str(error)) and resource is not None:
+        size = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+        return [{"what": "limit", "name": "file size", "value": size}] if size != resource.RLIM_INFINITY else []
     if "Too many open files" not in str(error):
         return []
     rows: list[dict[str, Any]] = []
