@@ -191,65 +191,6 @@ def test_what_a_loss_of_pytorch_was_given_is_told_with_the_lines_that_make_the_l
 def of_one_hot(message: str, function: str = "to_categorical") -> object:
     frames = [lib("keras/src/utils/numerical_utils.py", function, 98)]
     error = ErrorRaised(at=T0 + 5, kind="IndexError", message=message, frames=frames, fatal=True)
-    return labels_invalid.examine(journal(started(), inside(), error, *looked))
-
-
-def test_the_line_of_the_table_is_named() -> None:
-    once = LabelFound(at=T0 + 10, path="/data/train.csv", line=13, value=11, times=1)
-    verdict = _ended_with("IndexError", "Target 11 is out of bounds.", once)
-    assert isinstance(verdict, Found) and "class 11 has no output. It stands in /data/train.csv:13. The" in verdict.summary
-    often = LabelFound(at=T0 + 10, path="/data/train.csv", line=13, value=11, times=7)
-    verdict = _ended_with("IndexError", "Target 11 is out of bounds.", often)
-    assert isinstance(verdict, Found) and "It stands on 7 lines, the first of them /data/train.csv:13." in verdict.summary
-
-
-def test_found_where_the_program_says_that_an_annotation_has_an_unknown_class() -> None:
-    messages = (
-        "invalid CSV annotations file: data/train.csv: line 31: unknown class name: 'pentagram' (classes: {'circle': 0})",
-        "data/train.csv, line 31: class 'pentagram' is not in the label map",
-        "Unknown label pentagram (image 7, data/train.csv:line 31)",
-    )
-    for message in messages:
-        verdict = _ended_with("ValueError", message)
-        assert isinstance(verdict, Found), message
-        assert "'pentagram'" in verdict.summary and "It stands in data/train.csv:31." in verdict.summary
-        assert verdict.where == "data.py:12"
-
-
-def test_clear_where_an_unknown_class_is_none_of_the_data() -> None:
-    messages = (
-        "Unknown label type: continuous. Maybe you are trying to fit a classifier",
-        "Could not locate class 'Attention'. Make sure custom classes are decorated",
-        "Unknown class 'FPN' in the configuration of the model",
-        "class 'Adam' is not in the registry",
-    )
-    for message in messages:
-        assert isinstance(_ended_with("ValueError", message), Clear), message
-
-
-def test_what_a_loss_of_pytorch_was_given_is_told_with_the_lines_that_make_the_labels() -> None:
-    elements = {
-        "what": "elements", "name": "Crops.__getitem__", "where": f"{FOLDER}/dataset.py:47",
-        "parts": [[], [{"where": f"{FOLDER}/dataset.py:53", "source": 'return patch, ann["category_id"]'}]],
-    }  # fmt: skip
-    given = call(
-        "cross_entropy",
-        {"name": "input", "type": "torch.Tensor", "shape": [10, 5], "dtype": "float32"},
-        {"name": "target", "type": "torch.Tensor", "shape": [10], "dtype": "int64", "min": 1.0, "max": 8.0},
-    )
-    verdict = labels_invalid.examine(
-        ended("IndexError", "Target 8 is out of bounds.", line("loss = criterion(model(x), y)"), makers=[elements], calls=[given])
-    )
-    assert isinstance(verdict, Found)
-    assert "class 8 has no output: the model has 5 outputs, for the classes 0 to 4." in verdict.summary
-    claims = " ".join(each.claim for each in verdict.evidence)
-    assert "the labels of the batch go from 1 to 8" in claims
-    assert 'part 2 is made at dataset.py:53: return patch, ann["category_id"]' in claims
-
-
-def of_one_hot(message: str, function: str = "to_categorical") -> object:
-    frames = [{"function": function, "file": "/x/site-packages/keras/src/utils/numerical_utils.py", "line": 98, "module": ""}]
-    error = ErrorRaised(at=T0 + 5, kind="IndexError", message=message, frames=frames, fatal=True)  # type: ignore[arg-type]
     return labels_invalid.examine(journal(started(), inside(), error, ProcessEnded(at=T0 + 6, exit_code=1)))
 
 

@@ -24,7 +24,7 @@ from unstall.probe.host.values import describe_value
 MAX_OBJECTS = 2000
 MAX_DEPTH = 8
 MAX_PROCESSES = 64
-MAX_ENDING_S = 0.2  # a process whose connection is cut has ended, or is about to
+MAX_WAIT_S = 0.2  # a process whose connection is cut has ended, or is about to
 MAX_MEMBERS = 64  # of one object that are followed
 # What the functions that pickle or copy an object call it.
 _GIVEN = ("obj", "process_obj", "x", "func", "fn", "args", "target", "value")
@@ -158,7 +158,7 @@ def find_ended_processes(error: Any, frames: list[tuple[FrameType, int]]) -> lis
     if package is None or not is_meant:
         return []
     processes = _processes(package, frames)
-    until = time.monotonic() + (MAX_ENDING_S if isinstance(error, (ConnectionError, EOFError)) else 0.0)
+    until = time.monotonic() + (MAX_WAIT_S if isinstance(error, (ConnectionError, EOFError)) else 0.0)
     ended = _ended(processes)
     while not ended and processes and time.monotonic() < until:
         time.sleep(0.02)
