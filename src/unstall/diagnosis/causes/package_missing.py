@@ -237,7 +237,7 @@ def _hidden(failure: Failure, shadowing: Maker) -> Found:
     return create_found(
         failure,
         f"The file {file} of the program has the name of the module `{shadowing.name}` of "
-        f"{'the standard library' if shadowing.facts['hidden'] == 'the standard library' else 'an installed package'}, and was "
+        f"{'an installed package' if '-packages/' in shadowing.facts['hidden'] else 'the standard library'}, and was "
         "imported in its place. It lacks what was asked for.",
         (f"give the file {file} another name, and correct the imports that mean it",),
         (f"the module that it hides is {shadowing.facts['hidden']}",) if "/" in shadowing.facts["hidden"] else (),
