@@ -39,7 +39,9 @@ def find_attribute_line(function: Any, name: str) -> Optional[str]:
     """The first line of a method of the program's own that gives an attribute of this name a value."""
     code, node = _definition(function)
     for each in ast.walk(node) if node is not None else ():
-        targets = each.targets if isinstance(each, ast.Assign) else [each.target] if isinstance(each, ast.AnnAssign) else []
+        if not isinstance(each, (ast.Assign, ast.AnnAssign)):
+            continue
+        targets = each.targets if isinstance(each, ast.Assign) else [each.target]
         if any(isinstance(target, ast.Attribute) and target.attr == name for target in targets):
             return f"{code.co_filename}:{each.lineno}"
     return None
