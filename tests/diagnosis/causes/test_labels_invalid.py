@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from tests.diagnosis.builders import FOLDER, T0, journal, started
+from tests.diagnosis.builders import FOLDER, T0, journal, lib, started
 from tests.diagnosis.error_builders import call, ended, line
 from tests.diagnosis.learning_curve_builders import array, batch, broke, classes, falling, loss, model, not_finite, output, run
 from tests.diagnosis.pipeline_events import measured, node, stage
 from tests.diagnosis.probe_fact_builders import inside
 from unstall.diagnosis.causes import labels_invalid
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ClassesCompared, ErrorRaised, Event, LabelFound
+from unstall.journal.events import ClassesCompared, ErrorRaised, Event, LabelFound, ProcessEnded
 
 BOXES = {"dtype": "float32", "shape": [12000, 4], "min": 0.0, "max": 1.0, "whole": False}
 
@@ -215,3 +215,23 @@ def test_clear_where_no_training_was_seen() -> None:
 
 def test_clear_where_the_classes_of_the_records_are_those_of_the_map() -> None:
     assert isinstance(labels_invalid.examine(run(model(), falling(), compared(path="", value=0))), Clear)
+
+
+def of_one_hot(message: str, function: str = "to_categorical") -> object:
+    frames = [lib("keras/src/utils/numerical_utils.py", function, 98)]
+    error = ErrorRaised(at=T0 + 5, kind="IndexError", message=message, frames=frames, fatal=True)
+    return labels_invalid.examine(journal(started(), inside(), error, ProcessEnded(at=T0 + 6, exit_code=1)))
+
+
+def test_a_label_that_to_categorical_has_no_place_for() -> None:
+    verdict = of_one_hot("index 3 is out of bounds for axis 1 with size 3")
+    assert isinstance(verdict, Found)
+    assert "A label is class 3, and to_categorical makes vectors for 3 classes, 0 to 2." in verdict.summary
+    assert "labels - 1" in verdict.actions[0]
+    later = of_one_hot("index 90 is out of bounds for axis 1 with size 80")
+    assert isinstance(later, Found)
+    assert "annotation file" in later.actions[0]
+
+
+def test_an_index_out_of_bounds_elsewhere_is_no_label() -> None:
+    assert not isinstance(of_one_hot("index 3 is out of bounds for axis 1 with size 3", "crop"), Found)

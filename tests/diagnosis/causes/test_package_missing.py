@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from tests.diagnosis.builders import FOLDER
 from tests.diagnosis.failed_programs import failed, line, unseen
 from unstall.diagnosis.causes import package_missing
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
@@ -92,3 +95,80 @@ def test_clear_of_other_errors(kind: str, message: str) -> None:
 
 def test_unknown_where_the_program_could_not_be_seen() -> None:
     assert isinstance(package_missing.examine(unseen()), Unknown)
+
+
+LIBRARY = "timm/layers/trace_utils.py"
+
+
+@pytest.mark.parametrize(
+    ("within", "certainty"), [("", Certainty.LIKELY), ("/usr/lib/python3.11/tempfile.py", Certainty.CERTAIN)]
+)
+def test_a_file_of_the_programs_own_that_hides_a_module(within: str, certainty: Certainty) -> None:
+    maker = {"what": "shadowing", "name": "random", "where": f"{FOLDER}/random.py:1", "hidden": "the standard library"}
+    message = f"cannot import name 'Random' from 'random' ({FOLDER}/random.py)"
+    verdict = package_missing.examine(failed("ImportError", message, line(1, "import tempfile"), within=within, makers=[maker]))
+    assert isinstance(verdict, Found)
+    assert verdict.summary.startswith(
+        "The file random.py of the program has the name of the module `random` of the standard library"
+    )
+    assert (verdict.where, verdict.certainty) == ("random.py:1", certainty)
+
+
+def lacking(name: str, module: str, *close: str) -> dict[str, Any]:
+    return {"what": "lacking", "name": name, "module": module, "close": list(close), "version": "2.13.0"}
+
+
+def test_a_name_that_the_installed_version_lacks() -> None:
+    message = "module 'torch.optim' has no attribute 'Adamm'"
+    verdict = package_missing.examine(
+        failed("AttributeError", message, line(1, "torch.optim.Adamm(p)"), makers=[lacking("Adamm", "torch.optim", "Adam")])
+    )
+    assert isinstance(verdict, Found)
+    assert verdict.summary == "The installed torch 2.13.0 has no `Adamm` in `torch.optim`. It has `Adam`."
+
+
+def test_two_packages_whose_versions_do_not_go_together() -> None:
+    message = "cannot import name 'GPUDevice' from 'torch.cuda' (/x/site-packages/torch/cuda/__init__.py)"
+    row, maker = line(1, "import timm"), lacking("GPUDevice", "torch.cuda")
+    verdict = package_missing.examine(failed("ImportError", message, row, within=LIBRARY, makers=[maker]))
+    assert isinstance(verdict, Found)
+    assert "timm asks for it, and was made for another version of torch" in verdict.summary
+    assert "pip install -U timm torch" in verdict.actions[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "said"),
+    [
+        ("TypeError", "Descriptors cannot not be created directly.\nIf this call came from a _pb2.py file", "protobuf"),
+        ("TypeError", "Descriptors cannot be created directly.\nIf this call came from a _pb2.py file", "protobuf"),
+        (
+            "google.protobuf.runtime_version.VersionError",
+            "Detected incompatible Protobuf Gencode/Runtime versions when loading x.proto: gencode 6.31.1 runtime 5.29.3.",
+            "(6.31.1, and 5.29.3 is installed)",
+        ),
+        ("RuntimeError", "Numpy is not available", "NumPy"),
+        ("RuntimeError", "module compiled against ABI version 0x1000009 but this version of numpy is 0x2000000", "NumPy"),
+        (
+            "ImportError",
+            "/lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.29' not found (required by /x/scipy/_lib/a.so)",
+            "has no GLIBCXX_3.4.29. a.so needs it.",
+        ),
+        ("ImportError", "/x/site-packages/detectron2/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailE", "PyTorch"),
+        (
+            "tensorflow.python.framework.errors_impl.NotFoundError",
+            "/x/_ops.so: undefined symbol: _ZN10tensorflow8OpKernelE",
+            "TensorFlow",
+        ),
+        ("ImportError", "/x/libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4", "CUDA"),
+    ],
+)
+def test_versions_that_do_not_go_together(kind: str, message: str, said: str) -> None:
+    verdict = package_missing.examine(failed(kind, message, line(1, "import it")))
+    assert isinstance(verdict, Found)
+    assert said in verdict.summary
+
+
+def test_clear_of_a_module_of_the_programs_own_that_lacks_a_name() -> None:
+    message = f"cannot import name 'Net' from 'models' ({FOLDER}/models.py)"
+    assert isinstance(package_missing.examine(failed("ImportError", message, line(1, "from models import Net"))), Clear)
+    assert isinstance(package_missing.examine(failed("RuntimeError", "Numpy is not what I want", line(1, "x"))), Clear)

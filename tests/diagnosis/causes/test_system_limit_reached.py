@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnosis.builders import FOLDER
+from tests.diagnosis.builders import FOLDER, T0
 from tests.diagnosis.failed_programs import failed, line, unseen
 from unstall.diagnosis.causes import system_limit_reached
-from unstall.diagnosis.verdict import Clear, Found, Unknown
+from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
+from unstall.journal.events import DiskSeen
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,11 @@ from unstall.diagnosis.verdict import Clear, Found, Unknown
         ("PermissionError", "[Errno 13] Permission denied: '/data/x'", "no permission for what it wanted to do with a file or folder: /data/x."),
         ("OSError", "[Errno 36] File name too long: 'aaa'", "longer than the file system allows"),
         ("RuntimeError", "can't start new thread", "start another thread"),
+        ("OSError", "[Errno 27] File too large", "larger than the process or the file system allows."),
+        ("IsADirectoryError", "[Errno 21] Is a directory: '/data/model'", "There is a folder where a file was to be opened or written: /data/model."),
+        ("RuntimeError", "[enforce fail at inline_container.cc:747] . open file failed with strerror: Is a directory", "There is a folder"),
+        ("RuntimeError", "[enforce fail at inline_container.cc:747] . open file failed with strerror: Permission denied", "no permission"),
+        ("FileExistsError", "[Errno 17] File exists: '/runs/exp1'", "is there already, and the call makes only a new one: /runs/exp1."),
         (
             "tensorflow.python.framework.errors_impl.PermissionDeniedError",
             "/data/model/checkpoint; Permission denied",
@@ -69,3 +75,39 @@ def test_tensors_that_are_kept_are_named_with_the_line_that_fills_the_list_and_t
     assert "192 files open" in claims
     assert "`targets` keeps 174 tensors" in claims
     assert not any("with open" in action for action in verdict.actions)
+
+
+PARTS = [
+    "100000 requested and 12484 written",
+    "[enforce fail at inline_container.cc:672] . unexpected pos 832 vs 726",
+    "Can't synchronously write data (file write failed: time = now, filename = 'x.h5')",
+]
+LIMIT = {"what": "limit", "name": "file size", "value": 100_000}
+
+
+@pytest.mark.parametrize("message", PARTS)
+def test_a_write_that_took_only_a_part_is_likely_the_limit_of_the_size_of_files(message: str) -> None:
+    row = line(31, "np.save(path, table)")
+    verdict = system_limit_reached.examine(failed("OSError", message, row, makers=[LIMIT]))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.LIKELY
+    assert "files of 97.7 KiB at most" in verdict.summary
+    assert isinstance(system_limit_reached.examine(failed("OSError", message, row)), Clear)  # no limit is known
+    full = DiskSeen(at=T0 + 9, path="/data", mount="/data", free_bytes=0, total_bytes=10**9)
+    assert isinstance(system_limit_reached.examine(failed("OSError", message, row, makers=[LIMIT], events=[full])), Clear)
+
+
+@pytest.mark.parametrize("call", ["os.makedirs(folder)", "Path(folder).mkdir(parents=True)"])
+def test_a_folder_that_is_there_is_taken_by_a_change_of_the_line(call: str) -> None:
+    message = "[Errno 17] File exists: '/runs/exp1'"
+    verdict = system_limit_reached.examine(failed("FileExistsError", message, line(31, call)))
+    assert isinstance(verdict, Found)
+    (change,) = verdict.changes
+    assert "exist_ok=True" in change.after[0]
+    assert "written over" in change.when
+
+
+def test_a_call_that_cannot_take_a_folder_is_not_changed() -> None:
+    verdict = system_limit_reached.examine(failed("FileExistsError", "[Errno 17] File exists: 'x'", line(31, "os.mkdir(folder)")))
+    assert isinstance(verdict, Found)
+    assert verdict.changes == ()

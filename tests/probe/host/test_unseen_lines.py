@@ -126,3 +126,54 @@ def test_lists_that_keep_shared_tensors_are_told_with_the_line_that_fills_them(t
     assert limit["what"] == "limit"
     assert limit["value"] > 0
     assert (row["name"], row["count"], row["where"]) == ("kept", 10, f"{tmp_path / 'program.py'}:5")
+
+
+class FakeBuffer:
+    """As an array of JAX says of itself that it is deleted; jaxlib is none of what these tests may load."""
+
+    def __init__(self, gone: bool) -> None:
+        self.gone = gone
+
+    def is_deleted(self) -> bool:
+        return self.gone
+
+
+FakeBuffer.__module__ = "jaxlib._jax"
+
+
+def test_deleted_arrays_are_named_once_with_the_lines_that_donate(tmp_path: Path) -> None:
+    program = (
+        "class Trainer:\n"
+        "    def __init__(self):\n"
+        "        self.params = {'b': kept, 'w': gone}\n"
+        "    def step(self):\n"
+        "        raise RuntimeError('Array has been deleted with shape=float32[2].')\n"
+        "compiled = dict(donate_argnums=(0,))\n"
+        "trainer = Trainer()\n"
+        "trainer.step()\n"
+    )
+    rows = end(tmp_path, program, kept=FakeBuffer(False), gone=FakeBuffer(True))
+    assert [row["name"] for row in rows if row["what"] == "deleted"] == ["self.params['w']"]
+    assert f"{tmp_path / 'program.py'}:6" in [row.get("where") for row in rows if row["what"] == "donates"]
+
+
+def test_a_file_of_the_programs_that_hides_a_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "shelve.py"
+    own.write_text("KEPT = []\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "shelve", raising=False)
+    (row,) = end(tmp_path, "from shelve import Shelf\n")
+    monkeypatch.delitem(sys.modules, "shelve", raising=False)
+    assert (row["what"], row["name"], row["where"]) == ("shadowing", "shelve", f"{own}:1")
+
+
+def test_a_file_of_the_programs_that_hides_nothing_is_its_own_affair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "models_of_mine.py").write_text("KEPT = []\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert end(tmp_path, "from models_of_mine import Net\n") == []
+
+
+def test_names_like_the_one_that_a_library_lacks(tmp_path: Path) -> None:
+    (row,) = end(tmp_path, "import json\njson.loadz('1')\n")
+    assert (row["what"], row["name"], row["module"]) == ("lacking", "loadz", "json")
+    assert set(row["close"]) >= {"loads", "load"}

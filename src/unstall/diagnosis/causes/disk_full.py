@@ -45,6 +45,7 @@ _SAYS_SO = re.compile(r"No space left on device|Disk quota exceeded|errno = 28|E
 _QUOTA = re.compile(r"quota|EDQUOT|Errno 122", re.IGNORECASE)
 _PART_WRITTEN = re.compile(
     r"(?P<wanted>\d+) requested and (?P<written>\d+) written|[Cc]an't write data|[Ww]rite failed|file write failed"
+    r"|unexpected pos \d+ vs \d+|failed writing file"
 )
 
 

@@ -50,6 +50,7 @@ EXPLAINS = (
     "generator_blocked",
     "callback_blocked",
     "fork_deadlock",
+    "process_died",
 )
 LOOKED_BACK_S = 10.0  # a line is named from stacks taken so shortly before the kill
 CRASHES = frozenset({signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS})  # by which native code ends that was refused memory

@@ -53,6 +53,7 @@ _CRASHES = (
     (r"t >= 0 && t < n_classes", "a class number has no output"),
     (r"all elements of target should be between 0 and 1", "this loss takes labels from 0 to 1 alone"),
 )
+_ONE_HOT = re.compile(r"index (?P<number>-?\d+) is out of bounds for axis 1 with size (?P<classes>\d+)")
 # The words of trainers for a class in an annotation file that their list of classes lacks, and for its place there.
 _UNKNOWN_CLASS = re.compile(
     r"\bunknown (?:class|label|category)(?: name| id)?\b:? *(?:['\"](?P<name>[^'\"]+)['\"]|(?P<bare>[\w.-]+)(?=$| \(|[,;]))"
@@ -68,7 +69,7 @@ def examine(journal: Journal) -> Verdict:
     unseen = find_missing_probe(journal)
     if unseen is not None:
         return unseen
-    crash = _refused(journal) or _crash(journal) or _unknown_class(journal)
+    crash = _refused(journal) or _crash(journal) or _of_one_hot(journal) or _unknown_class(journal)
     if crash is not None:
         return crash
     run = read_current_curve(journal)
@@ -132,6 +133,29 @@ def _classes_and_labels(failure: Failure) -> tuple[int | None, tuple[str, ...]]:
     least, most = labels.facts.get("min"), labels.facts.get("max")
     ranged = (f"the labels of the batch go from {least:.0f} to {most:.0f}",) if least is not None and most is not None else ()
     return outputs.shape[1], (*ranged, *describe_elements(failure))
+
+
+def _of_one_hot(journal: Journal) -> Found | None:
+    """Class numbers that are turned into vectors of too few parts: one_hot of PyTorch, to_categorical of Keras."""
+    failure = find_failure(journal)
+    match = _ONE_HOT.search(failure.error.message) if failure is not None else None
+    if failure is None or match is None or not any(frame["function"] == "to_categorical" for frame in failure.error.frames[:3]):
+        return None
+    number, classes = int(match["number"]), int(match["classes"])
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=f"A label is class {number}, and to_categorical makes vectors for {classes} classes, 0 to {classes - 1}."
+        " The program ended with that error.",
+        evidence=(Evidence(f"the error that ended it: {failure.text.line}", number, classes - 1, failure.events),),
+        actions=(
+            "number the classes from 0, as by labels - 1, if they begin at 1"
+            if number == classes
+            else "map each label to its place in the list of classes: ids of an annotation file are none",
+            "or give as num_classes the largest label plus 1",
+        ),
+        where=failure.raised.where if failure.raised is not None else None,
+        effect=Effect.STOPS,
+    )
 
 
 def _table_line(journal: Journal) -> tuple[str, tuple[Evidence, ...]]:

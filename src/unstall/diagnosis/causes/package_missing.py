@@ -3,12 +3,14 @@
 What it is
 ----------
 The package is not installed in the environment that the program runs in, a file of the user's own has its name and is found
-first, or an extension module was built against another version of NumPy or needs a library of the system that is missing.
+first, or the versions of two packages do not go together: one asks another for a name that it does not have, or was built for
+another version of NumPy, of protobuf, of PyTorch or of the system's libraries.
 
 How we know
 -----------
 Python says which module was not found, or which part of it could not be loaded. Unstall shows the line that imports it, which
-package asked for it, and the name under which it is installed where that is another one.
+package asked for it, and the name under which it is installed where that is another one. Of a module that lacks a name, it is
+looked whether it is a file of the program's own that hides a library of the same name.
 
 When this is wrong
 ------------------
@@ -27,7 +29,7 @@ from pathlib import PurePath
 
 from unstall.diagnosis.causes.api_removed import find_removed_name
 from unstall.diagnosis.errors.evidence import create_found
-from unstall.diagnosis.errors.failures import Failure, find_failure
+from unstall.diagnosis.errors.failures import Failure, Maker, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
 from unstall.journal.reader import Journal
@@ -112,6 +114,25 @@ _CIRCULAR = re.compile(r"most likely due to a circular import|consider renaming"
 _NUMPY_ABI = re.compile(
     r"numpy\.\w+ size changed, may indicate binary incompatibility|_ARRAY_API not found|multiarray failed to import"
 )
+_NUMPY_OF_TORCH = re.compile(r"\ANumpy is not available")
+_COMPILED_FOR = re.compile(r"module (?:was )?compiled against A[BP]I version \S+ but this version of numpy is")
+_LACKS = re.compile(r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'|cannot import name '(?P<name_2>\w+)' from")
+_SYMBOL_VERSION = re.compile(
+    r"(?P<library>lib[\w.+-]+\.so[\w.]*): version `(?P<version>[\w.]+)' not found(?: \(required by (?P<by>[^)]+)\))?"
+)
+_SYMBOL = re.compile(r"(?P<file>[^\s:]+\.so[\w.]*): undefined symbol: (?P<symbol>\w+)")
+# Whose symbol it is that an extension module does not find.
+_OWNERS = (
+    (re.compile(r"c10|torch|\b_ZN?K?2at"), "PyTorch"),
+    (re.compile(r"tensorflow|_ZN?K?3tsl"), "TensorFlow"),
+    (re.compile(r"nvJitLink|cublas|cudnn|cusparse|nccl"), "the libraries of CUDA"),
+    (re.compile(r"\A_?Py"), "Python"),
+)
+_PROTOBUF = re.compile(
+    r"Descriptors cannot (?:not )?be created directly|incompatible Protobuf Gencode/Runtime versions"
+    r"|'MessageFactory' object has no attribute 'GetPrototype'"
+)
+_PROTOBUF_VERSIONS = re.compile(r"gencode (?P<code>[\w.+-]+) runtime (?P<runtime>[\w.+-]+?)\.?(?:\s|$)")
 _LIBRARY = re.compile(r"(?P<library>lib[\w.+-]+\.so[\w.]*): cannot open shared object file")
 _SYSTEM = {
     "libGL.so.1": "install opencv-python-headless in place of opencv-python, or the system's package libgl1",
@@ -125,8 +146,14 @@ def examine(journal: Journal) -> Verdict:
     if failure is None:
         return find_unseen_end(journal) or Clear("no error ended the program")
     kind, message = failure.error.kind.rpartition(".")[2], failure.error.message
+    of_versions = _of_versions(failure, kind, message)
+    if of_versions is not None:
+        return of_versions
     if kind not in _IMPORT_ERRORS or find_removed_name(failure) is not None:
         return Clear("the error is about something else")
+    shadowing = failure.maker("shadowing")
+    if shadowing is not None:
+        return _hidden(failure, shadowing)
     half = _HALF.search(message)
     if half is not None and _CIRCULAR.search(message):
         return _shadowed(failure, half["name"], half["file"])
@@ -136,11 +163,114 @@ def examine(journal: Journal) -> Verdict:
     if library is not None:
         return _library_missing(failure, library["library"])
     match = _NOT_FOUND.search(message) if kind in ("ImportError", "ModuleNotFoundError") else None
+    lacking = failure.maker("lacking")
+    if match is None and lacking is not None and _LACKS.search(message) and not _CIRCULAR.search(message):
+        return _name_missing(failure, lacking)
     if match is None:
         return Clear("the error is about something else")
     if match["no_package"]:
         return _shadowed(failure, match["owner"], None)
     return _not_found(failure, match["name"])
+
+
+def _of_versions(failure: Failure, kind: str, message: str) -> Found | None:
+    """Parts that are there, and were built for other versions of each other."""
+    if _PROTOBUF.search(message) and kind in ("TypeError", "VersionError", "AttributeError"):
+        return _of_protobuf(failure, message)
+    if (kind == "RuntimeError" and _NUMPY_OF_TORCH.search(message)) or (
+        kind in ("RuntimeError", "ImportError") and _COMPILED_FOR.search(message)
+    ):
+        return _built_for_another_numpy(failure)
+    version = _SYMBOL_VERSION.search(message) if kind in ("ImportError", "OSError") else None
+    if version is not None:
+        by = f" {PurePath(version['by']).name} needs it." if version["by"] else ""
+        return create_found(
+            failure,
+            f"The system's {version['library']} is older than a module that is imported was built for: it has no "
+            f"{version['version']}.{by}",
+            (
+                "install a build of that package for this system: an older version, or the wheel of PyPI",
+                "with conda: let its newer library be found first (conda install -c conda-forge libstdcxx-ng)"
+                if "stdc++" in version["library"]
+                else "or run it on a newer system, or in a container of one",
+            ),
+        )
+    symbol = _SYMBOL.search(message) if kind in ("ImportError", "OSError", "NotFoundError") else None
+    if symbol is None:
+        return None
+    owner = next((name for pattern, name in _OWNERS if pattern.search(symbol["symbol"])), "a library")
+    return create_found(
+        failure,
+        f"{PurePath(symbol['file']).name} was built for another version of {owner} than the one that is installed: it misses a "
+        f"function in it ({symbol['symbol']}).",
+        (
+            f"install the version of that package that was made for the installed version of {owner}, or build it again",
+            "see which versions are installed: python -m pip list",
+        ),
+    )
+
+
+def _of_protobuf(failure: Failure, message: str) -> Found:
+    versions = _PROTOBUF_VERSIONS.search(message)
+    package = _package_of(failure) or "A package"
+    who = package if package not in ("google", "A package") else "A package"
+    numbers = f" ({versions['code']}, and {versions['runtime']} is installed)" if versions is not None else ""
+    is_newer = versions is not None
+    return create_found(
+        failure,
+        f"{who} brings code that was generated for another version of protobuf than the one that is installed{numbers}.",
+        (
+            f"install the version that it was generated for, or a newer one: python -m pip install 'protobuf>={versions['code']}'"
+            if is_newer and versions is not None
+            else "install a newer version of the package that is imported, whose generated code is newer",
+            "or an older protobuf that still reads it, in an environment of its own: python -m pip install 'protobuf<3.21'"
+            if not is_newer
+            else "or an older version of the package that brings the code",
+        ),
+    )
+
+
+def _hidden(failure: Failure, shadowing: Maker) -> Found:
+    """A file of the program's own that was imported in place of a library."""
+    file = PurePath((shadowing.where or "").rpartition(":")[0]).name
+    by_library = bool(_package_of(failure)) or _is_standard(failure)
+    return create_found(
+        failure,
+        f"The file {file} of the program has the name of the module `{shadowing.name}` of "
+        f"{'an installed package' if '-packages/' in shadowing.facts['hidden'] else 'the standard library'}, and was "
+        "imported in its place. It lacks what was asked for.",
+        (f"give the file {file} another name, and correct the imports that mean it",),
+        (f"the module that it hides is {shadowing.facts['hidden']}",) if "/" in shadowing.facts["hidden"] else (),
+        where=shadowing.where,
+        certainty=Certainty.CERTAIN if by_library else Certainty.LIKELY,
+    )
+
+
+def _is_standard(failure: Failure) -> bool:
+    inner = next((frame["file"] for frame in failure.error.frames if not frame["file"].startswith("<")), "")
+    return bool(inner) and not is_user_file(inner)
+
+
+def _name_missing(failure: Failure, lacking: Maker) -> Found:
+    """A library that is there, in a version that does not have the name."""
+    root, close = lacking.facts["module"].partition(".")[0], [f"`{name}`" for name in lacking.facts["close"]]
+    version = f" {lacking.facts['version']}" if lacking.facts["version"] else ""
+    package = _package_of(failure)
+    package = "" if package == root else package
+    asked = f" {package} asks for it, and was made for another version of {root}." if package else ""
+    similar = f" It has {' and '.join(close)}." if close else ""
+    actions = (
+        (f"install versions of {package} and {root} that go together: python -m pip install -U {package} {root}",)
+        if package
+        else (
+            *((f"write {' or '.join(close)}, if that is meant",) if close else ()),
+            f"look in the documentation of {root} since when, or until when, it has `{lacking.name}`, and where it has moved",
+            f"or install the version of {root} that the code was written for, in an environment of its own",
+        )
+    )
+    return create_found(
+        failure, f"The installed {root}{version} has no `{lacking.name}` in `{lacking.facts['module']}`.{asked}{similar}", actions
+    )
 
 
 def _not_found(failure: Failure, name: str) -> Found:

@@ -67,6 +67,8 @@ _NOTHING = re.compile(
 )
 # Who says so has looked; a relative path may have been meant from another folder. Any other words may be wrong.
 _SYSTEM_SAYS = re.compile(r"No such file or directory|Not a directory|No files matched|errno = 2|File not found: filepath")
+# PyTorch looks itself for the folder into which it is to write.
+_NO_FOLDER = re.compile(r"\bParent directory (?P<path>\S+) does not exist")
 _NOT_THERE = ("FileNotFoundError", "NotADirectoryError", "NotFoundError", "InvalidArgumentError", "OSError", "ValueError")
 
 
@@ -104,6 +106,8 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
     if path is None:
         return _of_nothing_found(journal, error) or Clear("the error is about something else")
     looked = next((look for look in reversed(journal.of(PathLooked)) if look.path == path), None)
+    if result is not None and _NO_FOLDER.search(result):
+        return _of_folder(error, path, looked, find_user_line(error, folder))
     if (looked is None or looked.is_there) and result is not None and not _SYSTEM_SAYS.search(result):
         return Clear("the program says that a path is not there, and no look has confirmed it")
     return _found(error, path, looked, find_user_line(error, folder))
@@ -112,7 +116,8 @@ def _of_error(journal: Journal, error: ErrorRaised) -> Verdict:
 def _names_missing(text: str) -> bool:
     """Of an error of any other kind, only a pattern is taken for a path."""
     path = find_missing_path(text)
-    return path is not None and (any(kind in text for kind in _NOT_THERE) or "*" in path)
+    is_meant = any(kind in text for kind in _NOT_THERE) or _NO_FOLDER.search(text) is not None
+    return path is not None and (is_meant or "*" in path)
 
 
 def _of_image(journal: Journal, error: ErrorRaised, image: ImageNotRead) -> Found:
@@ -169,6 +174,17 @@ def _found(error: ErrorRaised, path: str, looked: PathLooked | None, line: str |
             do.append(f"not set, and asked for by the program: {', '.join(looked.unset_variables)}")
     do.append("correct the path, and let the program check its paths before it builds the model")
     return Found(certainty=Certainty.CERTAIN, summary=summary, evidence=tuple(evidence), actions=tuple(do), where=line)
+
+
+def _of_folder(error: ErrorRaised, path: str, looked: PathLooked | None, line: str | None) -> Found:
+    up_to = (Evidence(f"it exists as far as {looked.exists_up_to}", looked.exists_up_to, None, (looked,)),) if looked else ()
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=f"There is no folder {path}, into which a file was to be written.",
+        evidence=(Evidence(f"the error that ended it: {get_error_text(error).line}", path, None, (error,)), *up_to),
+        actions=(f"make it before the file is written: os.makedirs({path!r}, exist_ok=True)", "or correct the path"),
+        where=line,
+    )
 
 
 def _it(names: list[str]) -> str:

@@ -1,8 +1,8 @@
-"""The operating system refused a request: too many open files, no permission, a name too long, too little shared memory.
+"""The operating system refused a request: too many open files, no permission, a file that is there, a file or name too long.
 
 What it is
 ----------
-A process may have only so many files open and threads running, a path may have only so many letters, and a file may be read or
+A process may have only so many files open and threads running, a file and a path may be only so long, and a file may be read or
 written only by those that have the permission. Workers of a DataLoader and of Keras pass batches through shared memory, whose
 size is limited, too. The request that goes beyond that fails, though the program is right in itself.
 
@@ -25,12 +25,17 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.evidence import create_found
+from unstall.base.formatting import format_size
+from unstall.diagnosis.causes.disk_full import NO_ROOM_BYTES
+from unstall.diagnosis.errors.evidence import as_maker, create_found
 from unstall.diagnosis.errors.failures import Failure, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end, format_texts, is_of_shared_memory
-from unstall.diagnosis.verdict import Clear, Found, Verdict
+from unstall.diagnosis.errors.line_changes import add_argument
+from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
+from unstall.journal.events import DiskSeen
 from unstall.journal.reader import Journal
 
+EXPLAINS = ("process_died",)
 _ERRNO = re.compile(r"\[Errno (?P<number>\d+)\][^:\n]*(?:: (?P<quote>['\"])(?P<path>.*?)(?P=quote))?")
 # What TensorFlow and PyTorch write behind the path, in the words of the C library.
 _OF_C = (
@@ -39,16 +44,29 @@ _OF_C = (
     (re.compile(r"(?P<path>[^\s;'\"]+); File name too long"), 36),
     (re.compile(r"(?P<path>[^\s;'\"]+); Read-only file system"), 30),
     (re.compile(r"can't start new thread"), 11),
+    (re.compile(r"failed with strerror: Is a directory|(?P<path>[^\s;'\"]+); Is a directory"), 21),
+    (re.compile(r"failed with strerror: Permission denied"), 13),
+    (re.compile(r"failed with strerror: Read-only file system"), 30),
+    (re.compile(r"failed with strerror: File name too long"), 36),
+    (re.compile(r"(?P<path>[^\s;'\"]+); File too large|File too large"), 27),
     (re.compile(r"insufficient shared memory|unable to (?:open|write to|mmap) .{0,40}(?:shm|torch_\d+)"), -1),
 )
 _NO_ROOM = re.compile(r"No space left on device|\[Errno (?:12|28)\]|Cannot allocate memory")
 _WATCHES_FULL = re.compile(r"\[Errno (?:24|28)\]|limit reached|No space left on device")
-_SYSTEM_ERRORS = ("OSError", "PermissionError", "BlockingIOError", "IOError")
+_SYSTEM_ERRORS = ("OSError", "PermissionError", "BlockingIOError", "IOError", "IsADirectoryError", "FileExistsError")
+# What a write says that took only a part, in NumPy, HDF5 and PyTorch; it does not say why.
+_PART_WRITTEN = re.compile(
+    r"(?P<wanted>\d+) requested and (?P<written>\d+) written|file write failed|unexpected pos \d+ vs \d+|failed writing file"
+)
+_MAKING = ("makedirs", "mkdir")
 _STARTING = ("_launch", "_execute_child", "_fork_exec", "fork", "start", "_start_new_thread")
 _WORDS = {
     24: "The process has as many files open as it may have, and the next one could not be opened{path}.",
     23: "The system has as many files open as it may have, and the next one could not be opened{path}.",
     11: "The system did not let the program start another thread or process.",
+    27: "A file was to become larger than the process or the file system allows{path}.",
+    21: "There is a folder where a file was to be opened or written{path}.",
+    17: "The file or folder is there already, and the call makes only a new one{path}.",
     36: "The name of a file, or a part of its path, is longer than the file system allows{path}.",
     13: "The program has no permission for what it wanted to do with a file or folder{path}.",
     1: "The system does not permit what the program wanted to do{path}.",
@@ -66,6 +84,9 @@ _ACTIONS = {
         "start fewer workers and threads",
         "or raise the limits of the user (ulimit -u) or of the container (its limit of processes)",
     ),
+    27: ("raise the limit of the size of files before the start: ulimit -f unlimited", "or write smaller files, several of them"),
+    21: ("give the path of a file, with its name and ending", "or delete the folder, if an earlier run has left it"),
+    17: ("give each run a folder of its own, or delete what an earlier run has left",),
     36: ("shorten the names: one part of a path has at most 255 bytes on most file systems",),
     13: (
         "give the user of the program the permission, or choose a place that the user may write to",
@@ -90,12 +111,19 @@ def examine(journal: Journal) -> Verdict:
     if failure is None:
         return find_unseen_end(journal) or Clear("no error ended the program")
     found = _number(failure)
+    full = any(disk.free_bytes < NO_ROOM_BYTES for disk in journal.of(DiskSeen))
+    if found is None and not full and _limit(failure) and _PART_WRITTEN.search(failure.error.message):
+        return _of_size(failure, "", Certainty.LIKELY)
     if found is None:
         return Clear("the system refused nothing")
     number, path = found
     named = f": {path}" if path else ""
     if number == 24:
         return _of_open_files(failure, named)
+    if number == 27:
+        return _of_size(failure, named)
+    if number == 17:
+        return _of_existing(failure, named)
     return create_found(failure, _WORDS[number].format(path=named), _ACTIONS[number])
 
 
@@ -116,6 +144,35 @@ def _of_open_files(failure: Failure, named: str) -> Found:
             _ACTIONS[24][1],
         )
     return create_found(failure, summary, actions, tuple(claims), kept[0].where if kept else None)
+
+
+def _limit(failure: Failure) -> int | None:
+    """How large a file of the process may become, where that is limited."""
+    maker = next((maker for maker in failure.makers if maker.what == "limit" and maker.name == "file size"), None)
+    return maker.facts["value"] if maker is not None else None
+
+
+def _of_size(failure: Failure, named: str, certainty: Certainty = Certainty.CERTAIN) -> Found:
+    limit = _limit(failure)
+    claims = (f"the process may write files of {format_size(limit)} (RLIMIT_FSIZE, ulimit -f)",) if limit is not None else ()
+    said = f" The process may write files of {format_size(limit)} at most." if limit is not None else ""
+    torn = "what was being written is cut off: delete it, and see that the last checkpoint before is whole"
+    actions = (*_ACTIONS[27], torn)
+    return create_found(failure, _WORDS[27].format(path=named) + said, actions, claims, certainty=certainty)
+
+
+def _of_existing(failure: Failure, named: str) -> Found:
+    """A folder that is there may be taken, where the program does not mean to begin with an empty one."""
+    raised = failure.raised
+    function = next((name for name in _MAKING if raised is not None and re.search(rf"\b{name}\(", raised.code)), "")
+    is_plain = raised is not None and re.search(r"\bos\.mkdir\(", raised.code) is not None
+    when = "if the files in it may be written over"
+    change = add_argument(as_maker(raised), function, "exist_ok=True", when) if raised and function and not is_plain else None
+    actions = (
+        *(("take the folder that is there: os.makedirs(path, exist_ok=True), " + when,) if function else ()),
+        *_ACTIONS[17],
+    )
+    return create_found(failure, _WORDS[17].format(path=named), actions, changes=(change,))
 
 
 def _number(failure: Failure) -> tuple[int, str] | None:

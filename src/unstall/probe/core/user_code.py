@@ -95,6 +95,8 @@ def find_code_place(function: Any) -> Optional[str]:
 
 def _definition_line(code: CodeType) -> int:
     """The line of `def`: the code of a decorated function begins at its decorator."""
+    if code.co_name == "<lambda>":
+        return code.co_firstlineno
     for line in range(code.co_firstlineno, code.co_firstlineno + MAX_DECORATOR_LINES):
         text = linecache.getline(code.co_filename, line).lstrip()
         if text.startswith(("def ", "async def ", "class ")) or not text:

@@ -35,6 +35,18 @@ def find_growth_lines(code: Any, name: str) -> list[dict[str, Any]]:
     return [_row(code.co_filename, number) for number in sorted(_growth(node, name))] if node is not None else []
 
 
+def find_attribute_line(function: Any, name: str) -> Optional[str]:
+    """The first line of a method of the program's own that gives an attribute of this name a value."""
+    code, node = _definition(function)
+    for each in ast.walk(node) if node is not None else ():
+        if not isinstance(each, (ast.Assign, ast.AnnAssign)):
+            continue
+        targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+        if any(isinstance(target, ast.Attribute) and target.attr == name for target in targets):
+            return f"{code.co_filename}:{each.lineno}"
+    return None
+
+
 def find_call_to(statement: Any, name: str) -> tuple[Any, Optional[int]]:
     """The call whose result an assignment gives to the name, and which part of that result."""
     value, targets = getattr(statement, "value", None), getattr(statement, "targets", [])

@@ -4,12 +4,14 @@ a function that was called with arguments it does not take, what a layer says of
 
 from __future__ import annotations
 
+import difflib
 import linecache
+import os
 import re
 import sys
 import time
 from collections.abc import Iterator
-from types import FrameType, FunctionType, MethodType, TracebackType
+from types import FrameType, FunctionType, MethodType, ModuleType, TracebackType
 from typing import Any, Optional
 
 try:
@@ -17,13 +19,24 @@ try:
 except ImportError:  # not on Windows
     resource = None  # type: ignore[assignment]
 
-from unstall.probe.core.user_code import find_code_place, is_user_code
-from unstall.probe.host import returned_parts
+from unstall.probe.core.user_code import find_code_place, is_user_code, is_user_path
+from unstall.probe.host import other_processes, returned_parts
 
 MAX_OBJECTS = 2000
 MAX_CHAIN = 12
 MAX_KEPT = 3
 MIN_KEPT = 8  # tensors in one list
+MAX_USER_FRAMES = 3
+MAX_DEPTH = 5
+_DELETED = re.compile(r"(?:Array|Buffer|buffer) has been deleted|deleted or donated buffer")
+_DONATES = re.compile(r"\bdonate_arg(?:num|name)s *=")
+_WRITING = re.compile(r"File too large|requested and \d+ written|write failed|unexpected pos \d|failed writing file")
+_LACKS = re.compile(
+    r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'"
+    r"|cannot import name '(?P<name_2>\w+)' from (?:partially initialized module )?'(?P<module_2>[\w.]+)'"
+    r"(?:.*?\((?P<file>[^()]*\.py)\))?"
+    r"|'(?P<module_3>[\w.]+)' is not a package"
+)
 _CALLED = re.compile(r"\A(?P<name>[\w.<>]+)\(\) (?:takes |missing |got )")
 _CONSTRUCTED = re.compile(r"(?P<class>[\w.]+)\.__init__\(\) missing \d+ required [\w-]+ arguments?: (?P<names>.*)|"
                           r"(?P<other>__init__)\(\) missing \d+ required [\w-]+ arguments?: (?P<others>.*)")  # fmt: skip
@@ -31,7 +44,7 @@ _CONSTRUCTED = re.compile(r"(?P<class>[\w.]+)\.__init__\(\) missing \d+ required
 
 def find_lines(error: Any, traceback: Optional[TracebackType], until: float) -> list[dict[str, Any]]:
     rows = []
-    for look in (_elements, _configuration, _called, _open_files):
+    for look in (_elements, _configuration, _called, _open_files, _other_processes, _deleted_arrays, _modules):
         if time.monotonic() < until:
             rows += look(error, traceback)
     return rows
@@ -165,12 +178,102 @@ def _of_class(kind: type, names: str) -> list[dict[str, Any]]:
     ]
 
 
+# --- other processes ---
+
+
+def _other_processes(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    frames = _frames(traceback)
+    return [*other_processes.find_unpicklable(error, frames), *other_processes.find_ended_processes(error, frames)]
+
+
+# --- arrays of JAX that were given away ---
+
+
+def _deleted_arrays(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """The names whose arrays are deleted, and the lines of the program that let a function take its arguments' memory."""
+    if not _DELETED.search(str(error)):
+        return []
+    frames = [frame for frame, _ in _frames(traceback) if is_user_code(frame.f_code)]
+    names = [(name, value) for frame in frames[:MAX_USER_FRAMES] for name, value in list(frame.f_locals.items())]
+    found: dict[int, str] = {}
+    for name, value in names:
+        array, path = _find_deleted(name, value, 0)
+        if path:
+            found.setdefault(id(array), path)  # the innermost name of an array
+    rows: list[dict[str, Any]] = [{"what": "deleted", "name": name} for name in list(found.values())[:MAX_KEPT]]
+    for file in dict.fromkeys(frame.f_code.co_filename for frame in frames):
+        numbers = [at for at, line in enumerate(linecache.getlines(file), 1) if _DONATES.search(line)]
+        rows += [{"what": "donates", "name": "", "where": f"{file}:{at}"} for at in numbers[:MAX_KEPT]]
+    return rows
+
+
+def _find_deleted(name: str, value: Any, depth: int) -> tuple[Any, str]:
+    """The first array in it that is deleted, and that as an expression: params['w']."""
+    kind = type(value)
+    if kind.__module__.startswith("jaxlib"):
+        return value, name if hasattr(value, "is_deleted") and value.is_deleted() else ""
+    if depth >= MAX_DEPTH:
+        return None, ""
+    if kind in (list, tuple):
+        parts = [(f"{name}[{at}]", each) for at, each in enumerate(value[:64])]
+    elif kind is dict:
+        parts = [(f"{name}[{key!r}]", each) for key, each in list(value.items())[:64] if type(key) in (str, int)]
+    elif issubclass(kind, tuple):
+        parts = [(f"{name}[{at}]", tuple.__getitem__(value, at)) for at in range(min(tuple.__len__(value), 64))]
+    elif kind.__module__ != "builtins" and not isinstance(value, (type, FunctionType)):
+        parts = [(f"{name}.{key}", each) for key, each in list(_held(value).items())[:64] if type(key) is str]
+    else:
+        return None, ""
+    inner = (_find_deleted(under, each, depth + 1) for under, each in parts)
+    return next((found for found in inner if found[1]), (None, ""))
+
+
+# --- a module that lacks a name ---
+
+
+def _modules(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """A file of the program's own that was imported in place of a library of the same name, and names like the one that a library
+    lacks."""
+    match = _LACKS.search(str(error)) if isinstance(error, (ImportError, AttributeError)) else None
+    if match is None:
+        return []
+    name = match["module"] or match["module_2"] or match["module_3"]
+    root, module = name.partition(".")[0], sys.modules.get(name)
+    wanted = match["name"] or match["name_2"] or ""
+    file = getattr(sys.modules.get(root), "__file__", None) or match["file"]
+    if type(file) is str and is_user_path(file):
+        hidden = _find_hidden(root, file)
+        return [{"what": "shadowing", "name": root, "where": f"{file}:1", "hidden": hidden}] if hidden else []
+    if type(module) is not ModuleType or not wanted:
+        return []
+    names = [each for each in vars(module) if type(each) is str and not each.startswith("_")]
+    version = vars(sys.modules[root]).get("__version__") if type(sys.modules.get(root)) is ModuleType else None
+    close = difflib.get_close_matches(wanted, names[:MAX_OBJECTS], 3, 0.75)
+    return [
+        {"what": "lacking", "name": wanted, "module": name, "close": close, "version": version if type(version) is str else ""}
+    ]
+
+
+def _find_hidden(root: str, file: str) -> str:
+    """The module of this name that would have been imported without the file."""
+    if root in getattr(sys, "stdlib_module_names", ()) or root in sys.builtin_module_names:
+        return "the standard library"
+    for entry in sys.path:
+        for path in (os.path.join(entry, root, "__init__.py"), os.path.join(entry, f"{root}.py")):
+            if os.path.abspath(path) != os.path.abspath(file) and os.path.isfile(path) and not is_user_path(path):
+                return path
+    return ""
+
+
 # --- what keeps files open ---
 
 
 def _open_files(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
     """How many files may be open, and lists of tensors in shared memory: each of these keeps one open, where the system shares
     by descriptors."""
+    if _WRITING.search(str(error)) and resource is not None:
+        size = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+        return [{"what": "limit", "name": "file size", "value": size}] if size != resource.RLIM_INFINITY else []
     if "Too many open files" not in str(error):
         return []
     rows: list[dict[str, Any]] = []

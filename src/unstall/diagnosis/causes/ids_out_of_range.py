@@ -1,0 +1,102 @@
+"""An embedding is asked for an id that it has no row for.
+
+What it is
+----------
+An embedding with n rows has them for the ids 0 to n - 1. An id beyond that, or below 0, comes from a tokenizer or a dictionary
+that has more entries than the model was told: words that were added, ids for padding and unknown words that were not counted, ids
+that begin at 1, or -100 and -1 that stand for "no label". TensorFlow on a CPU and PyTorch end with an error; TensorFlow on a GPU
+gives zeros, and JAX another row, without a word.
+
+How we know
+-----------
+The error that ended the program comes from an embedding, and the ids of the batch or the message say which id is beyond which
+number of rows.
+
+When this is wrong
+------------------
+If the ids are wrong, and the number of rows is right: then it is the tokenizer or the table of another model that is used.
+
+What to do
+----------
+Give the embedding one row more than the largest id, or map ids that are not known to one that is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from unstall.diagnosis.errors.evidence import describe_failure
+from unstall.diagnosis.errors.failures import Failure, Maker, find_failure
+from unstall.diagnosis.errors.fatal_error import find_unseen_end
+from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
+from unstall.journal.reader import Journal
+
+_OF_TENSORFLOW = re.compile(r"indices\[[\d, ]*\] = (?P<id>-?\d+) is not in \[0, (?P<rows>\d+)\)")
+_EMBEDDING = re.compile(
+    r"\w*embedding\w*/(?:Gather|embedding_lookup|take)|embedding_lookup|/layers/core/embedding\.py|\(Embedding\)", re.IGNORECASE
+)
+_OF_TORCH = re.compile(r"index out of range in self|Index .* out of range|indices? .*out of (?:bounds|range)")
+
+
+def examine(journal: Journal) -> Verdict:
+    failure = find_failure(journal)
+    if failure is None:
+        return find_unseen_end(journal) or Clear("no error ended the program")
+    found = _of_tensorflow(failure) or _of_torch(failure)
+    if found is None:
+        return Clear("the error is not about the ids of an embedding")
+    (least, most), rows = found
+    maker = _find_embedding(failure)
+    layer = f" `{maker.name}`" if maker is not None and maker.name else ""
+    at = f", made at {maker.where}," if maker is not None and maker.where else ""
+    wrong = f"the id {least}" if least < 0 else f"the id {most}"
+    from_one = " The ids seem to be numbered from 1." if least == 1 and most == rows else ""
+    actions = (
+        ("leave out or map ids below 0 before the embedding: they stand for padding or for no label",)
+        if least < 0
+        else (
+            "give the embedding as many rows as the largest id plus 1, counting the ids for padding and unknown words",
+            "or use the tokenizer or dictionary that the model was made for, and map unknown ids to one that is known",
+        )
+    )
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=f"The embedding{layer}{at} has {rows:,} rows, for the ids 0 to {rows - 1:,}, and is given {wrong}.{from_one}",
+        evidence=describe_failure(failure),
+        actions=actions,
+        where=maker.where if maker is not None and maker.where else failure.raised.where if failure.raised is not None else None,
+    )
+
+
+def _of_tensorflow(failure: Failure) -> tuple[tuple[int, int], int] | None:
+    match = _OF_TENSORFLOW.search(failure.error.message)
+    if match is None or not (_EMBEDDING.search(failure.error.message) or _is_in_embedding(failure)):
+        return None
+    return (int(match["id"]), int(match["id"])), int(match["rows"])
+
+
+def _of_torch(failure: Failure) -> tuple[tuple[int, int], int] | None:
+    """By what the function was given; the message names neither the id nor the rows."""
+    ids, table = failure.argument("embedding", "input"), failure.argument("embedding", "weight")
+    if ids is None or table is None or not table.shape or table.shape[0] is None or not _OF_TORCH.search(failure.error.message):
+        return None
+    least, most, rows = ids.facts.get("min"), ids.facts.get("max"), table.shape[0]
+    if least is None or most is None or (least >= 0 and most < rows):
+        return None
+    return (int(least), int(most)), rows
+
+
+def _is_in_embedding(failure: Failure) -> bool:
+    return any("/layers/core/embedding.py" in frame["file"] for frame in failure.error.frames)
+
+
+def _find_embedding(failure: Failure) -> Maker | None:
+    """The line that made the layer: noted by Keras's hook, or that of the name in the program's failing line."""
+    layer = failure.layer
+    if layer is not None and "Embedding" in str(layer.facts.get("class", "")):
+        return layer
+    raised = failure.raised
+    for value in raised.values if raised is not None else ():
+        if str(value.facts.get("type", "")).endswith("Embedding") and raised is not None:
+            return raised.find_maker(value)
+    return None

@@ -1,0 +1,70 @@
+"""ids_out_of_range: by what the embedding was given, or by TensorFlow's words for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.diagnosis.failed_programs import array, failed, line, unseen
+from unstall.diagnosis.causes import ids_out_of_range
+from unstall.diagnosis.verdict import Clear, Found, Unknown, Verdict
+
+KERAS = "keras/src/layers/core/embedding.py"
+
+
+def of_torch(least: float, most: float, rows: int = 100, message: str = "index out of range in self") -> Verdict:
+    ids = array("input", [4, 16], "int64", "torch.Tensor", min=least, max=most)
+    call = {"function": "embedding", "file": "", "line": 1, "values": [ids, array("weight", [rows, 8], kind="torch.Tensor")]}
+    row = line(8, "return self.head(self.words(ids))", function="forward")
+    return ids_out_of_range.examine(failed("IndexError", message, row, calls=[call]))
+
+
+def of_tensorflow(message: str, within: str = "", makers: Any = ()) -> Verdict:
+    kind = "tensorflow.python.framework.errors_impl.InvalidArgumentError"
+    return ids_out_of_range.examine(failed(kind, message, line(6, "model.fit(ids, y)"), within=within, makers=list(makers)))
+
+
+def test_found_by_what_the_embedding_was_given() -> None:
+    verdict = of_torch(3, 117)
+    assert isinstance(verdict, Found)
+    assert verdict.summary == "The embedding has 100 rows, for the ids 0 to 99, and is given the id 117."
+    assert verdict.where == "train.py:8"
+
+
+def test_an_id_below_zero() -> None:
+    verdict = of_torch(-100, 50)
+    assert isinstance(verdict, Found)
+    assert "given the id -100" in verdict.summary
+    assert "below 0" in verdict.actions[0]
+
+
+def test_ids_that_begin_at_one() -> None:
+    verdict = of_torch(1, 100)
+    assert isinstance(verdict, Found)
+    assert "numbered from 1" in verdict.summary
+
+
+@pytest.mark.parametrize(
+    ("message", "within"),
+    [
+        ("indices[0,2] = 103 is not in [0, 100)\n\t [[{{node sequential_1/embedding_1/GatherV2}}]]", ""),
+        ("indices[0,2] = 103 is not in [0, 100)", KERAS),
+        ('File "/x/keras/src/layers/core/embedding.py", line 140, in call\nindices[0,2] = 103 is not in [0, 100)', ""),
+    ],
+)
+def test_found_in_the_words_of_tensorflow(message: str, within: str) -> None:
+    verdict = of_tensorflow(message, within)
+    assert isinstance(verdict, Found)
+    assert "100 rows, for the ids 0 to 99, and is given the id 103" in verdict.summary
+
+
+def test_clear_of_other_indices() -> None:
+    assert isinstance(of_tensorflow("indices[0] = 103 is not in [0, 100) [[{{node GatherV2}}]]"), Clear)
+    assert isinstance(of_torch(0, 99), Clear)
+    assert isinstance(of_torch(3, 117, message="CUDA error: out of memory"), Clear)
+    assert isinstance(ids_out_of_range.examine(failed("IndexError", "index out of range in self", line(8, "x[ids]"))), Clear)
+
+
+def test_unknown_where_the_program_could_not_be_seen() -> None:
+    assert isinstance(ids_out_of_range.examine(unseen()), Unknown)
