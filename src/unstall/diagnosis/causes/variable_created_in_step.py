@@ -65,7 +65,7 @@ def _describe(line: UserLine | None) -> tuple[str, tuple[str, ...]]:
         return (
             "An optimizer is given variables that it does not know yet, and makes its own for them",
             (
-                "let it make them before the first step: optimizer.build(model.trainable_variables)",
+                "let it make them before the training: optimizer.build(model.trainable_variables)",
                 "for each model an optimizer and a compiled function of its own",
             ),
         )
