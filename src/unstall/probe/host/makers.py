@@ -16,7 +16,7 @@ from typing import Any, Optional
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import find_last_line, is_user_code, is_user_path, parse_source
-from unstall.probe.host import unseen_lines
+from unstall.probe.host import layer_sizes, unseen_lines
 from unstall.probe.host.values import describe_value, is_known
 from unstall.probe.input import tf_pipeline
 
@@ -78,8 +78,12 @@ def find_makers(probe: Probe, error: Any, traceback: Optional[TracebackType], un
         *unseen_lines.find_lines(error, traceback, until),
         *_outputs(probe, traceback),
         *_optimizers(traceback),
+        *layer_sizes.find_sizes(list(_frames(traceback))),
     ]
+    made: dict[str, dict[str, Any]] = probe.extras.get(_LAYERS) or {}
     for row in rows:
+        if row["what"] == "sizes":
+            row["where"] = made.get(row["name"], {}).get("where")
         row.update(read_source_at(row.get("where")))
     return rows[:MAX_MAKERS]
 
