@@ -150,8 +150,8 @@ def _halved(failure: Failure, odd: int, even: int) -> tuple[str, str] | None:
     size = f"the side {whole}" if is_square else f"the size {rows[0][0]} x {rows[0][1]}"
     at = f", made at {seen.where}," if seen.where else ""
     said = (
-        f" The model's input{at} has {size}. Of {whole}, strides make {_listed([str(side) for side in made])}; an upsampling by 2 "
-        f"makes {even} again, and not {odd}. {whole} is no multiple of {stride}, the product of the strides."
+        f" The model's input{at} has {size}. Of {whole}, strides make {_listed([str(side) for side in made])}; an upsampling "
+        f"by 2 makes {even} again, and not {odd}. {whole} is no multiple of {stride}, the product of the strides."
     )
     fits = " and ".join(_fitting(side, stride) for side in bad)
     return f"use an input size that is a multiple of {stride}: {fits}", said

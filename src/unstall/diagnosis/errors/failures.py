@@ -308,6 +308,8 @@ def describe_value(facts: dict[str, Any]) -> str:
 
 
 def _describe_array(facts: dict[str, Any]) -> str:
+    if "Tracer" in str(facts.get("type", "")):
+        return f"{facts.get('dtype', '')} tracer {format_shape(as_shape(facts['shape']))}".strip()
     word = next((word for module, word in _ARRAYS if str(facts.get("type", "")).startswith(module)), "tensor")
     if facts["shape"] == [] and "text" in facts:
         return f"{facts['text']} ({facts.get('dtype', '')})"

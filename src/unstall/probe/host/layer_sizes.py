@@ -6,14 +6,15 @@ Keras keeps of a symbolic tensor which layer made it, and from which others. Tha
 from __future__ import annotations
 
 from types import FrameType
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from unstall.probe.core.user_code import is_of_keras, is_user_code
 
 MAX_TENSORS = 4000  # of a model that is walked through
 MAX_STARTS = 12
 MAX_SIDES = 16
-_Sides = tuple[int, ...]
+if TYPE_CHECKING:  # Python 3.8 cannot make this when it runs
+    _Sides = tuple[int, ...]
 
 
 def find_sizes(frames: list[FrameType]) -> list[dict[str, Any]]:
@@ -57,7 +58,7 @@ def _way_from_input(tensor: Any) -> Optional[list[Any]]:
 def _divided(way: list[Any]) -> int:
     """The product of the strides that make the sides smaller."""
     product = 1
-    for before, after in zip(way, way[1:]):  # noqa: B905 - strict= is not in Python 3.7
+    for before, after in zip(way, way[1:]):  # noqa: B905, RUF007 - neither is in Python 3.7
         if _sides(after)[0] < _sides(before)[0]:
             product *= _stride(_maker(after)[0])
     return product

@@ -12,13 +12,8 @@ from collections.abc import Iterator
 from types import FrameType, FunctionType, MethodType, TracebackType
 from typing import Any, Optional
 
-try:
-    import resource
-except ImportError:  # not on Windows
-    resource = None  # type: ignore[assignment]
-
 from unstall.probe.core.user_code import find_code_place, is_user_code
-from unstall.probe.host import returned_parts
+from unstall.probe.host import open_files, returned_parts
 
 MAX_OBJECTS = 2000
 MAX_CHAIN = 12
@@ -31,7 +26,7 @@ _CONSTRUCTED = re.compile(r"(?P<class>[\w.]+)\.__init__\(\) missing \d+ required
 
 def find_lines(error: Any, traceback: Optional[TracebackType], until: float) -> list[dict[str, Any]]:
     rows = []
-    for look in (_elements, _configuration, _called, _open_files):
+    for look in (_elements, _configuration, _called, open_files.find_open_files, _kept_tracers):
         if time.monotonic() < until:
             rows += look(error, traceback)
     return rows
@@ -165,25 +160,28 @@ def _of_class(kind: type, names: str) -> list[dict[str, Any]]:
     ]
 
 
-# --- what keeps files open ---
+# --- values of a function that JAX traced, which were kept outside it ---
 
 
-def _open_files(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
-    """How many files may be open, and lists of tensors in shared memory: each of these keeps one open, where the system shares
-    by descriptors."""
-    if "Too many open files" not in str(error):
+def _kept_tracers(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """Where the program's own classes store them in attributes, and its functions in lists and global names."""
+    if type(error).__name__ != "UnexpectedTracerError":
         return []
-    rows: list[dict[str, Any]] = []
-    if resource is not None:
-        rows.append({"what": "limit", "name": "open files", "value": resource.getrlimit(resource.RLIMIT_NOFILE)[0]})
-    torch, shared = sys.modules.get("torch"), sys.modules.get("torch.multiprocessing")
-    by_descriptor = shared is not None and shared.get_sharing_strategy() == "file_descriptor"
-    for frame, _ in _frames(traceback) if torch is not None and by_descriptor else []:
-        for name, value in list(frame.f_locals.items()) if is_user_code(frame.f_code) else []:
-            if type(value) is not list or len(rows) > MAX_KEPT:
-                continue
-            count = sum(type(each) is torch.Tensor and each.is_shared() for each in value[:MAX_OBJECTS])  # type: ignore[union-attr]
-            grown = returned_parts.find_growth_lines(frame.f_code, name) if count >= MIN_KEPT else []
-            if grown:
-                rows.append({"what": "kept", "name": name, "count": count, "where": grown[-1]["where"]})
-    return rows
+    rows: dict[str, dict[str, Any]] = {}
+    for frame, _ in _frames(traceback):
+        if not is_user_code(frame.f_code) or len(rows) >= MAX_KEPT:
+            continue
+        owner = frame.f_locals.get("self")
+        kept = [name for name, value in list(_held(owner).items()) if _has_tracer(value)]
+        names = [name for name, value in list(frame.f_globals.items()) if _has_tracer(value)]
+        for name, line in returned_parts.find_stores(frame.f_code, type(owner).__name__, kept, names):
+            where = f"{frame.f_code.co_filename}:{line}"
+            rows.setdefault(where, {"what": "stored", "name": name, "where": where})
+    return list(rows.values())[:MAX_KEPT]
+
+
+def _has_tracer(value: Any) -> bool:
+    inner = [value]
+    if type(value) in (list, tuple, dict):
+        inner = list(value.values() if type(value) is dict else value)[-MIN_KEPT:]
+    return any(type(each).__module__.startswith("jax") and "Tracer" in type(each).__name__ for each in inner)
