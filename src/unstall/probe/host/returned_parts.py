@@ -99,6 +99,40 @@ def find_stores(code: Any, owner: str, attributes: list[str], names: list[str]) 
     return list(dict.fromkeys(found))
 
 
+def find_key(key: str, files: list[str]) -> Optional[str]:
+    """Where a dict is written in one of the files that has this key, or it is given one."""
+    for file in files:
+        tree = parse_source("".join(linecache.getlines(file)))
+        for node in ast.walk(tree) if tree is not None else ():
+            keys = node.keys if isinstance(node, ast.Dict) else []
+            for each in keys:
+                if is_constant(each) and read_constant(each) == key:
+                    return f"{file}:{each.lineno}"  # type: ignore[union-attr]
+            is_call = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "dict"
+            if is_call and any(each.arg == key for each in node.keywords):  # type: ignore[attr-defined]
+                return f"{file}:{node.lineno}"  # type: ignore[attr-defined]
+    return None
+
+
+def find_saved(files: list[str]) -> tuple[Optional[str], list[str]]:
+    """The dict that is given to torch.save, and its keys for what is neither written out there nor a state_dict()."""
+    for file in files:
+        tree = parse_source("".join(linecache.getlines(file)))
+        calls = [each for each in ast.walk(tree) if isinstance(each, ast.Call)] if tree is not None else []
+        for call in calls:
+            owner = getattr(getattr(call.func, "value", None), "id", "")
+            given = call.args[0] if (owner, getattr(call.func, "attr", "")) == ("torch", "save") and call.args else None
+            if isinstance(given, ast.Dict):
+                pairs = [(read_constant(key), value) for key, value in zip(given.keys, given.values)]  # noqa: B905
+                names = [str(key) for key, value in pairs if key and not is_constant(value) and not _is_state(value)]
+                return f"{file}:{given.lineno}", names[:MAX_PARTS]
+    return None, []
+
+
+def _is_state(value: Any) -> bool:
+    return isinstance(value, ast.Call) and getattr(value.func, "attr", "") == "state_dict"
+
+
 def is_growth(statement: Any, name: str) -> bool:
     """Whether it appends one element to the list of this name."""
     call = getattr(statement, "value", None) if isinstance(statement, ast.Expr) else None

@@ -22,6 +22,7 @@ MAX_ITEMS = 6
 MAX_SHAPES = 256  # elements of a list whose shapes are read
 MAX_DEPTH = 2
 MAX_ELEMENTS = 262_144  # of an array, for its range
+MAX_DISTINCT = 4096  # elements of an array of whole numbers, for which of them there are
 MAX_BITS = 256  # of a whole number that is written out
 _PLAIN = (bool, int, float, complex, type(None), range, slice, type(Ellipsis))
 # Libraries whose attributes are read. A class that derives from theirs, and is not theirs, is the program's own.
@@ -117,6 +118,10 @@ def _dict(value: Any, until: float, depth: int) -> dict[str, Any]:
     facts: dict[str, Any] = {"length": dict.__len__(value)}
     keys = [key for key in list(dict.keys(value)) if type(key) in (str, int)][: 4 * MAX_ITEMS]
     facts["keys"] = [key if type(key) is int else key[:MAX_TEXT] for key in keys]
+    if 0 < facts["length"] <= MAX_ELEMENTS:
+        numbers = list(dict.values(value))
+        if all(type(number) is int for number in numbers):
+            facts["numbers"] = [min(numbers), max(numbers)]
     if depth < MAX_DEPTH:
         facts["items"] = [describe_named(str(key), dict.__getitem__(value, key), until, depth + 1) for key in keys[:MAX_ITEMS]]
     return facts
@@ -212,6 +217,9 @@ def _range(value: Any, until: float) -> dict[str, Any]:
         return {}
     seen = batch_stats.describe("", "", array, MAX_ELEMENTS)
     facts: dict[str, Any] = {name: seen[name] for name in ("min", "max", "not_finite") if name in seen}
+    if array.dtype.kind in "iu" and 0 < array.size <= MAX_DISTINCT:
+        distinct = sorted(set(array.ravel().tolist()))
+        facts.update({"distinct": distinct} if len(distinct) <= 2 * MAX_ITEMS else {})
     if array.size <= MAX_ITEMS and array.ndim <= 1:
         facts["text"] = repr(array.tolist())[:MAX_TEXT]
     return facts
