@@ -27,13 +27,16 @@ it, which is shown too. Where one element of many fails, run the line with that 
 
 from __future__ import annotations
 
+import ast
 import math
+from dataclasses import replace
 
 from unstall.diagnosis.errors.evidence import describe_insides, describe_line, list_lines
 from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, find_failure, parse_shapes
 from unstall.diagnosis.errors.fatal_error import OF_CONTROL, find_own_exit, find_unseen_end
+from unstall.diagnosis.errors.line_changes import replace_text
 from unstall.diagnosis.pipelines import shorten_stage
-from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, LineChange, Verdict
 from unstall.journal.events import FileMet, ProcessEnded, RunStarted
 from unstall.journal.reader import Journal
 
@@ -62,6 +65,7 @@ def examine(journal: Journal) -> Verdict:
         actions=tuple(_actions(failure)),
         where=next((maker.where for maker in failure.makers if maker.what in ("called", "configuration") and maker.where), None)
         or (failure.raised.where if failure.raised is not None else None),
+        changes=_with_names_given(failure),
     )
 
 
@@ -100,6 +104,29 @@ def _call_of(called: Maker) -> str:
     """A function of the program's that a library calls with other arguments than it takes."""
     takes = ", ".join(called.facts["takes"]) or "no arguments"
     return f"`{called.name}` is the function at {called.where}, which takes ({takes}), and it is called by {called.facts['call']}"
+
+
+def _names_given(called: Maker) -> list[str]:
+    """What the call gives the function, where these are all names, and those that it takes are among them."""
+    try:
+        node = ast.parse(called.facts["call"]).body[0]
+    except (SyntaxError, IndexError):
+        return []
+    call = getattr(node, "value", None)
+    given = [getattr(each, "id", "") for each in call.args] if isinstance(call, ast.Call) and not call.keywords else []
+    return given if all(given) and set(called.facts["takes"]) <= set(given) else []
+
+
+def _with_names_given(failure: Failure) -> tuple[LineChange, ...]:
+    """A lambda that takes too few of them, with all of them."""
+    called = failure.maker("called")
+    names = _names_given(called) if called is not None else []
+    if called is None or not names or not called.where:
+        return ()
+    number = int(called.where.rpartition(":")[2])
+    line = replace(called, source=called.source[number - called.first :][:1], first=number)
+    change = replace_text(line, f"lambda {', '.join(called.facts['takes'])}:", f"lambda {', '.join(names)}:")
+    return (change,) if change is not None else ()
 
 
 def _restoring(maker: Maker) -> str:
@@ -228,7 +255,9 @@ def _actions(failure: Failure) -> list[str]:
         )
         return [f"{rest} {names}, and save the model again", f"or give {names} a default in {restored.name}.__init__"]
     if called is not None:
-        return [f"let the function at {called.where} take the arguments with which it is called: {called.facts['call']}"]
+        given = _names_given(called)
+        takes = f"({', '.join(given)})" if given else f"the arguments with which it is called: {called.facts['call']}"
+        return [f"let the function at {called.where} take {takes}"]
     if raised is None:
         return ["read the whole traceback: it names the library that raised it, and what it was asked for"]
     rows = []

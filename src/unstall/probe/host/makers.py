@@ -11,9 +11,11 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import FrameType, ModuleType, TracebackType
 from typing import Any, Optional
 
+from unstall.base.errors import attempt
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import find_last_line, is_user_code, is_user_path, parse_source
@@ -320,7 +322,9 @@ def find_pipelines(probe: Probe, traceback: Optional[TracebackType]) -> list[dic
     for dataset in _datasets(traceback):
         if id(dataset) not in seen and len(rows) < MAX_PIPELINES:
             seen.add(id(dataset))
-            rows.append({"role": "", "stages": tf_pipeline.find_chain_with_components(dataset)})
+            look = partial(tf_pipeline.find_chain_with_components, dataset)
+            stages = attempt(look, lambda error: [])  # one that is being made has nothing to look at yet
+            rows += [{"role": "", "stages": stages}] if stages else []
     ran = [{**row, "stages": [dict(stage) for stage in row["stages"]]} for row in probe.extras.get(tf_pipeline.FOLLOWED) or []]
     rows += ran[::-1][: MAX_PIPELINES - len(rows)]
     for row in rows:

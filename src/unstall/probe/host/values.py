@@ -55,6 +55,8 @@ def describe_value(value: Any, until: float, depth: int = 0) -> dict[str, Any]:
         return {**facts, "called": type.__getattribute__(value, "__qualname__")}
     if type(value) in (FunctionType, MethodType):
         return {**facts, "called": value.__qualname__, "where": find_code_place(value)}
+    if type(value).__module__.startswith("torch.utils.data") and type(value).__name__ == "DataLoader":
+        return {**facts, **_of_loader(value)}
     nothing: dict[str, Any] = {}  # whatever a framework's own object does not like to be asked: its type is known
     return {**facts, **attempt(lambda: _of_a_library(value, until), lambda error: nothing)}
 
@@ -188,6 +190,17 @@ def _of_a_library(value: Any, until: float) -> dict[str, Any]:
             facts["grad_fn"] = type(value.grad_fn).__name__
     facts.update(_range(value, until))
     return facts
+
+
+def _of_loader(loader: Any) -> dict[str, Any]:
+    """The size of its batches, and how many examples its data set has, where that is one of PyTorch's own."""
+    held = getattr(loader, "__dict__", {})
+    dataset, size = held.get("dataset"), held.get("batch_size")
+    kept = getattr(dataset, "__dict__", {}) if is_known(type(dataset)) else {}
+    rows = kept.get("indices") if "indices" in kept else (kept.get("tensors") or [None])[0]
+    is_counted = issubclass(type(rows), (list, range)) or read_shape(rows)
+    found = {"batch_size": size} if type(size) is int else {}
+    return {**found, "examples": len(rows)} if is_counted and rows is not None else found
 
 
 def _layer_options(value: Any) -> dict[str, Any]:
