@@ -92,7 +92,7 @@ def _explain_difference(raised: UserLine, lengths: dict[str, int]) -> tuple[str,
     lines = (value.facts.get("made_in") or ()) if value is not None else ()
     loops = [line for line in lines if line["source"].startswith(("for ", "while "))]
     if len(by) != 1 or not difference:
-        return f"{said}." if difference else "", ""
+        return "", ""
     name, off = next(iter(by.items()))
     words = f"`{name}`{f' {chr(45) if off > 0 else chr(43)} 1' if off else ''}"
     said += f", as many as {words} ({name} is {numbers[name]})."

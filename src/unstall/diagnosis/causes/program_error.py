@@ -255,8 +255,8 @@ def _actions(failure: Failure) -> list[str]:
         )
         return [f"{rest} {names}, and save the model again", f"or give {names} a default in {restored.name}.__init__"]
     if called is not None:
-        given = _names_given(called)
-        takes = f"({', '.join(given)})" if given else f"the arguments with which it is called: {called.facts['call']}"
+        arguments = _names_given(called)
+        takes = f"({', '.join(arguments)})" if arguments else f"the arguments with which it is called: {called.facts['call']}"
         return [f"let the function at {called.where} take {takes}"]
     if raised is None:
         return ["read the whole traceback: it names the library that raised it, and what it was asked for"]
