@@ -45,7 +45,7 @@ def test_the_lines_are_told_outermost_first_with_the_values_that_they_use(tmp_pa
     assert lines[1]["source"] == ["    return width * scale['x']"]
     assert value(lines[1], "scale") == {
         "name": "scale", "missing": "scale['x']", "type": "dict", "length": 1, "keys": ["y"], "in_failing": True,
-        "items": [{"type": "int", "text": "2"}],
+        "items": [{"type": "int", "text": "2"}], "numbers": [2, 2],
     }  # fmt: skip
     assert value(lines[1], "box")["length"] == 4  # an argument that the line does not use
     assert (value(lines[1], "width")["made_at"], value(lines[1], "width")["made_by"]) == (2, ["    width = box[2] - box[0]"])

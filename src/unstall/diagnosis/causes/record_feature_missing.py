@@ -116,11 +116,15 @@ def _of_number(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _of_broken(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
-    """So the parser of single examples speaks of numbers: of types it says that they do not match."""
-    kind = f"{match['type']} " if match["type"] else ""
+    """Where it names the type, the parser of single examples speaks of their number: of types it says that they do not match."""
+    said = f"The feature `{match['key']}` of a record is not what the program asks for: it has another type, or another number of values."
+    if match["type"]:
+        said = (
+            f"The feature `{match['key']}` of a record has another number of {match['type']} values than the program asks for: "
+            "several in place of one, as a list with one for each object has, or none."
+        )
     return (
-        f"The feature `{match['key']}` of a record has another number of {kind}values than the program asks for: several in "
-        f"place of one, as a list with one for each object has, or none.",
+        said,
         (
             "use tf.io.VarLenFeature, or FixedLenSequenceFeature([], dtype, allow_missing=True), if the number differs "
             "from record to record; where the elements then have different shapes, padded_batch in place of batch",
