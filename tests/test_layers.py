@@ -26,7 +26,7 @@ MIN_LINES_ALONE = 90  # of a module that only one other imports
 # Shorter ones that somebody would look for by name.
 LOOKED_FOR_BY_NAME = frozenset({
     "cloud/kubeflow", "data/pipeline/pipeline", "detectors/catalog", "planning/preflight/data_check_cache",
-    "probe/core/traceback_filter", "probe/host/signals", "probe/input/endless_generator",
+    "probe/core/traceback_filter", "probe/host/open_files", "probe/host/signals", "probe/input/endless_generator",
     "probe/watch", "report/story/workers", "report/terminal/compare", "supervisor/train/batch_size_cache", "tfod/augmentations",
 })  # fmt: skip
 

@@ -60,8 +60,8 @@ _UNKNOWN = re.compile(
     r"function|optimizer|object|activation"
     r" function|initializer|regularizer): '?(?P<name_2>[\w.>]+)'?"
 )
-YOLO_ANCHORS = 3  # of each cell, on each level
-YOLO_BOX = 5  # numbers of each: its place, size and objectness
+_YOLO_ANCHORS = 3  # of each cell, on each level
+_YOLO_BOX = 5  # numbers of each: its place, size and objectness
 _LOADING = re.compile(r"sav(?:e|ing)|load|legacy|checkpoint|serializ|restore|h5", re.IGNORECASE)
 
 
@@ -142,12 +142,12 @@ def _find_outputs(model: Shape, file: Shape) -> tuple[int, int] | None:
 def _as_yolo(shape: Shape, model: int, file: int) -> str:
     """The classes of a YOLO head: for each of its anchors, 5 numbers of a box and one for each class."""
     is_head = len(shape) == 4 and shape[:2] == (1, 1)
-    each = [count // YOLO_ANCHORS - YOLO_BOX for count in (model, file) if count % YOLO_ANCHORS == 0]
+    each = [count // _YOLO_ANCHORS - _YOLO_BOX for count in (model, file) if count % _YOLO_ANCHORS == 0]
     if not is_head or len(each) < 2 or min(each) < 1:
         return ""
     return (
-        f" If it is the head of a YOLO with {YOLO_ANCHORS} anchors, {file} = {YOLO_ANCHORS} x ({YOLO_BOX} + {each[1]}) is that "
-        f"of {each[1]} classes, and {model} = {YOLO_ANCHORS} x ({YOLO_BOX} + {each[0]}) that of {each[0]}."
+        f" If it is the head of a YOLO with {_YOLO_ANCHORS} anchors, {file} = {_YOLO_ANCHORS} x ({_YOLO_BOX} + {each[1]}) is "
+        f"that of {each[1]} classes, and {model} = {_YOLO_ANCHORS} x ({_YOLO_BOX} + {each[0]}) that of {each[0]}."
     )
 
 

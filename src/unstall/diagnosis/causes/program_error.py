@@ -43,8 +43,8 @@ from unstall.journal.reader import Journal
 IS_FALLBACK = True  # shown only where no other cause explains the end of the program
 ON_ITS_WAY_S = 10.0  # an error ends a program within this time; until then, more may come to be known of it
 MAX_CALLERS = 3
-MIN_PLACES = 8  # for which two counts have a few each
-MAX_EACH = 32
+MIN_PLACES = 8  # of which each has a few, where two counts differ as two small numbers do
+MAX_EACH = 32  # so many each of them may have
 
 
 def examine(journal: Journal) -> Verdict:

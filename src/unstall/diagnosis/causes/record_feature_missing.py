@@ -117,7 +117,10 @@ def _of_number(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
 
 def _of_broken(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
     """Where it names the type, the parser of single examples speaks of their number: of types it says that they do not match."""
-    said = f"The feature `{match['key']}` of a record is not what the program asks for: it has another type, or another number of values."
+    said = (
+        f"The feature `{match['key']}` of a record is not what the program asks for: it has another type, or another number of "
+        "values."
+    )
     if match["type"]:
         said = (
             f"The feature `{match['key']}` of a record has another number of {match['type']} values than the program asks for: "

@@ -45,7 +45,7 @@ _NO_ROOM = re.compile(r"No space left on device|\[Errno (?:12|28)\]|Cannot alloc
 _WATCHES_FULL = re.compile(r"\[Errno (?:24|28)\]|limit reached|No space left on device")
 _SYSTEM_ERRORS = ("OSError", "PermissionError", "BlockingIOError", "IOError")
 _IS_LAZY = re.compile(r"\bImage\.open\(")
-MAX_CALLERS = 2
+_MAX_CALLERS = 2
 _STARTING = ("_launch", "_execute_child", "_fork_exec", "fork", "start", "_start_new_thread")
 _WORDS = {
     24: "The process has as many files open as it may have, and the next one could not be opened{path}.",
@@ -105,7 +105,7 @@ def _of_open_files(failure: Failure, named: str) -> Found:
     limit, files = failure.maker("limit"), failure.maker("files")
     kept = [maker for maker in failure.makers if maker.what == "kept"]
     callers = {line.where: line for line in reversed(failure.lines[:-1])}  # of a comprehension the function around it
-    claims = [f"called from {describe_line(line)}" for line in list(callers.values())[:MAX_CALLERS]]
+    claims = [f"called from {describe_line(line)}" for line in list(callers.values())[:_MAX_CALLERS]]
     if limit is not None:
         sets = f", which the program itself sets at {limit.where}: {limit.code}" if limit.where else ""
         claims.append(f"it may have {limit.facts['value']:,} files open (RLIMIT_NOFILE){sets}")

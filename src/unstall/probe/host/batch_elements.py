@@ -167,7 +167,8 @@ def find_source(
     for node in given.args if isinstance(given, ast.Call) and _called(given) in ("enumerate", "zip", "tqdm") else [given]:
         listed: Any = look_up(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
         if type(listed) in (list, tuple) and len(listed) == value.get("length"):
-            name = ast.unparse(node) if hasattr(ast, "unparse") else getattr(node, "id", "")
+            owner = getattr(getattr(node, "value", None), "id", "")
+            name = f"{owner}.{getattr(node, 'attr', '')}" if owner else getattr(node, "id", "")
             return {"name": f"{name}[{odd}]", **_source(name, listed[odd], until)}
     return None
 

@@ -51,7 +51,7 @@ def _set_at() -> Optional[str]:
 
 
 def _kinds(limit: int) -> list[dict[str, Any]]:
-    """Of the files that are open, how many end alike: .jpg, say. The most frequent ending."""
+    """Of the files that are open, how many end alike: .jpg, say. The most frequent suffix."""
     names: Counter[str] = Counter()
     last: dict[str, str] = {}
     for number in range(min(limit, MAX_LOOKED_AT)):
@@ -60,13 +60,13 @@ def _kinds(limit: int) -> list[dict[str, Any]]:
         except OSError:  # none of this number; or no such folder, on another system
             continue
         if not path.startswith(_NOT_FILES):
-            ending = os.path.splitext(path)[1]
-            names[ending] += 1
-            last[ending] = path
+            suffix = os.path.splitext(path)[1]
+            names[suffix] += 1
+            last[suffix] = path
     if not names:
         return []
-    ending, count = names.most_common(1)[0]
-    return [{"what": "files", "name": ending, "count": count, "last": last[ending]}] if count >= MIN_KEPT else []
+    suffix, count = names.most_common(1)[0]
+    return [{"what": "files", "name": suffix, "count": count, "last": last[suffix]}] if count >= MIN_KEPT else []
 
 
 def _tensors(traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
