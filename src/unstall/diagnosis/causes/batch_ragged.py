@@ -116,9 +116,14 @@ class _Part:
         else:
             who = f"element {self.other_at} has" if self.other_at is not None else "another has"
             said = f" {self.subject} has the shape {first} in the first element of the batch, and {who} {other}."
+        return said
+
+    @property
+    def hint(self) -> str:
+        """What the two shapes have in common, and what not."""
         if self.is_of_channels:
-            return f"{said}{self._channels}"
-        return f"{said} Its number of rows differs between the elements." if self.differs_in_rows and not self.is_image else said
+            return self._channels
+        return " Its number of rows differs between the elements." if self.differs_in_rows and not self.is_image else ""
 
     @property
     def _channels(self) -> str:
@@ -164,10 +169,11 @@ def _of_tf_data(failure: Failure, component: int | None) -> Found:
         claims.append(f"the elements come from {before[-1].what}{f'({function})' if function else ''} at {before[-1].where}")
     claims.append(f"the error that ended it: {failure.text.line}")
     changes = _padded(stage, part) if stage is not None else ()
+    said = f"{part.words}{part.hint}"
     fixed = _fixed_shapes(_components_before(failure, stage), part)
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"The elements of the data set do not have the same shape, so they cannot be put into one batch.{part.words}",
+        summary=f"The elements of the data set do not have the same shape, so they cannot be put into one batch.{said}",
         evidence=tuple(Evidence(claim, None, None, failure.events) for claim in claims),
         actions=_tf_actions(part, bool(changes), fixed),
         where=(stage.where if stage is not None else None) or (failure.raised.where if failure.raised is not None else None),
@@ -261,14 +267,14 @@ def _of_loader(failure: Failure) -> Found:
     claims += [f"the loader was made at {maker.where}: {maker.code}"] if maker is not None else []
     claims += describe_elements(failure)
     claims.append(f"the error that ended it: {failure.text.line}")
-    made_from = _made_from(seen) if seen is not None else ""
+    said = f"{part.words}{_made_from(seen) if seen is not None else ''}{part.hint}"
     changes = _with_collate(maker, batch) if maker is not None and not part.is_image and not is_own_collate else ()
     resize = _CONVERT if part.is_of_channels else "resize the images to one size in the data set, with their boxes"
     collate = "give DataLoader a collate_fn that pads each part to the longest, or keeps a list"
     where = maker.where if maker is not None and not is_own_collate else None
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"The elements that the DataLoader puts into one batch do not have the same shape.{part.words}{made_from}",
+        summary=f"The elements that the DataLoader puts into one batch do not have the same shape.{said}",
         evidence=tuple(Evidence(claim, None, None, failure.events) for claim in claims),
         actions=(resize,)
         if part.is_image
@@ -340,9 +346,10 @@ def _of_stack(failure: Failure) -> Found | Clear:
     if listed is not None:
         part = _part_seen(Maker("batch", "", None, (), 0, {"parts": [{"name": listed.name, "shapes": listed.facts["shapes"]}]}))
         said = f" Element {part.other_at} of `{listed.name}` has the shape {format_shape(part.other)}, and {part.others} more "
-        said += f"have {format_shape(part.first)}.{part._channels if part.is_of_channels else ''}"
+        said += f"have {format_shape(part.first)}."
         source = listed.facts.get("from")
         said += f" It was made from {Value(source['name'], source).text}." if source else ""
+        said += part.hint if part.is_of_channels else ""
     else:
         part = _Part("", shapes[0], shapes[1]) if len(shapes) >= 2 else _Part("", None, None)
         said = (
