@@ -165,5 +165,6 @@ HOOKS: list[Hook] = [
     Hook("torch.optim.optimizer", container_growth.install_torch),
     Hook("torch.optim.optimizer", torch_training.install_optimizers, (STEPS,), is_listener=True),
     Hook("torch._tensor", torch_training.install_tensors),
+    Hook("torch._utils", makers.install_workers),
     Hook("torch.utils.data.dataloader", torch_training.install_loaders, (INPUT_WAIT,)),
 ]

@@ -76,3 +76,21 @@ def test_the_lines_inside_the_function_that_made_them_are_shown_and_other_arrays
     assert verdict.summary.endswith("`x` has 100, `y` has 99.")
     claims = [each.claim for each in verdict.evidence]
     assert "sliding() makes `x` at windows.py:18: for start in range(len(series)):" in claims
+
+
+@pytest.mark.parametrize(
+    ("horizon", "words"), [("6", "`horizon` - 1 (horizon is 6)"), ("5", "`horizon` (horizon is 5)"), ("9", "")]
+)
+def test_a_number_that_is_as_large_as_the_difference_is_named_with_the_loop(horizon: str, words: str) -> None:
+    inside = [{"where": f"{FOLDER}/windows.py:18", "source": "for start in range(len(series) - lookback):"}]
+    other = [{"where": f"{FOLDER}/windows.py:20", "source": "for end in range(lookback + horizon - 1, len(series)):"}]
+    x = array("x", [696, 24], made_in=inside, made_with="sliding")
+    y = array("y", [691], made_in=other, made_with="sliding")
+    origins = [{"name": "lookback", "type": "int", "text": "24"}, {"name": "horizon", "type": "int", "text": horizon}]
+    message = (
+        "Data cardinality is ambiguous. Make sure all arrays contain the same number of samples.'x' sizes: 696\n'y' sizes: 691\n"
+    )
+    verdict = array_lengths_differ.examine(failed("ValueError", message, line(5, "fit(x, y)", x, y, origins=origins)))
+    assert isinstance(verdict, Found)
+    assert verdict.summary.endswith(f"`x` has 5 more than `y`, as many as {words}." if words else "`x` has 696, `y` has 691.")
+    assert ("windows.py:18, which makes `x`, make 5 fewer" in verdict.actions[0]) is bool(words)

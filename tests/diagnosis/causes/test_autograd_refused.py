@@ -108,3 +108,42 @@ def test_clear_of_another_error() -> None:
 
 def test_unknown_where_nothing_inside_was_seen() -> None:
     assert isinstance(autograd_refused.examine(unseen()), Unknown)
+
+
+def carried(state: dict[str, Any], made_by: str = "logits, state = model(x, state)") -> Found:
+    made = {"made_at": 53, "made_by": [made_by]}
+    logits = {"name": "logits", "type": "torch.Tensor", "grad_fn": "AddBackward0", "requires_grad": True, **made}
+    row = line("loss.backward()", at=55, origins=[logits, state], loops=[{"line": 51, "values": [], "over": []}])
+    message = "Trying to backward through the graph a second time (or directly access saved tensors)"
+    return found("RuntimeError", message, row)
+
+
+def test_a_value_that_the_loop_computes_from_itself_is_to_be_detached() -> None:
+    now = {"type": "torch.Tensor", "grad_fn": "StackBackward0"}
+    verdict = carried({"name": "state", "replaced": True, "now": now})
+    assert verdict.where == "train.py:53"
+    assert "`state` carries that graph from pass to pass: it is computed from itself at train.py:53" in verdict.summary
+    assert verdict.actions[0].endswith("state = state.detach()")
+    pair = {"type": "tuple", "items": [now, now]}
+    verdict = carried({"name": "state", "replaced": True, "now": pair})
+    assert verdict.actions[0].endswith("state = tuple(part.detach() for part in state)")
+
+
+def test_a_value_without_gradients_is_not_called_carried() -> None:
+    assert "carries" not in carried({"name": "state", "replaced": True, "now": {"type": "torch.Tensor"}}).summary
+    assert "carries" not in carried({"name": "state", "now": {"grad_fn": "A"}}, "logits = model(x)").summary
+
+
+def test_numpy_of_what_requires_gradients_is_replaced_by_the_functions_of_pytorch() -> None:
+    p = {"name": "p", "type": "torch.Tensor", "shape": [4], "dtype": "float32", "requires_grad": True, "in_failing": True}
+    inner = line("a, b = np.log(p), np.log(1 - p)", p, at=14, function="loss")
+    message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+    verdict = found("RuntimeError", message, inner)
+    assert verdict.changes[0].after == ("a, b = torch.log(p), torch.log(1 - p)",)
+    assert verdict.changes[0].when == "if its gradient is needed"
+
+
+def test_a_function_of_numpy_without_a_counterpart_is_left_alone() -> None:
+    p = {"name": "p", "type": "torch.Tensor", "shape": [4], "dtype": "float32", "requires_grad": True, "in_failing": True}
+    message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+    assert found("RuntimeError", message, line("a = np.histogram(p)", p)).changes == ()

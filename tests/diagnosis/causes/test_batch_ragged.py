@@ -65,13 +65,13 @@ def test_found_in_a_tf_data_set_with_the_part_the_stage_and_the_change(message: 
     assert isinstance(verdict, Found)
     assert verdict.where == "train.py:22"
     assert "`boxes` has the shape (1, 4) in the first element" in verdict.summary
-    assert verdict.summary.endswith("(2, 4).")
+    assert verdict.summary.endswith("another has (2, 4). Its number of rows differs between the elements.")
     claims = [evidence.claim for evidence in verdict.evidence]
     assert claims[0] == "raised by .batch(16) at train.py:22, for the batch fetched at train.py:43"
     assert claims[1] == "the elements come from map(load) at train.py:21"
     before = ("    dataset = dataset.batch(16)",)
     assert verdict.changes[0] == LineChange(
-        "train.py:22", before, ("    dataset = dataset.padded_batch(16)",), "padding each part to the longest of the batch"
+        "train.py:22", before, ("    dataset = dataset.padded_batch(16)",), batch_ragged._ANY_NUMBER
     )
     assert verdict.changes[1].after == ("    dataset = dataset.ragged_batch(16)",)
 
@@ -123,7 +123,7 @@ def test_found_in_a_data_loader_with_the_part_and_the_change(kind: str, name: st
     verdict = examined("RuntimeError", COLLATED, loader_line(), calls=calls)
     assert isinstance(verdict, Found)
     assert verdict.where == "train.py:30"
-    assert f"`{name}` has the shape (1, 4) in the first element, and element 2 has (2, 4)." in verdict.summary
+    assert f"`{name}` has the shape (1, 4) in the first element of the batch, and element 2 has (2, 4)." in verdict.summary
     assert verdict.changes[0].after == (f"loader = DataLoader(Rows(), batch_size=4, collate_fn={keeps})",)
 
 
@@ -167,7 +167,7 @@ def test_found_in_a_stack_of_the_programs_own(kind: str, message: str) -> None:
     verdict = examined(kind, message, line)
     assert isinstance(verdict, Found)
     assert verdict.where == "data.py:9"
-    assert "The first element of `boxes` has the shape (2, 4), element 2 has (5, 4)." in verdict.summary
+    assert "Element 2 of `boxes` has the shape (5, 4), and 2 more have (2, 4)." in verdict.summary
 
 
 @pytest.mark.parametrize("message", ["mat1 and mat2 shapes cannot be multiplied (4x8 and 9x1)", "'boxes'", ""])
@@ -189,4 +189,52 @@ def test_a_part_without_a_name_is_counted() -> None:
         stage_row["components"] = [{**part, "name": str(at)} for at, part in enumerate(stage_row["components"])]
     verdict = examined(OF_TF, ADDED, pipelines=[given])
     assert isinstance(verdict, Found)
-    assert "Their part 1, counted from 0, has the shape (1, 4) in the first element" in verdict.summary
+    assert "Part 2 of an element has the shape (1, 4) in the first element" in verdict.summary
+
+
+def test_a_part_is_called_as_the_function_calls_it_that_gives_the_elements_and_padded_to_a_fixed_number() -> None:
+    given = pipeline()
+    for stage_row in given["stages"][1:3]:
+        stage_row["components"] = [{**part, "name": str(at)} for at, part in enumerate(stage_row["components"])]
+    given["stages"][1]["returns"] = ["picture", "corners"]
+    verdict = examined(OF_TF, ADDED, pipelines=[given])
+    assert isinstance(verdict, Found)
+    assert "`corners`, part 2 of an element, has the shape (1, 4) in the first element" in verdict.summary
+    assert any("padded_shapes=([16, 16, 3], [N, 4])" in action for action in verdict.actions)
+
+
+def seen_batch(*shapes: tuple[list[int], int, int], **more: Any) -> dict[str, Any]:
+    rows = [{"shape": shape, "first": first, "count": count} for shape, first, count in shapes]
+    return {"what": "batch", "name": "", "count": 8, "parts": [{"name": "0", "shapes": rows}], **more}
+
+
+def test_the_odd_element_of_a_loader_is_told_with_its_file() -> None:
+    source = {"name": "self.items[61]", "type": "str", "text": "'a/b.png'"}
+    batch = seen_batch(([3, 48, 48], 0, 7), ([4, 48, 48], 5, 1), index=61, **{"from": source})
+    verdict = examined("RuntimeError", "Trying to resize storage that is not resizable", loader_line(), makers=[batch])
+    assert isinstance(verdict, Found)
+    assert (
+        "Part 1 of an element has the shape (4, 48, 48) in element 5 of the batch, and (3, 48, 48) in 7 more." in verdict.summary
+    )
+    assert "with 3 it is RGB, with 4 it is RGBA" in verdict.summary
+    assert "That is element 61 of the data set, made from `self.items[61]`: 'a/b.png'. An image is told" in verdict.summary
+    assert verdict.actions[0].endswith('Image.open(path).convert("RGB")') and len(verdict.actions) == 1
+
+
+def test_what_the_odd_element_of_a_list_was_made_from_is_told() -> None:
+    source = {"name": "paths[2]", "type": "str", "text": "'a/c.png'"}
+    images = {
+        "name": "images", "type": "list", "length": 3, "in_failing": True, "from": source,
+        "shapes": [{"shape": [4, 4, 3], "first": 0, "count": 2}, {"shape": [4, 4], "first": 2, "count": 1}],
+    }  # fmt: skip
+    row = {
+        "file": f"{FOLDER}/data.py",
+        "line": 9,
+        "function": "join",
+        "first": 9,
+        "source": ["np.stack(images)"],
+        "values": [images],
+    }
+    verdict = examined("ValueError", "all input arrays must have the same shape", row)
+    assert isinstance(verdict, Found)
+    assert verdict.summary.endswith("It was made from `paths[2]`: 'a/c.png'.")

@@ -85,3 +85,16 @@ def test_clear_of_other_errors(source: str) -> None:
 
 def test_unknown_where_the_program_could_not_be_seen() -> None:
     assert isinstance(checkpoint_mismatch.examine(unseen()), Unknown)
+
+
+def test_a_head_of_yolo_in_an_old_file_is_told_by_its_classes_and_loaded_by_name() -> None:
+    message = (
+        "Cannot assign value to variable ' yolo_head/kernel:0': Shape mismatch.The variable shape (1, 1, 32, 24), and the "
+        "assigned value shape (255, 32, 1, 1) are incompatible."
+    )
+    weights = {"name": "weights", "type": "str", "text": "'/zoo/yolo.h5'", "in_failing": True}
+    verdict = checkpoint_mismatch.examine(failed("ValueError", message, line(30, "model.load_weights(weights)", weights)))
+    assert isinstance(verdict, Found)
+    assert "A weight of `yolo_head/kernel` has the shape" in verdict.summary
+    assert "255 = 3 x (5 + 80) is that of 80 classes, and 24 = 3 x (5 + 3) that of 3." in verdict.summary
+    assert "by_name=True, skip_mismatch=True" in verdict.actions[0]

@@ -92,3 +92,24 @@ def test_clear_of_a_call_inside_the_function_that_the_data_set_calls() -> None:
 
 def test_unknown_where_the_program_could_not_be_seen() -> None:
     assert isinstance(element_signature_mismatch.examine(unseen()), Unknown)
+
+
+def test_the_parts_of_an_element_are_called_as_the_function_before_calls_them() -> None:
+    parts = [{"type": "tensorflow.Tensor", "shape": [4], "dtype": "float32"}] * 2
+    calls = [
+        {"file": "map_op.py", "line": 1, "function": "wrapper", "values": [{"name": "args", "type": "tuple", "items": parts}]}
+    ]
+    stage = {
+        "name": "Map", "stage": "map", "where": f"{FOLDER}/train.py:30", "first": 30, "source": ["ds = ds.map(weigh)"],
+        "arguments": {"function": "weigh", "function_where": f"{FOLDER}/train.py:22"}, "returns": ["image", "weights"],
+    }  # fmt: skip
+    row = line(32, "ds = ds.map(flip)")
+    verdict = element_signature_mismatch.examine(
+        failed(
+            "TypeError", "tf__flip() takes 1 positional argument but 2 were given", row, within=IN_DATA,
+            calls=calls, pipelines=[{"role": "", "stages": [stage]}],
+        )
+    )  # fmt: skip
+    assert isinstance(verdict, Found)
+    assert "2 parts: `image` float32 tensor (4,); `weights` float32 tensor (4,)." in verdict.summary
+    assert verdict.summary.endswith("So `weigh` at train.py:22 returns it, the function of the map at train.py:30.")

@@ -117,7 +117,7 @@ def test_unknown_where_the_program_could_not_be_seen() -> None:
 
 
 @pytest.mark.parametrize(("sides", "is_lacking"), [([64, 64, 1], True), ([8, 64, 64, 1], False), ([32, 32, 1], False)])
-def test_an_example_without_a_batch_is_told_by_what_the_model_takes(sides: list[int], is_lacking: bool) -> None:
+def test_an_example_without_a_batch_is_known_by_what_the_model_takes(sides: list[int], is_lacking: bool) -> None:
     model = {"name": "model", "type": "keras.Sequential", "takes": [None, 64, 64, 1], "in_failing": True}
     message = "Negative dimension size caused by subtracting 3 from 1 for 'a' with input shapes: [32,64,1,1], [3,3,1,16]."
     row = line(9, "model.predict(image)", model, array("image", sides))
@@ -135,3 +135,15 @@ def test_numbers_of_a_message_that_are_no_shapes_are_not_taken_for_them() -> Non
     verdict = layer_shapes_mismatch.examine(failed("ValueError", message, line(9, "conv(x)"), within="keras/ops.py"))
     assert isinstance(verdict, Found)
     assert "(32, 64, 1, 1), its kernel (3, 3, 1, 16)" in verdict.summary
+
+
+@pytest.mark.parametrize(("stride", "is_known"), [(32, True), (4, False), (64, False)])
+def test_the_size_of_the_input_is_known_that_the_strides_divide(stride: int, is_known: bool) -> None:
+    sides = [[300, 300], [150, 150], [75, 75], [38, 38], [19, 19], [10, 10]]
+    sizes = {"what": "sizes", "name": "image", "where": "/home/user/project/net.py:27", "sides": sides, "stride": stride}
+    message = "Inputs have incompatible shapes. Received shapes (20, 20, 32) and (19, 19, 32)"
+    row = line(21, "Add()([UpSampling2D(2)(p5), p4])", symbolic("p4", [-1, 19, 19, 32]))
+    verdict = layer_shapes_mismatch.examine(failed("ValueError", message, row, within=KERAS, makers=[sizes]))
+    assert isinstance(verdict, Found)
+    assert ("strides make 150, 75, 38, 19 and 10" in verdict.summary) is is_known
+    assert ("multiple of 32: 288 or 320 instead of 300" in verdict.actions[0]) is is_known

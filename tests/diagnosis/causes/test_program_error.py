@@ -173,7 +173,15 @@ def test_a_function_that_a_library_calls_wrongly_is_the_place() -> None:
     verdict = examined(raised("TypeError", message), seen)
     assert verdict.where == "train.py:52"
     assert "`on_epoch_end` is the function at train.py:52, which takes (logs)" in verdict.summary
-    assert "callback.on_epoch_end(epoch, logs)" in verdict.actions[0]
+    assert verdict.actions[0] == "let the function at train.py:52 take (epoch, logs)"
+    called.update(
+        {
+            "first": 50,
+            "source": ["dashboard = Callback(", "    on_begin=lambda logs: 1,", "    on_epoch_end=lambda logs: 2,", ")"],
+        }
+    )
+    verdict = examined(raised("TypeError", message), inspected(line("train.py", 55, "main", "model.fit(x)"), makers=[called]))
+    assert (verdict.changes[0].where, verdict.changes[0].after) == ("train.py:52", ("    on_epoch_end=lambda epoch, logs: 2,",))
 
 
 @pytest.mark.parametrize("has_own", [True, False])
@@ -211,8 +219,37 @@ def test_ids_without_a_row_in_an_embedding(most: float, is_shown: bool) -> None:
     calls = [{"file": "functional.py", "line": 1, "function": "embedding", "values": values}]
     seen = inspected(line("train.py", 40, "main", "model.fit(x)"), calls=calls)
     verdict = examined(raised("IndexError", "index out of range in self"), seen)
-    claims = [each.claim for each in verdict.evidence]
-    assert ("the ids of the batch go up to 27, and the embedding has 26 rows, for the ids 0 to 25" in claims) is is_shown
+    said = "The ids of the batch go up to 27, and the embedding has 26 rows, for the ids 0 to 25."
+    assert (said in verdict.summary) is is_shown
+
+
+def test_the_dict_that_gives_the_ids_is_told_with_the_rows_that_the_embedding_needs() -> None:
+    values = [
+        {"name": "input", "type": "torch.Tensor", "shape": [32, 16], "dtype": "int64", "min": 0.0, "max": 27.0},
+        {"name": "weight", "type": "torch.Parameter", "shape": [26, 24], "dtype": "float32"},
+    ]
+    vocab = {"name": "vocab", "type": "dict", "length": 26, "keys": ["a"], "numbers": [2, 27]}
+    row = {**line("train.py", 40, "main", "model.fit(x)"), "origins": [vocab]}
+    calls = [{"file": "functional.py", "line": 1, "function": "embedding", "values": values}]
+    verdict = examined(raised("IndexError", "index out of range in self"), inspected(row, calls=calls))
+    assert "`vocab` numbers its 26 entries from 2 to 27; the 2 ids below stand for something else" in verdict.summary
+    assert verdict.actions == ("give the embedding 28 rows, as len(vocab) + 2 gives: one more than the largest id",)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "said"),
+    [
+        ("((8, 960) vs (8, 1280))", "960 is 3 x 320, and 1,280 is 4 x 320: as if for each of 320 places"),
+        ("((8, 960) vs (8, 961))", ""),
+        ("((8, 96) vs (8, 32))", ""),  # one is a multiple of the other: that has other reasons
+        ("((4, 960) vs (8, 1280))", ""),
+    ],
+)
+def test_counts_that_differ_for_each_of_many_places(shapes: str, said: str) -> None:
+    verdict = examined(
+        raised("ValueError", f"must have the same shape, received {shapes}"), inspected(line("a.py", 1, "f", "g(x)"))
+    )
+    assert (said in verdict.summary) if said else ("as if for each" not in verdict.summary)
 
 
 def test_an_error_in_a_loss_of_the_programs_own_shows_the_last_layers() -> None:
@@ -226,4 +263,5 @@ def test_an_error_in_a_loss_of_the_programs_own_shows_the_last_layers() -> None:
     }
     seen = inspected(line("ssd.py", 24, "ssd_loss", "return y_true - y_pred"), makers=[last])
     verdict = examined(raised(), seen)
-    assert "the last layers of the model: head (Conv2D) made at ssd.py:17" in [each.claim for each in verdict.evidence]
+    claims = [each.claim for each in verdict.evidence]
+    assert "the last layers of the model: head (Conv2D) made at ssd.py:17: x = Conv2D(9, 3)(x)" in claims

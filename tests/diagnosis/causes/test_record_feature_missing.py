@@ -59,6 +59,17 @@ def test_found_for_another_type(message: str, said: str) -> None:
     assert verdict.where == "train.py:43"
 
 
+def test_found_for_another_number_where_the_parser_counts_none() -> None:
+    source = 'spec["label"] = tf.io.FixedLenFeature([], tf.int64)'
+    described = {"what": "feature", "name": "label", "where": f"{FOLDER}/train.py:45", "first": 45, "source": [source]}
+    message = "Key: label.  Can't parse serialized Example: Some int64_list slice was not parsed."
+    verdict = record_feature_missing.examine(failed(OF_TF, message, line(43, "for batch in ds:"), makers=[described]))
+    assert isinstance(verdict, Found)
+    assert "another number of int64 values" in verdict.summary
+    assert verdict.summary.endswith("FixedLenFeature([]) at train.py:45 asks for exactly one value.")
+    assert verdict.changes[0].after == (source.replace("FixedLen", "FixedLenSequence").replace("64)", "64, allow_missing=True)"),)
+
+
 def test_clear_of_other_errors() -> None:
     assert isinstance(record_feature_missing.examine(failed("KeyError", "'image/objects'", line(43, "x[k]"))), Clear)
 

@@ -111,3 +111,18 @@ def test_a_call_that_cannot_take_a_folder_is_not_changed() -> None:
     verdict = system_limit_reached.examine(failed("FileExistsError", "[Errno 17] File exists: 'x'", line(31, "os.mkdir(folder)")))
     assert isinstance(verdict, Found)
     assert verdict.changes == ()
+
+
+def test_a_limit_that_the_program_sets_is_not_to_be_raised_in_the_shell() -> None:
+    limit = {
+        "what": "limit", "name": "open files", "value": 192, "hard": 4096, "where": f"{FOLDER}/node.py:13", "first": 13,
+        "source": ["resource.setrlimit(resource.RLIMIT_NOFILE, (192, hard))"],
+    }  # fmt: skip
+    files = {"what": "files", "name": ".jpg", "count": 180, "last": "/data/7.jpg"}
+    message = "[Errno 24] Too many open files: '/data/8.jpg'"
+    row = line(36, "return Image.open(path)", function="read")
+    verdict = system_limit_reached.examine(failed("OSError", message, row, makers=[limit, files]))
+    assert isinstance(verdict, Found)
+    assert "It may have 192. Image.open of Pillow reads the pixels only when they are needed" in verdict.summary
+    assert verdict.actions[-1] == "or let the program set a higher limit at node.py:13"
+    assert "180 of the files that are open end in .jpg: /data/7.jpg" in [each.claim for each in verdict.evidence]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.diagnosis.builders import FOLDER
 from tests.diagnosis.error_builders import array, call, ended, layer, line, unseen
 from unstall.diagnosis.causes import tensor_dtype_mismatch
 from unstall.diagnosis.verdict import Clear, Found, Unknown
@@ -78,3 +79,15 @@ def test_clear_of_other_errors(message: str) -> None:
 
 def test_unknown_where_nothing_inside_was_seen() -> None:
     assert isinstance(tensor_dtype_mismatch.examine(unseen()), Unknown)
+
+
+def test_the_line_that_makes_the_data_float64_is_the_place() -> None:
+    made = layer("Linear", "self.head = nn.Linear(4, 1)")
+    origin = {
+        "what": "dtype", "name": "X", "dtype": "float64", "shape": [600, 4], "where": f"{FOLDER}/train.py:5", "first": 5,
+        "source": ["X = (X - mu) / sd"], "maker": "", "operands": ["mu", "sd"],
+    }  # fmt: skip
+    given = [call("forward", array("input", 64, 4, dtype="float64"))]
+    verdict = found(DIFFERENT, line("net(x)", array("x", 64, 4, dtype="float64")), makers=[made, origin], calls=given)
+    assert verdict.where == "train.py:5"
+    assert "`X` (600, 4) is float64. It is made at train.py:5 with `mu` and `sd`, which are float64" in verdict.summary

@@ -16,7 +16,7 @@ def lines_for(message: str) -> list[str]:
         raise ValueError(message)
     except ValueError:
         traceback = sys.exc_info()[2]
-    rows = _lines_with_key(message, traceback)
+    rows = [row for row in _lines_with_key(message, traceback) if row["where"].startswith(__file__)]  # not those of other tests
     source = Path(__file__).read_text(encoding="utf-8").splitlines()
     return [source[int(row["where"].rpartition(":")[2]) - 1] for row in rows]
 

@@ -177,3 +177,68 @@ def test_names_like_the_one_that_a_library_lacks(tmp_path: Path) -> None:
     (row,) = end(tmp_path, "import json\njson.loadz('1')\n")
     assert (row["what"], row["name"], row["module"]) == ("lacking", "loadz", "json")
     assert set(row["close"]) >= {"loads", "load"}
+
+
+class Tracer:
+    """What JAX's own class is called and where it lies is all that is read of it."""
+
+
+Tracer.__module__ = "jax._src.core"
+
+
+def test_values_that_a_traced_function_keeps_are_told_with_the_lines_that_store_them(tmp_path: Path) -> None:
+    program = (
+        "kept = []\n"
+        "class Norm:\n"
+        "    def __init__(self):\n"
+        "        self.mean = 0\n"
+        "    def __call__(self, x):\n"
+        "        self.mean = x\n"
+        "        kept.append(x)\n"
+        "    def read(self):\n"
+        "        raise UnexpectedTracerError('Encountered an unexpected tracer.')\n"
+        "norm = Norm()\n"
+        "norm(Tracer())\n"
+        "norm.read()\n"
+    )
+    rows = end(tmp_path, program, Tracer=Tracer, UnexpectedTracerError=type("UnexpectedTracerError", (Exception,), {}))
+    assert [(row["what"], row["name"], row["where"].rpartition(":")[2]) for row in rows] == [
+        ("stored", "self.mean", "6"),
+        ("stored", "kept", "7"),
+    ]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_the_entry_of_a_checkpoint_that_is_refused(tmp_path: Path, is_there: bool) -> None:
+    pytest.importorskip("torch")
+    numpy = pytest.importorskip("numpy")
+    program = (
+        "import os, torch\n"
+        "def save(path, model, score):\n"
+        "    torch.save({'model': model.state_dict(), 'score': score, 'kind': 'a'}, path)\n"
+        "save(path, torch.nn.Linear(2, 2), best)\n"
+        "try:\n"
+        "    torch.load(path)\n"
+        "finally:\n"
+        "    if not is_there: os.remove(path)\n"
+    )
+    (row,) = end(tmp_path, program, path=str(tmp_path / "a.pt"), best=numpy.float64(0.5), is_there=is_there)
+    assert row["where"] == f"{tmp_path / 'program.py'}:3"
+    assert (row["what"], row.get("name"), row.get("names")) == (
+        ("entry", "score", None) if is_there else ("saved", None, ["score"])
+    )
+
+
+def test_the_limit_of_open_files_is_told_with_the_line_that_sets_it_and_what_is_open(tmp_path: Path) -> None:
+    for number in range(9):
+        (tmp_path / f"{number}.jpg").touch()
+    program = (
+        "import resource\n"
+        "def main():\n"
+        "    files = [open(path) for path in paths]\n"
+        "    raise OSError('[Errno 24] Too many open files')\n"
+        "main()\n"
+    )
+    limit, files = end(tmp_path, program, paths=[str(tmp_path / f"{number}.jpg") for number in range(9)])
+    assert limit["value"] > 0
+    assert (files["what"], files["name"], files["count"]) == ("files", ".jpg", 9)

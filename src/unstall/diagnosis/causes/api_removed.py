@@ -91,9 +91,21 @@ def _found(
     return create_found(
         failure,
         f"{what[0].upper()}{what[1:]} {went}.{installed}{now}",
-        (advice, older) if older and removed.library != "python" else (advice,),
+        _also_removed(failure, removed) or ((advice, older) if older and removed.library != "python" else (advice,)),
         changes=changes,
         certainty=Certainty.CERTAIN if is_seen else Certainty.LIKELY,
+    )
+
+
+def _also_removed(failure: Failure, removed: RemovedName) -> tuple[str, ...]:
+    """Of the old optimizers of Keras, the other old argument of the same call: it is ignored, and so the rate would not fall."""
+    if removed.name != "lr" or removed.library != "keras" or failure.raised is None:
+        return ()
+    if not any(key.arg == "decay" for call in _calls(failure.raised) for key in call.keywords):
+        return ()
+    schedule = "keras.optimizers.schedules.InverseTimeDecay"
+    return (
+        f"`decay` of the same call is ignored by Keras 3, with a warning: give learning_rate a schedule instead, as {schedule}",
     )
 
 

@@ -25,10 +25,11 @@ from __future__ import annotations
 import re
 
 from unstall.diagnosis.errors.evidence import create_found, describe_insides
-from unstall.diagnosis.errors.failures import Failure, Value, find_failure
+from unstall.diagnosis.errors.failures import Failure, UserLine, Value, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Verdict
 from unstall.journal.reader import Journal
+from unstall.journal.stack_frames import format_place
 
 _REFUSED = re.compile(
     r"Data cardinality is ambiguous|inconsistent numbers of samples|[Aa]ll arrays must be of the same length"
@@ -61,22 +62,45 @@ def examine(journal: Journal) -> Verdict:
         said = f" {said}."
     else:
         said = f" Two of the lengths are {dimensions['first']} and {dimensions['other']}." if dimensions is not None else ""
-    insides = describe_insides([value for value in raised.values if value.name in lengths]) if differ else ()
+    made = [value for value in raised.values if value.name in lengths]
+    insides = describe_insides(made) if differ else ()
+    more, action = _explain_difference(raised, lengths) if len(lengths) == 2 else ("", "")
+    of_own = "where each of them has a loop of its own, let both loops begin and end at the same examples"
     return create_found(
         failure,
-        f"Arrays that belong together have different numbers of rows.{said}",
-        (
+        f"Arrays that belong together have different numbers of rows.{said}{more}",
+        (action or of_own,)
+        if len(insides) > 1
+        else (
             "append to all of them at the same place of the loop that makes them, once for each example",
             "of boxes, keep one list for each image; what is left out of one must be left out of all",
-            *(
-                ("where each of them has a loop of its own, let both loops begin and end at the same examples",)
-                if len(insides) > 1
-                else ()
-            ),
         ),
         (*_makers(failure, lengths), *insides) if differ else (),
         certainty=Certainty.CERTAIN,
     )
+
+
+def _explain_difference(raised: UserLine, lengths: dict[str, int]) -> tuple[str, str]:
+    """The one number of those that the arrays are made with which is as large as their difference, or by one more or less; and
+    what to do in the loop of the longer one."""
+    longer, shorter = sorted(lengths, key=lambda name: -lengths[name])
+    difference = lengths[longer] - lengths[shorter]
+    said = f" `{longer}` has {difference:,} more than `{shorter}`"
+    numbers = {value.name: int(text) for value in raised.origins if (text := str(value.facts.get("text", ""))).isdigit()}
+    by = {name: number - difference for name, number in numbers.items() if number > 1 and abs(number - difference) <= 1}
+    value = raised.value(longer)
+    lines = (value.facts.get("made_in") or ()) if value is not None else ()
+    loops = [line for line in lines if line["source"].startswith(("for ", "while "))]
+    if len(by) != 1 or not difference:
+        return "", ""
+    name, off = next(iter(by.items()))
+    words = f"`{name}`{f' {chr(45) if off > 0 else chr(43)} 1' if off else ''}"
+    said += f", as many as {words} ({name} is {numbers[name]})."
+    if value is None or len(loops) != 1:
+        return said, ""
+    file, _, number = loops[0]["where"].rpartition(":")
+    at = format_place(file, int(number), value.folder)
+    return said, f"let the loop at {at}, which makes `{longer}`, make {difference:,} fewer: it may leave {words} out of account"
 
 
 def _length(value: Value) -> int | None:

@@ -23,33 +23,25 @@ tensors out of place, or after the backward pass.
 
 from __future__ import annotations
 
-import ast
 import re
-import textwrap
 from collections.abc import Callable
 
-from unstall.diagnosis.errors.evidence import describe_failure, find_failing_values
-from unstall.diagnosis.errors.failures import Failure, Maker, Value, find_failure, format_shape
+from unstall.diagnosis.errors.evidence import describe_failure, find_failing_values, is_called_by_keras
+from unstall.diagnosis.errors.failures import Failure, find_failure, format_shape
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
-from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
+from unstall.diagnosis.errors.gradient_paths import CUTS, find_carried, find_cuts, write_without_numpy
+from unstall.diagnosis.verdict import Certainty, Clear, Found, LineChange, Verdict
 from unstall.journal.reader import Journal
 
 EXPLAINS = ("gradients_disconnected",)
 _IN_PLACE = re.compile(
     r"which is output (?P<output>\d+) of (?P<name>\w+), is at version (?P<now>\d+); expected version (?P<then>\d+)"
 )
-# Calls whose result has no gradients, whatever they are given.
-_CUTS = {
-    "torch.tensor": "copies values into a new tensor without gradients",
-    "torch.from_numpy": "makes a tensor without gradients",
-    "item": "gives a plain number without gradients",
-    "tolist": "gives plain numbers without gradients",
-    "numpy": "gives an array without gradients",
-    "detach": "cuts the tensor off from its gradients",
-    "argmax": "gives indices, which have no gradients",
-    "argsort": "gives indices, which have no gradients",
-}
-_Said = tuple[str, tuple[str, ...], str | None, tuple[str, ...]]  # summary, actions, where, claims
+# summary, actions, where, claims, and changes if there are any
+_Said = (
+    tuple[str, tuple[str, ...], str | None, tuple[str, ...]]
+    | tuple[str, tuple[str, ...], str | None, tuple[str, ...], tuple[LineChange | None, ...]]
+)
 
 
 def examine(journal: Journal) -> Verdict:
@@ -59,13 +51,14 @@ def examine(journal: Journal) -> Verdict:
     explain = next((explain for pattern, explain in _REFUSALS if re.search(pattern, failure.error.message)), None)
     if explain is None:
         return Clear("the error is about something else")
-    summary, actions, where, claims = explain(failure)
+    summary, actions, where, claims, *changes = explain(failure)
     return Found(
         certainty=Certainty.CERTAIN,
         summary=summary,
         evidence=describe_failure(failure, *claims),
         actions=actions,
         where=where or (failure.raised.where if failure.raised is not None else None),
+        changes=tuple(change for each in changes for change in each if change is not None),
     )
 
 
@@ -75,7 +68,7 @@ def examine(journal: Journal) -> Verdict:
 def _of_no_gradients(failure: Failure) -> _Said:
     """The loss does not depend on anything that requires gradients."""
     name = _name_of(failure) or "what backward was called on"
-    cuts = _find_cuts(failure)
+    cuts = find_cuts(failure)
     start = f"{_capital(name)} does not require gradients: no operation that was recorded connects it to parameters that do."
     frozen = "or, where all parameters are frozen: set requires_grad=True for those that are to learn"
     if not cuts:
@@ -88,7 +81,7 @@ def _of_no_gradients(failure: Failure) -> _Said:
             None,
             (),
         )
-    rows = [f"`{value.name}` at {maker.where} by {call}, which {_CUTS[call]}" for maker, value, call in cuts]
+    rows = [f"`{value.name}` at {maker.where} by {call}, which {CUTS[call]}" for maker, value, call in cuts]
     only = cuts[0][0] if len(cuts) == 1 else None
     return (
         f"{start} What it is computed from was made without gradients here: {'; '.join(rows)}.",
@@ -110,38 +103,6 @@ def _of_no_gradients(failure: Failure) -> _Said:
     )
 
 
-def _find_cuts(failure: Failure) -> list[tuple[Maker, Value, str]]:
-    """The statements above that made what the loss is computed from by a call that never keeps gradients, the nearest first."""
-    raised = failure.raised
-    found: dict[str | None, tuple[Maker, Value, str]] = {}
-    for value in (*raised.values, *raised.origins) if raised is not None else ():
-        if raised is None or value.facts.get("requires_grad") or value.facts.get("replaced"):
-            continue
-        maker = raised.find_maker(value)
-        call = _cutting_call(maker) if maker is not None else None
-        if maker is not None and call is not None:
-            found.setdefault(maker.where, (maker, value, call))
-    return list(found.values())[:3]
-
-
-def _cutting_call(maker: Maker) -> str | None:
-    """The outermost call of the statement, where it is one of those; calls inside others may concern another value."""
-    try:
-        statement = ast.parse(textwrap.dedent("\n".join(maker.source))).body[0]
-    except (SyntaxError, IndexError):
-        return None
-    node = getattr(statement, "value", None)
-    while isinstance(node, ast.Call):
-        name = ast.unparse(node.func)
-        last = name.rpartition(".")[2]
-        if name in _CUTS:
-            return name
-        if last in _CUTS and isinstance(node.func, ast.Attribute):
-            return last
-        node = node.func.value if isinstance(node.func, ast.Attribute) else None
-    return None
-
-
 def _of_second_backward(failure: Failure) -> _Said:
     name = _name_of(failure) or "the loss"
     raised = failure.raised
@@ -153,6 +114,21 @@ def _of_second_backward(failure: Failure) -> _Said:
         for value in shared[:3]
         if raised is not None and (maker := raised.find_maker(value)) is not None
     )
+    where, kept = find_carried(failure)
+    if kept is not None:
+        name_of, tensor = f"`{kept.name}`", f"{kept.name} = {kept.name}.detach()"
+        if kept.facts.get("type") in ("tuple", "list"):
+            tensor = f"{kept.name} = tuple(part.detach() for part in {kept.name})"
+        return (
+            f"backward went through {name} into the graph of an earlier pass of the loop, which the backward of that pass has "
+            f"freed. {_capital(name_of)} carries that graph from pass to pass: it is computed from itself at {where}.",
+            (
+                f"detach it before the next pass, so that gradients stop there: {tensor}",
+                "or add up the losses of the passes that belong together, and call backward once for them",
+            ),
+            where,
+            claims,
+        )
     listed = ", ".join(f"`{value.name}`" for value in shared[:3])
     detach = (
         [f"where an earlier loss used {listed}: give that loss the value with .detach(), so that its backward stops there"]
@@ -273,14 +249,26 @@ def _of_numpy(failure: Failure) -> _Said:
         if value.facts.get("requires_grad")
     ]
     name = f"`{values[0].name}`" if len(values) == 1 else "A tensor"
+    said = f"{name} requires gradients and was converted to NumPy, which knows of none."
+    library = "keras.ops" if is_called_by_keras(failure) else "torch"
+    change = write_without_numpy(failure, {value.name for value in values}, library)
+    if library == "keras.ops":
+        return (
+            f"{said} Keras computes with PyTorch here (its backend is torch), so it is a PyTorch tensor.",
+            ("compute it with keras.ops in place of NumPy: gradients then flow, and it works on every backend",),
+            None,
+            (),
+            (change,),
+        )
     return (
-        f"{name} requires gradients and was converted to NumPy, which knows of none.",
+        said,
         (
-            "take it off the graph for this purpose: x.detach().cpu().numpy()",
-            "where the gradient is needed: compute it with operations of PyTorch",
+            "where the gradient is needed, as in a loss or a forward pass: compute it with operations of PyTorch",
+            "where only the numbers are needed, as for a plot or a metric: x.detach().cpu().numpy()",
         ),
         None,
         (),
+        (change,),
     )
 
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from unstall.diagnosis.errors.evidence import describe_elements, describe_insides
+from unstall.diagnosis.errors.evidence import describe_elements, describe_insides, name_components
 from unstall.diagnosis.errors.failures import (
     Failure,
     Maker,
@@ -57,7 +57,9 @@ _STACK = re.compile(
 )
 _INHOMOGENEOUS = re.compile(r"inhomogeneous shape")
 IMAGE_CHANNELS = (1, 3, 4)
+_CHANNELS = {1: "grey", 3: "RGB", 4: "RGBA, which is RGB with transparency"}
 _CONVERT = 'bring every image to the same channels where it is read: Image.open(path).convert("RGB")'
+_ANY_NUMBER = "padding each part to the longest of its batch, if the model and the loss take any number of rows"
 _ONLY_ONE_BATCH = frozenset({"batch_size", "drop_remainder", "name"})  # arguments that batch and padded_batch share
 
 
@@ -69,6 +71,8 @@ class _Part:
     first: Shape | None
     other: Shape | None
     other_at: int | None = None  # which element of the batch has the other shape
+    number: int | None = None  # which part of an element, counted from 1
+    others: int = 0  # how many elements have the first shape, where all were seen
 
     @property
     def is_image(self) -> bool:
@@ -91,18 +95,42 @@ class _Part:
         return self.first is not None and self.other is not None and len(self.first) == len(self.other)
 
     @property
+    def differs_in_rows(self) -> bool:
+        return self.has_one_rank and self.first is not None and self.other is not None and self.first[1:] == self.other[1:]
+
+    @property
+    def subject(self) -> str:
+        """`boxes`, part 2 of an element,"""
+        if self.number is None:
+            return f"`{self.name}`" if self.name else "One part of them"
+        return f"`{self.name}`, part {self.number} of an element," if self.name else f"Part {self.number} of an element"
+
+    @property
     def words(self) -> str:
-        part = (
-            f"Their part {self.name}, counted from 0,"
-            if self.name.isdigit()
-            else f"`{self.name}`"
-            if self.name
-            else "One part of them"
-        )
         if self.first is None or self.other is None:
             return ""
-        who = f"element {self.other_at} has" if self.other_at is not None else "another has"
-        return f" {part} has the shape {format_shape(self.first)} in the first element, and {who} {format_shape(self.other)}."
+        first, other = format_shape(self.first), format_shape(self.other)
+        if self.others:
+            at = f"element {self.other_at} of the batch"
+            said = f" {self.subject} has the shape {other} in {at}, and {first} in {self.others} more."
+        else:
+            who = f"element {self.other_at} has" if self.other_at is not None else "another has"
+            said = f" {self.subject} has the shape {first} in the first element of the batch, and {who} {other}."
+        return said
+
+    @property
+    def hint(self) -> str:
+        """What the two shapes have in common, and what not."""
+        if self.is_of_channels:
+            return self._channels
+        return " Its number of rows differs between the elements." if self.differs_in_rows and not self.is_image else ""
+
+    @property
+    def _channels(self) -> str:
+        first, other = self.first or (), self.other or ()
+        counts = sorted(pair for sides in zip(first, other, strict=True) if sides[0] != sides[1] for pair in sides if pair)
+        kinds = ", ".join(f"with {count} it is {_CHANNELS[count]}" for count in counts)
+        return f" An image is told by its channels: {kinds}."
 
 
 def examine(journal: Journal) -> Verdict:
@@ -128,7 +156,7 @@ def _of_tf_data(failure: Failure, component: int | None) -> Found:
     stage = failure.stage("batch")
     shapes = parse_shapes(failure.text.message)
     first, other = (shapes[-1], shapes[0]) if "[batch]" in failure.text.message else (shapes[0], shapes[-1])
-    part = _Part(_component_name(failure, stage, component, first, other), first, other)
+    part = _find_component(failure, stage, component, first, other)
     before = [each for each in failure.written_stages if each.what in ("map", "from_generator", "flat_map", "interleave")]
     claims = []
     if stage is not None:
@@ -141,23 +169,34 @@ def _of_tf_data(failure: Failure, component: int | None) -> Found:
         claims.append(f"the elements come from {before[-1].what}{f'({function})' if function else ''} at {before[-1].where}")
     claims.append(f"the error that ended it: {failure.text.line}")
     changes = _padded(stage, part) if stage is not None else ()
+    said = f"{part.words}{part.hint}"
+    fixed = _fixed_shapes(_components_before(failure, stage), part)
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"The elements of the data set do not have the same shape, so they cannot be put into one batch.{part.words}",
+        summary=f"The elements of the data set do not have the same shape, so they cannot be put into one batch.{said}",
         evidence=tuple(Evidence(claim, None, None, failure.events) for claim in claims),
-        actions=_tf_actions(part, bool(changes)),
+        actions=_tf_actions(part, bool(changes), fixed),
         where=(stage.where if stage is not None else None) or (failure.raised.where if failure.raised is not None else None),
         changes=changes,
     )
 
 
-def _component_name(failure: Failure, stage: Maker | None, number: int | None, first: Shape, other: Shape) -> str:
-    """By its number in the message, else the one part whose shape is open and fits both."""
+def _find_component(failure: Failure, stage: Maker | None, number: int | None, first: Shape, other: Shape) -> _Part:
+    """By its number in the message, else the one part whose shape is open and fits both. Of a tuple, called as the function calls
+    it that gives the elements."""
     parts = _components_before(failure, stage)
-    if number is not None:
-        return str(parts[number]["name"]) if number < len(parts) else f"component {number}"
-    fitting = [part for part in parts if _fits(as_shape(part["shape"]), first) and _fits(as_shape(part["shape"]), other)]
-    return str(fitting[0]["name"]) if len(fitting) == 1 else ""
+    if number is None:
+        fitting = [
+            at for at, part in enumerate(parts) if _fits(as_shape(part["shape"]), first) and _fits(as_shape(part["shape"]), other)
+        ]
+        number = fitting[0] if len(fitting) == 1 else None
+    if number is None:
+        return _Part("", first, other)
+    name = str(parts[number]["name"]) if number < len(parts) else ""
+    if name and not name.isdigit():
+        return _Part(name, first, other)
+    names = name_components(failure, stage, len(parts))
+    return _Part(names[number] if number < len(names) else "", first, other, number=number + 1)
 
 
 def _components_before(failure: Failure, stage: Maker | None) -> list[dict[str, object]]:
@@ -185,20 +224,33 @@ def _padded(stage: Maker, part: _Part) -> tuple[LineChange, ...]:
     takes_only_a_size = call is not None and len(call.args) <= 1 and {key.arg for key in call.keywords} <= _ONLY_ONE_BATCH
     if not part.has_one_rank or part.is_image or not takes_only_a_size:
         return ()
-    padded = rename_call(stage, "batch", "padded_batch", "padding each part to the longest of the batch")
+    padded = rename_call(stage, "batch", "padded_batch", _ANY_NUMBER)
     ragged = rename_call(stage, "batch", "ragged_batch", "if the model takes ragged tensors")
     return tuple(change for change in (padded, ragged) if change is not None)
 
 
-def _tf_actions(part: _Part, is_changed: bool) -> tuple[str, ...]:
+def _fixed_shapes(parts: list[dict[str, object]], part: _Part) -> str:
+    """The argument of padded_batch for N rows of the part; empty where the elements are nested."""
+    shapes = [as_shape(each["shape"]) for each in parts]
+    if part.number is None or part.number > len(shapes) or not part.differs_in_rows or any(shape is None for shape in shapes):
+        return ""
+    sides = [[str(side) for side in shape or ()] for shape in shapes]
+    sides[part.number - 1][0] = "N"
+    return f"({', '.join(f'[{chr(44).join(each)}]'.replace(',', ', ') for each in sides)}{',' if len(sides) == 1 else ''})"
+
+
+def _tf_actions(part: _Part, is_changed: bool, fixed: str) -> tuple[str, ...]:
     if part.is_of_channels:
         return ("decode every image with the same number of channels: tf.io.decode_image(data, channels=3)",)
     if part.is_image:
         return ("resize the images to one size before the batch: image = tf.image.resize(image, (height, width))",)
     if not part.has_one_rank:
         return ("give every element the same rank before the batch: padding can only fill sides that are there",)
+    fill = f"padded_batch with padded_shapes={fixed}" if fixed else "padded_batch with padded_shapes"
+    number = f"or, if the model or the loss takes a fixed number N of rows, pad to that: {fill}"
     said = "padding fills with zeros: where 0 has a meaning, choose padding_values, or let the loss leave padding out by a mask"
-    return (said,) if is_changed else ("use padded_batch, which pads to the longest of the batch, or ragged_batch", said)
+    longest = () if is_changed else ("use padded_batch, which pads to the longest of the batch, or ragged_batch",)
+    return (*longest, *((number,) if part.differs_in_rows else ()), said)
 
 
 # --- PyTorch's DataLoader ---
@@ -209,20 +261,22 @@ def _of_loader(failure: Failure) -> Found:
     loader, maker = failure.loader or (None, None)
     owner = next((line for line in failure.own_lines if loader is not None and loader in line.values), None)
     is_own_collate = raised is not None and raised in failure.quoted and "stack" in raised.code
-    part = _part_of(batch, parse_shapes(failure.text.message))
+    seen = failure.maker("batch")
+    part = _part_seen(seen) if seen is not None else _part_of(batch, parse_shapes(failure.text.message))
     claims = [f"raised while a batch was put together, fetched at {owner.where}"] if owner is not None else []
     claims += [f"the loader was made at {maker.where}: {maker.code}"] if maker is not None else []
     claims += describe_elements(failure)
     claims.append(f"the error that ended it: {failure.text.line}")
+    said = f"{part.words}{_made_from(seen) if seen is not None else ''}{part.hint}"
     changes = _with_collate(maker, batch) if maker is not None and not part.is_image and not is_own_collate else ()
     resize = _CONVERT if part.is_of_channels else "resize the images to one size in the data set, with their boxes"
     collate = "give DataLoader a collate_fn that pads each part to the longest, or keeps a list"
     where = maker.where if maker is not None and not is_own_collate else None
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"The elements that the DataLoader puts into one batch do not have the same shape.{part.words}",
+        summary=f"The elements that the DataLoader puts into one batch do not have the same shape.{said}",
         evidence=tuple(Evidence(claim, None, None, failure.events) for claim in claims),
-        actions=(resize, f"or {collate}")
+        actions=(resize,)
         if part.is_image
         else ("or pad each part to the longest in a collate_fn",)
         if changes
@@ -232,6 +286,27 @@ def _of_loader(failure: Failure) -> Found:
         where=where or (raised.where if raised is not None else None),
         changes=changes,
     )
+
+
+def _part_seen(seen: Maker) -> _Part:
+    """The elements as they were read where the error arose: the odd one, and the shape that most have."""
+    part = seen.facts["parts"][0]
+    odd = min(reversed(part["shapes"]), key=lambda row: int(row["count"]))
+    most = max((row for row in part["shapes"] if row is not odd), key=lambda row: int(row["count"]))
+    name = part["name"]
+    number = int(name) + 1 if name.isdigit() else None
+    shapes = as_shape(most["shape"]), as_shape(odd["shape"])
+    return _Part("" if number else name, *shapes, other_at=odd["first"], number=number, others=most["count"])
+
+
+def _made_from(seen: Maker) -> str:
+    """The number of the odd element in the data set, and what it was made from."""
+    index, source = seen.facts.get("index"), seen.facts.get("from")
+    if index is None:
+        return ""
+    value = Value(source["name"], source) if source else None
+    made = f", made from {value.text}" if value is not None and value.words else ""
+    return f" That is element {index:,} of the data set{made}."
 
 
 def _with_collate(maker: Maker, batch: Value | None) -> tuple[LineChange, ...]:
@@ -269,12 +344,12 @@ def _of_stack(failure: Failure) -> Found | Clear:
     if _INHOMOGENEOUS.search(failure.error.message):
         shapes = []  # the message tells only the part that is common
     if listed is not None:
-        rows = listed.facts["shapes"]
-        part = _Part(listed.name, as_shape(rows[0]["shape"]), as_shape(rows[1]["shape"]), rows[1]["first"])
-        said = (
-            f" The first element of `{listed.name}` has the shape {format_shape(part.first)}, element {part.other_at} has "
-            f"{format_shape(part.other)}."
-        )
+        part = _part_seen(Maker("batch", "", None, (), 0, {"parts": [{"name": listed.name, "shapes": listed.facts["shapes"]}]}))
+        said = f" Element {part.other_at} of `{listed.name}` has the shape {format_shape(part.other)}, and {part.others} more "
+        said += f"have {format_shape(part.first)}."
+        source = listed.facts.get("from")
+        said += f" It was made from {Value(source['name'], source).text}." if source else ""
+        said += part.hint if part.is_of_channels else ""
     else:
         part = _Part("", shapes[0], shapes[1]) if len(shapes) >= 2 else _Part("", None, None)
         said = (

@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 
 from unstall.diagnosis.errors.evidence import create_found
-from unstall.diagnosis.errors.failures import Failure, find_failure, format_shape, parse_shapes
+from unstall.diagnosis.errors.failures import Failure, Shape, find_failure, format_shape, parse_shapes
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Clear, Verdict
 from unstall.journal.reader import Journal
@@ -43,7 +43,7 @@ _SHAPES = (
 )
 _LAYER = re.compile(
     r"object <\w+ name=(?P<name>[\w./-]+)|layer #\d+ \(named (?P<name_2>[\w./-]+)|Target variable: <[\w "
-    r"]*path=(?P<name_3>[\w./-]+)"
+    r"]*path=(?P<name_3>[\w./-]+)|variable ' ?(?P<name_4>[\w./-]+):\d+'"
 )
 _COUNTS = re.compile(
     r"(?:[Mm]odel expected (?P<model>\d+) layers, found (?P<file>\d+) saved layers|containing (?P<file_2>\d+) "
@@ -60,6 +60,8 @@ _UNKNOWN = re.compile(
     r"function|optimizer|object|activation"
     r" function|initializer|regularizer): '?(?P<name_2>[\w.>]+)'?"
 )
+_YOLO_ANCHORS = 3  # of each cell, on each level
+_YOLO_BOX = 5  # numbers of each: its place, size and objectness
 _LOADING = re.compile(r"sav(?:e|ing)|load|legacy|checkpoint|serializ|restore|h5", re.IGNORECASE)
 
 
@@ -107,11 +109,11 @@ def _of_shapes(failure: Failure, match: re.Match[str]) -> Verdict:
         return Clear("the shapes of the error are not known")
     who = f"of `{name}` " if name else ""
     said = f"A weight {who}has the shape {format_shape(model[0])} in the model, and {format_shape(file[0])} in the file."
-    is_head = len(model[0]) == len(file[0]) and bool(model[0]) and model[0][:-1] == file[0][:-1]
-    if is_head:
+    outputs = _find_outputs(model[0], file[0])
+    if outputs is not None:
         said += (
-            f" Only the number of outputs differs: {model[0][-1]} against {file[0][-1]}, as it does for "
-            f"another number of classes or anchors."
+            f" Only the number of outputs differs: {outputs[0]} against {outputs[1]}, as it does for "
+            f"another number of classes or anchors.{_as_yolo(model[0], *outputs)}"
         )
     maker = next((maker for maker in failure.makers if maker.what == "layer" and name and maker.name == name.split("/")[0]), None)
     claims = (f"{maker.words} was made at {maker.where}: {maker.code}",) if maker is not None and maker.where else ()
@@ -119,11 +121,42 @@ def _of_shapes(failure: Failure, match: re.Match[str]) -> Verdict:
         failure,
         f"The weights that are loaded do not belong to this model. {said}",
         (
-            "load all weights that fit and train the others: model.load_weights(path, skip_mismatch=True)",
+            f"load all weights that fit and train the others: model.load_weights(path, {_skipping(failure)})",
             "or build the model as it was built when the weights were saved, with the same number of classes",
         ),
         claims,
     )
+
+
+def _find_outputs(model: Shape, file: Shape) -> tuple[int, int] | None:
+    """The last side of the model's weight and what the file has for it, where all others are the same, in whatever order."""
+    rest = [side for side in file if side is not None]
+    for side in model[:-1]:
+        if side not in rest:
+            return None
+        rest.remove(side)
+    last = model[-1] if model else None
+    return (last, rest[0]) if len(rest) == 1 and last is not None and last != rest[0] else None
+
+
+def _as_yolo(shape: Shape, model: int, file: int) -> str:
+    """The classes of a YOLO head: for each of its anchors, 5 numbers of a box and one for each class."""
+    is_head = len(shape) == 4 and shape[:2] == (1, 1)
+    each = [count // _YOLO_ANCHORS - _YOLO_BOX for count in (model, file) if count % _YOLO_ANCHORS == 0]
+    if not is_head or len(each) < 2 or min(each) < 1:
+        return ""
+    return (
+        f" If it is the head of a YOLO with {_YOLO_ANCHORS} anchors, {file} = {_YOLO_ANCHORS} x ({_YOLO_BOX} + {each[1]}) is "
+        f"that of {each[1]} classes, and {model} = {_YOLO_ANCHORS} x ({_YOLO_BOX} + {each[0]}) that of {each[0]}."
+    )
+
+
+def _skipping(failure: Failure) -> str:
+    """Of a file in the old HDF5 format, weights that do not fit are skipped only where they are loaded by name."""
+    values = failure.raised.values if failure.raised is not None else ()
+    names = [_path(failure), *(str(value.facts.get("text", "")).strip("'\"") for value in values)]
+    is_old = any(name.endswith((".h5", ".hdf5")) and not name.endswith(".weights.h5") for name in names)
+    return "by_name=True, skip_mismatch=True" if is_old else "skip_mismatch=True"
 
 
 def _of_counts(failure: Failure, match: re.Match[str]) -> Verdict:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import re
 
+from unstall.diagnosis.errors.failures import Maker, find_failure
 from unstall.diagnosis.errors.fatal_error import find_fatal_error, find_unseen_end, find_user_line, format_texts, get_first_line
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import ErrorRaised, FileMet
@@ -49,16 +50,36 @@ def examine(journal: Journal) -> Verdict:
 def _found(journal: Journal, error: ErrorRaised, text: str, name: str) -> Found:
     read = [file for file in journal.of(FileMet) if file.how == "read" and abs(file.at - error.at) < MET_S]
     file = read[-1].path if len({each.path for each in read}) == 1 else "a checkpoint"
+    failure = find_failure(journal)
+    entries = [maker for maker in failure.makers if maker.what == "entry"] if failure is not None else []
+    is_number = name.endswith("multiarray.scalar")
+    what = "a number of NumPy" if is_number else f"of the class {name.rpartition('.')[2]}"
+    held = f" It is the entry `{entries[0].name}`, {what}." if entries else f" That is {what}." if is_number else ""
+    saved = failure.maker("saved") if failure is not None else None
+    if saved is not None:
+        names = " and ".join(f"`{each}`" for each in saved.facts["names"])
+        held += f" The dict that is saved at {saved.where} holds {names} besides the state of models."
+    stored = [f"`{maker.name}` is put into the checkpoint at {maker.where}: {maker.code}" for maker in entries if maker.where]
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"torch.load refused {file}: it holds {name}, and by default only tensors and plain values are read. "
-        "The file is not said to be damaged.",
-        evidence=(Evidence(f"the error that ended it: {get_first_line(text)}", name, None, (error,)),),
-        actions=(
-            f"allow that class before the call: torch.serialization.add_safe_globals([{name}])",
-            "or save the weights alone: torch.save(model.state_dict(), path)",
-            "set weights_only=False in torch.load only if you trust where the file comes from: reading it can run code",
+        summary=f"torch.load refused {file}: it holds {name}, and since PyTorch 2.6 only tensors and plain values are read "
+        f"unless weights_only=False is given.{held}",
+        evidence=tuple(
+            Evidence(claim, name, None, (error,)) for claim in (*stored, f"the error that ended it: {get_first_line(text)}")
         ),
+        actions=_actions(name, entries[0] if entries else None),
         where=find_user_line(error, find_program_folder(journal)),
         effect=Effect.STOPS,
+    )
+
+
+def _actions(name: str, entry: Maker | None) -> tuple[str, ...]:
+    trusted = "to read files that are there already, give weights_only=False, if you trust where they come from: it can run code"
+    if name.endswith("multiarray.scalar"):
+        at = f" at {entry.where}: float({entry.name})" if entry is not None and entry.where else ": float(…)"
+        return (f"save plain numbers instead of NumPy's{at}, or int", trusted)
+    return (
+        f"allow that class before the call: torch.serialization.add_safe_globals([{name}]); others that it needs are named next",
+        "or save the weights alone: torch.save(model.state_dict(), path)",
+        trusted,
     )

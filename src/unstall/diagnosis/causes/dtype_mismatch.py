@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.evidence import create_found
+from unstall.diagnosis.errors.evidence import create_found, describe_dtype
 from unstall.diagnosis.errors.failures import Failure, Value, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Clear, Verdict
@@ -91,12 +91,16 @@ def _of_different(failure: Failure, given: str, asked: str, words: str) -> Verdi
     shown = values if {value.dtype for value in values} == {given, asked} else []
     named = ", ".join(f"`{value.name}` is {value.dtype}" for value in shown)
     said = f"{words.format(given=given, asked=asked)}: types are not converted by themselves.{f' {named}.' if named else ''}"
+    origin, since = describe_dtype(failure) if "float64" in (given, asked) else ("", None)
+    said += f" {origin}." if origin else ""
     half = "float16" in (given, asked) or "bfloat16" in (given, asked)
     actions = []
     if half and {given, asked} <= set(_FLOATS):
         actions.append(
             'under mixed precision, give the last layer dtype="float32", or cast its output: tf.cast(output, "float32")'
         )
+    elif since is not None:
+        actions.append(f"give the array its dtype at {since.where}: dtype=np.float32, or .astype(np.float32) on the result")
     elif {given, asked} <= set(_FLOATS):
         actions.append(
             "make both of one type: give the array its dtype where it is made, as NumPy makes float64 if nothing else is said"
@@ -104,9 +108,14 @@ def _of_different(failure: Failure, given: str, asked: str, words: str) -> Verdi
     if "string" in (given, asked):  # which no cast makes
         turn = "tf.strings.as_string(x)" if asked == "string" else f"tf.strings.to_number(x, tf.{asked})"
         actions.append(f"turn the one into the other: {turn}; or leave out an operation that is meant for {asked}")
+    elif since is not None:
+        actions.append("or cast the data once before it comes to the model: tf.cast(x, tf.float32)")
     else:
         actions.append(f"{'or ' if actions else ''}cast one of the two in this line: tf.cast(x, tf.{asked})")
-    return create_found(failure, said, tuple(actions), _makers(failure, shown))
+    claims = (f"{since.where}: {since.code}",) if since is not None else ()
+    return create_found(
+        failure, said, tuple(actions), (*claims, *_makers(failure, shown)), since.where if since is not None else None
+    )
 
 
 def _of_refused(failure: Failure, given: str, asked: str) -> Verdict:

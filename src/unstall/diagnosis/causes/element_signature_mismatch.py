@@ -30,6 +30,7 @@ from typing import Any
 from unstall.diagnosis.errors.evidence import create_found
 from unstall.diagnosis.errors.failures import Failure, describe_components, describe_value, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
+from unstall.diagnosis.pipelines import shorten_stage
 from unstall.diagnosis.verdict import Clear, Verdict
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import is_user_file
@@ -90,8 +91,16 @@ def _of_function(failure: Failure, match: re.Match[str], parts: list[dict[str, A
             f"argument{'s' if match['takes'] != '1' else ''}, and is given {match['given']}."
         )
     given = [describe_value(part) for part in parts]
+    before = next((stage for stage in reversed(failure.stages) if stage.facts.get("returns")), None)
+    names = before.facts["returns"] if before is not None else []
+    if before is not None and len(names) == len(given):
+        given = [f"`{part}` {words}" if part else words for part, words in zip(names, given, strict=True)]
     if given:
         said += f" An element has {len(given)} part{'s' if len(given) != 1 else ''}: {'; '.join(given)}."
+    if before is not None and before.where and given:
+        made = (before.facts.get("arguments") or {}).get("function", "").rpartition(".")[2]
+        at = shorten_stage((before.facts.get("arguments") or {}).get("function_where"), failure.folder)
+        said += f" So `{made}` at {at} returns it, the function of the {before.what} at {before.where}."
     has_dict = any("keys" in part for part in parts)
     unpack = "take a dict as one argument and unpack it inside the function, by its keys" if has_dict else ""
     actions = (

@@ -61,6 +61,7 @@ _UNKNOWN_CLASS = re.compile(
     r"(?:not (?:in|found in|part of)|missing (?:in|from))\b",
     re.IGNORECASE | re.MULTILINE,
 )
+_OF_IDS = re.compile(r"category_id|class_id|label_id")
 _OF_DATA = re.compile(r"annotation|label[ _]?map|\.(?:csv|xml|json|txt|ya?ml|pbtxt)\b|\bimages?\b", re.IGNORECASE)
 _PLACE = re.compile(r"(?P<file>\S+\.(?:csv|txt|json|xml|ya?ml))\b['\"]?[:,]? *(?:at |on |in )?line (?P<line>\d+)")
 
@@ -110,19 +111,21 @@ def _crash(journal: Journal) -> Found | None:
                 certainty=Certainty.CERTAIN,
                 summary=f"The labels do not fit the model: {what}.{place} The program ended with that error.",
                 evidence=(said, *stands, *(Evidence(row, None, None, (error,)) for row in seen)),
-                actions=(
-                    "number the classes from 0",
-                    "give the last layer one output per class",
-                    *(
-                        ("where they are ids of an annotation file, map each id to its place in the list of classes",)
-                        if seen
-                        else ()
-                    ),
-                ),
+                actions=_renumber(classes, seen),
                 where=line,
                 effect=Effect.STOPS,
             )
     return None
+
+
+def _renumber(classes: int | None, seen: tuple[str, ...]) -> tuple[str, ...]:
+    """What to do about class numbers that have no output."""
+    by_id = "map each id to its place in the list of classes: {id: at for at, id in enumerate(sorted(ids))}"
+    if any(_OF_IDS.search(row) for row in seen):
+        return (f"the labels are ids of an annotation file, which need not follow each other: {by_id}",)
+    outputs = f"or, if there are more classes than {classes}, give" if classes else "give"
+    ids = (f"where they are ids of an annotation file, {by_id}",) if seen else ()
+    return ("number the classes from 0", f"{outputs} the last layer one output per class", *ids)
 
 
 def _classes_and_labels(failure: Failure) -> tuple[int | None, tuple[str, ...]]:
@@ -132,6 +135,9 @@ def _classes_and_labels(failure: Failure) -> tuple[int | None, tuple[str, ...]]:
         return None, ()
     least, most = labels.facts.get("min"), labels.facts.get("max")
     ranged = (f"the labels of the batch go from {least:.0f} to {most:.0f}",) if least is not None and most is not None else ()
+    distinct = labels.facts.get("distinct") or []
+    if len(distinct) > 1:
+        ranged = (f"the labels of the batch are {', '.join(map(str, distinct[:-1]))} and {distinct[-1]}",)
     return outputs.shape[1], (*ranged, *describe_elements(failure))
 
 

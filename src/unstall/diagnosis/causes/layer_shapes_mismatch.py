@@ -120,6 +120,9 @@ def _rounding(failure: Failure, first: Shape, other: Shape) -> tuple[str, str]:
     if odd is None or len(first) != len(other) or any(abs(a - b) != 1 for a, b in pairs):
         return "", ""
     even = next(side for pair in pairs for side in pair if side != odd)
+    halved = _halved(failure, odd, even)
+    if halved is not None:
+        return halved
     said = f" {even} is what a stride of 2 and then an upsampling by 2 make of a side of {odd}, which is odd."
     whole = _input_side(failure, odd)
     if whole is None:
@@ -128,6 +131,40 @@ def _rounding(failure: Failure, first: Shape, other: Shape) -> tuple[str, str]:
     fits = f"{whole // multiple * multiple} or {(whole // multiple + 1) * multiple}"
     said += f" The model's input has the side {whole}, {whole // odd} times as much; it is not a multiple of {multiple}."
     return f"use an input size that is a multiple of {multiple}, as {fits} are; more if there are coarser levels", said
+
+
+def _halved(failure: Failure, odd: int, even: int) -> tuple[str, str] | None:
+    """The same, where the probe has seen which sides the strides make of the model's input."""
+    seen = failure.maker("sizes")
+    rows = seen.facts["sides"] if seen is not None else []
+    stride = seen.facts["stride"] if seen is not None else 1
+    axis = next((at for at in (0, 1) if any(row[at] == odd for row in rows)), None)
+    if seen is None or axis is None or stride < 2 or any(abs(rows[-1][at] * stride - rows[0][at]) >= stride for at in (0, 1)):
+        return None
+    whole = rows[0][axis]
+    bad = [side for side in dict.fromkeys(rows[0]) if side % stride]
+    if whole not in bad:
+        return None
+    made = dict.fromkeys(row[axis] for row in rows[1:])
+    is_square = rows[0][0] == rows[0][1]
+    size = f"the side {whole}" if is_square else f"the size {rows[0][0]} x {rows[0][1]}"
+    at = f", made at {seen.where}," if seen.where else ""
+    said = (
+        f" The model's input{at} has {size}. Of {whole}, strides make {_listed([str(side) for side in made])}; an upsampling "
+        f"by 2 makes {even} again, and not {odd}. {whole} is no multiple of {stride}, the product of the strides."
+    )
+    fits = " and ".join(_fitting(side, stride) for side in bad)
+    return f"use an input size that is a multiple of {stride}: {fits}", said
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _fitting(side: int, multiple: int) -> str:
+    below = side // multiple * multiple
+    more = f"{below + multiple} instead of {side}"
+    return f"{below} or {more}" if below else more
 
 
 def _input_side(failure: Failure, side: int) -> int | None:

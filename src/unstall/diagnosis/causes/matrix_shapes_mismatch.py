@@ -163,7 +163,7 @@ def _of_one_example(failure: Failure, layer: Maker, shape: Shape | None) -> _Sai
     given = f", {format_shape(shape)}," if shape else ""
     return _Said(
         f"{_who(layer)} was given a batch with one example{given} while it trains. That has one value per channel, and the mean "
-        "and the variance of a batch need more.",
+        f"and the variance of a batch need more.{failure.last_batch}",
         ("leave out a last batch of one example, or choose another batch size", "or call model.eval() where nothing is trained"),
         changes=(change,) if change is not None else (),
     )

@@ -27,17 +27,24 @@ it, which is shown too. Where one element of many fails, run the line with that 
 
 from __future__ import annotations
 
+import ast
+import math
+from dataclasses import replace
+
 from unstall.diagnosis.errors.evidence import describe_insides, describe_line, list_lines
-from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, find_failure
+from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, find_failure, parse_shapes
 from unstall.diagnosis.errors.fatal_error import OF_CONTROL, find_own_exit, find_unseen_end
+from unstall.diagnosis.errors.line_changes import replace_text
 from unstall.diagnosis.pipelines import shorten_stage
-from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, Verdict
+from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, LineChange, Verdict
 from unstall.journal.events import FileMet, ProcessEnded, RunStarted
 from unstall.journal.reader import Journal
 
 IS_FALLBACK = True  # shown only where no other cause explains the end of the program
 ON_ITS_WAY_S = 10.0  # an error ends a program within this time; until then, more may come to be known of it
 MAX_CALLERS = 3
+MIN_PLACES = 8  # of which each has a few, where two counts differ as two small numbers do
+MAX_EACH = 32  # so many each of them may have
 
 
 def examine(journal: Journal) -> Verdict:
@@ -58,6 +65,7 @@ def examine(journal: Journal) -> Verdict:
         actions=tuple(_actions(failure)),
         where=next((maker.where for maker in failure.makers if maker.what in ("called", "configuration") and maker.where), None)
         or (failure.raised.where if failure.raised is not None else None),
+        changes=_with_names_given(failure),
     )
 
 
@@ -75,8 +83,8 @@ def _summary(journal: Journal, failure: Failure) -> str:
     element = _element(failure)
     handled = f" while {element} was handled" if element else ""
     restored = failure.maker("configuration")
-    of_class = _restoring(restored) if restored is not None else ""
-    return f"{said} {verb} at {raised.place_in_words}{handled}{_through(failure)}.{of_class}"
+    more = f"{_restoring(restored) if restored is not None else ''}{_of_table(failure)}{_of_ratio(failure)}"
+    return f"{said} {verb} at {raised.place_in_words}{handled}{_through(failure)}.{more}"
 
 
 def _through(failure: Failure) -> str:
@@ -96,6 +104,29 @@ def _call_of(called: Maker) -> str:
     """A function of the program's that a library calls with other arguments than it takes."""
     takes = ", ".join(called.facts["takes"]) or "no arguments"
     return f"`{called.name}` is the function at {called.where}, which takes ({takes}), and it is called by {called.facts['call']}"
+
+
+def _names_given(called: Maker) -> list[str]:
+    """What the call gives the function, where these are all names, and those that it takes are among them."""
+    try:
+        node = ast.parse(called.facts["call"]).body[0]
+    except (SyntaxError, IndexError):
+        return []
+    call = getattr(node, "value", None)
+    given = [getattr(each, "id", "") for each in call.args] if isinstance(call, ast.Call) and not call.keywords else []
+    return given if all(given) and set(called.facts["takes"]) <= set(given) else []
+
+
+def _with_names_given(failure: Failure) -> tuple[LineChange, ...]:
+    """A lambda that takes too few of them, with all of them."""
+    called = failure.maker("called")
+    names = _names_given(called) if called is not None else []
+    if called is None or not names or not called.where:
+        return ()
+    number = int(called.where.rpartition(":")[2])
+    line = replace(called, source=called.source[number - called.first :][:1], first=number)
+    change = replace_text(line, f"lambda {', '.join(called.facts['takes'])}:", f"lambda {', '.join(names)}:")
+    return (change,) if change is not None else ()
 
 
 def _restoring(maker: Maker) -> str:
@@ -131,7 +162,6 @@ def _evidence(journal: Journal, failure: Failure) -> list[Evidence]:
         rows.append(f"{failure.layer.words} was made at {failure.layer.where}: {failure.layer.code}")
     outputs = [maker for maker in failure.makers if maker.what == "output" and maker.where]
     rows += [f"the last layers of the model: {_listed(outputs)}"] if outputs else []
-    rows += _of_table(failure)
     stages = failure.written_stages
     rows += [f"the elements came through {_stages(stages)}"] if stages else []
     evidence = [Evidence(row, None, None, events) for row in rows if row]
@@ -142,18 +172,54 @@ def _evidence(journal: Journal, failure: Failure) -> list[Evidence]:
 
 
 def _listed(outputs: list[Maker]) -> str:
-    """The last layers of a model, the last first."""
-    return ", ".join(f"{each.name} ({each.facts['class']}) made at {each.where}" for each in outputs)
+    """The last layers of a model, the last first, with the line of the one that has weights."""
+    rows = [f"{each.name} ({each.facts['class']}) made at {each.where}" for each in outputs]
+    return f"{', '.join(rows)}: {outputs[-1].code}"
 
 
-def _of_table(failure: Failure) -> list[str]:
-    """Ids that an embedding of PyTorch has no row for."""
+def _find_table(failure: Failure) -> tuple[int, int] | None:
+    """The largest id of a batch, and the rows of an embedding of PyTorch that has none for it."""
     ids, table = failure.argument("embedding", "input"), failure.argument("embedding", "weight")
     most = ids.facts.get("max") if ids is not None else None
     rows = table.shape[0] if table is not None and table.shape else None
-    if most is None or rows is None or most < rows:
-        return []
-    return [f"the ids of the batch go up to {most:.0f}, and the embedding has {rows:,} rows, for the ids 0 to {rows - 1:,}"]
+    return None if most is None or rows is None or most < rows else (int(most), rows)
+
+
+def _of_table(failure: Failure) -> str:
+    table = _find_table(failure)
+    if table is None:
+        return ""
+    most, rows = table
+    said = f" The ids of the batch go up to {most}, and the embedding has {rows:,} rows, for the ids 0 to {rows - 1:,}."
+    given = _find_numbering(failure, most)
+    if given is None:
+        return said
+    first, last = given.facts["numbers"]
+    below = f"; the {first} ids below stand for something else, as padding and unknown words" if first else ""
+    return f"{said} `{given.name}` numbers its {given.facts['length']:,} entries from {first} to {last}{below}."
+
+
+def _find_numbering(failure: Failure, most: int) -> Value | None:
+    """The dict of whole numbers in the lines at hand that gives the largest id."""
+    values = [value for line in failure.lines for value in (*line.values, *line.origins) if value.facts.get("numbers")]
+    return next((value for value in values if value.facts["numbers"][1] == most), None)
+
+
+def _of_ratio(failure: Failure) -> str:
+    """Two shapes that differ in one side, where one has a few, and the other a few more, for each of many places."""
+    shapes = parse_shapes(failure.text.message)
+    if len(shapes) != 2 or len(shapes[0]) != len(shapes[1]):
+        return ""
+    pairs = [(a, b) for a, b in zip(*shapes, strict=True) if a is not None and b is not None and a != b]
+    places = math.gcd(*pairs[0]) if len(pairs) == 1 else 0
+    if places < MIN_PLACES or max(pairs[0]) // places > MAX_EACH or 1 in (pairs[0][0] // places, pairs[0][1] // places):
+        return ""
+    one, other = pairs[0]
+    first, last = one // places, other // places
+    return (
+        f" {one:,} is {first} x {places:,}, and {other:,} is {last} x {places:,}: as if for each of {places:,} places, such as "
+        f"cells, one side had {first} and the other {last}."
+    )
 
 
 def _configurations(failure: Failure) -> list[tuple[Maker, str]]:
@@ -189,13 +255,22 @@ def _actions(failure: Failure) -> list[str]:
         )
         return [f"{rest} {names}, and save the model again", f"or give {names} a default in {restored.name}.__init__"]
     if called is not None:
-        return [f"let the function at {called.where} take the arguments with which it is called: {called.facts['call']}"]
+        arguments = _names_given(called)
+        takes = f"({', '.join(arguments)})" if arguments else f"the arguments with which it is called: {called.facts['call']}"
+        return [f"let the function at {called.where} take {takes}"]
     if raised is None:
         return ["read the whole traceback: it names the library that raised it, and what it was asked for"]
     rows = []
-    if _of_table(failure):
-        rows.append("give the embedding as many rows as the largest id plus 1, counting the ids for padding and unknown words")
-    if _is_own_check(raised):
+    table = _find_table(failure)
+    if table is not None:
+        given = _find_numbering(failure, table[0])
+        first = given.facts["numbers"][0] if given is not None else 0
+        count = f", as len({given.name}) + {first} gives" if given is not None and first and given.name.isidentifier() else ""
+        at = f" at {failure.layer.where}" if failure.layer is not None and failure.layer.where else ""
+        return [f"give the embedding{at} {table[0] + 1:,} rows{count}: one more than the largest id"]
+    if _of_ratio(failure):
+        rows.append("let the labels and the outputs have the same number for each place: look where each of the two is made")
+    elif _is_own_check(raised):
         rows.append(f"look at the condition for which {raised.where} raises this error, and at the values that led to it")
     elif raised.values or raised.arguments:
         rows.append(

@@ -34,6 +34,7 @@ from unstall.diagnosis.errors.line_changes import replace_expression
 from unstall.diagnosis.verdict import Clear, LineChange, Verdict
 from unstall.journal.reader import Journal
 
+_SIZED = re.compile(r"FixedLenFeature\(\[(?P<sides>[\d, ]*)\]")
 _MISSING = re.compile(r"Feature: (?P<key>\S+) \(data type: (?P<asked>\w+)\) is required but could not be found")
 _KEY = r"Key: (?P<key>[\w./:-]+?)[.,]?\s"
 _TYPE = re.compile(
@@ -46,7 +47,7 @@ _NUMBER = re.compile(
     + r".*?Number of (?P<type>\w+) values != expected\.\s+[Vv]alues size: (?P<held>\d+) but output shape: (?P<shape>\[[\d,]*\])",
     re.DOTALL,
 )
-_BROKEN = re.compile(_KEY + r"\s*Can't parse serialized Example")
+_BROKEN = re.compile(_KEY + r"\s*Can't parse serialized Example(?:: (?:Some|Parsing) (?P<type>\w+?)_list)?")
 
 
 def examine(journal: Journal) -> Verdict:
@@ -68,6 +69,10 @@ def _found(failure: Failure, match: re.Match[str], said: str, actions: tuple[str
     read = [stage for stage in failure.written_stages if stage.what in ("TFRecordDataset", "interleave", "map")]
     claims += [f"the records come through {', '.join(f'{stage.what} ({stage.where})' for stage in read)}"] if read else []
     changes = _change(described, match) if described is not None else None
+    wanted = _SIZED.search(described.code) if described is not None and match.re is _BROKEN else None
+    if described is not None and wanted is not None:
+        count = "exactly one value" if not wanted["sides"].strip() else f"exactly the shape [{wanted['sides']}]"
+        said += f" FixedLenFeature([{wanted['sides']}]) at {described.where} asks for {count}."
     return create_found(failure, said, actions, tuple(claims), described.where if described is not None else None, (changes,))
 
 
@@ -111,13 +116,22 @@ def _of_number(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _of_broken(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
+    """Where it names the type, the parser of single examples speaks of their number: of types it says that they do not match."""
+    said = (
+        f"The feature `{match['key']}` of a record is not what the program asks for: it has another type, or another number of "
+        "values."
+    )
+    if match["type"]:
+        said = (
+            f"The feature `{match['key']}` of a record has another number of {match['type']} values than the program asks for: "
+            "several in place of one, as a list with one for each object has, or none."
+        )
     return (
-        f"The feature `{match['key']}` of a record is not what the program asks for: it has another type, or "
-        f"another number of values.",
+        said,
         (
             "use tf.io.VarLenFeature, or FixedLenSequenceFeature([], dtype, allow_missing=True), if the number differs "
-            "from record to record",
-            "compare the description of the feature with the record: tf.train.Example.FromString(record.numpy())",
+            "from record to record; where the elements then have different shapes, padded_batch in place of batch",
+            "count them in a record: tf.train.Example.FromString(record.numpy())",
         ),
     )
 
@@ -125,7 +139,7 @@ def _of_broken(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
 def _change(maker: Maker, match: re.Match[str]) -> LineChange | None:
     """For a list in place of one value: a sequence, which gives a dense tensor as the code after it expects."""
     single = re.search(r"(?:tf\.io\.|tf\.)?FixedLenFeature\(\[\], (?P<dtype>[\w.]+)\)", maker.code)
-    if single is None or match.re is not _NUMBER:
+    if single is None or match.re not in (_NUMBER, _BROKEN):
         return None
     after = f"tf.io.FixedLenSequenceFeature([], {single['dtype']}, allow_missing=True)"
     return replace_expression(maker, single[0], after, "if each record has its own number of values")

@@ -27,7 +27,7 @@ import re
 
 from unstall.base.formatting import format_size
 from unstall.diagnosis.causes.disk_full import NO_ROOM_BYTES
-from unstall.diagnosis.errors.evidence import as_maker, create_found
+from unstall.diagnosis.errors.evidence import as_maker, create_found, describe_line
 from unstall.diagnosis.errors.failures import Failure, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end, format_texts, is_of_shared_memory
 from unstall.diagnosis.errors.line_changes import add_argument
@@ -59,6 +59,8 @@ _PART_WRITTEN = re.compile(
     r"(?P<wanted>\d+) requested and (?P<written>\d+) written|file write failed|unexpected pos \d+ vs \d+|failed writing file"
 )
 _MAKING = ("makedirs", "mkdir")
+_IS_LAZY = re.compile(r"\bImage\.open\(")
+_MAX_CALLERS = 2
 _STARTING = ("_launch", "_execute_child", "_fork_exec", "fork", "start", "_start_new_thread")
 _WORDS = {
     24: "The process has as many files open as it may have, and the next one could not be opened{path}.",
@@ -128,22 +130,39 @@ def examine(journal: Journal) -> Verdict:
 
 
 def _of_open_files(failure: Failure, named: str) -> Found:
-    limit, kept = failure.maker("limit"), [maker for maker in failure.makers if maker.what == "kept"]
-    claims = [f"it may have {limit.facts['value']:,} files open (RLIMIT_NOFILE)"] if limit is not None else []
+    limit, files = failure.maker("limit"), failure.maker("files")
+    kept = [maker for maker in failure.makers if maker.what == "kept"]
+    callers = {line.where: line for line in reversed(failure.lines[:-1])}  # of a comprehension the function around it
+    claims = [f"called from {describe_line(line)}" for line in list(callers.values())[:_MAX_CALLERS]]
+    if limit is not None:
+        sets = f", which the program itself sets at {limit.where}: {limit.code}" if limit.where else ""
+        claims.append(f"it may have {limit.facts['value']:,} files open (RLIMIT_NOFILE){sets}")
+    if files is not None:
+        claims.append(
+            f"{files.facts['count']:,} of the files that are open end in {files.name or 'nothing'}: {files.facts['last']}"
+        )
     claims += [
         f"`{maker.name}` keeps {maker.facts['count']:,} tensors in shared memory, filled at {maker.where}: {maker.code}"
         for maker in kept
     ]
-    summary, actions = _WORDS[24].format(path=named), _ACTIONS[24]
+    at_most = f" It may have {limit.facts['value']:,}." if limit is not None else ""
+    summary, actions = f"{_WORDS[24].format(path=named)}{at_most}", list(_ACTIONS[24][:1])
     if kept:
         names = " and ".join(f"`{maker.name}`" for maker in kept)
         summary += f" {names} keeps tensors in shared memory, as the workers of a DataLoader pass them: each keeps a file open."
-        actions = (
+        actions = [
             f"copy what is kept, so that the file of the worker is closed: .clone() at {kept[0].where}",
             "or let the workers share by name: torch.multiprocessing.set_sharing_strategy('file_system')",
-            _ACTIONS[24][1],
+        ]
+    elif failure.raised is not None and _IS_LAZY.search(failure.raised.code):
+        summary += " Image.open of Pillow reads the pixels only when they are needed, and keeps the file open until then."
+        actions = ["read the pixels and close the file at once: with Image.open(path) as image: image = image.copy()"]
+    if limit is None or limit.facts.get("hard", 0) > limit.facts["value"] or not limit.where:
+        higher = (
+            f"or let the program set a higher limit at {limit.where}" if limit is not None and limit.where else _ACTIONS[24][1]
         )
-    return create_found(failure, summary, actions, tuple(claims), kept[0].where if kept else None)
+        actions.append(higher)
+    return create_found(failure, summary, tuple(actions), tuple(claims), kept[0].where if kept else None)
 
 
 def _limit(failure: Failure) -> int | None:

@@ -26,7 +26,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.errors.evidence import describe_failure, find_failing_arrays
+from unstall.diagnosis.errors.evidence import describe_dtype, describe_failure, find_failing_arrays
 from unstall.diagnosis.errors.failures import Failure, Value, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
@@ -84,17 +84,21 @@ def _of_different(failure: Failure) -> Found:
             else f"a layer {layer.facts.get('class', '')}"
         )
         is_float = dtype.startswith(("float", "bfloat"))
-        source = _source(failure, dtype)
+        origin, since = describe_dtype(failure) if dtype == "float64" else ("", None)
+        source = _source(failure, dtype) if since is None else None
+        origin = f" {origin}." if origin else ""
+        at = f", at {since.where}" if since is not None else ""
         named = f" `{source[0].name}`, given its value at {source[1]}, is {dtype}." if source is not None else ""
         return _found(
             failure,
-            f"The input of {who} is {dtype}, and its weights are {weights}: PyTorch converts neither.{named}",
+            f"The input of {who} is {dtype}, and its weights are {weights}: PyTorch converts neither.{named}{origin}",
             (
-                f"convert the data where it is made: .{_METHODS.get(weights, 'to')}(){_in_numpy(weights)}",
+                f"convert the data where it is made{at}: .{_METHODS.get(weights, 'to')}(){_in_numpy(weights)}",
                 "convert labels that are compared with the output in the same way",
                 *((f"or convert the model, where all its data are {dtype}: model.to(torch.{dtype})",) if is_float else ()),
             ),
-            source[1] if source is not None else None,
+            since.where if since is not None else source[1] if source is not None else None,
+            (f"{since.where}: {since.code}",) if since is not None else (),
         )
     listed = (
         " ".join(f"`{value.name}` is {value.dtype}." for value in values) if {v.dtype for v in values} == {one, other} else ""
@@ -155,11 +159,13 @@ def _numpy_hint(one: str, other: str) -> tuple[str, ...]:
     )
 
 
-def _found(failure: Failure, summary: str, actions: tuple[str, ...], where: str | None = None) -> Found:
+def _found(
+    failure: Failure, summary: str, actions: tuple[str, ...], where: str | None = None, claims: tuple[str, ...] = ()
+) -> Found:
     return Found(
         certainty=Certainty.CERTAIN,
         summary=summary,
-        evidence=describe_failure(failure),
+        evidence=describe_failure(failure, *claims),
         actions=actions,
         where=where or (failure.raised.where if failure.raised is not None else None),
     )

@@ -99,10 +99,14 @@ def examine(journal: Journal) -> Verdict:
     return Found(
         certainty=Certainty.CERTAIN,
         summary=summary,
-        evidence=describe_failure(failure),
+        evidence=describe_failure(failure, *_stores(failure)),
         actions=actions,
         where=failure.raised.where if failure.raised is not None else None,
     )
+
+
+def _stores(failure: Failure) -> list[str]:
+    return [f"`{maker.name}` is stored at {maker.where}: {maker.code}" for maker in failure.makers if maker.what == "stored"]
 
 
 def _used(failure: Failure) -> tuple[str, tuple[str, ...]] | None:
@@ -143,11 +147,16 @@ def _leaked(failure: Failure) -> tuple[str, tuple[str, ...]] | None:
     kind = f" ({match['type']})" if match is not None else ""
     made = _CREATED.search(failure.error.message)
     at = f" at {format_place(made['file'], int(made['line']), failure.folder)}" if made is not None else ""
+    stored = [maker for maker in failure.makers if maker.what == "stored" and maker.where]
+    kept_at = list(dict.fromkeys(f"`{maker.name}` at {maker.where}" for maker in stored))
+    assigned = f" The traced function stores it outside itself: {', '.join(kept_at)}." if kept_at else ""
     return (
-        f"{name}{kind} was kept outside the traced function in which it was computed{at}. There it is a tracer without values.",
+        f"{name}{kind} was computed{at} while JAX traced a function, and is used after that: outside the traced function it has "
+        f"a shape and a dtype, and no values.{assigned}",
         (
-            "return it from the function instead of storing it in a list, an attribute or a global variable",
-            "jax.checking_leaks() names the function that keeps it",
+            "return it from the traced function, and pass it in as an argument, instead of storing it in an attribute, a list or "
+            "a global variable",
+            *(() if stored else ("jax.checking_leaks() names the function that keeps it",)),
         ),
     )
 

@@ -7,9 +7,9 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, join_lines
+from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, as_shape, format_shape, join_lines
 from unstall.diagnosis.verdict import Certainty, Evidence, Found, LineChange
-from unstall.journal.stack_frames import format_place
+from unstall.journal.stack_frames import format_place, is_user_file
 
 MAX_VALUES = 4  # of a line, in a sentence
 MAX_CALLERS = 2
@@ -128,10 +128,50 @@ def describe_elements(failure: Failure) -> tuple[str, ...]:
     return (f"{head}: {'; '.join(listed)}",)
 
 
+def describe_dtype(failure: Failure) -> tuple[str, Maker | None]:
+    """Which line makes an array float64, and why; empty where that is not known."""
+    maker = failure.maker("dtype")
+    if maker is None or not maker.where:
+        return "", None
+    shape, operands = format_shape(as_shape(maker.facts["shape"])), maker.facts.get("operands") or []
+    made = maker.facts["maker"]
+    if made:
+        verb = "are" if made.startswith("the ") else "gives"
+        why = f"at {maker.where}: {made} {verb} float64 where no dtype is given"
+    else:
+        names, several = " and ".join(f"`{name}`" for name in operands), len(operands) > 1
+        why = f"at {maker.where} with {names}, which {'are' if several else 'is'} float64, and so is what NumPy computes with "
+        why += "them" if several else "it"
+    return f"`{maker.name}` {shape} is float64. It is made {why}", maker
+
+
+_SAME_ELEMENTS = ("Shuffle", "Repeat", "Prefetch", "Cache", "Take", "Skip", "Options", "Filter")
+
+
+def name_components(failure: Failure, stage: Maker | None, count: int) -> list[str]:
+    """What the function of the last map before a stage calls the parts of what it returns; empty where that is not known."""
+    stages = failure.stages
+    at = next((at for at, each in enumerate(stages) if stage is not None and each.facts is stage.facts), len(stages))
+    for before in reversed(stages[:at]):
+        names = before.facts.get("returns") or []
+        if names:
+            return list(names) if len(names) == count else []
+        if not before.facts["name"].startswith(_SAME_ELEMENTS):
+            break
+    return []
+
+
 def rename_by_own_name(value: Value, own: list[Value]) -> Value:
     """Called as the one value of the line is called that has its shape; else without a name."""
     same = [each for each in own if each.shape == value.shape]
     return same[0] if len(same) == 1 else Value("", value.facts)
+
+
+def is_called_by_keras(failure: Failure) -> bool:
+    """Whether Keras called the function of the program's own in which the error arose: a loss, a metric, a layer, a callback."""
+    frames = failure.error.frames
+    inner = next((at for at, frame in enumerate(frames) if is_user_file(frame["file"])), len(frames))
+    return any("/keras/" in frame["file"] or "/tf_keras/" in frame["file"] for frame in frames[inner + 1 :])
 
 
 def as_maker(line: UserLine) -> Maker:

@@ -7,12 +7,14 @@ Each is written from the parsed source, and only where it is sure which call is 
     replace_argument(layer, "Linear", 0, "1568")                 Linear(100, 10)    ->  Linear(1568, 10)
     rename_keyword(line, "Adam", "lr", "learning_rate")          Adam(lr=0.1)       ->  Adam(learning_rate=0.1)
     replace_expression(line, "np.float", "float")                np.zeros(3, np.float)  ->  np.zeros(3, float)
+    replace_functions(line, ("np",), "torch", ("log",), ("p",))     np.log(p)         ->  torch.log(p)
 """
 
 from __future__ import annotations
 
 import ast
 import textwrap
+from collections.abc import Collection
 
 from unstall.diagnosis.errors.failures import Maker
 from unstall.diagnosis.verdict import LineChange
@@ -92,6 +94,30 @@ def replace_expression(maker: Maker, before: str, after: str, when: str = "") ->
     if len(nodes) != 1 or nodes[0].end_lineno != nodes[0].lineno or nodes[0].end_col_offset is None:
         return None
     return _changed(maker, nodes[0].lineno, nodes[0].col_offset, nodes[0].end_col_offset, after, when)
+
+
+def replace_functions(
+    maker: Maker, owners: Collection[str], library: str, functions: Collection[str], names: Collection[str], when: str = ""
+) -> LineChange | None:
+    """The functions of one library by those of another, in each call that is given one of the names; None where a call of them
+    has no counterpart, or where they stand on several lines."""
+    try:
+        tree = ast.parse(textwrap.dedent("\n".join(maker.source)))
+    except SyntaxError:
+        return None
+    owned = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    calls = [call for call in owned if getattr(getattr(call.func, "value", None), "id", "") in owners]
+    given = [call for call in calls if any(getattr(part, "id", "") in names for part in ast.walk(call))]
+    lines = {call.lineno for call in given}
+    if not given or len(lines) > 1 or any(_name(call) not in functions for call in given):
+        return None
+    file, number = (maker.where or "").rpartition(":")[0], lines.pop()
+    before = plain = _line(maker, number)
+    for call in sorted(given, key=lambda call: call.col_offset, reverse=True):
+        owner = getattr(call.func, "value", call.func)
+        first, last = _offset(maker) + owner.col_offset, _offset(maker) + (owner.end_col_offset or 0)
+        plain = (plain.encode()[:first] + library.encode() + plain.encode()[last:]).decode()
+    return LineChange(f"{file}:{maker.first + number - 1}", (before,), (plain,), when) if file and maker.first else None
 
 
 def _argument(call: ast.Call, argument: int | str) -> ast.expr | None:

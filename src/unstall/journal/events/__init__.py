@@ -280,7 +280,7 @@ class ErrorInspected(Event):
     lines: list[dict[str, Any]] = field(default_factory=list)  # of the program's own, outermost first, with the values used there
     calls: list[dict[str, Any]] = field(default_factory=list)  # of libraries below them, outermost first, with their arguments
     pipelines: list[dict[str, Any]] = field(default_factory=list)  # tf.data sets at hand: their stages, the source first
-    makers: list[dict[str, Any]] = field(default_factory=list)  # lines that made a layer, or compiled a model
+    makers: list[dict[str, Any]] = field(default_factory=list)  # what made what failed, or explains it, each with its line
     seconds: float = 0.0
 
 

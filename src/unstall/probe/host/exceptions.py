@@ -341,16 +341,22 @@ def inspect_error(probe: Probe, error: Any, traceback: Optional[TracebackType], 
     began = time.monotonic()
     until = began + failing_lines.SECONDS
 
+    def look_for_makers() -> list[
+        dict[str, Any]
+    ]:  # with a time of its own: the stages of a data set may take long on a busy machine
+        return makers.find_makers(probe, error, traceback, time.monotonic() + failing_lines.SECONDS)
+
     def part(name: str, look: Callable[..., Any], *arguments: Any) -> list[dict[str, Any]]:
         return probe.shield.call(f"error: {name}", look, *arguments) or []
 
+    sent = probe.shield.call("error: worker", makers.find_sent, traceback) or {}
     event = ErrorInspected(
         at=time.time(),
         error_at=at,
-        lines=part("lines", failing_lines.inspect_lines, traceback, until),
-        calls=part("calls", failing_lines.inspect_calls, traceback, until),
+        lines=[*part("lines", failing_lines.inspect_lines, traceback, until), *sent.get("lines", [])],
+        calls=sent.get("calls") or part("calls", failing_lines.inspect_calls, traceback, until),
         pipelines=part("pipelines", makers.find_pipelines, probe, traceback),
-        makers=part("makers", makers.find_makers, probe, error, traceback, until),
+        makers=[*sent.get("makers", []), *part("makers", look_for_makers)],
         seconds=time.monotonic() - began,
     )
     probe.emit(event)

@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 from unstall.probe.core.tracebacks import OWN
 from unstall.probe.core.user_code import find_last_line, is_constant, is_user_code, parse_source, read_constant
-from unstall.probe.host import returned_parts
+from unstall.probe.host import batch_elements, returned_parts
 from unstall.probe.host.values import describe_named, is_known
 
 SECONDS = 1.0  # for all that is looked at
@@ -79,9 +79,9 @@ def inspect_calls(traceback: Optional[TracebackType], until: float) -> list[dict
 def _inspect(frame: FrameType, line: int, lasti: int, trees: dict[str, Optional[ast.Module]], until: float) -> dict[str, Any]:
     code = frame.f_code
     facts: dict[str, Any] = {"file": code.co_filename, "line": line, "function": code.co_name}
-    tree = _parsed(code.co_filename, frame, trees)
-    function = _function_at(tree, code.co_firstlineno, code.co_name) if tree is not None else None
-    statement = _statement_at(function or tree, line) if tree is not None else None
+    tree = parse_file(code.co_filename, frame, trees)
+    function = find_function(tree, code.co_firstlineno, code.co_name) if tree is not None else None
+    statement = find_statement(function or tree, line) if tree is not None else None
     if statement is None:
         return {**facts, "source": [linecache.getline(code.co_filename, line, frame.f_globals).rstrip()], "first": line}
     first, last = (
@@ -97,7 +97,9 @@ def _inspect(frame: FrameType, line: int, lasti: int, trees: dict[str, Optional[
     facts["values"] = _values(frame, {**names, **{name: node for name, node in rest.items() if name not in names}}, until)
     for value in facts["values"]:
         value["in_failing"] = failing is None or value["name"] in names or value.get("missing") in names
-        _add_maker(value, frame, function or tree, statement)
+        made = _add_maker(value, frame, function or tree, statement)
+        source = batch_elements.find_source(value, made, function or tree, lambda node: read_value(node, frame), until)
+        value.update({"from": source} if source else {})
     facts["origins"] = _origins(frame, function or tree, statement, facts["values"], until)
     facts["loops"] = _loops(frame, function or tree, statement, until)
     facts["arguments"] = _arguments(frame, {value["name"] for value in facts["values"]}, until)
@@ -106,7 +108,7 @@ def _inspect(frame: FrameType, line: int, lasti: int, trees: dict[str, Optional[
 
 def _add_maker(value: dict[str, Any], frame: FrameType, tree: Optional[ast.AST], before: ast.stmt) -> Optional[ast.stmt]:
     """Adds the statement that gave a name its value."""
-    made = _assignment(tree, value["name"].partition(".")[0].partition("[")[0], before)
+    made = find_assignment(tree, value["name"].partition(".")[0].partition("[")[0], before)
     if made is None or "." in value["name"]:
         return None
     file, ends = frame.f_code.co_filename, min(find_last_line(made), made.lineno + MAX_STATEMENT - 1)
@@ -114,7 +116,7 @@ def _add_maker(value: dict[str, Any], frame: FrameType, tree: Optional[ast.AST],
     value["made_by"] = [linecache.getline(file, number, frame.f_globals).rstrip() for number in range(made.lineno, ends + 1)]
     call, part = returned_parts.find_call_to(made, value["name"])
     if call is not None and _written(call.func) is not None:
-        lines = returned_parts.find_part_lines(_value_of(call.func, frame), part)
+        lines = returned_parts.find_part_lines(read_value(call.func, frame), part)
         value.update({"made_in": lines, "made_with": _written(call.func)} if lines else {})
     return made
 
@@ -124,17 +126,17 @@ def _origins(
 ) -> list[dict[str, Any]]:
     """What the statements used that gave the values of a line, and those that gave these: the nearest first."""
     rows: list[dict[str, Any]] = []
-    waiting = [made for made in (_assignment(tree, value["name"], statement) for value in values) if made is not None]
+    waiting = [made for made in (find_assignment(tree, value["name"], statement) for value in values) if made is not None]
     known = {value["name"] for value in values}
     while waiting and len(rows) < MAX_ORIGINS and time.monotonic() < until:
         maker = waiting.pop(0)
         for value in _values(frame, _names_in(getattr(maker, "value", None)), until):
             name = value["name"]
-            if len(rows) >= MAX_ORIGINS or (name in known and _assignment(tree, name, maker) is None):
+            if len(rows) >= MAX_ORIGINS or (name in known and find_assignment(tree, name, maker) is None):
                 continue
             known.add(name)
-            has_other = _assignment(tree, name, maker) is not _assignment(tree, name, statement)  # value by now
-            row = {"name": name, "replaced": True} if has_other else value
+            has_other = find_assignment(tree, name, maker) is not find_assignment(tree, name, statement)  # value by now
+            row = {"name": name, "replaced": True, "now": dict(value)} if has_other else value
             made = _add_maker(row, frame, tree, maker)
             rows.append(row)
             if made is not None:
@@ -142,14 +144,14 @@ def _origins(
     return rows
 
 
-def _parsed(file: str, frame: FrameType, trees: dict[str, Optional[ast.Module]]) -> Optional[ast.Module]:
+def parse_file(file: str, frame: FrameType, trees: dict[str, Optional[ast.Module]]) -> Optional[ast.Module]:
     if file not in trees:
         source = "".join(linecache.getlines(file, frame.f_globals))
         trees[file] = parse_source(source) if 0 < len(source) < MAX_SOURCE_LETTERS else None
     return trees[file]
 
 
-def _function_at(tree: ast.AST, first: int, name: str) -> Optional[ast.AST]:
+def find_function(tree: ast.AST, first: int, name: str) -> Optional[ast.AST]:
     """The function whose code begins at this line; of a decorated one that is the decorator's."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
@@ -166,7 +168,7 @@ def _function_around(tree: ast.AST, line: int) -> Optional[ast.AST]:
     return max(around, key=lambda node: node.lineno) if around else None
 
 
-def _statement_at(tree: Optional[ast.AST], line: int) -> Optional[ast.stmt]:
+def find_statement(tree: Optional[ast.AST], line: int) -> Optional[ast.stmt]:
     """The innermost statement that covers the line."""
     found: Optional[ast.stmt] = None
     for node in ast.walk(tree) if tree is not None else ():
@@ -257,10 +259,10 @@ def _values(frame: FrameType, names: dict[str, ast.AST], until: float) -> list[d
 
 def _nearest(name: str, node: Any, frame: FrameType) -> tuple[str, Any]:
     """The value; where the object has no such attribute or key, the object itself."""
-    value = _value_of(node, frame)
+    value = read_value(node, frame)
     while value is _MISSING and isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
-        name, value = _written(node) or name, _value_of(node, frame)
+        name, value = _written(node) or name, read_value(node, frame)
     return name, value
 
 
@@ -275,10 +277,10 @@ def _is_code(value: Any) -> bool:
     )
 
 
-def _value_of(node: Any, frame: FrameType) -> Any:
+def read_value(node: Any, frame: FrameType) -> Any:
     if isinstance(node, ast.Name):
         return frame.f_locals.get(node.id, frame.f_globals.get(node.id, _MISSING))
-    owner = _value_of(node.value, frame)
+    owner = read_value(node.value, frame)
     if isinstance(node, ast.Attribute):
         return attribute(owner, node.attr)
     if isinstance(node, ast.Subscript):
@@ -310,7 +312,7 @@ def attribute(owner: Any, name: str) -> Any:
     return _MISSING
 
 
-def _assignment(tree: Optional[ast.AST], name: str, before: ast.stmt) -> Optional[ast.stmt]:
+def find_assignment(tree: Optional[ast.AST], name: str, before: ast.stmt) -> Optional[ast.stmt]:
     """The last statement above that gave a value to the name, in the same function."""
     found: Optional[ast.stmt] = None
     for node in _own_statements(tree):

@@ -9,14 +9,17 @@ import ast
 import linecache
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import FrameType, ModuleType, TracebackType
 from typing import Any, Optional
 
+from unstall.base.errors import attempt
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import find_last_line, is_user_code, is_user_path, parse_source
-from unstall.probe.host import unseen_lines
+from unstall.probe.host import batch_elements, dtype_origins, failing_lines, layer_sizes, returned_parts, unseen_lines
 from unstall.probe.host.values import describe_value, is_known
 from unstall.probe.input import tf_pipeline
 
@@ -69,6 +72,24 @@ def _made_at(layer: Any) -> Optional[str]:
     return inside
 
 
+def install_workers(module: ModuleType, probe: Probe) -> None:
+    """torch._utils: what a worker of a DataLoader sees of an error that it sends to the process that trains."""
+
+    def look(error: Any, traceback: Optional[TracebackType]) -> dict[str, Any]:
+        until = time.monotonic() + failing_lines.SECONDS
+        return {
+            "lines": failing_lines.inspect_lines(traceback, until),
+            "calls": failing_lines.inspect_calls(traceback, until),
+            "makers": batch_elements.find_batch(traceback, until),
+        }
+
+    batch_elements.install_workers(module, probe, look)
+
+
+def find_sent(traceback: Optional[TracebackType]) -> dict[str, Any]:
+    return batch_elements.find_sent(list(_frames(traceback)))
+
+
 def find_makers(probe: Probe, error: Any, traceback: Optional[TracebackType], until: float) -> list[dict[str, Any]]:
     rows = [
         *_layers_named(probe, str(error)),
@@ -78,8 +99,14 @@ def find_makers(probe: Probe, error: Any, traceback: Optional[TracebackType], un
         *unseen_lines.find_lines(error, traceback, until),
         *_outputs(probe, traceback),
         *_optimizers(traceback),
+        *layer_sizes.find_sizes(list(_frames(traceback))),
+        *batch_elements.find_batch(traceback, until),
+        *dtype_origins.find_origins(error, traceback, until),
     ]
+    made: dict[str, dict[str, Any]] = probe.extras.get(_LAYERS) or {}
     for row in rows:
+        if row["what"] == "sizes":
+            row["where"] = made.get(row["name"], {}).get("where")
         row.update(read_source_at(row.get("where")))
     return rows[:MAX_MAKERS]
 
@@ -295,12 +322,17 @@ def find_pipelines(probe: Probe, traceback: Optional[TracebackType]) -> list[dic
     for dataset in _datasets(traceback):
         if id(dataset) not in seen and len(rows) < MAX_PIPELINES:
             seen.add(id(dataset))
-            rows.append({"role": "", "stages": tf_pipeline.find_chain_with_components(dataset)})
+            look = partial(tf_pipeline.find_chain_with_components, dataset)
+            stages = attempt(look, lambda error: [])  # one that is being made has nothing to look at yet
+            rows += [{"role": "", "stages": stages}] if stages else []
     ran = [{**row, "stages": [dict(stage) for stage in row["stages"]]} for row in probe.extras.get(tf_pipeline.FOLLOWED) or []]
     rows += ran[::-1][: MAX_PIPELINES - len(rows)]
     for row in rows:
         for stage in row["stages"]:
             stage.update(read_source_at(stage.get("where")))
+            file, _, line = ((stage.get("arguments") or {}).get("function_where") or "").rpartition(":")
+            if file and line.isdigit():
+                stage["returns"] = returned_parts.name_parts(file, int(line))
     return rows
 
 

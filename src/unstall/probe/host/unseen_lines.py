@@ -7,22 +7,22 @@ from __future__ import annotations
 import difflib
 import linecache
 import os
+import pickletools
 import re
 import sys
 import time
+import zipfile
 from collections.abc import Iterator
 from types import FrameType, FunctionType, MethodType, ModuleType, TracebackType
 from typing import Any, Optional
 
-try:
-    import resource
-except ImportError:  # not on Windows
-    resource = None  # type: ignore[assignment]
-
 from unstall.probe.core.user_code import find_code_place, is_user_code, is_user_path
-from unstall.probe.host import other_processes, returned_parts
+from unstall.probe.host import open_files, other_processes, returned_parts
 
 MAX_OBJECTS = 2000
+MAX_PICKLE_BYTES = 16_000_000
+MAX_FILES = 50  # of the program's own
+_REFUSED = re.compile(r"Weights only load failed.*?(?:GLOBAL|global|class) (?P<class>[A-Za-z_][\w.]*\.[\w.]*\w)", re.DOTALL)
 MAX_CHAIN = 12
 MAX_KEPT = 3
 MIN_KEPT = 8  # tensors in one list
@@ -30,7 +30,6 @@ MAX_USER_FRAMES = 3
 MAX_DEPTH = 5
 _DELETED = re.compile(r"(?:Array|Buffer|buffer) has been deleted|deleted or donated buffer")
 _DONATES = re.compile(r"\bdonate_arg(?:num|name)s *=")
-_WRITING = re.compile(r"File too large|requested and \d+ written|write failed|unexpected pos \d|failed writing file")
 _LACKS = re.compile(
     r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'"
     r"|cannot import name '(?P<name_2>\w+)' from (?:partially initialized module )?'(?P<module_2>[\w.]+)'"
@@ -44,7 +43,11 @@ _CONSTRUCTED = re.compile(r"(?P<class>[\w.]+)\.__init__\(\) missing \d+ required
 
 def find_lines(error: Any, traceback: Optional[TracebackType], until: float) -> list[dict[str, Any]]:
     rows = []
-    for look in (_elements, _configuration, _called, _open_files, _other_processes, _deleted_arrays, _modules):
+    looks = (
+        _elements, _configuration, _called, open_files.find_open_files, open_files.find_size_limit, _other_processes,
+        _deleted_arrays, _modules, _kept_tracers, _refused_entry,
+    )  # fmt: skip
+    for look in looks:
         if time.monotonic() < until:
             rows += look(error, traceback)
     return rows
@@ -265,28 +268,71 @@ def _find_hidden(root: str, file: str) -> str:
     return ""
 
 
-# --- what keeps files open ---
+# --- an entry of a checkpoint that PyTorch refuses to read ---
 
 
-def _open_files(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
-    """How many files may be open, and lists of tensors in shared memory: each of these keeps one open, where the system shares
-    by descriptors."""
-    if _WRITING.search(str(error)) and resource is not None:
-        size = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-        return [{"what": "limit", "name": "file size", "value": size}] if size != resource.RLIM_INFINITY else []
-    if "Too many open files" not in str(error):
+def _refused_entry(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """The key in the file under which the refused class stands first. The pickle is read operation by operation, and not run.
+    Of a file that is gone, what the program saves besides the state of models."""
+    match = _REFUSED.search(str(error))
+    if match is None:
         return []
-    rows: list[dict[str, Any]] = []
-    if resource is not None:
-        rows.append({"what": "limit", "name": "open files", "value": resource.getrlimit(resource.RLIMIT_NOFILE)[0]})
-    torch, shared = sys.modules.get("torch"), sys.modules.get("torch.multiprocessing")
-    by_descriptor = shared is not None and shared.get_sharing_strategy() == "file_descriptor"
-    for frame, _ in _frames(traceback) if torch is not None and by_descriptor else []:
-        for name, value in list(frame.f_locals.items()) if is_user_code(frame.f_code) else []:
-            if type(value) is not list or len(rows) > MAX_KEPT:
-                continue
-            count = sum(type(each) is torch.Tensor and each.is_shared() for each in value[:MAX_OBJECTS])  # type: ignore[union-attr]
-            grown = returned_parts.find_growth_lines(frame.f_code, name) if count >= MIN_KEPT else []
-            if grown:
-                rows.append({"what": "kept", "name": name, "count": count, "where": grown[-1]["where"]})
-    return rows
+    path = next((frame.f_locals.get("f") for frame, _ in _frames(traceback) if frame.f_code.co_name == "load"), None)
+    if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):
+        place, names = returned_parts.find_saved(_list_files(traceback))
+        return [{"what": "saved", "names": names, "where": place}] if names else []
+    if not zipfile.is_zipfile(path):
+        return []
+    with zipfile.ZipFile(path) as archive:
+        held = [entry for entry in archive.infolist() if entry.filename.endswith("data.pkl")]
+        content = archive.read(held[0]) if held and held[0].file_size <= MAX_PICKLE_BYTES else b""
+    key = _key_before(content, match["class"])
+    place = returned_parts.find_key(key, _list_files(traceback)) if key else None
+    return [{"what": "entry", "name": key, "where": place}] if key else []
+
+
+def _key_before(content: bytes, wanted: str) -> str:
+    texts: list[str] = []
+    for operation, argument, _ in pickletools.genops(content) if content else ():
+        if "UNICODE" in operation.name:
+            texts.append(str(argument))
+        named = str(argument).replace(" ", ".") if operation.name == "GLOBAL" else ".".join(texts[-2:])
+        if operation.name in ("GLOBAL", "STACK_GLOBAL") and named == wanted:
+            before = texts if operation.name == "GLOBAL" else texts[:-2]
+            return before[-1] if before else ""
+    return ""
+
+
+def _list_files(traceback: Optional[TracebackType]) -> list[str]:
+    """The program's own, those of the traceback first."""
+    files = [frame.f_code.co_filename for frame, _ in _frames(traceback) if is_user_code(frame.f_code)]
+    loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    files += [file for file in loaded if type(file) is str and file.endswith(".py") and is_user_path(file)]
+    return list(dict.fromkeys(files))[:MAX_FILES]
+
+
+# --- values of a function that JAX traced, which were kept outside it ---
+
+
+def _kept_tracers(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """Where the program's own classes store them in attributes, and its functions in lists and global names."""
+    if type(error).__name__ != "UnexpectedTracerError":
+        return []
+    rows: dict[str, dict[str, Any]] = {}
+    for frame, _ in _frames(traceback):
+        if not is_user_code(frame.f_code) or len(rows) >= MAX_KEPT:
+            continue
+        owner = frame.f_locals.get("self")
+        kept = [name for name, value in list(_held(owner).items()) if _has_tracer(value)]
+        names = [name for name, value in list(frame.f_globals.items()) if _has_tracer(value)]
+        for name, line in returned_parts.find_stores(frame.f_code, type(owner).__name__, kept, names):
+            where = f"{frame.f_code.co_filename}:{line}"
+            rows.setdefault(where, {"what": "stored", "name": name, "where": where})
+    return list(rows.values())[:MAX_KEPT]
+
+
+def _has_tracer(value: Any) -> bool:
+    inner = [value]
+    if type(value) in (list, tuple, dict):
+        inner = list(value.values() if type(value) is dict else value)[-MIN_KEPT:]
+    return any(type(each).__module__.startswith("jax") and "Tracer" in type(each).__name__ for each in inner)

@@ -24,6 +24,7 @@ MAX_ITEMS = 6
 MAX_SHAPES = 256  # elements of a list whose shapes are read
 MAX_DEPTH = 2
 MAX_ELEMENTS = 262_144  # of an array, for its range
+MAX_DISTINCT = 4096  # elements of an array of whole numbers, for which of them there are
 MAX_BITS = 256  # of a whole number that is written out
 _PLAIN = (bool, int, float, complex, type(None), range, slice, type(Ellipsis))
 # Libraries whose attributes are read. A class that derives from theirs, and is not theirs, is the program's own.
@@ -56,6 +57,8 @@ def describe_value(value: Any, until: float, depth: int = 0) -> dict[str, Any]:
         return {**facts, "called": type.__getattribute__(value, "__qualname__")}
     if type(value) in (FunctionType, MethodType):
         return {**facts, "called": value.__qualname__, "where": find_code_place(value)}
+    if type(value).__module__.startswith("torch.utils.data") and type(value).__name__ == "DataLoader":
+        return {**facts, **_of_loader(value)}
     nothing: dict[str, Any] = {}  # whatever a framework's own object does not like to be asked: its type is known
     return {**facts, **attempt(lambda: _of_a_library(value, until), lambda error: nothing)}
 
@@ -119,6 +122,10 @@ def _dict(value: Any, until: float, depth: int) -> dict[str, Any]:
     facts: dict[str, Any] = {"length": dict.__len__(value)}
     keys = [key for key in list(dict.keys(value)) if type(key) in (str, int)][: 4 * MAX_ITEMS]
     facts["keys"] = [key if type(key) is int else key[:MAX_TEXT] for key in keys]
+    if 0 < facts["length"] <= MAX_ELEMENTS:
+        numbers = list(dict.values(value))
+        if all(type(number) is int for number in numbers):
+            facts["numbers"] = [min(numbers), max(numbers)]
     if depth < MAX_DEPTH:
         facts["items"] = [describe_named(str(key), dict.__getitem__(value, key), until, depth + 1) for key in keys[:MAX_ITEMS]]
     return facts
@@ -187,6 +194,17 @@ def _of_a_library(value: Any, until: float) -> dict[str, Any]:
     return facts
 
 
+def _of_loader(loader: Any) -> dict[str, Any]:
+    """The size of its batches, and how many examples its data set has, where that is one of PyTorch's own."""
+    held = getattr(loader, "__dict__", {})
+    dataset, size = held.get("dataset"), held.get("batch_size")
+    kept = getattr(dataset, "__dict__", {}) if is_known(type(dataset)) else {}
+    rows = kept.get("indices") if "indices" in kept else (kept.get("tensors") or [None])[0]
+    is_counted = issubclass(type(rows), (list, range)) or read_shape(rows)
+    found = {"batch_size": size} if type(size) is int else {}
+    return {**found, "examples": len(rows)} if is_counted and rows is not None else found
+
+
 def _layer_options(value: Any) -> dict[str, Any]:
     """What a layer was made with: plain numbers and texts that lie in the object itself."""
     held = getattr(value, "__dict__", None)
@@ -214,6 +232,9 @@ def _range(value: Any, until: float) -> dict[str, Any]:
         return {}
     seen = batch_stats.describe("", "", array, MAX_ELEMENTS)
     facts: dict[str, Any] = {name: seen[name] for name in ("min", "max", "not_finite") if name in seen}
+    if array.dtype.kind in "iu" and 0 < array.size <= MAX_DISTINCT:
+        distinct = sorted(set(array.ravel().tolist()))
+        facts.update({"distinct": distinct} if len(distinct) <= 2 * MAX_ITEMS else {})
     if array.size <= MAX_ITEMS and array.ndim <= 1:
         facts["text"] = repr(array.tolist())[:MAX_TEXT]
     return facts
