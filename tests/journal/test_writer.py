@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -54,6 +55,17 @@ os.kill(os.getpid(), signal.SIGKILL)
     done = subprocess.run([sys.executable, "-c", program], check=False)
     assert done.returncode == -signal.SIGKILL
     assert len(Tail(path).read()) == 1000
+
+
+def test_a_write_that_only_waited_for_a_core_is_not_taken_for_a_slow_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a SIGKILL on a crowded machine would lose what is queued."""
+    monkeypatch.setattr("unstall.journal.writer.SLOW_WRITE_S", 0.0)  # so every write takes too long
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        writer = JournalWriter(Path(folder, "events-a.jsonl"))
+        for number in range(100):
+            writer.write(StepsEnded(at=float(number), first=number))
+        assert writer._queue is None
+        assert len(Tail(writer.path).read()) == 100
 
 
 def test_a_full_disk_raises_nothing_and_the_loss_is_told_when_there_is_room_again(

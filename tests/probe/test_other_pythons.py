@@ -42,7 +42,7 @@ def watched(python: str, program: Path) -> tuple[dict[str, Any], subprocess.Comp
 def test_all_that_runs_inside_is_loaded_without_a_library(python: str, tmp_path: Path) -> None:
     modules = [path.relative_to(SOURCE) for folder in ("probe", "journal") for path in SOURCE.glob(f"unstall/{folder}/**/*.py")]
     names = [str(path.with_suffix("")).replace("/", ".").replace(".__init__", "") for path in modules]
-    names += [f"unstall.base.{name}" for name in ("errors", "private_files", "redact.environment", "redact.text")]
+    names += [f"unstall.base.{name}" for name in ("errors", "files", "redact.environment", "redact.text")]
     names = [name for name in names if not name.endswith("start.sitecustomize")]
     assert len(names) > 80
     code = f"import sys; sys.path.insert(0, {str(SOURCE)!r})\n" + "\n".join(f"import {name}" for name in sorted(names))

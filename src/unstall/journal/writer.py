@@ -88,24 +88,18 @@ def reserve_standard_numbers() -> Iterator[None]:
             os.close(descriptor)
 
 
-# Appends events to one JSONL file. Never raises and never holds up the caller.
-#
-# On a local disk an event is handed to the kernel before `write` returns, so it survives a SIGKILL a moment later. On a
-# network disk, and from the first write that takes long, events go through a short queue and a thread of their own: a
-# dead server must not stop a training. A full disk or a queue that overflows loses events, counts them, and says so with
-# `EventsLost` as soon as it can write again; the watcher keeps those that its own journal lost, and judges by them all the same.
-# A journal that somebody deletes is written again, whole, as soon as its folder is there again: the folder itself is not made
-# anew, as the program may have deleted it on purpose.
-#
-# Standard library only, syntax of Python 3.7: it runs inside the watched program.
-
-
-SLOW_WRITE_S = 0.05  # a write that takes longer moves all further ones into the thread
+SLOW_WRITE_S = 0.05  # a write that takes longer, and waits for something, moves all further ones into the thread
 QUEUE_EVENTS = 2000
 MESSAGES = (ErrorRaised, WarningShown)  # texts of the program, and few
 MAX_KEPT = 2000  # of the events that were lost, the newest
 RETRY_AFTER_ERROR_S = 1.0
 REMOTE_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "lustre", "gpfs", "beegfs", "ceph", "afs"})
+
+
+def count_waits() -> int:
+    """How often this thread has waited for something. That it was ready and had no core is none of them: on a crowded machine a
+    write to a quick disk takes long, too."""
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
 
 
 def encode(event: Event) -> bytes:
@@ -208,7 +202,7 @@ class JournalWriter:
         self._wake.set()
 
     def _put(self, event: Event, line: bytes) -> None:
-        began = time.monotonic()
+        began, waits = time.monotonic(), count_waits()
         if began < self._retry_at:
             self._lose(event, self.lost_why)
             return
@@ -226,7 +220,7 @@ class JournalWriter:
             self._lose(event, f"{error.strerror or error}")
             self._retry_at = time.monotonic() + RETRY_AFTER_ERROR_S
             return
-        if self._queue is None and time.monotonic() - began > SLOW_WRITE_S:
+        if self._queue is None and time.monotonic() - began > SLOW_WRITE_S and count_waits() > waits:
             self._start_thread()
 
     def _open(self) -> None:
