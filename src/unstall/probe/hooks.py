@@ -23,8 +23,9 @@ from unstall.probe.coverage import (
     TRACES,
     WEIGHTS,
 )
+from unstall.probe.errors import makers
 from unstall.probe.fit import callback_list, callback_times, interrupts
-from unstall.probe.host import container_growth, devices, makers, rank
+from unstall.probe.host import container_growth, devices, rank
 from unstall.probe.input import batch_samples, data_files, epoch_iterator, repeated_batches, tf_pipeline, tf_stage_costs
 from unstall.probe.loop import (
     custom_training,

@@ -21,8 +21,9 @@ from unstall.probe.core.patches import AfterImport
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.stdlib_imports import OwnImports
 from unstall.probe.coverage import Coverage, get_coverage
+from unstall.probe.errors import exceptions
 from unstall.probe.fit import experiments
-from unstall.probe.host import devices, exceptions, modules, rank, signals
+from unstall.probe.host import devices, modules, rank, signals
 from unstall.probe.trigger import FRAMEWORKS
 
 PR_SET_PTRACER = 0x59616D61

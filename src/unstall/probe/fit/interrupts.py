@@ -13,7 +13,7 @@ from typing import Any
 
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.host.exceptions import create_error_event
+from unstall.probe.errors.exceptions import create_error_event
 
 
 def install_tensorflow(module: ModuleType, probe: Probe) -> None:

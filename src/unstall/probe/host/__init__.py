@@ -1,1 +1,1 @@
-"""The process: exceptions, signals, devices, modules, files and what its containers hold."""
+"""The process: signals, devices, modules, files and what its containers hold."""

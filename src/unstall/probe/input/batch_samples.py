@@ -26,7 +26,7 @@ MAX_LOOKS = 60
 SEARCH_S = 1.0  # for the bad row in arrays
 MAX_LABELS = 2_000_000  # of an array of labels, looked at when fit begins
 MAX_SEARCHED = 20_000  # batches, after the loss broke
-AT_THE_ERROR = "at the error"  # looked at when an error ended the program (`probe/host/exceptions.py`)
+AT_THE_ERROR = "at the error"  # looked at when an error ended the program (`probe/errors/exceptions.py`)
 
 
 class BatchFacts:

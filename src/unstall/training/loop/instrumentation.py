@@ -20,8 +20,8 @@ from unstall.base.formatting import format_count, format_duration, format_size
 from unstall.journal.events import BatchesCounted, DataMeasured, Event, UpdatesMeasured
 from unstall.journal.events.record import OF_TRAINER
 from unstall.probe.core import probe
+from unstall.probe.errors.exceptions import create_error_event
 from unstall.probe.host import devices
-from unstall.probe.host.exceptions import create_error_event
 from unstall.probe.model import record as model_record
 
 API = "unstall"  # who counts the steps, as FitBegan says it

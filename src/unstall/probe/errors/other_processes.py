@@ -18,8 +18,8 @@ from types import FrameType, FunctionType, ModuleType
 from typing import Any, Optional
 
 from unstall.probe.core.user_code import find_code_place, find_last_line, is_user_code, parse_source
-from unstall.probe.host import returned_parts
-from unstall.probe.host.values import describe_value
+from unstall.probe.errors import returned_parts
+from unstall.probe.errors.values import describe_value
 
 MAX_OBJECTS = 2000
 MAX_DEPTH = 8

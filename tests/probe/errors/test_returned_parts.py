@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from unstall.probe.host.returned_parts import find_call_to, find_part_lines, list_parts
+from unstall.probe.errors.returned_parts import find_call_to, find_part_lines, list_parts
 
 
 def windows(series: list[int], size: int) -> Any:

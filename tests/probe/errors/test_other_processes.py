@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.probe.host.test_unseen_lines import end
-from unstall.probe.host.other_processes import find_ended_processes
+from tests.probe.errors.test_unseen_lines import end
+from unstall.probe.errors.other_processes import find_ended_processes
 
 LOCK = "import threading\nclass Log:\n    def __init__(self):\n        self.lock = threading.Lock()\n"
 ROWS = "class Rows:\n    def __init__(self, parts):\n        self.parts = parts\n"

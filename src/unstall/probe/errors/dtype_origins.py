@@ -14,8 +14,8 @@ from types import FrameType, TracebackType
 from typing import Any, Optional
 
 from unstall.probe.core.user_code import is_user_code
-from unstall.probe.host import failing_lines, returned_parts
-from unstall.probe.host.values import read_dtype, read_shape
+from unstall.probe.errors import failing_lines, returned_parts
+from unstall.probe.errors.values import read_dtype, read_shape
 
 MAX_FOLLOWED = 12  # statements
 MAX_OPERANDS = 3

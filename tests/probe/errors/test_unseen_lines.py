@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from unstall.probe.host.unseen_lines import find_lines
+from unstall.probe.errors.unseen_lines import find_lines
 
 
 def end(folder: Path, program: str, library: str = "", **names: Any) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ except ImportError:  # not on Windows
     resource = None  # type: ignore[assignment]
 
 from unstall.probe.core.user_code import is_user_code, is_user_path
-from unstall.probe.host import returned_parts
+from unstall.probe.errors import returned_parts
 
 MAX_LOOKED_AT = 8192  # descriptors
 MAX_FILES = 50  # of the program's own

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from unstall.probe.host.batch_elements import find_odd, find_source
+from unstall.probe.errors.batch_elements import find_odd, find_source
 
 SHAPES = {
     "name": "images",
@@ -75,7 +75,7 @@ import pickle, sys, time
 import torch
 from torch.utils.data import DataLoader, Dataset, Subset
 from unstall.probe.core.probe import Probe
-from unstall.probe.host import makers
+from unstall.probe.errors import makers
 
 class Shield:
     def call(self, name, function, *arguments):

@@ -23,8 +23,9 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.tracebacks import OWN, remove_own_frames
 from unstall.probe.core.user_code import find_user_frame, find_user_place, is_user_code, is_user_path, list_traceback_frames
-from unstall.probe.host import devices, failing_lines, files, makers, modules
-from unstall.probe.host.values import find_losses_not_finite, has_secret
+from unstall.probe.errors import failing_lines, makers
+from unstall.probe.errors.values import find_losses_not_finite, has_secret
+from unstall.probe.host import devices, files, modules
 from unstall.probe.input import batch_stats
 from unstall.probe.input.batch_samples import AT_THE_ERROR, get_batch_facts
 

@@ -11,7 +11,7 @@ import pytest
 
 PROGRAM = """
 import keras, numpy
-from unstall.probe.host import makers
+from unstall.probe.errors import makers
 
 class Trainer:
     def __init__(self):

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unstall.probe.host.failing_lines import inspect_calls, inspect_lines
-from unstall.probe.host.values import describe_named, describe_value
+from unstall.probe.errors.failing_lines import inspect_calls, inspect_lines
+from unstall.probe.errors.values import describe_named, describe_value
 
 NEEDS_POSITIONS = pytest.mark.skipif(sys.version_info < (3, 11), reason="Python tells the failing expression since 3.11")
 

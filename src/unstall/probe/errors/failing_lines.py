@@ -14,8 +14,8 @@ from typing import Any, Optional
 
 from unstall.probe.core.tracebacks import OWN
 from unstall.probe.core.user_code import find_last_line, is_constant, is_user_code, parse_source, read_constant
-from unstall.probe.host import batch_elements, returned_parts
-from unstall.probe.host.values import describe_named, is_known
+from unstall.probe.errors import batch_elements, returned_parts
+from unstall.probe.errors.values import describe_named, is_known
 
 SECONDS = 1.0  # for all that is looked at
 MAX_LINES = 12  # of the program's own in the traceback: the outermost third, and the innermost

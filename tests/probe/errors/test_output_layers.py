@@ -12,7 +12,7 @@ import pytest
 PROGRAM = """
 import sys
 import keras
-from unstall.probe.host import makers
+from unstall.probe.errors import makers
 
 def loss(y_true, y_pred):
     if "--fail" in sys.argv:

@@ -13,7 +13,7 @@ PROGRAM = """
 import sys
 import keras
 from keras import layers
-from unstall.probe.host import layer_sizes
+from unstall.probe.errors import layer_sizes
 
 def pyramid(side):
     x = inputs = keras.Input((side, side, 3), name="photo")

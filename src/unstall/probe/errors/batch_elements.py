@@ -16,8 +16,8 @@ from typing import Any, Optional
 
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.host import returned_parts
-from unstall.probe.host.values import describe_named, is_known, read_shape
+from unstall.probe.errors import returned_parts
+from unstall.probe.errors.values import describe_named, is_known, read_shape
 
 SENT = "_unstall_seen"  # by a worker, on the error that it sends
 MAX_ELEMENTS = 4096  # of a batch

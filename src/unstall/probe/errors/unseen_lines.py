@@ -17,7 +17,7 @@ from types import FrameType, FunctionType, MethodType, ModuleType, TracebackType
 from typing import Any, Optional
 
 from unstall.probe.core.user_code import find_code_place, is_user_code, is_user_path
-from unstall.probe.host import open_files, other_processes, returned_parts
+from unstall.probe.errors import open_files, other_processes, returned_parts
 
 MAX_OBJECTS = 2000
 MAX_PICKLE_BYTES = 16_000_000

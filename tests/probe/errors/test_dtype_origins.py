@@ -11,7 +11,7 @@ import pytest
 
 numpy = pytest.importorskip("numpy")
 
-from unstall.probe.host.dtype_origins import find_origins  # noqa: E402
+from unstall.probe.errors.dtype_origins import find_origins  # noqa: E402
 
 FAIL = "\ndef step(batch):\n    raise TypeError('type float32 that does not match type float64')\nstep(x[:2])\n"
 

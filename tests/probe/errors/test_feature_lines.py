@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from unstall.probe.host.makers import _lines_with_key
+from unstall.probe.errors.makers import _lines_with_key
 
 DESCRIBED = {"image/objects": "FixedLenFeature([], tf.int64)"}
 USED = DESCRIBED["image/objects"]
