@@ -45,14 +45,15 @@ def recall(pid: int, kernel: Sequence[ThreadsSeen], sample: StackSampled | None)
     return [ThreadsSeen(at=float(stored["at"]), pid=pid, threads=idle)] if idle else []
 
 
-def recall_idleness(pid: int, sample: StackSampled | None) -> tuple[float, float] | None:
+def recall_idleness(pid: int, kernel: Sequence[ThreadsSeen], sample: StackSampled | None) -> tuple[float, float] | None:
     """Since when the program has been idle as a whole, by an earlier attach, and the CPU seconds that it had used by then: of one
-    that has used next to none since and whose main thread stands at the same line. None if nothing is known."""
+    that has used next to none since and whose main thread stands at the same line, where it has done no more than wake. None if
+    nothing is known."""
     stored = _read().get(_key(pid))
     idle = stored.get("idle") if isinstance(stored, dict) else None
     if not isinstance(stored, dict) or not isinstance(idle, dict) or sample is None:
         return None
-    is_there = stored.get("lines", {}).get(str(pid)) == _lines(sample).get(str(pid))
+    is_there = any(row["id"] == pid for event in recall(pid, kernel, sample) for row in event.threads)
     used, passed = read_cpu_seconds(pid) - float(idle["cpu_s"]), time.time() - float(idle["since"])
     return (float(idle["since"]), float(idle["cpu_s"])) if is_there and 0 <= used <= IDLE_CORES * passed else None
 

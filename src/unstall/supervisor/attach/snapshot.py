@@ -204,7 +204,8 @@ def _idleness(pid: int, looks: list[Event], kernel: list[ThreadsSeen], host: Hos
         return None
     now, used_s = time.time(), idle_history.read_cpu_seconds(pid)
     passed = time.monotonic() - began
-    since, used_then = idle_history.recall_idleness(pid, _last_sample(looks)) or (now - passed, used_s - host.cpu_cores * passed)
+    recalled = idle_history.recall_idleness(pid, kernel, _last_sample(looks))
+    since, used_then = recalled or (now - passed, used_s - host.cpu_cores * passed)
     return IdleSeen(at=now, pid=pid, since=since, cpu_s=used_s - used_then)
 
 
