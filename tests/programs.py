@@ -18,9 +18,9 @@ UNSTALL = [sys.executable, "-m", "unstall"]
 
 # What Keras and TensorFlow import only because it is installed, and no test of the backend uses: a third of the CPU time of their start.
 UNUSED_PACKAGES = {
-    "tensorflow": ("jax", "pandas"),
-    "jax": ("pandas",),
-    "torch": ("jax", "pandas"),
+    "tensorflow": ("jax", "matplotlib", "pandas"),
+    "jax": ("matplotlib", "pandas"),
+    "torch": ("jax", "matplotlib", "pandas"),
 }
 
 
