@@ -60,10 +60,11 @@ def on(*names: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("backend", [pytest.param(name, marks=(getattr(pytest.mark, name), TIMEOUT)) for name in names])
 
 
-BACKENDS = on("tensorflow", "jax", "torch")
+BACKENDS = on(*REFERENCE)
 # Specifications: PyTorch compiles nothing, and so runs them in a third of the time; that the others give the same is what conformance
 # is for. `make test-every` runs them on each.
-SPECIFIED = BACKENDS if os.environ.get("UNSTALL_EVERY_BACKEND") == "1" else on("torch")
+SPECIFIED_ON = tuple(REFERENCE) if os.environ.get("UNSTALL_EVERY_BACKEND") == "1" else ("torch",)
+SPECIFIED = on(*SPECIFIED_ON)
 
 
 @dataclass(frozen=True)
