@@ -23,17 +23,13 @@ from unstall.training.distributed.engines import ProcessEnv
 from unstall.training.distributed.engines.local import find_free_port
 
 HINT = "UNSTALL_WORKER, which `unstall train --engine ray` gives each of its workers"
+VARIABLES = ()  # who runs under Ray was told its number, and no engine is asked
 PR_SET_PDEATHSIG = 1
 MAX_RESTARTS = 20  # of all workers; each costs a meeting and a compilation, and a cluster may be taken away often
 
 
 class RayFailed(UnstallError):
     """Ray could not run the workers to their end."""
-
-
-def recognise(environ: Mapping[str, str]) -> str:
-    """Nothing: who runs under Ray was told its number, and no engine is asked."""
-    return ""
 
 
 def build_process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
