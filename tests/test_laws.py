@@ -101,6 +101,7 @@ LIGHT_OF_LEARNING = (
     "unstall.training.distributed.engines",
     "unstall.training.distributed.heartbeat",
     "unstall.training.distributed.rendezvous",
+    "unstall.training.distributed.startup",
     "unstall.training.loop.instrumentation",
     "unstall.training.summary",
     "unstall.training.tensorboard",
