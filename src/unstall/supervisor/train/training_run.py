@@ -117,7 +117,12 @@ class TrainingRun:
         who = engines.build_process_envs(os.environ, self.settings.num_workers)
         self._is_secondary_host = not who[0].is_first
         self._folder.of_workers = [self.run.of_worker(each.rank).path for each in who]
-        return WorkerGroup(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
+        monitors = [self._start(each, self._writer_of(each, who[0])) for each in who]
+        if who[0].is_alone:
+            return WorkerGroup(monitors)
+        from unstall.supervisor.train.several_workers import SeveralWorkers
+
+        return SeveralWorkers(self, monitors)
 
     def _start(self, who: ProcessEnv, writer: JournalWriter) -> WorkerMonitor:
         own = self.run.of_worker(who.rank)

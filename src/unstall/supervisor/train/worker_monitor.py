@@ -74,8 +74,10 @@ class WorkerMonitor:
             self._diagnosis = diagnosis
             self._printer.print_if_new(self.watch, diagnosis)
         if self.stopped_for is None:
-            end_if_stuck(self)
-            self._end_if_it_pays(diagnosis)
+            if self.watch.stall is not None:
+                end_if_stuck(self, self.watch.stall)
+            else:
+                self._end_if_it_pays(diagnosis)
         elif time.monotonic() - self._stopped_at > UNENDABLE_S:
             self._say_once("unendable", "the worker does not end, though it was killed: the kernel waits for a disk or a device.")
 
@@ -135,7 +137,7 @@ class WorkerMonitor:
             self.launched.stop(SAVES_WITHIN_S)
 
     def _end_if_it_pays(self, diagnosis: Diagnosis | None) -> None:
-        if self.stopped_for is not None or diagnosis is None or self.watch.stall is not None:
+        if diagnosis is None:
             return
         worker_state = self._training_run.worker_state(self)
         full = is_memory_near_limit(worker_state)
