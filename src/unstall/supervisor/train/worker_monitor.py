@@ -66,7 +66,7 @@ class WorkerMonitor:
         self.watch.note(*self.launched.take_new_signals())
         diagnosis = self.watch.tick()
         self._end_if_machine_goes()
-        if self.launched.is_asked_to_end or self._training_run.notice.received is not None:
+        if self.launched.is_asked_to_end or self._training_run.notice is not None:
             self.launched.kill_after(SAVES_WITHIN_S)
             return
         self._see_how_the_run_goes()
@@ -130,10 +130,10 @@ class WorkerMonitor:
     def _end_if_machine_goes(self) -> None:
         """The notice comes as a file on a server, and not as a signal to the worker: it is handed on as one."""
         notice = self._training_run.notice
-        if notice.received is not None and not self._is_asked_to_leave:
+        if notice is not None and not self._is_asked_to_leave:
             self._is_asked_to_leave = True
-            self.watch.note(PreemptionNoticed(at=time.time(), source=notice.received.source, what=notice.received.what))
-            self._say_once("notice", f"{notice.received.words}: the worker saves and ends, so that the run goes on elsewhere.")
+            self.watch.note(PreemptionNoticed(at=time.time(), source=notice.source, what=notice.what))
+            self._say_once("notice", f"{notice.words}: the worker saves and ends, so that the run goes on elsewhere.")
             self.launched.stop(SAVES_WITHIN_S)
 
     def _end_if_it_pays(self, diagnosis: Diagnosis | None) -> None:
