@@ -103,7 +103,8 @@ LOCAL = "local"
 
 def recognise_engine(environ: Mapping[str, str]) -> str:
     """The name of the engine that runs us."""
-    return next((name for name in ENGINES.names() if _runs_us(ENGINES.module(name), environ)), LOCAL)
+    others = (name for name in ENGINES.names() if name != LOCAL)
+    return next((name for name in others if _runs_us(ENGINES.module(name), environ)), LOCAL)
 
 
 def _runs_us(engine: ModuleType, environ: Mapping[str, str]) -> bool:
