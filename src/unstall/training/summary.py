@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import is_printable, print_clean, print_line
+from unstall.base.console import make_printable, print_clean, print_line
 from unstall.base.formatting import format_count, shorten
 from unstall.config.aliases import update_names
 from unstall.journal.run_folder import RunFolder
@@ -48,17 +48,17 @@ def show_score(plain: dict[str, Any], out: Console) -> None:
         classes.add_column(name, justify="left" if name == "class" else "right")
     for row in plain["classes"][:CLASSES]:
         figures = (format_number(row[key]) for key in ("AP", "AP50", "AP75", "AR_100"))
-        classes.add_row(Text(is_printable(row["class"])), f"{row['objects']:,}", *figures)
+        classes.add_row(Text(make_printable(row["class"])), f"{row['objects']:,}", *figures)
     if len(plain["classes"]) > CLASSES:
         classes.add_row(f"and {len(plain['classes']) - CLASSES} more")
     print_clean(out, classes)
     for line in format_mistakes(plain["confusion"]):
-        print_line(out, Text(is_printable(line)))
+        print_line(out, Text(make_printable(line)))
     for each in plain["skipped"]:
-        print_line(out, Text(f"not read: {is_printable(each['example'])}: {is_printable(each['why'])}"))
+        print_line(out, Text(f"not read: {make_printable(each['example'])}: {make_printable(each['why'])}"))
     if plain["classes_unknown_to_the_detector"]:
         unknown = ", ".join(plain["classes_unknown_to_the_detector"])
-        print_line(out, Text(is_printable(f"the detector does not know: {unknown}")))
+        print_line(out, Text(make_printable(f"the detector does not know: {unknown}")))
     print_line(out, Text(f"{format_count(plain['images'], 'image')} of {plain['data']}, on {plain['backend']}"))
 
 

@@ -140,7 +140,7 @@ class WorkerMonitor:
         if diagnosis is None:
             return
         worker_state = self._training_run.worker_state(self)
-        full = is_memory_near_limit(worker_state)
+        full = find_memory_shortage(worker_state)
         if full is not None and isinstance(treat(full), Plan):
             self.stop(full, RESTART_SAVES_S)
             return
@@ -189,14 +189,14 @@ OWN_SHARE = 0.5  # of it that the run itself must hold: others' memory is not ou
 FULL_SAMPLES = 3  # in a row
 
 
-def is_memory_near_limit(worker_state: WorkerState) -> Fault | None:
+def find_memory_shortage(worker_state: WorkerState) -> Fault | None:
     hosts = worker_state.journal.of(HostSampled)[-FULL_SAMPLES:]
     if len(hosts) < FULL_SAMPLES or not all(_is_full(host) for host in hosts):
         return None
     step, left = find_step_reached(worker_state.journal), measure_room(hosts[-1])
     assert left is not None
     claim = f"{left.share:.0%} of {left.of} is in use, and {hosts[-1].rss_bytes / left.limit_bytes:.0%} by this run"
-    return worker_state.has(Kind.HOST_MEMORY, step, f"Host memory was nearly full in step {step:,}.", claim)
+    return worker_state.create_fault(Kind.HOST_MEMORY, step, f"Host memory was nearly full in step {step:,}.", claim)
 
 
 def _is_full(host: HostSampled) -> bool:
@@ -226,7 +226,9 @@ def find_starvation(worker_state: WorkerState, diagnosis: Diagnosis) -> Fault | 
         return None
     step = find_step_reached(worker_state.journal)
     happened = f"Steps wait for their input for {share:.0%} of the time, up to step {step:,}."
-    return worker_state.has(Kind.STARVED, step, happened, f"about {left_s / 60:.0f} min are left", *describe_cause(diagnosis))
+    return worker_state.create_fault(
+        Kind.STARVED, step, happened, f"about {left_s / 60:.0f} min are left", *describe_cause(diagnosis)
+    )
 
 
 def estimate_seconds_left(journal: Journal, groups: list[StepsEnded]) -> float | None:
