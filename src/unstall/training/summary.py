@@ -97,11 +97,11 @@ JPEG = b"\xff\xd8"  # how its file begins
 TRIES = ((900, 80), (700, 70), (500, 60))  # pixels of the longer side, and the quality
 
 
-def write_settings(run: RunFolder) -> dict[str, Any]:
+def read_settings(run: RunFolder) -> dict[str, Any]:
     return update_names(_read(run.path / "settings.json"))
 
 
-def write_score(run: RunFolder) -> dict[str, Any] | None:
+def read_score(run: RunFolder) -> dict[str, Any] | None:
     """COCO's figures and those of each class, as `unstall evaluate` gives them, and what is most often wrong."""
     result = _read(run.path / "score.json")
     figures, classes = result.get("figures"), result.get("classes")
@@ -148,7 +148,7 @@ def _read(path: Path) -> dict[str, Any]:
     return plain if isinstance(plain, dict) else {}
 
 
-def write_pictures(run: RunFolder) -> list[str]:
+def list_pictures(run: RunFolder) -> list[str]:
     """Where they lie: predictions beside what is there. A link may lead to anything, and what it leads to would be shown."""
     try:
         found = [path for path in sorted((run.path / "predictions").glob("*.png")) if not path.is_symlink()]
@@ -157,7 +157,7 @@ def write_pictures(run: RunFolder) -> list[str]:
     return [str(path) for path in found[:MAX_PICTURES]]
 
 
-def as_data(path: str) -> str | None:
+def encode_picture(path: str) -> str | None:
     """A picture as an address that holds it; None where it cannot be read, or is too large and nothing can make it smaller."""
     try:
         stored = Path(path).read_bytes()

@@ -26,8 +26,7 @@ from unstall.supervisor.train import stragglers
 from unstall.supervisor.train.fault import MAX_EVIDENCE, WorkerState, create_stuck_fault, remove_lost_workers
 from unstall.supervisor.train.stragglers import SilenceMonitor, SlownessMonitor, SlowWorker
 from unstall.supervisor.train.stuck_worker import KILL_AFTER_S, MIN_BUSY_STALL_S
-from unstall.supervisor.train.worker_group import WorkerGroup
-from unstall.supervisor.train.worker_monitor import WorkerMonitor
+from unstall.supervisor.train.worker_monitor import WorkerGroup, WorkerMonitor
 
 if TYPE_CHECKING:
     from unstall.supervisor.train.training_run import TrainingRun

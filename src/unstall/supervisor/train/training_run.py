@@ -40,8 +40,7 @@ from unstall.supervisor.run.program import Printer, RunOptions, show_on_board, s
 from unstall.supervisor.train import setup
 from unstall.supervisor.train.fault import NoRemedy, WorkerState, find_fault, find_ineffective_plan, treat
 from unstall.supervisor.train.setup import PreservedFolder
-from unstall.supervisor.train.worker_group import WorkerGroup
-from unstall.supervisor.train.worker_monitor import WorkerMonitor
+from unstall.supervisor.train.worker_monitor import WorkerGroup, WorkerMonitor
 from unstall.supervisor.watch import TICK_S
 from unstall.training.distributed import engines
 from unstall.training.distributed.engines import ProcessEnv

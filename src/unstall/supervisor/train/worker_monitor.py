@@ -1,9 +1,9 @@
-"""Beside one worker: looks at it, passes on what is worth saying, and ends it where waiting any longer is in vain."""
+"""Beside each worker of this machine: looks at it, says what is worth saying, and ends it where waiting longer is in vain."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from unstall.base.exit_codes import DONE
@@ -26,7 +26,7 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.remedies.plan import Fault, Kind, Plan, find_step_reached, measure_wait_share
-from unstall.supervisor.launch import LaunchedProgram
+from unstall.supervisor.launch import LaunchedProgram, wait_for_any
 from unstall.supervisor.train.fault import WorkerState, create_stuck_fault, describe_cause, treat
 from unstall.supervisor.train.stuck_worker import end_if_stuck
 from unstall.supervisor.watch import Watch
@@ -176,6 +176,45 @@ class WorkerMonitor:
         if about not in self._printed and self._is_lead:
             self._printed.add(about)
             self._training_run.printer.complain(text)
+
+
+class WorkerGroup:
+    """The workers that this machine has of a run. What shows only among several is in `several_workers.py`."""
+
+    def __init__(self, monitors: Sequence[WorkerMonitor]) -> None:
+        self.monitors = list(monitors)
+        self.lead = self.monitors[0]
+        self.stopped_for: Fault | None = None
+
+    def wait(self, seconds: float) -> bool:
+        """So long at most; whether any worker still runs."""
+        wait_for_any([monitor.launched for monitor in self.monitors], seconds)
+        return any(monitor.launched.ended is None for monitor in self.monitors)
+
+    def look(self) -> None:
+        for monitor in self.running():
+            monitor.look()
+
+    def finish(self) -> None:
+        for monitor in self.monitors:
+            monitor.finish()
+        self.stopped_for = self.stopped_for or self.lead.stopped_for
+
+    @property
+    def blamed(self) -> WorkerMonitor:
+        """The worker whose fault is treated."""
+        return self.lead
+
+    @property
+    def is_done(self) -> bool:
+        return all(monitor.is_done for monitor in self.monitors)
+
+    @property
+    def is_asked_to_end(self) -> bool:
+        return any(monitor.launched.is_asked_to_end for monitor in self.monitors)
+
+    def running(self) -> list[WorkerMonitor]:
+        return [monitor for monitor in self.monitors if monitor.launched.ended is None]
 
 
 # What else calls for a restart while a worker still runs: its input starves it, host memory is nearly full. Pure functions of the

@@ -20,7 +20,6 @@ from typing import Any
 from unstall.base.errors import InvalidInputError, MissingDependencyError, UnstallError
 from unstall.training.distributed import engines
 from unstall.training.distributed.engines import ProcessEnv
-from unstall.training.distributed.engines.local import find_free_port
 
 HINT = "UNSTALL_WORKER, which `unstall train --engine ray` gives each of its workers"
 VARIABLES = ()  # who runs under Ray was told its number, and no engine is asked
@@ -101,6 +100,8 @@ def run_in_ray_worker(config: Mapping[str, Any]) -> None:
     from ray.train import get_context
     from ray.train.collective import broadcast_from_rank_zero
     from ray.util import get_node_ip_address
+
+    from unstall.training.distributed.engines.local import find_free_port
 
     own = f"{get_node_ip_address()}:{find_free_port()}"
     context = get_context()
