@@ -35,6 +35,11 @@ STARTS_ALONE = [
     "unstall.board.launcher",
     *(name_module(typed) for typed in list_all_commands()),
 ]
+OF_SOME_TRAININGS = frozenset({
+    "unstall.supervisor.output.streams", "unstall.supervisor.run.confirm", "unstall.supervisor.train.preemption",
+    "unstall.supervisor.train.several_workers", "unstall.supervisor.train.stragglers", "unstall.training.distributed.heartbeat",
+    "unstall.training.distributed.rendezvous", "unstall.training.distributed.startup",
+})  # fmt: skip
 MAX_LINES = 400
 MAX_FUNCTION_LINES = 60
 MAX_CATCH_ALLS = 3
@@ -66,8 +71,12 @@ LIGHT_NAMES = frozenset({"__version__"})  # of `from unstall import …`
 
 
 def frameworks_after(code: str) -> list[str]:
-    """The frameworks that a fresh interpreter has loaded after running the code."""
-    report = f"\nimport json, sys\nprint(json.dumps(sorted({set(FRAMEWORKS)!r} & set(sys.modules))))"
+    return find_loaded(FRAMEWORKS, code)
+
+
+def find_loaded(names: frozenset[str], code: str) -> list[str]:
+    """Those of the modules that a fresh interpreter has loaded after running the code."""
+    report = f"\nimport json, sys\nprint(json.dumps(sorted({set(names)!r} & set(sys.modules))))"
     done = subprocess.run([sys.executable, "-c", code + report], capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, done.stderr
     loaded: list[str] = json.loads(done.stdout.splitlines()[-1])
@@ -81,6 +90,16 @@ def frameworks_after(code: str) -> list[str]:
 def test_the_watching_half_starts_where_no_framework_does(module: str) -> None:
     loaded = frameworks_after(f"import {module}")
     assert not loaded, f"`import {module}` loads {loaded}. See who: python -X importtime -c 'import {module}'"
+
+
+def test_what_only_some_trainings_need_is_not_loaded_for_all() -> None:
+    """Several workers, notices of preemption, and what a program prints, which is not read of our own worker."""
+    code = "import unstall.cli.train, unstall.supervisor.train.training_run, unstall.training.loop.worker"
+    loaded = find_loaded(OF_SOME_TRAININGS, code)
+    assert not loaded, (
+        f"`unstall train` loads {loaded} also where nobody has asked for it. Import it in the function that needs it."
+    )
+    assert find_loaded(OF_SOME_TRAININGS, "\n".join(f"import {name}" for name in OF_SOME_TRAININGS)) == sorted(OF_SOME_TRAININGS)
 
 
 def modules_of_the_package() -> list[str]:
@@ -101,6 +120,7 @@ LIGHT_OF_LEARNING = (
     "unstall.training.distributed.engines",
     "unstall.training.distributed.heartbeat",
     "unstall.training.distributed.rendezvous",
+    "unstall.training.distributed.startup",
     "unstall.training.loop.instrumentation",
     "unstall.training.summary",
     "unstall.training.tensorboard",

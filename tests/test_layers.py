@@ -27,7 +27,7 @@ MIN_LINES_ALONE = 90  # of a module that only one other imports
 LOOKED_FOR_BY_NAME = frozenset({
     "cloud/kubeflow", "data/pipeline/pipeline", "planning/preflight/data_check_cache",
     "probe/core/traceback_filter", "probe/host/signals", "probe/input/endless_generator",
-    "probe/watch", "report/story/workers", "report/terminal/compare", "tfod/augmentations",
+    "probe/watch", "report/story/workers", "report/terminal/compare", "supervisor/train/preemption", "tfod/augmentations",
 })  # fmt: skip
 
 

@@ -126,7 +126,7 @@ VERBS = _words("""
     crop decode define describe detect diagnose die divide download draw dump embed emit encode end estimate evaluate examine
     exec expand explain export extend fetch find fit fix flatten follow forget format gather get group hide hold import
     inspect install interpolate join judge keep kill leave list load locate lock look main make map match measure meet mine
-    move name note number open overfit pack pad pair parse place plan plot predict prefetch preflight prepare print propose
+    move name normalize note number open overfit pack pad pair parse place plan plot predict prefetch preflight prepare print propose
     prune put quote rank rate read recall recognise reconstruct record redact reduce refresh refuse register rematerialize
     remember remove rename render replace replay report reserve resize resolve round run sample save score select send serve
     set share shorten show shrink smooth sort space spawn split spoil start stop strip suggest summarize supervise suppress
@@ -135,6 +135,7 @@ VERBS = _words("""
 """)
 # Beside these: predicates, conversions (`as_plain`, `from_plain`), and a copy with something in it (`with_end_mark`).
 PREDICATES = frozenset({"is", "are", "has", "can"})
+TRUTHS = frozenset({"bool", "bool | None", "Optional[bool]", "Tensor", "tf.Tensor"})  # what they return
 CONVERSIONS = frozenset({"as", "to", "from", "with"})
 # What the papers, Keras and torchvision call an operation, an optimizer, a loss or an initializer is its name here, too.
 TERMS = _words("""
@@ -249,6 +250,28 @@ def test_public_functions_are_verb_phrases() -> None:
     assert len(functions) > 1000
     wrong = [f"src/unstall/{module}:{line}: {name}" for module, line, name in functions if not is_imperative(name, module)]
     assert not wrong, "A function is a verb phrase in the imperative (CONTRIBUTING.md, Names):\n" + "\n".join(wrong)
+
+
+def predicates() -> Iterator[tuple[str, int, str, str]]:
+    """Module, line, name and what it returns, of every function that is named as a predicate."""
+    source = ROOT / "src" / "unstall"
+    for path in sorted(source.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name.lstrip("_").split("_")[0] in PREDICATES:
+                returned = "" if node.returns is None else ast.unparse(node.returns)
+                yield path.relative_to(source).as_posix(), node.lineno, node.name, returned
+
+
+def test_predicates_return_whether_it_is_so() -> None:
+    """True or False, of one thing or of each in a tensor; None where it is not known."""
+    functions = list(predicates())
+    assert len(functions) > 300
+    wrong = [
+        f"src/unstall/{module}:{line}: {name} -> {returned}"
+        for module, line, name, returned in functions
+        if returned not in TRUTHS
+    ]
+    assert not wrong, "A function named is_…, are_…, has_… or can_… returns a bool (CONTRIBUTING.md, Names):\n" + "\n".join(wrong)
 
 
 def test_every_verb_is_used() -> None:

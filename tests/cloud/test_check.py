@@ -53,7 +53,7 @@ def test_quotas_that_may_not_be_seen_are_unknown_with_what_is_needed(here: Googl
 
 def test_a_machine_of_somebody_else_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("GCE_METADATA_HOST", raising=False)
-    monkeypatch.setattr("unstall.supervisor.train.preemption.FIRMWARE", tmp_path / "absent")
+    monkeypatch.setattr("unstall.sensors.cluster.FIRMWARE", tmp_path / "absent")
     found = check.check_machine(None)
     assert not found["is_google"] and "GCE_METADATA_HOST is not set" in found["why_not"] and found["works"]
 

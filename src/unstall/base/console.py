@@ -66,7 +66,7 @@ def print_line(out: Console, line: Text) -> None:
         out.print(line, soft_wrap=True)
 
 
-def is_printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """Names of files come from strangers: none may move the cursor or colour the terminal."""
     return "".join(character if character.isprintable() else "�" for character in text)
 

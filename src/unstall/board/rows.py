@@ -193,7 +193,7 @@ def _of_story(run: RunFolder, story: dict[str, Any], newest: float) -> Row:
     state = story.get("state", "unknown")
     seconds = text.get("seconds")
     steps = epochs * in_each if epochs and in_each and in_each > 0 else None
-    model = summary.write_settings(run).get("model")
+    model = summary.read_settings(run).get("model")
     done = step + 1 if step is not None else None
     return {
         **_nothing_known(run, newest),

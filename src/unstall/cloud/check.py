@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from unstall.base.errors import BucketError, BucketNotFoundError, InvalidInputError
 from unstall.cloud import metadata
 from unstall.cloud.metadata import Machine, NoAnswer, read_machine
+from unstall.sensors.cluster import METADATA_VARIABLE
 from unstall.storage.urls import get_scheme, is_bucket, resolve_path, split_url
-from unstall.supervisor.train import preemption
 
 if TYPE_CHECKING:
     from unstall.storage.bucket import Bucket, Entry
@@ -58,7 +58,7 @@ def _is_deaf(found: Machine) -> bool:
 
 def _why_not(found: Machine) -> str:
     if not found.server:
-        return f"{preemption.VARIABLE} is not set, and the firmware does not say that this machine is Google's"
+        return f"{METADATA_VARIABLE} is not set, and the firmware does not say that this machine is Google's"
     return next(iter(found.missing.values())) if _is_deaf(found) else ""
 
 

@@ -2,7 +2,7 @@
 
     GET http://169.254.169.254/computeMetadata/v1/instance/machine-type      (Metadata-Flavor: Google)
 
-Which server is asked, and whether there is one, is for `supervisor/train/preemption.py` to say: elsewhere no name is looked up.
+Which server is asked, and whether there is one, is for `sensors/cluster.py` to say: elsewhere no name is looked up.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from unstall.supervisor.train import preemption
+from unstall.sensors.cluster import METADATA_VARIABLE, find_metadata_server
 
 ROOT = "/computeMetadata/v1/"
 ANSWERS_WITHIN_S = 3.0  # it stands beside the machine; one that takes longer is not there
@@ -67,7 +67,7 @@ class Machine:
 
 
 def read_machine() -> Machine:
-    server = preemption.find_server()
+    server = find_metadata_server()
     if not server:
         return Machine("", {}, {})
     values: dict[str, str] = {}
@@ -93,7 +93,7 @@ def ask_server(server: str, key: str) -> str:
     try:
         connection = http.client.HTTPConnection(server, timeout=ANSWERS_WITHIN_S)
     except http.client.InvalidURL:
-        raise NoAnswer(f"{preemption.VARIABLE}: expected HOST or HOST:PORT of a metadata server. Received: {server!r}") from None
+        raise NoAnswer(f"{METADATA_VARIABLE}: expected HOST or HOST:PORT of a metadata server. Received: {server!r}") from None
     try:
         connection.request("GET", ROOT + key, headers={"Metadata-Flavor": "Google"})
         answer = connection.getresponse()

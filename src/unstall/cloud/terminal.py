@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import create_grid, is_printable, print_clean, print_line
+from unstall.base.console import create_grid, make_printable, print_clean, print_line
 from unstall.base.formatting import format_count, format_size
 from unstall.report.terminal.planning import WAYS, format_option
 
@@ -45,10 +45,10 @@ def _of_machine(plain: dict[str, Any]) -> list[tuple[str, Text]]:
     kept = {True: "spot or preemptible: may be taken away at any time", False: "kept until it is stopped", None: UNKNOWN}[taken]
     maintenance = f"; at maintenance: {machine['on_maintenance']}" if machine["on_maintenance"] else ""
     return [
-        ("machine", Text(is_printable(f"{kind}: {own}"))),
-        ("kept", Text(is_printable(kept + maintenance), "yellow" if taken else "")),
-        *(("unknown", Text(is_printable(f"{name}: {why}"), "cyan")) for name, why in machine["missing"].items()),
-        *(("job", Text(is_printable(f"{name}={value}"))) for name, value in plain["job"].items()),
+        ("machine", Text(make_printable(f"{kind}: {own}"))),
+        ("kept", Text(make_printable(kept + maintenance), "yellow" if taken else "")),
+        *(("unknown", Text(make_printable(f"{name}: {why}"), "cyan")) for name, why in machine["missing"].items()),
+        *(("job", Text(make_printable(f"{name}={value}"))) for name, value in plain["job"].items()),
     ]
 
 
@@ -56,13 +56,13 @@ def _of_cards(cards: dict[str, Any]) -> list[tuple[str, Text]]:
     from rich.text import Text
 
     if cards["why_not"]:
-        return [("cards", Text(f"unknown: {is_printable(cards['why_not'])}", "cyan"))]
+        return [("cards", Text(f"unknown: {make_printable(cards['why_not'])}", "cyan"))]
     if not cards["seen"]:
         return [("cards", Text("no NVIDIA card"))]
     return [
         (
             "cards",
-            Text(is_printable(", ".join(f"{each['name']} ({format_size(each['memory_bytes'])})" for each in cards["seen"]))),
+            Text(make_printable(", ".join(f"{each['name']} ({format_size(each['memory_bytes'])})" for each in cards["seen"]))),
         )
     ]
 
@@ -71,13 +71,13 @@ def _of_account(plain: dict[str, Any]) -> list[tuple[str, Text]]:
     from rich.text import Text
 
     account = plain["account"]
-    rows = [("account", Text(is_printable(account["email"])))] if account["email"] else []
+    rows = [("account", Text(make_printable(account["email"])))] if account["email"] else []
     rows += (
-        [("scopes", Text(is_printable(", ".join(each.rpartition("/")[2] for each in account["scopes"]))))]
+        [("scopes", Text(make_printable(", ".join(each.rpartition("/")[2] for each in account["scopes"]))))]
         if account["scopes"]
         else []
     )
-    rows += [("key", Text(is_printable(each))) for each in account["keys"]]
+    rows += [("key", Text(make_printable(each))) for each in account["keys"]]
     return rows or [("account", Text("none: no metadata server, no key file, nobody signed in", "yellow"))]
 
 
@@ -85,14 +85,14 @@ def _of_quotas(quotas: dict[str, Any]) -> list[tuple[str, Text]]:
     from rich.text import Text
 
     if quotas["why_not"]:
-        return [("quotas", Text(f"unknown: {is_printable(quotas['why_not'])}", "cyan"))]
+        return [("quotas", Text(f"unknown: {make_printable(quotas['why_not'])}", "cyan"))]
     rows = []
     for each in quotas["seen"]:
         own = each["metric"] == quotas["counted_by"]
         text = (
             f"{each['metric']}: {each['left']:g} of {each['limit']:g} left{', by which this machine is counted' if own else ''}"
         )
-        rows.append(("quotas", Text(is_printable(text), ("red" if each["left"] == 0 else "bold") if own else "")))
+        rows.append(("quotas", Text(make_printable(text), ("red" if each["left"] == 0 else "bold") if own else "")))
     return rows or [("quotas", Text("none of cards or CPUs is above 0 in this region", "yellow"))]
 
 
@@ -101,7 +101,7 @@ def _of_bucket(bucket: dict[str, Any]) -> list[tuple[str, Text]]:
 
     if not bucket["place"]:
         return [("bucket", Text("not looked at: --bucket gs://NAME", "dim"))]
-    rows = [("bucket", Text(is_printable(bucket["place"])))]
+    rows = [("bucket", Text(make_printable(bucket["place"])))]
     for each in bucket["tried"]:
         if each["works"]:
             rows.append(("", Text(f"{each['doing']}: works ({each['seconds'] * 1000:.0f} ms)", "green")))
@@ -111,7 +111,7 @@ def _of_bucket(bucket: dict[str, Any]) -> list[tuple[str, Text]]:
                 (
                     "",
                     Text(
-                        is_printable(f"{each['doing']}: {said}: {each['why']}"), "cyan" if each["works"] is None else "bold red"
+                        make_printable(f"{each['doing']}: {said}: {each['why']}"), "cyan" if each["works"] is None else "bold red"
                     ),
                 )
             )
@@ -131,8 +131,8 @@ def show_plan(plain: dict[str, Any], out: Console) -> None:
 
     table = plain["table"]
     head = f"{plain['model']}, batch {plain['batch_size']}, on machines of {table['region']} at prices of {table['taken_on']}"
-    print_line(out, Text(is_printable(f"{head}{', spot' if plain['is_spot'] else ''}")))
-    print_line(out, Text(is_printable(f"prices: {table['source']}"), "dim"))
+    print_line(out, Text(make_printable(f"{head}{', spot' if plain['is_spot'] else ''}")))
+    print_line(out, Text(make_printable(f"prices: {table['source']}"), "dim"))
     if table["age_days"] > OLD_DAYS:
         old = f"these prices are {table['age_days'] // 30} months old; put yours in their place: --prices FILE (docs/cloud.md)"
         print_line(out, Text(old, "yellow"))
@@ -156,7 +156,7 @@ def _machines(offers: list[dict[str, Any]], currency: str) -> Table:
     for offer in offers:
         why = offer["why"] or " ".join(format_option(name, value) for name, value in offer["changes"].items())
         said = f"{offer['status']}{' with' if offer['changes'] and not offer['why'] else ':' if why else ''} {why}".strip()
-        table.add_row(*_figures(offer), Text(is_printable(said), COLOUR[offer["status"]]))
+        table.add_row(*_figures(offer), Text(make_printable(said), COLOUR[offer["status"]]))
     return table
 
 
@@ -172,8 +172,8 @@ def _figures(offer: dict[str, Any]) -> list[str]:
     need = f"{format_size(offer['need_bytes'])} of {format_size(offer['limit_bytes'])}" if offer["need_bytes"] is not None else ""
     fed = f"{offer['fed_images_per_s']:,.0f}/s" if offer["fed_images_per_s"] is not None else ""
     price = UNKNOWN if offer["price"] is None else f"{offer['price']:.2f}"
-    own = [str(offer["vcpus"]), f"{offer['memory_gib']:g} GiB", is_printable(cards)]
-    return [is_printable(f"{count}{offer['machine']}"), price, *own, need, fed]
+    own = [str(offer["vcpus"]), f"{offer['memory_gib']:g} GiB", make_printable(cards)]
+    return [make_printable(f"{count}{offer['machine']}"), price, *own, need, fed]
 
 
 def _feeding(plain: dict[str, Any]) -> list[Text]:
@@ -181,7 +181,7 @@ def _feeding(plain: dict[str, Any]) -> list[Text]:
 
     found = plain["input"]
     if found["core_images_per_s"] is None:
-        lines = [Text(is_printable(f"input: unknown: {found['why_not']}"), "cyan")]
+        lines = [Text(make_printable(f"input: unknown: {found['why_not']}"), "cyan")]
     else:
         each = f"{found['core_images_per_s']:,.0f} images/s by a core of this machine, {found['image_bytes'] / 1000:,.0f} kB each"
         lines = [Text(f"input: {each}; one vCPU is left to the training")]
@@ -209,7 +209,7 @@ def _verdict(plain: dict[str, Any]) -> Text:
     options = " ".join(format_option(name, value) for name, value in best["changes"].items())
     cost = plain["cost"]
     spent = f". The whole training: {cost['hours']:,.2f} h, {cost['money']:,.2f} {currency}" if cost else ""
-    return Text(is_printable(f"{said}{f', with {options}' if options else ''}{spent}"), "yellow" if options else "green")
+    return Text(make_printable(f"{said}{f', with {options}' if options else ''}{spent}"), "yellow" if options else "green")
 
 
 # A job that was sent, or would be, on a terminal.
@@ -219,22 +219,24 @@ def show_job(plain: dict[str, Any], out: Console) -> None:
     from rich.text import Text
 
     where = f"{format_count(plain['machines'], 'machine')}, {format_count(plain['workers'], 'worker')}"
-    print_line(out, Text(is_printable(f"{plain['name']}: {where}, the run in {plain['out']}")))
+    print_line(out, Text(make_printable(f"{plain['name']}: {where}, the run in {plain['out']}")))
     if plain["written_to"]:
-        print_line(out, Text(is_printable(f"written: {plain['written_to']}"), "green"))
+        print_line(out, Text(make_printable(f"written: {plain['written_to']}"), "green"))
     if plain["is_sent"]:
-        print_line(out, Text(is_printable(f"sent: {plain['job']} ({plain['state']})"), "green"))
-        print_line(out, Text(is_printable(f"page: {plain['page']}")))
+        print_line(out, Text(make_printable(f"sent: {plain['job']} ({plain['state']})"), "green"))
+        print_line(out, Text(make_printable(f"page: {plain['page']}")))
         number = plain["job"].rpartition("/")[2]
         logs = f"gcloud ai custom-jobs stream-logs {number} --project {plain['project']} --region {plain['region']}"
-        print_line(out, Text(is_printable(f"its output: {logs}")))
-        print_line(out, Text(is_printable(f"how it goes: unstall report {plain['out']}")))
+        print_line(out, Text(make_printable(f"its output: {logs}")))
+        print_line(out, Text(make_printable(f"how it goes: unstall report {plain['out']}")))
         return
     if not plain["written_to"]:
         from unstall.cloud.job import format_request
 
         out.file.write(format_request(plain["request"], is_yaml=True))
     if plain["engine"] == "kubeflow":
-        print_line(out, Text(is_printable(f"to send it: kubectl apply -f {plain['written_to'] or 'FILE (--write FILE)'}"), "dim"))
+        print_line(
+            out, Text(make_printable(f"to send it: kubectl apply -f {plain['written_to'] or 'FILE (--write FILE)'}"), "dim")
+        )
     else:
         print_line(out, Text("nothing was sent (--dry-run)", "dim"))

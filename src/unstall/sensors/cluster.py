@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import platform
 import socket
 import time
@@ -81,11 +82,15 @@ def _connections(pid: int, rows: list[Any]) -> list[dict[str, Any]]:
     return result[:MAX_CONNECTIONS]
 
 
-# The machine that a run is on: its name, its addresses, and how its clock stands to the time since it was started.
+# The machine that a run is on: its name, its addresses, how its clock stands to the time since it was started, and who can tell
+# more of it.
 
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 MAX_ADDRESSES = 40
+METADATA_VARIABLE = "GCE_METADATA_HOST"
+METADATA_ADDRESS = "169.254.169.254"  # of the server on every machine of Google's; its name would have to be looked up
+FIRMWARE = Path("/sys/class/dmi/id/product_name")
 
 
 def look() -> MachineSeen:
@@ -124,6 +129,19 @@ def _leads_here(text: str) -> bool:
     except ValueError:
         return False
     return not (address.is_loopback or address.is_link_local)
+
+
+def find_metadata_server() -> str:
+    """host:port of Google's metadata server; empty: there is none. Nothing is looked up or opened: the variable names one, or the
+    firmware says that the machine is Google's."""
+    named = os.environ.get(METADATA_VARIABLE, "").strip()
+    if named:
+        return named
+    try:
+        is_google = FIRMWARE.read_text(encoding="utf-8", errors="replace").strip().startswith("Google")
+    except OSError:
+        return ""
+    return METADATA_ADDRESS if is_google else ""
 
 
 def _boot_id() -> str:

@@ -17,13 +17,13 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 
 from unstall.base.errors import InvalidInputError
 from unstall.journal.events import TERMINATION_SIGNALS, ProcessEnded, SignalSent
 from unstall.journal.run_folder import RunFolder
-from unstall.supervisor.output.streams import Streams, is_wanted, open_streams
 from unstall.supervisor.signals import (
     WAITS_S,
     GroupWitness,
@@ -33,6 +33,9 @@ from unstall.supervisor.signals import (
     spawn,
     wait_for_signal,
 )
+
+if TYPE_CHECKING:
+    from unstall.supervisor.output.streams import Streams
 
 START = Path(__file__).parents[1] / "probe" / "start"
 PASSED_ON = (
@@ -79,16 +82,18 @@ class LaunchedProgram:
         list_inherited_ignored()  # before SIGCHLD is waited for
         before = hold_back({*PASSED_ON, signal.SIGCHLD})
         self.mask = set(before if mask is None else mask)
-        self.output = open_streams() if reads_output and is_wanted(os.environ) else Streams()
-        redirected = {1: 2} if prints_on_stderr else self.output.given()
+        self.output = _open_streams() if reads_output else None
+        redirected = {1: 2} if prints_on_stderr else {} if self.output is None else self.output.given()
         try:
             self.pid = spawn(command, build_environment(run, variables), self.mask, redirected)
         except OSError as error:
-            self.output.abandon()
+            if self.output is not None:
+                self.output.abandon()
             signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
             raise InvalidInputError(f"Cannot start '{command[0]}': {error.strerror}. Expected a program after `--`.") from None
         self._witness = GroupWitness(OF_GROUPS)
-        self.output.program_started()
+        if self.output is not None:
+            self.output.program_started()
         self.ended: ProcessEnded | None = None
         self._stopped_by_us = False
         self._kill_at = math.inf
@@ -207,6 +212,13 @@ class LaunchedProgram:
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
         os.kill(os.getpid(), ended.signal)
         return 128 + ended.signal
+
+
+def _open_streams() -> Streams | None:
+    """None: the user has switched it off."""
+    from unstall.supervisor.output.streams import is_wanted, open_streams
+
+    return open_streams() if is_wanted(os.environ) else None
 
 
 def wait_for_any(programs: Sequence[LaunchedProgram], seconds: float) -> None:

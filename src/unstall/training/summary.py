@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import is_printable, print_clean, print_line
+from unstall.base.console import make_printable, print_clean, print_line
 from unstall.base.formatting import format_count, shorten
 from unstall.config.aliases import update_names
 from unstall.journal.run_folder import RunFolder
@@ -48,17 +48,17 @@ def show_score(plain: dict[str, Any], out: Console) -> None:
         classes.add_column(name, justify="left" if name == "class" else "right")
     for row in plain["classes"][:CLASSES]:
         figures = (format_number(row[key]) for key in ("AP", "AP50", "AP75", "AR_100"))
-        classes.add_row(Text(is_printable(row["class"])), f"{row['objects']:,}", *figures)
+        classes.add_row(Text(make_printable(row["class"])), f"{row['objects']:,}", *figures)
     if len(plain["classes"]) > CLASSES:
         classes.add_row(f"and {len(plain['classes']) - CLASSES} more")
     print_clean(out, classes)
     for line in format_mistakes(plain["confusion"]):
-        print_line(out, Text(is_printable(line)))
+        print_line(out, Text(make_printable(line)))
     for each in plain["skipped"]:
-        print_line(out, Text(f"not read: {is_printable(each['example'])}: {is_printable(each['why'])}"))
+        print_line(out, Text(f"not read: {make_printable(each['example'])}: {make_printable(each['why'])}"))
     if plain["classes_unknown_to_the_detector"]:
         unknown = ", ".join(plain["classes_unknown_to_the_detector"])
-        print_line(out, Text(is_printable(f"the detector does not know: {unknown}")))
+        print_line(out, Text(make_printable(f"the detector does not know: {unknown}")))
     print_line(out, Text(f"{format_count(plain['images'], 'image')} of {plain['data']}, on {plain['backend']}"))
 
 
@@ -97,11 +97,11 @@ JPEG = b"\xff\xd8"  # how its file begins
 TRIES = ((900, 80), (700, 70), (500, 60))  # pixels of the longer side, and the quality
 
 
-def write_settings(run: RunFolder) -> dict[str, Any]:
+def read_settings(run: RunFolder) -> dict[str, Any]:
     return update_names(_read(run.path / "settings.json"))
 
 
-def write_score(run: RunFolder) -> dict[str, Any] | None:
+def read_score(run: RunFolder) -> dict[str, Any] | None:
     """COCO's figures and those of each class, as `unstall evaluate` gives them, and what is most often wrong."""
     result = _read(run.path / "score.json")
     figures, classes = result.get("figures"), result.get("classes")
@@ -148,7 +148,7 @@ def _read(path: Path) -> dict[str, Any]:
     return plain if isinstance(plain, dict) else {}
 
 
-def write_pictures(run: RunFolder) -> list[str]:
+def list_pictures(run: RunFolder) -> list[str]:
     """Where they lie: predictions beside what is there. A link may lead to anything, and what it leads to would be shown."""
     try:
         found = [path for path in sorted((run.path / "predictions").glob("*.png")) if not path.is_symlink()]
@@ -157,7 +157,7 @@ def write_pictures(run: RunFolder) -> list[str]:
     return [str(path) for path in found[:MAX_PICTURES]]
 
 
-def as_data(path: str) -> str | None:
+def encode_picture(path: str) -> str | None:
     """A picture as an address that holds it; None where it cannot be read, or is too large and nothing can make it smaller."""
     try:
         stored = Path(path).read_bytes()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import signal
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from unstall.diagnosis.workers.blocker import End, Look, find_awaited, find_first_failure, find_stopped, is_waiting
+import unstall
+from unstall.diagnosis.workers.blocker import WAITING, End, Look, find_awaited, find_first_failure, find_stopped, is_waiting
 
 WAITS = Look(0, state="S", phase="train", steps_done=12, silent_s=9.0, waits_for_others=True)
 
@@ -59,7 +61,15 @@ def test_a_stack_tells_who_waits_for_others() -> None:
     reading = [("/x/keras/src/backend.py", "convert_to_numpy"), ("/x/unstall/training/step.py", "Told.read"), ("/x/t.py", "main")]
     assert is_waiting(reading)
     assert is_waiting([("/x/unstall/scale/company.py", "_get")])
+    assert is_waiting([("/x/unstall/training/step/train_step_jax.py", "DistributedJaxTrainStep.exchange_requests")])
+    assert not is_waiting([("/x/unstall/training/step/train_step_jax.py", "DistributedJaxTrainStep.__init__")])
     assert not is_waiting([("/x/unstall/training/step.py", "Step.__call__"), ("/x/unstall/training/trainer.py", "learn_batch")])
+
+
+@pytest.mark.parametrize(("file", "function"), WAITING)
+def test_where_a_worker_waits_is_there_under_its_name_of_today(file: str, function: str) -> None:
+    source = (Path(unstall.__file__).parents[1] / file).read_text(encoding="utf-8")
+    assert not function or f"def {function}(" in source
 
 
 # --- endings ---

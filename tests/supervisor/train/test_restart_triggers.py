@@ -13,7 +13,7 @@ from unstall.journal.reader import Journal
 from unstall.remedies.plan import Kind
 from unstall.supervisor.train.fault import WorkerState
 from unstall.supervisor.train.stuck_worker import is_hung
-from unstall.supervisor.train.worker_monitor import find_starvation, has_epoch_ended_since, is_memory_near_limit
+from unstall.supervisor.train.worker_monitor import find_memory_shortage, find_starvation, has_epoch_ended_since
 
 # --- a stall ---
 
@@ -69,12 +69,12 @@ def worker_state(*events: Event) -> WorkerState:
 
 def test_memory_that_this_run_has_nearly_filled() -> None:
     full = host(free_gib=1.0, rss_gib=50.0)
-    fault = is_memory_near_limit(worker_state(full, full, full))
+    fault = find_memory_shortage(worker_state(full, full, full))
     assert fault is not None
     assert fault.kind is Kind.HOST_MEMORY
-    assert is_memory_near_limit(worker_state(full, full)) is None  # for a moment only
-    assert is_memory_near_limit(worker_state(*3 * [host(free_gib=1.0, rss_gib=10.0)])) is None  # others hold it
-    assert is_memory_near_limit(worker_state(*3 * [host(free_gib=20.0, rss_gib=44.0)])) is None
+    assert find_memory_shortage(worker_state(full, full)) is None  # for a moment only
+    assert find_memory_shortage(worker_state(*3 * [host(free_gib=1.0, rss_gib=10.0)])) is None  # others hold it
+    assert find_memory_shortage(worker_state(*3 * [host(free_gib=20.0, rss_gib=44.0)])) is None
 
 
 # --- input ---

@@ -41,7 +41,7 @@ def main(out: Path, cases: list[str]) -> None:
     who = engines.read_own_process_env(os.environ)
     if not who.is_alone:
         met = rendezvous.meet(who, {"same": {}}, lambda cards: {}, lambda awaited: None)
-        from unstall.training.distributed.collectives import join_backend
+        from unstall.training.distributed.startup import join_backend
 
         join_backend(who, met)
     start("jax")

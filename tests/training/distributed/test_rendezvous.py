@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from unstall.base.errors import InvalidInputError
+from unstall.training.distributed.collectives import AddressTaken, PeersLost
 from unstall.training.distributed.engines import ProcessEnv
 from unstall.training.distributed.engines.local import find_free_port
-from unstall.training.distributed.rendezvous import AddressTaken, PeersLost, RendezvousResult, WaitStatus, find_difference, meet
+from unstall.training.distributed.rendezvous import RendezvousResult, WaitStatus, find_difference, meet
 
 CARD: dict[str, Any] = {"same": {"version of jax": "0.10.2"}, "wishes": 8}
 

@@ -15,7 +15,7 @@ HEARS = textwrap.dedent("""
     from unstall.training.distributed.heartbeat import LostWorkers
     from unstall.training.distributed.engines import ProcessEnv
     from unstall.training.distributed.rendezvous import RendezvousResult
-    from unstall.training.distributed.collectives import SilenceReporter
+    from unstall.training.distributed.startup import SilenceReporter
 
     met = RendezvousResult(hosts=("a", "b", "c"), address="", seconds=0.0, at=0.0, agreed={})
     watched = SilenceReporter(ProcessEnv(1, 3, "a:8476"), met)

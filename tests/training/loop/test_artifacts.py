@@ -15,7 +15,7 @@ from unstall.journal.run_folder import RunFolder
 from unstall.report.html.page import render_run
 from unstall.report.story.report import build_full_story
 from unstall.report.timeline import build_timeline
-from unstall.training.summary import MAX_PICTURE_BYTES, as_data, list_places, write_pictures, write_score, write_settings
+from unstall.training.summary import MAX_PICTURE_BYTES, encode_picture, list_pictures, list_places, read_score, read_settings
 
 SCORE = {
     "epoch": 7,
@@ -50,7 +50,7 @@ def page(run: RunFolder) -> str:
 
 def test_the_score_is_shown_with_its_classes(run: RunFolder) -> None:
     write(run, "score.json", SCORE)
-    result = write_score(run)
+    result = read_score(run)
     assert result is not None
     assert [row["value"] for row in result["figures"][:4]] == [0.4321, 0.71, None, None]
     assert result["classes"][0] == {"name": "<disc>", "objects": 90, "AP": 0.5, "AP50": 0.8, "AP75": None, "AR_100": 0.6}
@@ -62,24 +62,24 @@ def test_the_score_is_shown_with_its_classes(run: RunFolder) -> None:
 @pytest.mark.parametrize("damaged", [None, [], {"figures": 3}, {"figures": {}, "classes": None}])
 def test_what_is_no_score_is_left_out(run: RunFolder, damaged: Any) -> None:
     write(run, "score.json", damaged)
-    assert write_score(run) is None
+    assert read_score(run) is None
     assert "How well it detects" not in page(run)
 
 
 def test_settings_are_those_that_lie_in_the_folder(run: RunFolder) -> None:
-    assert write_settings(run) == {}
+    assert read_settings(run) == {}
     write(run, "settings.json", {"batch_size": 8, "weights": None})
-    assert write_settings(run) == {"batch_size": 8, "weights": None}
+    assert read_settings(run) == {"batch_size": 8, "weights": None}
     assert "<dt>batch_size</dt><dd>8</dd>" in page(run)
     (run.path / "settings.json").write_text('{"batch_si')
-    assert write_settings(run) == {}
+    assert read_settings(run) == {}
 
 
 def test_pictures_stand_in_the_page_and_large_ones_are_made_smaller(run: RunFolder) -> None:
     picture(run, "01-small.png", 32, noise=False)
     picture(run, "02-large.png", 1200, noise=False)
     picture(run, "03-photo.png", 600, noise=True)
-    small, large, photo = (as_data(path) or "" for path in write_pictures(run))
+    small, large, photo = (encode_picture(path) or "" for path in list_pictures(run))
     assert (run.path / "predictions" / "03-photo.png").stat().st_size > MAX_PICTURE_BYTES
     assert small.startswith("data:image/png;") and large.startswith("data:image/png;") and photo.startswith("data:image/jpeg;")
     assert len(photo) < 1.4 * MAX_PICTURE_BYTES
@@ -92,8 +92,8 @@ def test_what_is_no_picture_is_left_out(run: RunFolder) -> None:
     out = io.BytesIO()
     Image.frombytes("RGB", (600, 600), random.Random(0).randbytes(3 * 600 * 600)).save(out, "PNG")
     (run.path / "predictions" / "02-half.png").write_bytes(out.getvalue()[:500_000])
-    assert [as_data(path) for path in write_pictures(run)] == [None, None]
-    assert as_data(str(run.path / "nowhere.png")) is None
+    assert [encode_picture(path) for path in list_pictures(run)] == [None, None]
+    assert encode_picture(str(run.path / "nowhere.png")) is None
     assert "What is there, and what it finds" not in page(run)
 
 

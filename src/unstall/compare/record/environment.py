@@ -30,7 +30,7 @@ STAGE_ARGUMENTS = {
 
 def record_settings(folder: RunFolder, taken: JournalSummary) -> dict[str, Any]:
     """Of `unstall train`, as they were in the end; what was left to be chosen as it was chosen."""
-    known = dict(summary.write_settings(folder))
+    known = dict(summary.read_settings(folder))
     began = taken.last(TrainingBegan)
     if known and began is not None:
         known["backend"] = began.backend or known.get("backend")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from unstall.base.console import is_printable
+from unstall.base.console import make_printable
 
 if TYPE_CHECKING:
     pass
@@ -229,7 +229,7 @@ def place_defect(finding: dict[str, Any]) -> str:
     """file:line of a finding, for a person to find it, and the image's name where the annotation's does not tell it."""
     where = finding["file"] if finding["line"] is None else f"{finding['file']}:{finding['line']}"
     field = f": {finding['field']}" if finding["field"] else ""
-    return is_printable(f"{where}{field}{_image(finding)}:")
+    return make_printable(f"{where}{field}{_image(finding)}:")
 
 
 def _image(finding: dict[str, Any]) -> str:

@@ -35,7 +35,7 @@ class FoundPath:
 class _Listing:
     files: frozenset[str]
     folders: frozenset[str]
-    folded: dict[str, str]  # by what is `is_alike`, to the true name
+    folded: dict[str, str]  # by `normalize_name`, to the true name
 
 
 class Folder:
@@ -156,7 +156,7 @@ def _ends(text: str) -> list[str]:
     return ["/".join(parts[-count:]) for count in range(min(len(parts), LONGEST_END), 0, -1)]
 
 
-def is_alike(name: str) -> str:
+def normalize_name(name: str) -> str:
     """What names have in common that differ by case alone, or by how an accent is stored: macOS takes ö apart."""
     return unicodedata.normalize("NFC", name).lower()
 
@@ -164,7 +164,7 @@ def is_alike(name: str) -> str:
 def _match(name: str, names: frozenset[str], folded: dict[str, str]) -> str:
     if name in names:
         return name
-    other = folded.get(is_alike(name), "")
+    other = folded.get(normalize_name(name), "")
     return other if other in names else ""
 
 
@@ -175,7 +175,7 @@ def _list_in_bucket(path: Path) -> _Listing | None:
         return None
     files = frozenset(entry.key.rpartition("/")[2] for entry in found if not entry.is_folder)
     folders = frozenset(entry.key.rpartition("/")[2] for entry in found if entry.is_folder)
-    return _Listing(files, folders, {is_alike(name): name for name in (*files, *folders)})
+    return _Listing(files, folders, {normalize_name(name): name for name in (*files, *folders)})
 
 
 def _list(path: str) -> _Listing | None:
@@ -189,4 +189,4 @@ def _list(path: str) -> _Listing | None:
                     files.add(entry.name)
     except (OSError, ValueError):  # not there, no folder, not permitted; or a name that no file can have
         return None
-    return _Listing(frozenset(files), frozenset(folders), {is_alike(name): name for name in (*files, *folders)})
+    return _Listing(frozenset(files), frozenset(folders), {normalize_name(name): name for name in (*files, *folders)})

@@ -214,7 +214,7 @@ def _called(member: Member) -> str:
     return f"{member.name[0].upper()}{member.name[1:]}{host}"
 
 
-def _are(held: list[tuple[Member, Place]]) -> str:
+def _describe_wait(held: list[tuple[Member, Place]]) -> str:
     verb = "waits" if len(held) == 1 else "wait"
     return verb if all(place.waits for _, place in held) else f"{verb}, or ended with an error about others"
 
@@ -227,7 +227,7 @@ def _found_workers(
     evidence += [Evidence(f"{member.name} {waiting.words}", waiting.where, None, waiting.events) for member, waiting in held[:6]]
     return Found(
         certainty,
-        f"{words}. {len(held)} of {run_group.of} workers {_are(held)}: {waits}.",
+        f"{words}. {len(held)} of {run_group.of} workers {_describe_wait(held)}: {waits}.",
         tuple(evidence),
         _DO,
         place.where or held[0][1].where,

@@ -16,17 +16,21 @@ from unstall.diagnosis.workers.snapshot import WorkerSnapshot
 
 STOPPED_STATES = ("T", "t")  # of a process, as the kernel calls them: by a signal, or by a debugger
 # Frames in which a worker waits for the others: for the numbers of a step, for a message, for them to come.
-WAITING = (
-    # As they were called when journals of earlier versions were written.
+WAITING_BEFORE = (  # as they were called when journals of earlier versions were written
     ("unstall/training/step.py", "read"),
     ("unstall/backends/stepping_jax_shared.py", ""),
     ("unstall/scale/company.py", ""),
     ("unstall/scale/rendezvous.py", ""),
-    # As they are called now.
-    ("unstall/training/step/step.py", "read"),
     ("unstall/training/step/train_step_jax_distributed.py", ""),
+)
+WAITING = (
+    ("unstall/training/step/step.py", "read"),
+    ("unstall/training/step/train_step_jax.py", "__call__"),
+    ("unstall/training/step/train_step_jax.py", "exchange_requests"),
+    ("unstall/training/step/train_step_jax.py", "take_over"),
     ("unstall/training/distributed/collectives.py", ""),
     ("unstall/training/distributed/rendezvous.py", ""),
+    ("unstall/training/distributed/startup.py", ""),
 )
 
 
@@ -91,7 +95,7 @@ _SIGNS: tuple[tuple[Sign, str], ...] = (
 def is_waiting(frames: Sequence[tuple[str, str]]) -> bool:
     """Whether a stack, (file, function) from the innermost on, is that of a worker that waits for others."""
     called = [(file, function.rpartition(".")[2]) for file, function in frames]
-    return any(part in file and name in {"", function} for file, function in called for part, name in WAITING)
+    return any(part in file and name in {"", function} for file, function in called for part, name in (*WAITING, *WAITING_BEFORE))
 
 
 # --- endings ---

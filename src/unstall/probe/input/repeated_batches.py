@@ -54,7 +54,7 @@ def _arrays(value: Any) -> list[Any]:
     return []
 
 
-def is_larger_than_batch(values: dict[str, Any], rows: int) -> Optional[str]:
+def find_larger_than_batch(values: dict[str, Any], rows: int) -> Optional[str]:
     """What of these holds at least two batches' worth of examples or file names: `readings (6,400)`."""
     for name, value in values.items():
         is_array = hasattr(value, "strides") and hasattr(value, "shape") and len(value.shape) > 0
@@ -212,7 +212,7 @@ class LookingIterator:
         if frame is None:
             return None
         used = {name: frame.f_globals.get(name) for name in frame.f_code.co_names}
-        self._source.more = is_larger_than_batch({**used, **frame.f_locals}, self._source.rows)
+        self._source.more = find_larger_than_batch({**used, **frame.f_locals}, self._source.rows)
         return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
@@ -235,7 +235,7 @@ def install_py_datasets(module: ModuleType, probe: Probe) -> None:
     """keras.src.trainers.data_adapters.py_dataset_adapter"""
 
     def where(dataset: Any, source: Source) -> Optional[str]:
-        source.more = is_larger_than_batch(vars(dataset), source.rows)
+        source.more = find_larger_than_batch(vars(dataset), source.rows)
         return find_code_place(type(dataset).__getitem__)
 
     def see(adapter: Any, batch: Any) -> None:

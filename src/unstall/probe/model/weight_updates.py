@@ -76,7 +76,7 @@ class Numerics:
         self._optimizer = optimizer
         self._is_rate_known = None
         if not are_readable():
-            self._is_blind((WEIGHTS, LEARNING_RATE))
+            self._report_blind((WEIGHTS, LEARNING_RATE))
         elif getattr(model, "built", True):
             self._values.choose(list(model.trainable_variables))
             self._baseline()
@@ -176,10 +176,10 @@ class Numerics:
         if self._optimizer is not None and self._is_rate_known is None:
             self._is_rate_known = learning_rate.is_known(self._optimizer)
             if not self._is_rate_known:
-                self._is_blind((LEARNING_RATE,))
+                self._report_blind((LEARNING_RATE,))
         return learning_rate.read_current_rate(self._optimizer, done, self._values.array)
 
-    def _is_blind(self, signals: tuple[str, ...]) -> None:
+    def _report_blind(self, signals: tuple[str, ...]) -> None:
         coverage = get_coverage(self.probe)
         coverage.hook_is_blind(signals)
         coverage.report()

@@ -16,7 +16,7 @@ from unstall.base.redact.text import redact, redact_json
 from unstall.journal.writer import replace_not_finite
 from unstall.report.json import write_text
 from unstall.report.terminal import story as story_text
-from unstall.training.summary import as_data, format_number
+from unstall.training.summary import encode_picture, format_number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -120,8 +120,8 @@ def render_run(story: dict[str, Any], board: OnBoard | None = None) -> str:
                 *story_text.format_summary(story),
                 *(line for line in story_text.format_places(story) if line[0] != "report"),
             ],
-            pictures=[picture for path in story["pictures"] if (picture := as_data(path)) is not None],
-            source_of=as_data,
+            pictures=[picture for path in story["pictures"] if (picture := encode_picture(path)) is not None],
+            source_of=encode_picture,
             assets=page_assets,
             board=board,
             icon=load_icon(story["state"] == "stuck"),

@@ -34,10 +34,10 @@ def build_full_story(run: RunFolder, journal: Journal, diagnosis: Diagnosis, tim
         "environment": environment.describe_environment(journal),
         "model": environment.describe_model(journal),
         "input": environment.describe_inputs(journal),
-        "settings": summary.write_settings(run),
+        "settings": summary.read_settings(run),
         "data_defects": defects.read_run_defects(run),
-        "score": summary.write_score(run),
-        "pictures": summary.write_pictures(run),
+        "score": summary.read_score(run),
+        "pictures": summary.list_pictures(run),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import create_console, is_printable, print_clean, print_line
+from unstall.base.console import create_console, make_printable, print_clean, print_line
 from unstall.base.formatting import describe_data_set, format_count
 from unstall.data.check.defects import place_defect
 
@@ -44,7 +44,7 @@ def show_check(plain: dict[str, Any], out: Console) -> None:
 
 
 def _examples(problem: dict[str, Any]) -> str:
-    shown = [f"{place_defect(finding)} {is_printable(finding['message'])}" for finding in problem["findings"][:EXAMPLES]]
+    shown = [f"{place_defect(finding)} {make_printable(finding['message'])}" for finding in problem["findings"][:EXAMPLES]]
     more = problem["count"] - len(shown)
     return "\n".join([*shown, f"and {more:,} more"] if more else shown)
 

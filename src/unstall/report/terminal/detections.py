@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import is_printable, print_clean, print_line
+from unstall.base.console import make_printable, print_clean, print_line
 from unstall.base.errors import InvalidInputError
 from unstall.base.formatting import format_count
 
@@ -31,13 +31,13 @@ def show(plain: dict[str, Any], out: Console) -> None:
     rows = [(name, box) for name, image in zip(_short_names(plain), plain["images"], strict=True) for box in image["boxes"]]
     for name, box in rows[:ROWS]:
         edges = [f"{edge:.1f}" for edge in box["box"]]
-        table.add_row(Text(is_printable(name)), Text(is_printable(box["class"])), f"{box['score']:.3f}", *edges)
+        table.add_row(Text(make_printable(name)), Text(make_printable(box["class"])), f"{box['score']:.3f}", *edges)
     if rows:
         print_clean(out, table)
     if len(rows) > ROWS:
         print_line(out, Text(f"and {len(rows) - ROWS:,} more"))
     for each in plain["skipped"]:
-        print_line(out, Text(f"not read: {is_printable(each['image'])}: {is_printable(each['why'])}"))
+        print_line(out, Text(f"not read: {make_printable(each['image'])}: {make_printable(each['why'])}"))
     pictures = [image["picture"] for image in plain["images"] if image.get("picture")]
     drawn = f", drawn in {Path(pictures[0]).parent}" if pictures else ""
     found = f"{format_count(len(plain['images']), 'image')}, {format_count(len(rows), 'box', 'boxes')}"

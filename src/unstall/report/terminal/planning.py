@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import is_printable, print_clean, print_line
+from unstall.base.console import make_printable, print_clean, print_line
 from unstall.base.formatting import format_count, format_size
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def show_plan(plain: dict[str, Any], out: Console) -> None:
 
     device = plain["device"]
     usable = f", {format_size(plain['usable_bytes'])} to be had: {plain['usable_why']}"
-    place = is_printable(device["description"]) + ("" if device["is_here"] else " (not here)")
+    place = make_printable(device["description"]) + ("" if device["is_here"] else " (not here)")
     print_line(out, Text(f"{plain['model']} on {plain['backend']}, {place}: {format_size(device['memory_bytes'])}{usable}"))
     print_line(out, Text(f"figures: {WAYS[plain['method']]}, {1 - 1 / (1 + plain['error']):.1%} kept free for their error"))
     if plain["note"]:
@@ -126,7 +126,10 @@ def show_devices(plain: dict[str, Any], out: Console) -> None:
     table.add_column("")
     for each in plain["devices"]:
         table.add_row(
-            each["name"], format_size(each["memory_bytes"]), format_size(each["kept_bytes"]), is_printable(each["description"])
+            each["name"],
+            format_size(each["memory_bytes"]),
+            format_size(each["kept_bytes"]),
+            make_printable(each["description"]),
         )
     print_clean(out, table)
 
@@ -146,10 +149,10 @@ def show_preflight(plain: dict[str, Any], out: Console) -> None:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for row in plain["checks"]:
-        reason = Text(is_printable(row["reason"]), style="dim" if row["status"] == "ok" else "")
+        reason = Text(make_printable(row["reason"]), style="dim" if row["status"] == "ok" else "")
         table.add_row(Text(row["status"], style=COLOUR[row["status"]]), row["check"], reason)
         if row["fix"]:
-            table.add_row("", "", Text(f"fix: {is_printable(row['fix'])}", style="bold"))
+            table.add_row("", "", Text(f"fix: {make_printable(row['fix'])}", style="bold"))
     print_clean(out, table)
     print_line(out, Text.from_markup(format_summary(plain)))
 

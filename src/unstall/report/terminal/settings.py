@@ -6,7 +6,7 @@ import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from unstall.base.console import is_printable, print_clean, print_line
+from unstall.base.console import make_printable, print_clean, print_line
 from unstall.config.toml_file import CONFIG, list_groups
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ def show_settings(plain: dict[str, Any], out: Console) -> None:
         table.add_row(Text(heading, style="bold"))
         for name in names:
             source = plain["sources"][name]
-            value = Text(is_printable(format_value(plain["settings"][name])), style="dim" if source == "default" else "cyan")
-            table.add_row(f"  {name}", value, Text(is_printable(source), style="dim"))
+            value = Text(make_printable(format_value(plain["settings"][name])), style="dim" if source == "default" else "cyan")
+            table.add_row(f"  {name}", value, Text(make_printable(source), style="dim"))
     print_clean(out, table)
 
 
@@ -61,8 +61,8 @@ def show_suggested(plain: dict[str, Any], out: Console) -> None:
     for name, value in plain["settings"].items():
         table.add_row(
             name,
-            Text(is_printable(format_value(value)), style="cyan"),
-            Text(is_printable(plain["why"].get(name, "")), style="dim"),
+            Text(make_printable(format_value(value)), style="cyan"),
+            Text(make_printable(plain["why"].get(name, "")), style="dim"),
         )
     print_clean(out, table)
     named = "" if plain["file"] == CONFIG else f" --config {shlex.quote(plain['file'])}"

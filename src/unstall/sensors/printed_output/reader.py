@@ -124,7 +124,7 @@ class FileSource:
                 self._ours.popleft()
         yield Piece(now, left_out, data[at - start :])
 
-    def is_own_output(self, call: Callable[[], None]) -> None:
+    def print_own(self, call: Callable[[], None]) -> None:
         """Calls what prints into the same file; what stands there since is not read."""
         began = os.fstat(self._descriptor).st_size
         self._ours.append((began, sys.maxsize))
@@ -212,7 +212,7 @@ class PrintedOutput:
         """Calls what prints for Unstall itself, on standard error: where that is a file that is read, it is not the program's."""
         for stream in self._streams:
             if stream.name.endswith("stderr") and isinstance(stream.source, FileSource):
-                return stream.source.is_own_output(call)
+                return stream.source.print_own(call)
         return call()
 
     def read(self, at: float) -> list[Event]:

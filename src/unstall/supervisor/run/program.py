@@ -30,7 +30,6 @@ from unstall.sensors.printed_output.reader import PrintedOutput
 from unstall.storage.uploader import upload_run
 from unstall.supervisor.launch import LaunchedProgram, resolve_command
 from unstall.supervisor.recorder import Recorder
-from unstall.supervisor.run.confirm import confirm
 from unstall.supervisor.watch import TICK_S, Watch
 
 STEADY = 2  # a verdict on a run that moves is told when it has been reached so many times in a row
@@ -75,9 +74,12 @@ def _watch_to_the_end(
         if diagnosis is not None and printer.print_if_new(watch, diagnosis) and options.stop_on_stall and printer.is_stuck:
             launched.stop()
     assert launched.ended is not None
-    launched.output.drain()
+    if launched.output is not None:
+        launched.output.drain()
     diagnosis = watch.finish([*launched.take_new_signals(), launched.ended])
     if options.confirm and diagnosis.findings:
+        from unstall.supervisor.run.confirm import confirm
+
         printer.complain("making experiments on the program, in a run of their own …")
         confirm(run, command=launched.command)
         diagnosis = watch.examine()
@@ -109,8 +111,11 @@ def start(
         RunStarted(at=began, mode=mode, command=redact_command(command), folder=folder, pid=launched.pid, version=version)
     )
     recorder = Recorder(run, launched.pid, writer.write, command, folder, os.environ)
-    watch = Watch(run, launched.pid, writer, since=began, recorder=recorder, output=launched.output.reader())
-    watch.note(*launched.output.failures)
+    output = launched.output
+    printed = None if output is None else output.reader()
+    watch = Watch(run, launched.pid, writer, since=began, recorder=recorder, output=printed)
+    if output is not None:
+        watch.note(*output.failures)
     return launched, watch
 
 

@@ -68,7 +68,7 @@ class WorkerState:
         """After what has happened: with whom."""
         return "" if self.is_alone else f" with {self.name_inside}"
 
-    def has(self, kind: Kind, step: int, happened: str, *evidence: str) -> Fault:
+    def create_fault(self, kind: Kind, step: int, happened: str, *evidence: str) -> Fault:
         shown = tuple(evidence[:MAX_EVIDENCE])
         return Fault(
             kind, step, happened, shown, self.settings, self.journal, self.plans, self.checkpoints, self.cores,
@@ -100,9 +100,9 @@ def find_fault(worker_state: WorkerState, ended: ProcessEnded, step: int, diagno
     if ended.exit_code == exit_codes.OTHERS_LOST:
         return remove_lost_workers(worker_state, step)
     if ended.exit_code == exit_codes.ADDRESS_TAKEN:
-        return worker_state.has(Kind.DIED, step, "The port at which the workers meet was taken by another program.")
+        return worker_state.create_fault(Kind.DIED, step, "The port at which the workers meet was taken by another program.")
     if ended.exit_code == exit_codes.INTERRUPTED:
-        return worker_state.has(
+        return worker_state.create_fault(
             Kind.DIED, step, f"{worker_state.name} was asked to end by somebody else, and saved before it did."
         )
     if ended.exit_code in NO_FAULT or (ended.exit_code == 1 and _fatal(worker_state.journal) is None):
@@ -114,7 +114,7 @@ def _killed(worker_state: WorkerState, number: int, step: int, diagnosis: Diagno
     name = _name(number)
     result = describe_cause(diagnosis)
     if any(finding.cause == Kind.HOST_MEMORY for finding in diagnosis.findings):
-        return worker_state.has(
+        return worker_state.create_fault(
             Kind.HOST_MEMORY,
             step,
             f"The kernel killed {worker_state.name_inside} in step {step:,} for want of host memory.",
@@ -122,28 +122,30 @@ def _killed(worker_state: WorkerState, number: int, step: int, diagnosis: Diagno
         )
     full = _fullness(worker_state.journal)
     if number in CRASHES and full is not None:
-        return worker_state.has(
+        return worker_state.create_fault(
             Kind.HOST_MEMORY, step, f"{worker_state.name} ended by {name} in step {step:,} when memory was nearly full.", full
         )
     if number == signals.SIGABRT and not worker_state.is_alone:
         who = find_lost_worker(worker_state.journal)
         why = f"; {who}" if who else ", as frameworks end a worker when another is gone or cannot be reached"
-        return worker_state.has(Kind.DIED, step, f"{worker_state.name} was ended by {name} in step {step:,}{why}.", *result)
-    return worker_state.has(Kind.DIED, step, f"{worker_state.name} was ended by {name} in step {step:,}.", *result)
+        return worker_state.create_fault(
+            Kind.DIED, step, f"{worker_state.name} was ended by {name} in step {step:,}{why}.", *result
+        )
+    return worker_state.create_fault(Kind.DIED, step, f"{worker_state.name} was ended by {name} in step {step:,}.", *result)
 
 
 def _out_of_memory(worker_state: WorkerState, step: int) -> Fault:
     exhausted = worker_state.journal.last(MemoryExhausted)
     if exhausted is None:
-        return worker_state.has(Kind.DEVICE_MEMORY, step, f"Memory ran out{worker_state.beside} in step {step:,}.")
+        return worker_state.create_fault(Kind.DEVICE_MEMORY, step, f"Memory ran out{worker_state.beside} in step {step:,}.")
     step = max(step, exhausted.step)
     at_once = f", with {exhausted.micro_batch_size} images at once in {exhausted.precision}" if exhausted.micro_batch_size else ""
     lines = tuple(line for line in (find_innermost("", exhausted.message).message,) if line)
     if _OF_THE_HOST.search(exhausted.message):
-        return worker_state.has(
+        return worker_state.create_fault(
             Kind.HOST_MEMORY, step, f"Host memory ran out{worker_state.beside} in step {step:,} ({exhausted.phase}).", *lines
         )
-    return worker_state.has(
+    return worker_state.create_fault(
         Kind.DEVICE_MEMORY,
         step,
         f"The device ran out of memory{worker_state.beside} in step {step:,} ({exhausted.phase}){at_once}.",
@@ -160,15 +162,15 @@ def _not_finite(worker_state: WorkerState, step: int) -> Fault:
         [f"{len(skipped)} updates were not applied; {last.in_a_row} of them in a row, last the {last.what}"] if last else []
     )
     evidence += [f"a batch lies in {last.path}"] if last and last.path else []
-    return worker_state.has(Kind.NOT_FINITE, last.step if last else step, happened, *evidence)
+    return worker_state.create_fault(Kind.NOT_FINITE, last.step if last else step, happened, *evidence)
 
 
 def _diverged(worker_state: WorkerState, step: int) -> Fault:
     rose = worker_state.journal.last(LossDiverged)
     if rose is None:
-        return worker_state.has(Kind.DIVERGED, step, f"The loss rose and stayed high, seen in step {step:,}.")
+        return worker_state.create_fault(Kind.DIVERGED, step, f"The loss rose and stayed high, seen in step {step:,}.")
     happened = f"The loss rose and stayed high: {_number(rose.usual_loss)} → {_number(rose.loss)} since step {rose.since_step:,}."
-    return worker_state.has(
+    return worker_state.create_fault(
         Kind.DIVERGED, rose.step, happened, f"seen in step {rose.step:,}; the usual loss was that of many steps"
     )
 
@@ -178,7 +180,7 @@ def remove_lost_workers(worker_state: WorkerState, step: int) -> Fault:
     lost = worker_state.journal.last(OthersLost)
     error_line = (lost.error.strip().splitlines() or [""])[0][:200] if lost is not None else ""
     who = find_lost_worker(worker_state.journal) or "one of them is gone, or cannot be reached"
-    return worker_state.has(
+    return worker_state.create_fault(
         Kind.DIED, step, f"{worker_state.name} lost the others in step {step:,}: {who}.", *([error_line] if error_line else [])
     )
 
@@ -199,14 +201,14 @@ def _raised(worker_state: WorkerState, ended: ProcessEnded, step: int, diagnosis
     error = _fatal(worker_state.journal)
     what = find_innermost(error.kind, error.message).line if error else f"exit code {ended.exit_code}"
     if any(finding.cause == Kind.HOST_MEMORY for finding in diagnosis.findings):
-        return worker_state.has(
+        return worker_state.create_fault(
             Kind.HOST_MEMORY,
             step,
             f"Host memory ran out{worker_state.beside} in step {step:,}.",
             what,
             *describe_cause(diagnosis),
         )
-    return worker_state.has(
+    return worker_state.create_fault(
         Kind.DIED, step, f"{worker_state.name} ended with an error in step {step:,}.", what, *describe_cause(diagnosis)
     )
 
@@ -217,7 +219,7 @@ def create_stuck_fault(
     lasted = LASTED.get(stall.phase, "steps") if stall is not None else ""
     usual = f", where {lasted} took {stall.usual_s:.2g} s" if stall is not None and stall.usual_s else ""
     what = "The training" if worker_state.is_alone else worker_state.name
-    return worker_state.has(
+    return worker_state.create_fault(
         Kind.STUCK, step, f"{what} stood still for {seconds:.0f} s in step {step:,}{usual}.", *describe_cause(diagnosis)
     )
 

@@ -3,25 +3,20 @@
     GET http://169.254.169.254/computeMetadata/v1/instance/preempted?wait_for_change=true      (Metadata-Flavor: Google)
 
 The request hangs until the value changes: FALSE becomes TRUE some 30 seconds before the end. Likewise `maintenance-event`, which
-becomes TERMINATE_ON_HOST_MAINTENANCE. Only machines that have such a server are asked: GCE_METADATA_HOST names one, or the
-firmware says that the machine is Google's. Elsewhere no name is looked up and nothing is opened.
+becomes TERMINATE_ON_HOST_MAINTENANCE. Only machines that have such a server are asked (`sensors/cluster.py` finds it): elsewhere
+nothing of this is loaded.
 """
 
 from __future__ import annotations
 
 import http.client
-import os
 import signal
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
-VARIABLE = "GCE_METADATA_HOST"
-ADDRESS = "169.254.169.254"  # of the server on every machine of Google's; its name would have to be looked up
-FIRMWARE = Path("/sys/class/dmi/id/product_name")
 PREEMPTED, MAINTENANCE = "preempted", "maintenance-event"
 ENDS = {PREEMPTED: "TRUE", MAINTENANCE: "TERMINATE_ON_HOST_MAINTENANCE"}
 HANGS_S = 60.0  # asked of the server; a connection that died without a word is noticed so late at most
@@ -40,50 +35,39 @@ class PreemptionNotice:
         return f"{what} (metadata server {self.source})"
 
 
-def find_server() -> str:
-    """host:port of the metadata server; empty: there is none."""
-    named = os.environ.get(VARIABLE, "").strip()
-    if named:
-        return named
-    try:
-        return ADDRESS if FIRMWARE.read_text(encoding="utf-8", errors="replace").strip().startswith("Google") else ""
-    except OSError:
-        return ""
-
-
 class PreemptionListener:
     """Listened to by threads that die with the process."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: str) -> None:
+        """`address`: host:port of the server."""
+        self._address = address
         self.received: PreemptionNotice | None = None
         self._ended = threading.Event()
 
     @contextmanager
     def listen_for_notice(self) -> Iterator[None]:
-        address = find_server()
-        if address:
-            # A signal must find the main thread, which waits for it, and none of ours.
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-            for what in ENDS:
-                threading.Thread(target=self._listen, args=(address, what), name=f"unstall-{what}", daemon=True).start()
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        # A signal must find the main thread, which waits for it, and none of ours.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        for what in ENDS:
+            threading.Thread(target=self._listen, args=(what,), name=f"unstall-{what}", daemon=True).start()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         try:
             yield
         finally:
             self._ended.set()
 
-    def _listen(self, address: str, what: str) -> None:
+    def _listen(self, what: str) -> None:
         """A maintenance that was there from the beginning is no news: the engine that restarted us here knew of it. A machine
         that is preempted will be gone in seconds, whenever that was said."""
         etag, value = "", ""
         while not self._ended.is_set() and self.received is None:
             try:
-                before, (etag, value) = value, ask_server(address, what, etag)
+                before, (etag, value) = value, ask_server(self._address, what, etag)
             except (OSError, http.client.HTTPException, ValueError):
                 self._ended.wait(PAUSE_S)
                 continue
             if value == ENDS[what] and (before or what == PREEMPTED):
-                self.received = PreemptionNotice(address, what)
+                self.received = PreemptionNotice(self._address, what)
 
 
 def ask_server(address: str, what: str, etag: str) -> tuple[str, str]:

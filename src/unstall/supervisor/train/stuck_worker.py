@@ -36,9 +36,8 @@ def is_hung(journal: Journal, stall: StallBegan, seconds: float) -> bool:
     return seconds > max(min_s, TIMES_LIMIT * stall.limit_s)
 
 
-def end_if_stuck(monitor: WorkerMonitor) -> None:
-    stall = monitor.watch.stall
-    if stall is None or not monitor.watch.has_looked_closely:
+def end_if_stuck(monitor: WorkerMonitor, stall: StallBegan) -> None:
+    if not monitor.watch.has_looked_closely:
         return
     seconds = time.time() - stall.since
     if is_hung(monitor.watch.journal, stall, seconds) and not monitor.waits_for_others(monitor):

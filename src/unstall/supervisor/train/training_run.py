@@ -13,9 +13,10 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
@@ -31,19 +32,21 @@ from unstall.journal.writer import JournalWriter
 from unstall.remedies.plan import Fault, Kind, Plan, Sign, Verb
 from unstall.remedies.shrink_micro_batch import find_divisor
 from unstall.report import json as json_report
+from unstall.sensors.cluster import find_metadata_server
 from unstall.sensors.device import DeviceSampler
 from unstall.storage.uploader import upload_run
 from unstall.supervisor.launch import LaunchedProgram
 from unstall.supervisor.run.program import Printer, RunOptions, show_on_board, start
 from unstall.supervisor.train import setup
 from unstall.supervisor.train.fault import NoRemedy, WorkerState, find_fault, find_ineffective_plan, treat
-from unstall.supervisor.train.preemption import PreemptionListener
 from unstall.supervisor.train.setup import PreservedFolder
-from unstall.supervisor.train.worker_group import WorkerGroup
-from unstall.supervisor.train.worker_monitor import WorkerMonitor
+from unstall.supervisor.train.worker_monitor import WorkerGroup, WorkerMonitor
 from unstall.supervisor.watch import TICK_S
 from unstall.training.distributed import engines
 from unstall.training.distributed.engines import ProcessEnv
+
+if TYPE_CHECKING:
+    from unstall.supervisor.train.preemption import PreemptionListener, PreemptionNotice
 
 WORKER = (sys.executable, "-m", "unstall.training")  # called with the run folder
 KILLED_ADDS = 128  # to the number of the signal, as shells do
@@ -65,7 +68,7 @@ def train(run: RunFolder, options: RunOptions, worker: Sequence[str] = WORKER) -
         training_run.apply_known_batch_size()
         with (
             upload_run(run if first.is_first else own, training_run.printer.complain) as upload_state,
-            training_run.notice.listen_for_notice(),
+            training_run.listen_for_preemption(),
         ):
             code = _trained(training_run)
             upload_state.has_time = code == 0
@@ -106,7 +109,7 @@ class TrainingRun:
         self.printer = Printer(own, options)
         self._writer = JournalWriter(own.journal_path("watcher", os.getpid()), keeps_lost=True)
         self._mask: set[int] | None = None
-        self.notice = PreemptionListener()
+        self._preemption: PreemptionListener | None = None
         self._machine = describe_machine()
         self._folder = PreservedFolder(run)
 
@@ -117,7 +120,12 @@ class TrainingRun:
         who = engines.build_process_envs(os.environ, self.settings.num_workers)
         self._is_secondary_host = not who[0].is_first
         self._folder.of_workers = [self.run.of_worker(each.rank).path for each in who]
-        return WorkerGroup(self, [self._start(each, self._writer_of(each, who[0])) for each in who])
+        monitors = [self._start(each, self._writer_of(each, who[0])) for each in who]
+        if who[0].is_alone:
+            return WorkerGroup(monitors)
+        from unstall.supervisor.train.several_workers import SeveralWorkers
+
+        return SeveralWorkers(self, monitors)
 
     def _start(self, who: ProcessEnv, writer: JournalWriter) -> WorkerMonitor:
         own = self.run.of_worker(who.rank)
@@ -264,13 +272,28 @@ class TrainingRun:
 
     # --- the end ---
 
+    def listen_for_preemption(self) -> AbstractContextManager[None]:
+        """On a machine of Google's, which says so before it is taken away."""
+        server = find_metadata_server()
+        if not server:
+            return nullcontext()
+        from unstall.supervisor.train.preemption import PreemptionListener
+
+        self._preemption = PreemptionListener(server)
+        return self._preemption.listen_for_notice()
+
+    @property
+    def notice(self) -> PreemptionNotice | None:
+        """That this machine is taken away."""
+        return None if self._preemption is None else self._preemption.received
+
     def resume_command(self) -> str:
         known = self.run.path.parent == get_cache_path().parent
         return f"unstall train --resume {shlex.quote(self.run.bucket or (self.run.name if known else str(self.run.path)))}"
 
     def end_is_wanted(self, worker_group: WorkerGroup) -> bool:
         """Somebody has asked for it, or the machine is taken away; the workers heard of it, or were gone already."""
-        return worker_group.is_asked_to_end or LaunchedProgram.end_is_wanted() or self.notice.received is not None
+        return worker_group.is_asked_to_end or LaunchedProgram.end_is_wanted() or self.notice is not None
 
     def end(self, worker_group: WorkerGroup) -> int:
         ended = worker_group.blamed.launched.ended

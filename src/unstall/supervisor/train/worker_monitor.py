@@ -1,9 +1,9 @@
-"""Beside one worker: looks at it, passes on what is worth saying, and ends it where waiting any longer is in vain."""
+"""Beside each worker of this machine: looks at it, says what is worth saying, and ends it where waiting longer is in vain."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from unstall.base.exit_codes import DONE
@@ -26,7 +26,7 @@ from unstall.journal.events import (
 )
 from unstall.journal.reader import Journal
 from unstall.remedies.plan import Fault, Kind, Plan, find_step_reached, measure_wait_share
-from unstall.supervisor.launch import LaunchedProgram
+from unstall.supervisor.launch import LaunchedProgram, wait_for_any
 from unstall.supervisor.train.fault import WorkerState, create_stuck_fault, describe_cause, treat
 from unstall.supervisor.train.stuck_worker import end_if_stuck
 from unstall.supervisor.watch import Watch
@@ -66,7 +66,7 @@ class WorkerMonitor:
         self.watch.note(*self.launched.take_new_signals())
         diagnosis = self.watch.tick()
         self._end_if_machine_goes()
-        if self.launched.is_asked_to_end or self._training_run.notice.received is not None:
+        if self.launched.is_asked_to_end or self._training_run.notice is not None:
             self.launched.kill_after(SAVES_WITHIN_S)
             return
         self._see_how_the_run_goes()
@@ -74,8 +74,10 @@ class WorkerMonitor:
             self._diagnosis = diagnosis
             self._printer.print_if_new(self.watch, diagnosis)
         if self.stopped_for is None:
-            end_if_stuck(self)
-            self._end_if_it_pays(diagnosis)
+            if self.watch.stall is not None:
+                end_if_stuck(self, self.watch.stall)
+            else:
+                self._end_if_it_pays(diagnosis)
         elif time.monotonic() - self._stopped_at > UNENDABLE_S:
             self._say_once("unendable", "the worker does not end, though it was killed: the kernel waits for a disk or a device.")
 
@@ -128,17 +130,17 @@ class WorkerMonitor:
     def _end_if_machine_goes(self) -> None:
         """The notice comes as a file on a server, and not as a signal to the worker: it is handed on as one."""
         notice = self._training_run.notice
-        if notice.received is not None and not self._is_asked_to_leave:
+        if notice is not None and not self._is_asked_to_leave:
             self._is_asked_to_leave = True
-            self.watch.note(PreemptionNoticed(at=time.time(), source=notice.received.source, what=notice.received.what))
-            self._say_once("notice", f"{notice.received.words}: the worker saves and ends, so that the run goes on elsewhere.")
+            self.watch.note(PreemptionNoticed(at=time.time(), source=notice.source, what=notice.what))
+            self._say_once("notice", f"{notice.words}: the worker saves and ends, so that the run goes on elsewhere.")
             self.launched.stop(SAVES_WITHIN_S)
 
     def _end_if_it_pays(self, diagnosis: Diagnosis | None) -> None:
-        if self.stopped_for is not None or diagnosis is None or self.watch.stall is not None:
+        if diagnosis is None:
             return
         worker_state = self._training_run.worker_state(self)
-        full = is_memory_near_limit(worker_state)
+        full = find_memory_shortage(worker_state)
         if full is not None and isinstance(treat(full), Plan):
             self.stop(full, RESTART_SAVES_S)
             return
@@ -176,6 +178,45 @@ class WorkerMonitor:
             self._training_run.printer.complain(text)
 
 
+class WorkerGroup:
+    """The workers that this machine has of a run. What shows only among several is in `several_workers.py`."""
+
+    def __init__(self, monitors: Sequence[WorkerMonitor]) -> None:
+        self.monitors = list(monitors)
+        self.lead = self.monitors[0]
+        self.stopped_for: Fault | None = None
+
+    def wait(self, seconds: float) -> bool:
+        """So long at most; whether any worker still runs."""
+        wait_for_any([monitor.launched for monitor in self.monitors], seconds)
+        return any(monitor.launched.ended is None for monitor in self.monitors)
+
+    def look(self) -> None:
+        for monitor in self.running():
+            monitor.look()
+
+    def finish(self) -> None:
+        for monitor in self.monitors:
+            monitor.finish()
+        self.stopped_for = self.stopped_for or self.lead.stopped_for
+
+    @property
+    def blamed(self) -> WorkerMonitor:
+        """The worker whose fault is treated."""
+        return self.lead
+
+    @property
+    def is_done(self) -> bool:
+        return all(monitor.is_done for monitor in self.monitors)
+
+    @property
+    def is_asked_to_end(self) -> bool:
+        return any(monitor.launched.is_asked_to_end for monitor in self.monitors)
+
+    def running(self) -> list[WorkerMonitor]:
+        return [monitor for monitor in self.monitors if monitor.launched.ended is None]
+
+
 # What else calls for a restart while a worker still runs: its input starves it, host memory is nearly full. Pure functions of the
 # journal. That it stands still is in stuck_worker.py.
 
@@ -187,14 +228,14 @@ OWN_SHARE = 0.5  # of it that the run itself must hold: others' memory is not ou
 FULL_SAMPLES = 3  # in a row
 
 
-def is_memory_near_limit(worker_state: WorkerState) -> Fault | None:
+def find_memory_shortage(worker_state: WorkerState) -> Fault | None:
     hosts = worker_state.journal.of(HostSampled)[-FULL_SAMPLES:]
     if len(hosts) < FULL_SAMPLES or not all(_is_full(host) for host in hosts):
         return None
     step, left = find_step_reached(worker_state.journal), measure_room(hosts[-1])
     assert left is not None
     claim = f"{left.share:.0%} of {left.of} is in use, and {hosts[-1].rss_bytes / left.limit_bytes:.0%} by this run"
-    return worker_state.has(Kind.HOST_MEMORY, step, f"Host memory was nearly full in step {step:,}.", claim)
+    return worker_state.create_fault(Kind.HOST_MEMORY, step, f"Host memory was nearly full in step {step:,}.", claim)
 
 
 def _is_full(host: HostSampled) -> bool:
@@ -224,7 +265,9 @@ def find_starvation(worker_state: WorkerState, diagnosis: Diagnosis) -> Fault | 
         return None
     step = find_step_reached(worker_state.journal)
     happened = f"Steps wait for their input for {share:.0%} of the time, up to step {step:,}."
-    return worker_state.has(Kind.STARVED, step, happened, f"about {left_s / 60:.0f} min are left", *describe_cause(diagnosis))
+    return worker_state.create_fault(
+        Kind.STARVED, step, happened, f"about {left_s / 60:.0f} min are left", *describe_cause(diagnosis)
+    )
 
 
 def estimate_seconds_left(journal: Journal, groups: list[StepsEnded]) -> float | None:

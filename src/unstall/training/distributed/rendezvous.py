@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unstall.base.errors import InvalidInputError
+from unstall.training.distributed.collectives import AddressTaken, PeersLost
 from unstall.training.distributed.engines import ProcessEnv
 
 MAX_WAIT_S = 300.0  # for others to come: a machine may have to be fetched and its image to be loaded
@@ -32,14 +33,6 @@ LOOPBACK = ("127.", "localhost", "::1")
 
 Card = dict[str, Any]  # what a worker shows of itself: what must be the "same" for all, by name, and what it wishes
 Agree = Callable[[list[Card]], Card]  # what is made of the cards of all, by worker 0: the same for all
-
-
-class AddressTaken(Exception):
-    """Somebody else listens at the coordinator's port."""
-
-
-class PeersLost(Exception):
-    """The others did not come, or have gone."""
 
 
 @dataclass(frozen=True)

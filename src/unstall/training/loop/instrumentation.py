@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from unstall.base.console import is_printable
+from unstall.base.console import make_printable
 from unstall.base.formatting import format_count, format_duration, format_size
 from unstall.journal.events import BatchesCounted, DataMeasured, Event, UpdatesMeasured
 from unstall.journal.events.record import OF_TRAINER
@@ -152,7 +152,7 @@ def print_message(text: str) -> None:
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(is_printable(text) + "\n")
+        sys.stderr.write(make_printable(text) + "\n")
         sys.stderr.flush()
     except OSError:
         return  # it is gone: nobody reads
@@ -255,7 +255,7 @@ class TrainingLine:
         if self._live is not None:
             from rich.text import Text
 
-            self._live.console.print(Text(is_printable(text)), soft_wrap=True)
+            self._live.console.print(Text(make_printable(text)), soft_wrap=True)
         else:
             print_message(text)
 

@@ -34,14 +34,13 @@ from unstall.training.checkpoint import integrity
 from unstall.training.checkpoint.integrity import AllDamaged, explain_refusal
 from unstall.training.checkpoint.store import CheckpointInterval, Checkpoints, LoadedCheckpoint
 from unstall.training.distributed.collectives import Collectives
-from unstall.training.evaluate.evaluation import ValidationScorer
 from unstall.training.loop import instrumentation
 from unstall.training.loop.datasets import TrainValData, compute_fingerprint, load_datasets
 from unstall.training.loop.instrumentation import TrainingLine, Updates, emit, print_message
 from unstall.training.loop.interruption import Interruption
 from unstall.training.loop.loss_monitor import LossMonitor
 from unstall.training.loop.position import Position
-from unstall.training.loop.results import Results
+from unstall.training.loop.results import Results, ValidationScorer
 from unstall.training.step.step import Step, list_batch_shapes
 from unstall.training.tensorboard import SummaryWriter
 

@@ -19,11 +19,11 @@ from unstall.journal.events import EpochScored
 from unstall.training.checkpoint import integrity, store
 from unstall.training.checkpoint.store import MAX_SHARE, Outcome
 from unstall.training.distributed.collectives import OthersLeft
-from unstall.training.evaluate.evaluation import Figures
 from unstall.training.loop import instrumentation
 from unstall.training.loop.interruption import Interrupted
 from unstall.training.loop.loss_monitor import TrainingStopped
 from unstall.training.loop.position import EpochScore
+from unstall.training.loop.results import Figures
 from unstall.training.loop.setup import TrainingContext, list_versions
 
 TIMES, SCORES = ("train_s", "input_wait_s", "eval_s"), ("AP", "AR")  # columns of the history, for TensorBoard's groups

@@ -32,15 +32,13 @@ from unstall.probe.core import probe
 from unstall.training.distributed import engines
 from unstall.training.distributed.collectives import (
     LOST_ERRORS,
+    AddressTaken,
     Collectives,
     OthersLeft,
+    PeersLost,
     are_others_lost,
-    join_workers,
-    leave_backend,
 )
 from unstall.training.distributed.engines import ProcessEnv
-from unstall.training.distributed.heartbeat import LostWorkers
-from unstall.training.distributed.rendezvous import AddressTaken, PeersLost
 from unstall.training.loop import instrumentation
 from unstall.training.loop.instrumentation import print_message
 from unstall.training.loop.interruption import Interrupted, Interruption
@@ -86,6 +84,8 @@ def run_worker(run: RunFolder, is_quiet: bool) -> int:
         worker.show_results()
     if not worker.collectives.is_alone:
         if exit_code in (DONE, NOT_KEPT):
+            from unstall.training.distributed.startup import leave_backend
+
             leave_backend()
         worker.leave(exit_code)
     return exit_code
@@ -153,8 +153,8 @@ class Worker:
 
                 make_deterministic(backend)
             keep_compiled(self.run.compiled_path, backend)
-            self.collectives, settings = join_workers(self.who, settings, self.interruption)
-            self.interruption.exit_last = self.collectives.exit_last
+            if not self.who.is_alone:
+                settings = self._join_others(settings)
             start(backend, takes_card=True)
             self.interruption.reinstall_handlers()
             from unstall.training.loop.setup import begin
@@ -163,6 +163,14 @@ class Worker:
             self.context = begin(self.run, settings, self.interruption, self.collectives)
         with self.context.line:
             return Trainer(self.context).train()
+
+    def _join_others(self, settings: Settings) -> Settings:
+        """The settings that all workers have agreed on."""
+        from unstall.training.distributed.startup import join_workers
+
+        self.collectives, settings = join_workers(self.who, settings, self.interruption)
+        self.interruption.exit_last = self.collectives.exit_last
+        return settings
 
     def _report_memory(self, error: BaseException, settings: Settings) -> None:
         message = f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]
@@ -183,11 +191,12 @@ class Worker:
     def _without_others(self, error: BaseException) -> ExitCode:
         step = 0 if self.context is None else self.context.at.step
         heartbeat = self.collectives.heartbeat
-        news = heartbeat.newest(within_s=NEWS_WITHIN_S) if heartbeat is not None else LostWorkers()
+        news = heartbeat.newest(within_s=NEWS_WITHIN_S) if heartbeat is not None else None
+        gone, silent = ([], []) if news is None else (list(news.gone), list(news.silent))
         self.say(f"unstall: {self.who.words} has lost the others at step {step}: {str(error).splitlines()[0][:200]}")
         event = OthersLost(
-            at=time.time(), worker=self.who.rank, of=self.who.world_size, step=step, error=str(error)[:500], gone=list(news.gone),
-            silent=list(news.silent),
+            at=time.time(), worker=self.who.rank, of=self.who.world_size, step=step, error=str(error)[:500], gone=gone,
+            silent=silent,
         )  # fmt: skip
         instrumentation.emit(event)
         return OTHERS_LOST

@@ -1,7 +1,7 @@
 """What a function launches on a card, kept, and launched again in one go: a step of PyTorch is thousands of small kernels, and
 calling them one by one from Python takes several times as long as the card computes.
 
-    step = Replayed(function)       # of tensors, giving tensors; always of the same shapes
+    step = GraphReplay(function)    # of tensors, giving tensors; always of the same shapes
     step(*tensors)                  # what it gives lies where the next call will write: use it, or copy it, before that
 
 The function is traced once, down to PyTorch's own operations, with what it computed from no tensor (anchors, say) as constants.

@@ -14,13 +14,17 @@ import torch
 from keras import ops
 
 from unstall.detectors.layers.rng import Draw
-from unstall.training.step.cuda_graphs import GraphReplay
 from unstall.training.step.ema import EMA_WARMUP
 from unstall.training.step.optimizer import BETAS, EPSILON, SLOTS, get_scale, update_loss_scale
 from unstall.training.step.step import Program, StepResult
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from unstall.training.step.cuda_graphs import GraphReplay
     from unstall.training.step.step import Arrays
+
+    PartFunction = Callable[..., Sequence[torch.Tensor]]  # of a part of the batch
 
 Tensors = dict[str, torch.Tensor]
 PART = ("images", "boxes", "classes", "mask")  # what a step reads of a batch
@@ -55,12 +59,23 @@ class TorchTrainStep:
         self._one = torch.ones((), device=device)
         places = {name: place for place, names in enumerate(program.groups.values()) for name in names}
         self._groups = torch.tensor([places[name] for name in program.trained], dtype=torch.int32, device=device)
-        self._differentiate, self._count = GraphReplay(self._one_part), GraphReplay(self._counts_of_part)
-        if device.type == "cuda" and not torch.are_deterministic_algorithms_enabled():
-            torch.backends.cudnn.benchmark = True  # shapes never change: the quickest kernels are worth a search
+        self._differentiate: PartFunction = self._one_part
+        self._count: PartFunction = self._counts_of_part
+        self._replays: tuple[GraphReplay, ...] = ()
+        if device.type == "cuda":
+            self._replay_on_card()
         # Batches may not be written to, and a step does not.
         warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning)
         self.restore(state)
+
+    def _replay_on_card(self) -> None:
+        """What a part of the batch launches is recorded, and launched again in one go."""
+        from unstall.training.step.cuda_graphs import GraphReplay
+
+        self._replays = GraphReplay(self._differentiate), GraphReplay(self._count)
+        self._differentiate, self._count = self._replays
+        if not torch.are_deterministic_algorithms_enabled():
+            torch.backends.cudnn.benchmark = True  # shapes never change: the quickest kernels are worth a search
 
     def __call__(self, batch: Arrays, rate: float, key: np.ndarray) -> torch.Tensor | PendingOutput:
         output = self.on_device({name: self._put(array) for name, array in batch.items()}, rate, self._put(key))
@@ -106,8 +121,8 @@ class TorchTrainStep:
         """What is computed in between needs no more than a step does: there is room for it beside one that takes under half."""
         device = self._state["updates"].device
         if device.type == "cuda" and torch.cuda.memory_reserved(device) > torch.cuda.mem_get_info(device)[1] / 2:
-            self._differentiate.forget()
-            self._count.forget()
+            for replay in self._replays:
+                replay.forget()
             torch.cuda.empty_cache()
 
     def _all(self, kind: str, names: Any) -> list[torch.Tensor]:

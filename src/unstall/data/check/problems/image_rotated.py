@@ -56,13 +56,12 @@ def examine(checked: CheckedData) -> list[Finding]:
     for row, facts in checked.images.items():
         if facts.orientation != 1 and not facts.error:
             message = f"Expected an upright image. Received: EXIF orientation {facts.orientation} ({_TURNS[facts.orientation]}). "
-            found.append(
-                checked.create_image_finding("image_rotated", row, message + _SAID[is_annotated_for(checked, row, facts)])
-            )
+            said = _SAID[find_annotated_orientation(checked, row, facts)]
+            found.append(checked.create_image_finding("image_rotated", row, message + said))
     return found
 
 
-def is_annotated_for(checked: CheckedData, row: int, facts: ImageFacts) -> str:
+def find_annotated_orientation(checked: CheckedData, row: int, facts: ImageFacts) -> str:
     """'turned', 'stored', or '' where it cannot be told."""
     example, table = checked.data.examples[row], checked.table
     if facts.orientation < 5 or facts.width == facts.height:
@@ -81,7 +80,7 @@ def propose_fixes(checked: CheckedData, found: list[Finding]) -> list[Fix]:
     result = []
     for finding in found:
         row = checked.rows[finding.example]
-        judged = is_annotated_for(checked, row, checked.images[row])
+        judged = find_annotated_orientation(checked, row, checked.images[row])
         if judged:
             result += [turn_upright(checked, finding, row) if judged == "turned" else remove_turn(checked, finding, row)]
     return [fix for fix in result if fix is not None]

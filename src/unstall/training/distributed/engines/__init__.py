@@ -5,12 +5,15 @@ An engine is a file of this folder: its name is the engine's, its docstring the 
 Each has
 
     HINT                                      what its workers are recognised by, in words
-    recognise(environ) -> str                 the variable by which it is known that this engine runs us; '': it does not
+    VARIABLES                                 the environment variables by which it may be recognised; (): it never is
+    recognise(environ) -> str                 the variable by which it is known that this engine runs us; '': it does not. Asked
+                                              only where one of VARIABLES is set
     build_process_envs(environ, workers) -> list   the workers that this machine is to start, each a ProcessEnv: the engine's own
                                               variables, translated. Asked before every start, also after a repair
 
-`local` is what is left when no other recognises its own. Where UNSTALL_WORKER is set, no engine is asked: somebody has
-translated already. What a worker's environment says is read in this one place:
+`local` is what is left when no other recognises its own, and is asked for two workers or more: one needs nobody. Where
+UNSTALL_WORKER is set, no engine is asked: somebody has translated already. What a worker's environment says is read in this
+one place:
 
     UNSTALL_WORKER=1                    its number, from 0 on
     UNSTALL_WORKERS=4                   how many there are
@@ -23,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import ModuleType
 
 from unstall.base.errors import InvalidInputError
 from unstall.base.registry import Registry
@@ -100,14 +104,21 @@ LOCAL = "local"
 def recognise_engine(environ: Mapping[str, str]) -> str:
     """The name of the engine that runs us."""
     others = (name for name in ENGINES.names() if name != LOCAL)
-    return next((name for name in others if ENGINES.module(name).recognise(environ)), LOCAL)
+    return next((name for name in others if _runs_us(ENGINES.module(name), environ)), LOCAL)
+
+
+def _runs_us(engine: ModuleType, environ: Mapping[str, str]) -> bool:
+    return any(environ.get(name) for name in engine.VARIABLES) and bool(engine.recognise(environ))
 
 
 def build_process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
     """Those that this machine is to start now, of a run that has so many."""
     if is_process_env_given(environ):
         return [read_own_process_env(environ)]
-    found: list[ProcessEnv] = ENGINES.module(recognise_engine(environ)).build_process_envs(environ, workers)
+    name = recognise_engine(environ)
+    if name == LOCAL and workers == 1:
+        return [ProcessEnv()]
+    found: list[ProcessEnv] = ENGINES.module(name).build_process_envs(environ, workers)
     return found
 
 

@@ -16,6 +16,7 @@ from unstall.training.distributed.engines.vertex import count_each
 
 HINT = "JAX_NUM_PROCESSES, JAX_PROCESS_ID and JAX_COORDINATOR_ADDRESS of Kubeflow Trainer"
 COUNT, NUMBER, ADDRESS = "JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS"
+VARIABLES = (COUNT,)
 
 
 def recognise(environ: Mapping[str, str]) -> str:

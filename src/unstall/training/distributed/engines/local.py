@@ -15,17 +15,12 @@ from unstall.base.errors import InvalidInputError
 from unstall.training.distributed.engines import CARDS, ProcessEnv
 
 HINT = "no other engine runs us"
+VARIABLES = ()
 HOST = "127.0.0.1"
 DRIVER = Path("/proc/driver/nvidia/gpus")  # has an entry for each card
 
 
-def recognise(environ: Mapping[str, str]) -> str:
-    return ""
-
-
 def build_process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
-    if workers == 1:
-        return [ProcessEnv()]
     coordinator = f"{HOST}:{find_free_port()}"
     cards = assign_gpus(workers, list_visible_gpus(environ))
     return [ProcessEnv(worker, workers, coordinator, card) for worker, card in enumerate(cards)]

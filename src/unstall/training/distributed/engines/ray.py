@@ -20,20 +20,15 @@ from typing import Any
 from unstall.base.errors import InvalidInputError, MissingDependencyError, UnstallError
 from unstall.training.distributed import engines
 from unstall.training.distributed.engines import ProcessEnv
-from unstall.training.distributed.engines.local import find_free_port
 
 HINT = "UNSTALL_WORKER, which `unstall train --engine ray` gives each of its workers"
+VARIABLES = ()  # who runs under Ray was told its number, and no engine is asked
 PR_SET_PDEATHSIG = 1
 MAX_RESTARTS = 20  # of all workers; each costs a meeting and a compilation, and a cluster may be taken away often
 
 
 class RayFailed(UnstallError):
     """Ray could not run the workers to their end."""
-
-
-def recognise(environ: Mapping[str, str]) -> str:
-    """Nothing: who runs under Ray was told its number, and no engine is asked."""
-    return ""
 
 
 def build_process_envs(environ: Mapping[str, str], workers: int) -> list[ProcessEnv]:
@@ -105,6 +100,8 @@ def run_in_ray_worker(config: Mapping[str, Any]) -> None:
     from ray.train import get_context
     from ray.train.collective import broadcast_from_rank_zero
     from ray.util import get_node_ip_address
+
+    from unstall.training.distributed.engines.local import find_free_port
 
     own = f"{get_node_ip_address()}:{find_free_port()}"
     context = get_context()

@@ -19,6 +19,7 @@ from unstall.training.distributed.engines import ProcessEnv
 
 HINT = "CLUSTER_SPEC, or TF_CONFIG with CLOUD_ML_JOB_ID, of Vertex AI"
 SPEC, CONFIG, JOB = "CLUSTER_SPEC", "TF_CONFIG", "CLOUD_ML_JOB_ID"
+VARIABLES = (SPEC, CONFIG)
 WORKERS_EACH = "UNSTALL_WORKERS_EACH"
 # In this order their replicas are counted. Parameter servers and evaluators (workerpool2 and 3) do not train.
 POOLS = {SPEC: ("workerpool0", "workerpool1"), CONFIG: ("chief", "master", "worker")}

@@ -1,4 +1,4 @@
-"""Beside all workers that this machine has of a run: they are started, watched, and end together.
+"""Beside the workers that this machine has of a run of several: what is seen of one is held against the others.
 
 A worker that ends before the others, or that they wait for, is named with its stack; then all are ended, as none can go on
 without the others, and what it had is treated as with one worker.
@@ -21,13 +21,12 @@ from unstall.diagnosis.workers import blocker
 from unstall.diagnosis.workers.blocker import End, Look, Suspect
 from unstall.journal.events import HostSampled, ProcessEnded, StackSampled, WorkerFaltered, WorkerRecovered
 from unstall.journal.stack_frames import main_thread, select_python_frames
-from unstall.remedies.plan import Fault, Kind
-from unstall.supervisor.launch import wait_for_any
+from unstall.remedies.plan import Kind
 from unstall.supervisor.train import stragglers
 from unstall.supervisor.train.fault import MAX_EVIDENCE, WorkerState, create_stuck_fault, remove_lost_workers
 from unstall.supervisor.train.stragglers import SilenceMonitor, SlownessMonitor, SlowWorker
 from unstall.supervisor.train.stuck_worker import KILL_AFTER_S, MIN_BUSY_STALL_S
-from unstall.supervisor.train.worker_monitor import WorkerMonitor
+from unstall.supervisor.train.worker_monitor import WorkerGroup, WorkerMonitor
 
 if TYPE_CHECKING:
     from unstall.supervisor.train.training_run import TrainingRun
@@ -51,65 +50,39 @@ class StoppedWorker:
     since: float  # monotonic
 
 
-class WorkerGroup:
+class SeveralWorkers(WorkerGroup):
+    """Of a run that has several; one of them may be all that this machine has."""
+
     def __init__(self, training_run: TrainingRun, monitors: Sequence[WorkerMonitor]) -> None:
-        self._training_run, self.monitors = training_run, list(monitors)
-        self.lead = self.monitors[0]
-        self.stopped_for: Fault | None = None
+        super().__init__(monitors)
+        self._training_run = training_run
         self._named: Suspect | None = None
         self._stopped: StoppedWorker | None = None
         self._first_end: float | None = None  # monotonic
         self._slowness = SlownessMonitor(self.monitors)
         self._silence = SilenceMonitor({monitor.who.rank for monitor in self.monitors})
-        if not self.is_alone:
-            for monitor in self.monitors:
-                monitor.waits_for_others = self._waits_for_others
-
-    @property
-    def is_alone(self) -> bool:
-        """One worker is all that the run has; of several, one may be all that this machine has."""
-        return self.lead.who.is_alone
-
-    def wait(self, seconds: float) -> bool:
-        """So long at most; whether any worker still runs."""
-        wait_for_any([monitor.launched for monitor in self.monitors], seconds)
-        return any(monitor.launched.ended is None for monitor in self.monitors)
+        for monitor in self.monitors:
+            monitor.waits_for_others = self._waits_for_others
 
     def look(self) -> None:
-        for monitor in self._running():
-            monitor.look()
-        if not self.is_alone:
-            self._end_with_the_first()
-            self._look_who_stands_still()
-            self._end_with_one_that_was_stopped()
-            self._look_who_is_slow()
-            self._look_who_is_silent()
-            self._end_if_others_are_gone()
+        super().look()
+        self._end_with_the_first()
+        self._look_who_stands_still()
+        self._end_with_one_that_was_stopped()
+        self._look_who_is_slow()
+        self._look_who_is_silent()
+        self._end_if_others_are_gone()
 
     def finish(self) -> None:
-        for monitor in self.monitors:
-            monitor.finish()
-        if not self.is_alone and not self.is_done:
+        super().finish()
+        if not self.is_done:
             self._report_who_failed()
-        self.stopped_for = self.stopped_for or self.lead.stopped_for
 
     @property
     def blamed(self) -> WorkerMonitor:
-        """The worker whose fault is treated."""
         if self._named is not None:
             return self._monitor(self._named.worker)
         return self._monitor(blocker.find_first_failure([_end_of(monitor) for monitor in self.monitors]))
-
-    @property
-    def is_done(self) -> bool:
-        return all(monitor.is_done for monitor in self.monitors)
-
-    @property
-    def is_asked_to_end(self) -> bool:
-        return any(monitor.launched.is_asked_to_end for monitor in self.monitors)
-
-    def _running(self) -> list[WorkerMonitor]:
-        return [monitor for monitor in self.monitors if monitor.launched.ended is None]
 
     def _monitor(self, worker: int) -> WorkerMonitor:
         return next(monitor for monitor in self.monitors if monitor.who.rank == worker)
@@ -117,7 +90,7 @@ class WorkerGroup:
     # --- one has ended ---
 
     def _end_with_the_first(self) -> None:
-        running = self._running()
+        running = self.running()
         if len(running) == len(self.monitors) or not running:
             return
         self._first_end = self._first_end or time.monotonic()
@@ -139,7 +112,7 @@ class WorkerGroup:
         stall = monitor.watch.stall
         if stall is None:
             return False
-        others = [each for each in self._running() if each is not monitor]
+        others = [each for each in self.running() if each is not monitor]
         if any(each.watch.stall is None or _look_at(each).is_busy for each in others):
             return True
         is_elsewhere = monitor.who.world_size > len(self.monitors) and bool(_look_at(monitor).waits_for_others)
@@ -148,7 +121,7 @@ class WorkerGroup:
         )
 
     def _look_who_stands_still(self) -> None:
-        running = self._running()
+        running = self.running()
         if self._named is not None or len(running) < len(self.monitors):
             return
         looks = [_look_at(monitor) for monitor in running]
@@ -184,7 +157,7 @@ class WorkerGroup:
         """By the rules that hold for one worker; of several, the one that was named is to blame."""
         if self.stopped_for is not None:
             return
-        if self._named is not None and not any(monitor.watch.stall for monitor in self._running()):
+        if self._named is not None and not any(monitor.watch.stall for monitor in self.running()):
             self._named = None  # they get on again: it was a pause
         decided = next((monitor for monitor in self.monitors if monitor.stopped_for is not None), None)
         if decided is None:
@@ -231,7 +204,7 @@ class WorkerGroup:
         """A step that lacks one of them is never made, and whatever carries their numbers may wait for it without bound."""
         if self.stopped_for is not None:
             return
-        for monitor in self._running():
+        for monitor in self.running():
             beat, gone_s = monitor.watch.beat(), stragglers.compute_gone_s(monitor.watch.journal)
             is_in_a_step = beat is not None and beat.phase in IN_A_STEP and beat.silent_s(time.monotonic()) >= GONE_S
             if is_in_a_step and gone_s >= GONE_S:
@@ -242,7 +215,7 @@ class WorkerGroup:
     # --- one makes all of them slow ---
 
     def _look_who_is_slow(self) -> None:
-        if self._named is not None or self.stopped_for is not None or len(self._running()) < len(self.monitors):
+        if self._named is not None or self.stopped_for is not None or len(self.running()) < len(self.monitors):
             return
         before = self._slowness.slow
         slow = self.lead.watch.guarded("slowness", self._slowness.look)
@@ -263,7 +236,7 @@ class WorkerGroup:
         self.lead.print_at_once()
 
     def _end_the_rest(self) -> None:
-        for monitor in self._running():
+        for monitor in self.running():
             monitor.launched.stop(KILL_AFTER_S)
 
     def _report(self, monitor: WorkerMonitor, how: str, seconds: float, **more: Any) -> None:

@@ -39,10 +39,10 @@ SUPERVISE = f"""
 import sys
 from pathlib import Path
 from unstall.journal.run_folder import RunFolder
-from unstall.supervisor.train import worker_group
+from unstall.supervisor.train import several_workers
 from unstall.supervisor.run.program import RunOptions
 from unstall.supervisor.train.training_run import train
-worker_group.GONE_S = 1.0  # tests need not wait for it
+several_workers.GONE_S = 1.0  # tests need not wait for it
 sys.exit(train(RunFolder(Path(sys.argv[1])), RunOptions(), [sys.executable, {str(WORKER)!r}]))
 """
 ROOT = Path(__file__).parents[3]
