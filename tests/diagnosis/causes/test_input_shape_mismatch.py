@@ -123,6 +123,21 @@ def test_a_single_example_lacks_the_side_of_the_batch() -> None:
     assert verdict.where == "train.py:43"
 
 
+def test_arrays_are_not_called_a_data_set_and_the_sides_of_the_layer_are_named() -> None:
+    message = "Input 0 with name 'None' of layer 'lstm' is incompatible with the layer: expected ndim=3, found ndim=2. Full shape received: (None, 24)"
+    stages = [{"name": "Range", "stage": ""}, {"name": "Map", "stage": ""}]  # Keras's own, of arrays
+    given = line(14, "<module>", "model.fit(x, y)", {**tensor("x", [976, 24]), "type": "numpy.ndarray"})
+    verdict = examined(
+        message, given, kind="ValueError", makers=[layer("LSTM", "lstm")], pipelines=[{"role": "train", "stages": stages}]
+    )
+    assert isinstance(verdict, Found)
+    assert verdict.summary.endswith("was given (None, 24). A side is missing. LSTM takes (batch, steps, features).")
+    assert verdict.actions == (
+        "add the side that is missing, as that of the features, where each step has one number: x[..., None]",
+    )
+    assert "`x`: float32 array (976, 24)" in verdict.evidence[0].claim
+
+
 @pytest.mark.parametrize(
     ("message", "said"),
     [

@@ -28,6 +28,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from unstall.diagnosis.errors.evidence import describe_line
 from unstall.diagnosis.errors.failures import Failure, Maker, Shape, Value, find_failure, format_shape, parse_shapes
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.errors.line_changes import replace_argument
@@ -66,6 +67,13 @@ _SIDES = {
     "GRU": ("input_size", -1),
     "RNN": ("input_size", -1),
 }
+# By the kind of a layer of Keras: what the sides of its input stand for.
+_STEPS, _PIXELS = "(batch, steps, features)", "(batch, height, width, channels)"
+_INPUTS = {
+    **dict.fromkeys(("LSTM", "GRU", "SimpleRNN", "Bidirectional", "Conv1D", "MaxPooling1D", "GlobalAveragePooling1D"), _STEPS),
+    **dict.fromkeys(("Conv2D", "SeparableConv2D", "DepthwiseConv2D", "Conv2DTranspose", "MaxPooling2D"), _PIXELS),
+    **dict.fromkeys(("AveragePooling2D", "GlobalAveragePooling2D", "GlobalMaxPooling2D", "UpSampling2D"), _PIXELS),
+}
 
 
 @dataclass(frozen=True)
@@ -103,7 +111,8 @@ def _of_keras(failure: Failure) -> _Mismatch | None:
     if rank is not None:
         bound = {"min_": "at least ", "max_": "at most "}.get(rank["min"] or "", "")
         lacks = int(rank["found"]) == int(rank["wanted"]) - 1 and rank["min"] != "max_"
-        return _Mismatch(layer, name, f"{bound}{rank['wanted']} sides", came, lacks, lacks and _is_one_image(came))
+        sides = "side" if rank["wanted"] == "1" else "sides"
+        return _Mismatch(layer, name, f"{bound}{rank['wanted']} {sides}", came, lacks, lacks and _is_one_image(came))
     if len(shapes) < 2:
         return _Mismatch(layer, name, match["expected"].rstrip("."), came)
     wanted = shapes[-2]
@@ -160,15 +169,18 @@ def _found(failure: Failure, found: _Mismatch) -> Found:
     source = _source(failure, found)
     said = f"{name[0].upper()}{name[1:]} expects {found.expected}{came}{f', {source}' if source else ''}."
     has_batches = any(_BATCHES.search(str(stage.facts["name"])) for stage in failure.stages)
-    unbatched = found.lacks_side and bool(failure.stages) and not has_batches
+    # Keras makes a data set of arrays, too, whose stages have no line of the user's.
+    unbatched = found.lacks_side and bool(failure.written_stages) and not has_batches and not _has_open_batch(found)
     if unbatched:
         said += " The data set is not batched."
     elif found.lacks_batch:
         said += " The first side, that of the batch, is missing."
     elif found.lacks_side:
+        kind = str(found.layer.facts.get("class", "")) if found.layer is not None else ""
         said += f" A side is missing{'' if _has_open_batch(found) else ': that of the batch, or another one'}."
+        said += f" {kind} takes {_INPUTS[kind]}." if kind in _INPUTS else ""
     changes = _changes(failure, found)
-    claims = [f"{line.place_in_words}: {line.code}" for line in (raised,) if line is not None and line.code]
+    claims = [describe_line(line) for line in (raised,) if line is not None and line.code]
     if found.layer is not None and found.layer.where:
         claims.append(f"{found.layer.words} was made at {found.layer.where}: {found.layer.code}")
     values = [value for line in failure.own_lines for value in line.values if value.is_array and value.shape == found.came]
@@ -220,7 +232,13 @@ def _actions(found: _Mismatch, unbatched: bool, is_changed: bool) -> tuple[str, 
     if found.lacks_batch:
         return ("give the model a batch: of a single example, example[None] has that side",)
     if found.lacks_side:
-        other = "add the side that is missing, as that of the channels of gray images: x[..., None]"
+        kind = str(found.layer.facts.get("class", "")) if found.layer is not None else ""
+        last = (
+            "that of the features, where each step has one number"
+            if _INPUTS.get(kind) == _STEPS
+            else "that of the channels of gray images"
+        )
+        other = f"add the side that is missing, as {last}: x[..., None]"
         return (other,) if _has_open_batch(found) else (f"{other}; or, of a single example, that of the batch: x[None]",)
     if is_changed:
         return ("or correct the layers before it, or the size of the images, so that this number comes out",)

@@ -23,7 +23,7 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.tracebacks import OWN, remove_own_frames
 from unstall.probe.core.user_code import find_user_frame, find_user_place, is_user_code, is_user_path, list_traceback_frames
-from unstall.probe.errors import failing_lines, makers
+from unstall.probe.errors import failing_lines, makers, python_functions
 from unstall.probe.errors.values import find_losses_not_finite, has_secret
 from unstall.probe.host import devices, files, modules
 from unstall.probe.input import batch_stats
@@ -351,6 +351,7 @@ def inspect_error(probe: Probe, error: Any, traceback: Optional[TracebackType], 
         return probe.shield.call(f"error: {name}", look, *arguments) or []
 
     sent = probe.shield.call("error: worker", makers.find_sent, traceback) or {}
+    sent = sent or probe.shield.call("error: python function", python_functions.find_seen, probe, error) or {}
     event = ErrorInspected(
         at=time.time(),
         error_at=at,

@@ -19,7 +19,14 @@ from unstall.base.errors import attempt
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import find_last_line, is_user_code, is_user_path, parse_source
-from unstall.probe.errors import batch_elements, dtype_origins, failing_lines, layer_sizes, returned_parts, unseen_lines
+from unstall.probe.errors import (
+    batch_elements,
+    dtype_origins,
+    failing_lines,
+    layer_sizes,
+    returned_parts,
+    unseen_lines,
+)
 from unstall.probe.errors.values import describe_value, is_known
 from unstall.probe.input import tf_pipeline
 
