@@ -39,7 +39,8 @@ def look_for_features(error: ErrorRaised, met: Iterable[str], folder: str) -> Re
     seen: dict[str, tuple[set[str], list[int]]] = {}
     files: set[str] = set()
     for path, number, features in _read(met, folder, until):
-        count, _ = count + 1, files.add(path)
+        count += 1
+        files.add(path)
         for name, (kind, values) in features.items():
             if name in seen or len(seen) < MAX_NAMES or name == key:
                 kinds, counts = seen.setdefault(name, (set(), [values, values]))
