@@ -88,7 +88,9 @@ def test_found_for_a_reshape_with_the_channels_that_it_would_take(message: str) 
 def test_found_for_a_reshape_of_a_dense_layer_with_the_units_that_it_would_take(made: str, is_changed: bool) -> None:
     message = "The total size of the tensor must be unchanged. Received: input_shape=(1024,), target_shape=(7, 7, 32)"
     given = array("x", [-1, 1024], kind="keras.KerasTensor", made_at=7, made_by=[made])
-    verdict = layer_shapes_mismatch.examine(failed("ValueError", message, line(8, "x = layers.Reshape((7, 7, 32))(x)", given)))
+    verdict = layer_shapes_mismatch.examine(
+        failed("ValueError", message, line(8, "x = layers.Reshape((7, 7, 32))(x)", given), within="keras/layers/core.py")
+    )
     assert isinstance(verdict, Found)
     assert "which is 1,024 numbers for each example" in verdict.summary and "1,568" in verdict.summary
     assert [change.after for change in verdict.changes] == ([("x = layers.Dense(1568)(z)",)] if is_changed else [])

@@ -29,7 +29,7 @@ import re
 from dataclasses import dataclass
 
 from unstall.diagnosis.errors.evidence import describe_line
-from unstall.diagnosis.errors.failures import Failure, Maker, Shape, Value, find_failure, format_shape, parse_shapes
+from unstall.diagnosis.errors.failures import Failure, Maker, Shape, UserLine, Value, find_failure, format_shape, parse_shapes
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.errors.line_changes import replace_argument
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, LineChange, Verdict
@@ -51,6 +51,9 @@ _SHAPE_WORDS = re.compile(
     r"|must match the size of tensor|normalized_shape|input\.size\(-1\) must be equal|running_mean should contain"
 )
 _BATCHES = re.compile(r"batch|bucket|window|rebatch", re.IGNORECASE)  # stages of tf.data after which elements are batches
+_UNKNOWN = re.compile(
+    r"unknown TensorShape|unknown (?:rank|shape)|rank (?:is )?unknown|shape of the input .* is unknown", re.IGNORECASE
+)
 _ARGUMENTS = ("input", "x", "inputs")
 # By the kind of a layer of PyTorch: what it was made with for a side of its input, and that side.
 _SIDES = {
@@ -92,8 +95,47 @@ def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
         return find_unseen_end(journal) or Clear("no error ended the program")
+    unknown = _of_unknown_shape(failure)
+    if unknown is not None:
+        return unknown
     found = _of_keras(failure) or _of_torch(failure)
     return Clear("the error is about something else") if found is None else _found(failure, found)
+
+
+def _of_unknown_shape(failure: Failure) -> Found | None:
+    """A data set whose elements have no known shape, as what Python code returns has none."""
+    if _UNKNOWN.search(failure.text.message) is None:
+        return None
+    for line in reversed(failure.own_lines):
+        for value in line.values:
+            parts = [str(row["name"]) for row in value.facts.get("components") or [] if row.get("shape") is None]
+            if parts:
+                return _found_unknown(failure, line, value, parts)
+    return None
+
+
+def _found_unknown(failure: Failure, line: UserLine, value: Value, parts: list[str]) -> Found:
+    makers = [stage for stage in failure.written_stages if "python" in (stage.facts.get("does") or [])]
+    stage = makers[-1] if makers else None
+    names = [f"part {int(name) + 1}" if name.isdigit() else f"`{name}`" for name in parts]
+    said = f"The elements of `{value.name}` have no known shape ({', '.join(names)}), and the model needs one to be built."
+    claims = [describe_line(line)]
+    fix = "give each tensor its shape in the function that makes it: tensor = tf.ensure_shape(tensor, (height, width, channels))"
+    if stage is not None:
+        function = (stage.facts.get("arguments") or {}).get("function", "")
+        of = f", in `{function.rpartition('.')[2]}`," if function and "<" not in function else ""
+        said += f" The {stage.what} at {stage.where} calls Python code{of} as tf.py_function and tf.numpy_function do: TensorFlow"
+        said += " does not know the shapes of what that returns."
+        claims.append(f"{stage.what} at {stage.where}: {stage.code}")
+        fix = "give each tensor its shape after tf.py_function or tf.numpy_function: image.set_shape((height, width, channels))"
+    claims.append(f"the error that ended it: {failure.text.line}")
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=said,
+        evidence=tuple(Evidence(claim, None, None, failure.events) for claim in claims),
+        actions=(fix, "and label.set_shape(()) for a single number"),
+        where=stage.where if stage is not None else line.where,
+    )
 
 
 def _of_keras(failure: Failure) -> _Mismatch | None:
