@@ -167,6 +167,25 @@ def test_it_is_not_said_to_be_that_of_the_batch_where_it_may_be_another(message:
     assert not verdict.actions[0].startswith("batch the data set")
 
 
+def test_elements_without_a_known_shape_with_the_map_that_calls_python() -> None:
+    parts = [{"name": "0", "shape": None, "dtype": "float32"}, {"name": "1", "shape": [-1], "dtype": "int32"}]
+    data = {"name": "data", "type": "tensorflow._BatchDataset", "components": parts, "in_failing": True}
+    stage = {
+        "name": "Map", "stage": "map", "where": f"{FOLDER}/train.py:18", "first": 18, "source": ["data = rows.map(load)"],
+        "does": ["python"], "arguments": {"function": "load"},
+    }  # fmt: skip
+    message = "as_list() is not defined on an unknown TensorShape."
+    verdict = examined(
+        message, line(26, "main", "model.fit(data)", data), kind="ValueError", pipelines=[{"role": "", "stages": [stage]}]
+    )
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:18"
+    assert "The elements of `data` have no known shape (part 1)" in verdict.summary and "in `load`," in verdict.summary
+    assert "set_shape" in verdict.actions[0]
+    known = {**data, "components": parts[1:]}
+    assert isinstance(examined(message, line(26, "main", "model.fit(data)", known), kind="ValueError"), Clear)
+
+
 @pytest.mark.parametrize(
     ("message", "given"),
     [
