@@ -136,3 +136,45 @@ def test_the_row_of_a_table_is_told_as_the_element_at_hand() -> None:
     verdict = program_error.examine(failed("KeyError", "'bus '", at))
     assert isinstance(verdict, Found)
     assert "while `row` = {'file': 'a.png', 'label': 'bus '} was handled" in verdict.summary
+
+
+def test_the_call_that_gave_none() -> None:
+    message = "'NoneType' object has no attribute 'text'"
+    found = explained(failed("AttributeError", message, line(17, 'xmax = float(box.find("xmax").text)')))
+    assert found is not None
+    assert found.said.startswith("`box.find('xmax')` gave None")
+    found = explained(failed("AttributeError", message, line(17, "side = box.text")))
+    assert found is not None and found.said == "`box` is None there."
+    assert explained(failed("AttributeError", message, line(17, "side = a.text + b.text"))) is None
+    found = explained(failed("TypeError", "'NoneType' object is not subscriptable", line(17, "side = image[0]")))
+    assert found is not None and found.said == "`image` is None there."
+
+
+def test_a_loss_for_an_output_that_the_model_does_not_have() -> None:
+    message = (
+        "\"The path: ('box',) in the `loss` argument, can't be found in either the model's output (`y_pred`) or in the labels.\""
+    )
+    model = {"name": "model", "type": "keras.Functional", "outputs": ["boxes", "classes"], "in_failing": True}
+    source = 'model.compile(loss={"box": "mse", "classes": "mse"})'
+    compiled = {"what": "compile", "where": f"{FOLDER}/train.py:15", "first": 15, "source": [source]}
+    verdict = program_error.examine(failed("KeyError", message, line(18, "model.fit(x, y)", model), makers=[compiled]))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:15"
+    assert verdict.summary.endswith("`box` is not the name of an output of `model`: these are `boxes` and `classes`.")
+    assert verdict.changes[0].after == (source.replace('"box"', '"boxes"'),)
+    known = {**model, "outputs": ["box"]}
+    assert explained(failed("KeyError", message, line(18, "model.fit(x, y)", known))) is None
+
+
+def test_a_callback_that_sets_what_a_schedule_sets() -> None:
+    message = (
+        "This optimizer was created with a `LearningRateSchedule` object as its `learning_rate` constructor argument, hence its "
+        "learning rate is not settable."
+    )
+    plateau = {"name": "plateau", "type": "keras.ReduceLROnPlateau", "made_at": 11, "made_by": ["plateau = ReduceLROnPlateau()"]}
+    verdict = program_error.examine(failed("TypeError", message, line(12, "model.fit(x, callbacks=[plateau])", plateau)))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:11"
+    assert "`plateau` is a ReduceLROnPlateau, made at train.py:11, and sets the learning rate" in verdict.summary
+    found = explained(failed("TypeError", message, line(12, "model.fit(x)")))
+    assert found is not None and found.where is None

@@ -102,9 +102,24 @@ def _of_merge(failure: Failure, shapes: list[Shape], how: str) -> Found | Clear:
         return Clear("the shapes of the error are not known")
     said = f"One has the shape {format_shape(pair[0])}, another {format_shape(pair[1])}."
     rounding, claims = _rounding(failure, *pair)
+    channels = _channels(failure, *pair)
     first = "resize one of the two to the size of the other before they are put together, or change what makes them"
     actions = (rounding, f"or {first}") if rounding else (f"{first}: the sizes alone do not say which of the two is wrong",)
+    if channels:
+        said += " They differ in the last side alone, that of the channels."
+        actions = (channels, "or let what makes the other have as many as this one")
     return create_found(failure, f"Tensors that are {how} do not fit together. {said}{claims}", actions, _makers(failure))
+
+
+def _channels(failure: Failure, first: Shape, other: Shape) -> str:
+    """Of images or sequences that differ in their last side alone: a convolution with a window of one cell changes that."""
+    last = [side for side in (first[-1], other[-1]) if side is not None]
+    if first[:-1] != other[:-1] or len(first) < 3 or len(last) != 2 or 1 in last:
+        return ""
+    raised, fewest = failure.raised, min(last)
+    values = [value for value in raised.values if value.shape and value.shape[-1] == fewest] if raised is not None else []
+    name = f"`{values[0].name}`" if len(values) == 1 else "the one with fewer"
+    return f"give {name} {max(last):,} channels, too: a convolution with {max(last):,} filters and a window of 1 keeps its size"
 
 
 def _differ(first: Shape, other: Shape, how: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,14 @@ _INPUTS = re.compile(
     r"Missing data for input \"(?P<missing>[^\"]+)\"\. You passed a data dictionary with keys \[(?P<given>[^\]]*)\]\. "
     r"Expected the following keys: \[(?P<wanted>[^\]]*)\]"
 )
+_NONE = re.compile(r"'NoneType' object (?:has no attribute '(?P<attribute>\w+)'|is not subscriptable)")
+_OUTPUT = re.compile(
+    r"The path: \('(?P<key>[^']+)',?\) in the `\w+` argument, can't be found"
+    r"|key '(?P<other>[^']+)' does not correspond to any model output"
+)
+_SCHEDULE = re.compile(r"`?LearningRateSchedule`? object as its `learning_rate`")
+_SETTING_RATES = ("ReduceLROnPlateau", "LearningRateScheduler")
+_ONE_RATE = ("use one of the two: leave the callback out, or give the optimizer a number as learning_rate",)
 _ENDING = re.compile(r"must end in `(?P<ending>\.[\w.]+)`.*?[Rr]eceived: (?:filepath=)?(?P<path>\S+)")
 _NO_ENDING = re.compile(r"Invalid filepath extension for saving\..*?[Rr]eceived: filepath=(?P<path>\S+?)\.?(?:\s|$)")
 
@@ -43,7 +52,9 @@ def explain(failure: Failure) -> Explanation | None:
     """None where nothing more can be said than that the error was raised."""
     if failure.raised is None:
         return None
-    return _of_key(failure, failure.raised) or _of_unpacking(failure, failure.raised) or _of_inputs(failure) or _of_name(failure)
+    raised = failure.raised
+    of_values = _of_key(failure, raised) or _of_none(failure, raised) or _of_unpacking(failure, raised)
+    return of_values or _of_inputs(failure) or _of_outputs(failure) or _of_schedule(failure) or _of_name(failure)
 
 
 # --- a key that a dict does not have ---
@@ -120,6 +131,32 @@ def _change_key(raised: UserLine, owner: Value, key: str, near: str) -> LineChan
     return None
 
 
+# --- an attribute of what is None ---
+
+
+def _of_none(failure: Failure, raised: UserLine) -> Explanation | None:
+    """Which expression of the line gave None, where only one of them is asked for that attribute."""
+    match = _NONE.search(failure.text.message) if failure.text.name in ("AttributeError", "TypeError") else None
+    try:
+        tree = ast.parse(textwrap.dedent("\n".join(raised.source)))
+    except SyntaxError:
+        return None
+    if match is None:
+        return None
+    name = match["attribute"]
+    owners = [node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == name] if name else []
+    owners = owners or [node.value for node in ast.walk(tree) if isinstance(node, ast.Subscript)] if not name else owners
+    if len(owners) != 1:
+        return None
+    owner = ast.unparse(owners[0])
+    if not isinstance(owners[0], ast.Call):
+        return Explanation(f"`{owner}` is None there.")
+    return Explanation(
+        f"`{owner}` gave None: it did not find what it was asked for, or gives nothing.",
+        (f"look at the element that was handled; where it may be missing, check for it: if {owner} is None",),
+    )
+
+
 # --- values that do not go into so many names ---
 
 
@@ -176,6 +213,50 @@ def _of_inputs(failure: Failure) -> Explanation | None:
         claims=(f"{key.where}: {key.code}",) if key is not None and key.where else (),
         where=key.where if key is not None else None,
     )
+
+
+# --- losses and metrics by the names of outputs ---
+
+
+def _of_outputs(failure: Failure) -> Explanation | None:
+    match, compiled = _OUTPUT.search(failure.text.message), failure.compiled
+    values = [value for line in failure.own_lines for value in line.values if value.facts.get("outputs")]
+    if match is None or not values:
+        return None
+    key, names = match["key"] or match["other"], values[-1].facts["outputs"]
+    if key in names:
+        return None
+    said = f"`{key}` is not the name of an output of `{values[-1].name}`: {'these are' if len(names) > 1 else 'this is'} "
+    said += f"{_join([f'`{name}`' for name in names])}."
+    near = difflib.get_close_matches(key, names, 1, MIN_LIKENESS)
+    rows = (
+        [replace_text(compiled, f"{q}{key}{q}", f"{q}{near[0]}{q}") for q in ('"', "'")] if compiled is not None and near else []
+    )
+    changes = tuple(row for row in rows if row is not None)
+    at = f" at {compiled.where}" if compiled is not None and compiled.where else ""
+    claims = (f"the model was compiled at {compiled.where}: {compiled.code}",) if compiled is not None and compiled.where else ()
+    action = () if changes else (f"let the keys of the losses and metrics{at} be the names of the outputs",)
+    return Explanation(said, action, changes, claims, compiled.where if compiled is not None else None)
+
+
+# --- a callback that sets a learning rate which a schedule sets ---
+
+
+def _of_schedule(failure: Failure) -> Explanation | None:
+    if _SCHEDULE.search(failure.text.message) is None:
+        return None
+    for line in reversed(failure.own_lines):
+        for value in line.values:
+            kind = str(value.facts.get("type", "")).rpartition(".")[2]
+            if kind in _SETTING_RATES:
+                maker = line.find_maker(value)
+                at = f", made at {maker.where}," if maker is not None else ""
+                claims = (f"{maker.where}: {maker.code}",) if maker is not None else ()
+                said = (
+                    f"`{value.name}` is a {kind}{at} and sets the learning rate, which the schedule of the optimizer sets, too."
+                )
+                return Explanation(said, _ONE_RATE, (), claims, maker.where if maker is not None else None)
+    return Explanation("A schedule sets the learning rate, and something else shall set it, too.", _ONE_RATE)
 
 
 # --- a file name whose ending Keras does not take ---

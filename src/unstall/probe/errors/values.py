@@ -187,7 +187,10 @@ def _of_a_library(value: Any, until: float) -> dict[str, Any]:
     if any(each.__name__ == "Model" and root in ("keras", "tf_keras", "tensorflow") for each in kind.__mro__):
         takes = attempt(lambda: value.input_shape, lambda error: None)  # not known before it is built
         is_one = type(takes) is tuple and all(side is None or type(side) is int for side in takes)
-        return {**facts, "takes": list(takes)} if is_one else facts
+        facts.update({"takes": list(takes)} if is_one else {})
+        names = attempt(lambda: value.output_names, lambda error: None)
+        is_named = type(names) in (list, tuple) and all(type(name) is str for name in names)
+        return {**facts, "outputs": list(names)[: 4 * MAX_ITEMS]} if is_named and names else facts
     spec = getattr(value, "element_spec", None) if root == "tensorflow" else None
     if spec is not None:
         return {**facts, "components": batch_shapes.list_components(spec)}
