@@ -180,7 +180,8 @@ def _count_opened(failure: Failure) -> str:
         for value in line.values:
             if value.name in over and isinstance(value.facts.get("length"), int):
                 count = f"{value.facts['length']:,}"
-                return f" The list made at {line.where} is to keep what is opened for each of the {count} elements of `{value.name}`."
+                of = f"each of the {count} elements of `{value.name}`"
+                return f" The list made at {line.where} is to keep what is opened for {of}."
     return ""
 
 
