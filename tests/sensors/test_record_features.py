@@ -48,7 +48,7 @@ def test_names_types_and_numbers_of_values(tmp_path: Path) -> None:
     assert seen is not None
     assert (seen.key, seen.records, seen.files, seen.lacking) == ("image_raw", 2, 1, 1)
     assert seen.first_lacking == f"{tmp_path}/train.tfrecord, record 0"
-    rows = {row["name"]: (row["types"], row["fewest"], row["most"]) for row in seen.features}
+    rows = {row["name"]: (row["types"], row["min_count"], row["max_count"]) for row in seen.features}
     assert rows == {
         "data": (["string"], 1, 1), "label": (["int64"], 1, 3), "box": (["float"], 0, 2), "image_raw": (["string"], 1, 1),
     }  # fmt: skip

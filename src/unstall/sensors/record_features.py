@@ -59,7 +59,7 @@ def look_for_features(error: ErrorRaised, met: Iterable[str], folder: str) -> Re
         lacking=lacking,
         first_lacking=first,
         features=[
-            {"name": name, "types": sorted(kinds), "fewest": counts[0], "most": counts[1]}
+            {"name": name, "types": sorted(kinds), "min_count": counts[0], "max_count": counts[1]}
             for name, (kinds, counts) in sorted(seen.items())
         ],
     )

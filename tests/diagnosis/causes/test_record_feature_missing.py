@@ -72,7 +72,10 @@ def test_found_for_another_number_where_the_parser_counts_none() -> None:
 
 
 def read(key: str, lacking: int, **features: tuple[str, int, int]) -> RecordFeaturesRead:
-    rows = [{"name": name, "types": [kind], "fewest": few, "most": most} for name, (kind, few, most) in features.items()]
+    rows = [
+        {"name": name, "types": [kind], "min_count": min_count, "max_count": max_count}
+        for name, (kind, min_count, max_count) in features.items()
+    ]
     first = "/data/a.tfrecord, record 4" if lacking else ""
     return RecordFeaturesRead(
         at=T0 + 9.5, key=key, files=2, path="/data/a.tfrecord", records=30, lacking=lacking, first_lacking=first, features=rows

@@ -116,8 +116,8 @@ def _channels(failure: Failure, first: Shape, other: Shape) -> str:
     last = [side for side in (first[-1], other[-1]) if side is not None]
     if first[:-1] != other[:-1] or len(first) < 3 or len(last) != 2 or 1 in last:
         return ""
-    raised, fewest = failure.raised, min(last)
-    values = [value for value in raised.values if value.shape and value.shape[-1] == fewest] if raised is not None else []
+    raised, least = failure.raised, min(last)
+    values = [value for value in raised.values if value.shape and value.shape[-1] == least] if raised is not None else []
     name = f"`{values[0].name}`" if len(values) == 1 else "the one with fewer"
     return f"give {name} {max(last):,} channels, too: a convolution with {max(last):,} filters and a window of 1 keeps its size"
 

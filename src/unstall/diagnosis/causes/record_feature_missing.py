@@ -129,9 +129,9 @@ def _list(features: list[dict[str, Any]]) -> str:
 
 def _count(row: dict[str, Any]) -> str:
     """2 to 4 int64 values"""
-    kind, fewest, most = " or ".join(row["types"]), row["fewest"], row["most"]
+    kind, min_count, most = " or ".join(row["types"]), row["min_count"], row["max_count"]
     values = "value" if most == 1 else "values"
-    return f"{most:,} {kind} {values}" if fewest == most else f"{fewest:,} to {most:,} {kind} {values}"
+    return f"{most:,} {kind} {values}" if min_count == most else f"{min_count:,} to {most:,} {kind} {values}"
 
 
 def _of_missing(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:

@@ -35,8 +35,8 @@ _OUTPUT = re.compile(
 _SCHEDULE = re.compile(r"`?LearningRateSchedule`? object as its `learning_rate`")
 _SETTING_RATES = ("ReduceLROnPlateau", "LearningRateScheduler")
 _ONE_RATE = ("use one of the two: leave the callback out, or give the optimizer a number as learning_rate",)
-_ENDING = re.compile(r"must end in `(?P<ending>\.[\w.]+)`.*?[Rr]eceived: (?:filepath=)?(?P<path>\S+)")
-_NO_ENDING = re.compile(r"Invalid filepath extension for saving\..*?[Rr]eceived: filepath=(?P<path>\S+?)\.?(?:\s|$)")
+_SUFFIX = re.compile(r"must end in `(?P<suffix>\.[\w.]+)`.*?[Rr]eceived: (?:filepath=)?(?P<path>\S+)")
+_NO_SUFFIX = re.compile(r"Invalid filepath extension for saving\..*?[Rr]eceived: filepath=(?P<path>\S+?)\.?(?:\s|$)")
 
 
 @dataclass(frozen=True)
@@ -263,23 +263,23 @@ def _of_schedule(failure: Failure) -> Explanation | None:
 
 
 def _of_name(failure: Failure) -> Explanation | None:
-    wanted, lacking = _ENDING.search(failure.text.message), _NO_ENDING.search(failure.text.message)
+    wanted, lacking = _SUFFIX.search(failure.text.message), _NO_SUFFIX.search(failure.text.message)
     match = wanted or lacking
     if match is None or failure.raised is None:
         return None
-    path, ending = match["path"], wanted["ending"] if wanted is not None else ".keras"
+    path, suffix = match["path"], wanted["suffix"] if wanted is not None else ".keras"
     stem = re.sub(r"\.(?:weights\.h5|h5|hdf5|keras|weights|ckpt|tf)$", "", path)
-    said = f"The file would be {path}, and its name must end in {ending}."
+    said = f"The file would be {path}, and its name must end in {suffix}."
     for line in reversed(failure.own_lines):
         texts = [text for text in _list_texts(line) if path.endswith(text) and text.strip("/")]
         if len(texts) != 1:
             continue
         text = texts[0]
-        after = f"{text[: len(text) - (len(path) - len(stem))]}{ending}" if len(text) > len(path) - len(stem) else ""
+        after = f"{text[: len(text) - (len(path) - len(stem))]}{suffix}" if len(text) > len(path) - len(stem) else ""
         change = replace_text(as_maker(line), text, after) if after else None
         if change is not None:
             return Explanation(said, (), (change,))
-    return Explanation(said, (f"let the name of the file end in {ending}",))
+    return Explanation(said, (f"let the name of the file end in {suffix}",))
 
 
 def _list_texts(line: UserLine) -> list[str]:

@@ -220,7 +220,7 @@ class RecordFeaturesRead(Event):
     records: int = 0  # that were read
     lacking: int = 0  # so many of these have no such feature
     first_lacking: str = ""  # file and number of the first
-    features: list[dict[str, Any]] = field(default_factory=list)  # name, types, fewest and most values in a record
+    features: list[dict[str, Any]] = field(default_factory=list)  # name, types, min_count and max_count of values in a record
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ the traceback at all; it still stands at its `yield`. Nothing is kept but plain 
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -33,18 +34,18 @@ def install(module: ModuleType, probe: Probe) -> None:
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def __call__(*args: Any, **kwargs: Any) -> Any:
+            has_failed = True
             try:
-                return original(*args, **kwargs)
-            except _ENDS:
-                raise
-            except BaseException as error:
-                if probe.active:
-                    probe.shield.within_budget("errors of python functions", note, error)
-                raise
+                result = original(*args, **kwargs)
+                has_failed = False
+                return result
+            finally:  # nothing is caught: the error goes on as it is
+                if has_failed and probe.active and not isinstance(sys.exc_info()[1], _ENDS):
+                    probe.shield.within_budget("errors of python functions", note, sys.exc_info()[1])
 
         return __call__
 
-    def note(error: BaseException) -> None:
+    def note(error: Any) -> None:
         until = time.monotonic() + failing_lines.SECONDS
         lines = failing_lines.inspect_lines(error.__traceback__, until)
         calls = failing_lines.inspect_calls(error.__traceback__, until) if lines else []

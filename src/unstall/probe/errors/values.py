@@ -189,7 +189,7 @@ def _of_a_library(value: Any, until: float) -> dict[str, Any]:
         is_one = type(takes) is tuple and all(side is None or type(side) is int for side in takes)
         facts.update({"takes": list(takes)} if is_one else {})
         names = attempt(lambda: value.output_names, lambda error: None)
-        is_named = type(names) in (list, tuple) and all(type(name) is str for name in names)
+        is_named = issubclass(type(names), (list, tuple)) and all(type(name) is str for name in names)
         return {**facts, "outputs": list(names)[: 4 * MAX_ITEMS]} if is_named and names else facts
     spec = getattr(value, "element_spec", None) if root == "tensorflow" else None
     if spec is not None:
