@@ -107,7 +107,7 @@ def _of_merge(failure: Failure, shapes: list[Shape], how: str) -> Found | Clear:
     actions = (rounding, f"or {first}") if rounding else (f"{first}: the sizes alone do not say which of the two is wrong",)
     if channels:
         said += " They differ in the last side alone, that of the channels."
-        actions = (channels, "or let what makes the other have as many as this one")
+        actions = (channels, "or make both with the same number of channels")
     return create_found(failure, f"Tensors that are {how} do not fit together. {said}{claims}", actions, _makers(failure))
 
 
