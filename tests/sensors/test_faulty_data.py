@@ -212,3 +212,24 @@ def test_no_file_is_read_where_the_error_is_about_something_else(tmp_path: Path)
         faulty_data.look_for_refused_label(ErrorRaised(message="Expected 3 channels"), [], ["python", "train.csv"], str(tmp_path))
         is None
     )
+
+
+OTHER_KIND = ErrorRaised(message="Unknown image file format. One of JPEG, PNG, GIF, BMP required. [Op:DecodeJpeg]")
+
+
+@pytest.mark.parametrize(
+    ("content", "begins"),
+    [(b"<html>403</html>", "the text '<html>403</html>'"), (b"", "nothing: it is empty"), (b"\0\1\2" * 20, "")],
+)
+def test_the_only_file_that_begins_as_no_image_is_found_among_those_that_a_pattern_matches(
+    content: bytes, begins: str, images: Path
+) -> None:
+    (images / "images" / "e.jpg").write_bytes(content)
+    checked = faulty_data.look_for_damaged_images(OTHER_KIND, ["images/*.jpg"], ["python", "train.py"], str(images))
+    assert checked is not None and checked.damaged == [str(images / "images" / "e.jpg")]
+    assert (checked.looked_at, checked.begins) == (4, begins)
+
+
+def test_nothing_is_named_where_all_files_are_images(images: Path) -> None:
+    checked = faulty_data.look_for_damaged_images(OTHER_KIND, ["images/[a-d].*"], ["python", "train.py"], str(images))
+    assert checked is None or checked.damaged == []

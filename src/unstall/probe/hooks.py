@@ -23,7 +23,7 @@ from unstall.probe.coverage import (
     TRACES,
     WEIGHTS,
 )
-from unstall.probe.errors import makers
+from unstall.probe.errors import makers, python_functions
 from unstall.probe.fit import callback_list, callback_times, interrupts
 from unstall.probe.host import container_growth, devices, rank
 from unstall.probe.input import batch_samples, data_files, epoch_iterator, repeated_batches, tf_pipeline, tf_stage_costs
@@ -121,6 +121,7 @@ HOOKS: list[Hook] = [
     Hook("tensorflow.python.training.tracking.util", callback_times.install_checkpoint, (SAVES,)),  # up to TensorFlow 2.8
     Hook("tensorflow.python.training.saver", callback_times.install_saver),
     Hook("tensorflow.python.data.ops.dataset_ops", tf_pipeline.install, (PIPELINE,)),
+    Hook("tensorflow.python.ops.script_ops", python_functions.install),
     Hook("tensorflow.python.data.ops.dataset_autograph", graph_loops.install),
     Hook("tensorflow.python.data.ops.readers", tf_pipeline.install_readers),
     Hook("tensorflow.python.data.ops.iterator_ops", tf_stage_costs.install),

@@ -18,7 +18,7 @@ from unstall.diagnosis.causes.record_corrupt import NO_IMAGE
 from unstall.diagnosis.errors.fatal_error import format_texts
 from unstall.journal.events import DataChecked, ErrorRaised, LabelFound
 from unstall.sensors import tfrecord_files
-from unstall.sensors.data_files import IMAGES, find_kind
+from unstall.sensors.data_files import IMAGES, find_kind, list_matched
 from unstall.sensors.data_paths import find_line_that_names, read_text, read_texts
 from unstall.sensors.tfrecord_files import GZIP
 
@@ -32,6 +32,8 @@ _CUT_OFF = re.compile(
     r"|invalid (?:jpeg|png) data",
     re.IGNORECASE,
 )
+_OTHER_KIND = re.compile(r"Unknown image file format|Expected image \(JPEG, PNG, or GIF\)|detected [Uu]nknown|Input is empty")
+BEGINNING_BYTES = 48
 _NOT_READ = re.compile(
     r"\bnot found\b|\bno such\b"
     r"|\b(?:could|can|did|does)(?:n['’]?t| ?not) (?:be )?(?:exist|found|find|read|load|open|decode|identif)"
@@ -56,10 +58,12 @@ def look_for_damaged_images(error: ErrorRaised, met: Iterable[str], command: Seq
         return DataChecked(
             at=time.time(), kind="image", looked_at=1, num_damaged=1, damaged=[no_image], what=NO_IMAGE, named_at=named_at
         )
-    if not any(_CUT_OFF.search(text) for text in (error.message, *error.chain)):
-        return None
     until, looked_at, cut_off = time.monotonic() + MAX_SECONDS, 0, []
-    met = list(met)
+    met, texts = list(met), (error.message, *error.chain)
+    if any(_OTHER_KIND.search(text) for text in texts):
+        return _look_for_other_kind(met, command, folder, until)
+    if not any(_CUT_OFF.search(text) for text in texts):
+        return None
     for path, number, has_end in chain(_of_files(met, command, folder), _of_records(met, folder)):
         if looked_at >= MAX_FILES or time.monotonic() > until:
             return None  # one that was not looked at may be the one
@@ -77,6 +81,44 @@ def look_for_damaged_images(error: ErrorRaised, met: Iterable[str], command: Seq
         damaged=[path if number is None else f"{path}, record {number}" for path, number in cut_off[:MAX_NAMED]],
         what="no end",
         named_at=named_at,
+    )
+
+
+def _look_for_other_kind(met: list[str], command: Sequence[str], folder: str, until: float) -> DataChecked | None:
+    """Files that are named as images and begin as none."""
+    looked_at, others = 0, []
+    for path in dict.fromkeys(_candidates(met, command, folder)):
+        if looked_at >= MAX_FILES or time.monotonic() > until:
+            return None  # one that was not looked at may be the one
+        is_image = _begins_as_image(path)
+        looked_at += is_image is not None
+        others += [path] if is_image is False else []
+    if not looked_at:
+        return None
+    return DataChecked(
+        at=time.time(),
+        kind="image",
+        looked_at=looked_at,
+        num_damaged=len(others),
+        damaged=others[:MAX_NAMED],
+        what=NO_IMAGE,
+        named_at=find_line_that_names(others[0], command, folder) if len(others) == 1 else "",
+        begins=_read_beginning(others[0]) if len(others) == 1 else "",
+    )
+
+
+def _read_beginning(path: str) -> str:
+    """The first letters of what is a text; that it is empty, of what is."""
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(BEGINNING_BYTES)
+    except OSError:
+        return ""
+    if not data:
+        return "nothing: it is empty"
+    first = data.splitlines()[0] if data.splitlines() else b""
+    return (
+        f"the text {first.decode('ascii')!r}" if first.strip() and first.isascii() and first.decode("ascii").isprintable() else ""
     )
 
 
@@ -118,7 +160,7 @@ def _begins_as_image(path: str) -> bool | None:
 def _candidates(met: Iterable[str], command: Sequence[str], folder: str) -> Iterator[str]:
     for path in met:
         if Path(path).suffix.lower() in IMAGES:
-            yield os.path.normpath(Path(folder, path))
+            yield from list_matched(os.path.normpath(Path(folder, path)))
     for file, text in read_texts(command, folder):
         for found in _LISTED.finditer(text):
             for base in (folder, str(Path(file).parent)):

@@ -121,7 +121,7 @@ def find_image(data: bytes) -> bytes | None:
     for size in range(1, 6):  # its length stands before it, in so many bytes, behind the tag of a list's value
         begins = at - size
         if begins > 0 and data[begins - 1] == LIST_VALUE:
-            length, ends = _varint(data, begins)
+            length, ends = read_varint(data, begins)
             if ends == at and at + length <= len(data):
                 return data[at : at + length]
     return None
@@ -137,7 +137,7 @@ def count_boxes(data: bytes) -> int | None:
     for tag in (0x12, 0x12, 0x0A):  # the value of the entry; its list of floats; the floats, packed
         if data[at : at + 1] != bytes([tag]):
             return None
-        length, at = _varint(data, at + 1)
+        length, at = read_varint(data, at + 1)
         if not length:
             return 0
     return length // 4
@@ -152,15 +152,15 @@ def read_numbers(data: bytes, key: bytes) -> list[int] | None:
     numbers: list[int] = []
     at = 0
     while kind == INT64_LIST and at < len(values):
-        tag, at = _varint(values, at)
+        tag, at = read_varint(values, at)
         if tag == LIST_VALUE:  # packed
-            length, at = _varint(values, at)
+            length, at = read_varint(values, at)
             ends = at + length
             while at < min(ends, len(values)):
-                number, at = _varint(values, at)
+                number, at = read_varint(values, at)
                 numbers.append(number)
         elif tag == PLAIN_VALUE:
-            number, at = _varint(values, at)
+            number, at = read_varint(values, at)
             numbers.append(number)
         else:
             return None
@@ -175,8 +175,8 @@ def read_texts(data: bytes, key: bytes) -> list[bytes] | None:
     kind, values = found
     texts, at = [], 0
     while kind == BYTES_LIST and at < len(values):
-        tag, at = _varint(values, at)
-        length, at = _varint(values, at)
+        tag, at = read_varint(values, at)
+        length, at = read_varint(values, at)
         if tag != LIST_VALUE:
             return None
         texts.append(values[at : at + length])
@@ -189,16 +189,16 @@ def _feature(data: bytes, key: bytes) -> tuple[int, bytes] | None:
     at = data.find(bytes([LIST_VALUE, len(key)]) + key + b"\x12")
     if at < 0:
         return None
-    length, at = _varint(data, at + len(key) + 3)
+    length, at = read_varint(data, at + len(key) + 3)
     feature = data[at : at + length]
     if not feature:
         return None
-    kind, at = _varint(feature, 0)
-    length, at = _varint(feature, at)
+    kind, at = read_varint(feature, 0)
+    length, at = read_varint(feature, at)
     return kind, feature[at : at + length]
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
     """A number of the wire format, and where it ends."""
     value = shift = 0
     while at < len(data) and shift < 64:

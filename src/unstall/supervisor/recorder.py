@@ -45,6 +45,7 @@ from unstall.sensors import (
     packages,
     project,
     record_classes,
+    record_features,
 )
 from unstall.sensors.project import Sources
 
@@ -254,4 +255,5 @@ def look_at_error(journal: Journal) -> list[Event]:
     label = faulty_data.look_for_refused_label(error, inspected, command, folder)
     opened = [file.path for file in journal.of(FileMet) if abs(file.at - error.at) < MET_S and file.how == "open"]
     records = faulty_data.look_for_damaged_records(error, [*met, *opened], folder)
-    return [event for event in (looked, images, records, label) if event is not None]
+    features = record_features.look_for_features(error, [*met, *opened], folder)
+    return [event for event in (looked, images, records, label, features) if event is not None]

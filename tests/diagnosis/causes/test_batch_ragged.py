@@ -65,7 +65,7 @@ def test_found_in_a_tf_data_set_with_the_part_the_stage_and_the_change(message: 
     assert isinstance(verdict, Found)
     assert verdict.where == "train.py:22"
     assert "`boxes` has the shape (1, 4) in the first element" in verdict.summary
-    assert verdict.summary.endswith("another has (2, 4). Its number of rows differs between the elements.")
+    assert verdict.summary.endswith("another has (2, 4). The number of rows differs between the elements.")
     claims = [evidence.claim for evidence in verdict.evidence]
     assert claims[0] == "raised by .batch(16) at train.py:22, for the batch fetched at train.py:43"
     assert claims[1] == "the elements come from map(load) at train.py:21"
@@ -168,6 +168,25 @@ def test_found_in_a_stack_of_the_programs_own(kind: str, message: str) -> None:
     assert isinstance(verdict, Found)
     assert verdict.where == "data.py:9"
     assert "Element 2 of `boxes` has the shape (5, 4), and 2 more have (2, 4)." in verdict.summary
+
+
+def test_of_lists_with_several_shapes_each_is_told_with_its_first_element() -> None:
+    rows = [
+        {"shape": [3, 4], "first": 0, "count": 2},
+        {"shape": [2, 4], "first": 1, "count": 1},
+        {"shape": [1, 4], "first": 3, "count": 1},
+    ]
+    boxes = {"name": "boxes", "type": "list", "length": 4, "shapes": rows, "in_failing": True}
+    line = {
+        "file": f"{FOLDER}/data.py", "line": 9, "function": "join", "first": 9, "source": ["np.array(boxes)"], "values": [boxes],
+    }  # fmt: skip
+    message = "setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 dimensions."
+    verdict = examined("ValueError", message, line)
+    assert isinstance(verdict, Found)
+    assert (
+        "The 4 elements of `boxes` have different shapes: (3, 4) (element 0), (2, 4) (element 1), (1, 4) (element 3). "
+        "The number of rows differs between the elements." in verdict.summary
+    )
 
 
 @pytest.mark.parametrize("message", ["mat1 and mat2 shapes cannot be multiplied (4x8 and 9x1)", "'boxes'", ""])

@@ -76,6 +76,18 @@ def test_found_for_a_generator(message: str, said: str) -> None:
     assert verdict.where == "train.py:8"
 
 
+def test_the_yield_of_the_generator_is_named_with_what_it_handled() -> None:
+    loop = {"line": 4, "source": "for path in paths:", "values": [{"name": "path", "type": "str", "text": "'b.png'"}]}
+    standing = line(6, "        yield image", array("image", [48, 48]), function="read_all", loops=[loop])
+    maker = {"what": "generator", "name": "read_all", "where": f"{FOLDER}/train.py:6", "line": standing}
+    message = "TypeError: `generator` yielded an element of shape (48, 48) where an element of shape (48, 48, 3) was expected."
+    verdict = element_signature_mismatch.examine(failed(OF_TF, message, line(12, "model.fit(data)"), makers=[maker]))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:6"
+    assert verdict.summary.endswith("It was yielded at train.py:6 in read_all, while `path` = 'b.png' was handled.")
+    assert 'Image.open(path).convert("RGB")' in verdict.actions[0]
+
+
 @pytest.mark.parametrize("within", ["", "keras/src/trainers/trainer.py"])
 def test_clear_of_calls_that_are_not_of_a_data_set(within: str) -> None:
     message = "f() takes 1 positional argument but 2 were given"

@@ -59,6 +59,23 @@ def test_found_in_the_words_of_tensorflow(message: str, within: str) -> None:
     assert "100 rows, for the ids 0 to 99, and is given the id 103" in verdict.summary
 
 
+def test_the_ids_of_the_data_and_the_line_of_the_layer_are_told() -> None:
+    ids = array("ids", [200, 15], "int32", min=1.0, max=120.0)
+    rows = [
+        {"what": "layer", "name": name, "class": kind, "where": f"/home/user/project/train.py:{at}", "first": at, "source": ["x"]}
+        for name, kind, at in (("sequential", "Sequential", 13), ("embedding", "Embedding", 15))
+    ]
+    message = "indices[3,14] = 120 is not in [0, 120)\n\t [[{{node sequential_1/embedding_1/GatherV2}}]]"
+    data = line(21, "model.fit(data)", origins=[ids])
+    kind = "tensorflow.python.framework.errors_impl.InvalidArgumentError"
+    verdict = ids_out_of_range.examine(failed(kind, message, data, makers=rows))
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:15"
+    assert verdict.summary.endswith("and is given the id 120. The ids seem to be numbered from 1.")
+    assert verdict.actions[0].startswith("give the embedding 121 rows")
+    assert verdict.evidence[0].claim == "`ids` goes from 1 to 120"
+
+
 def test_clear_of_other_indices() -> None:
     assert isinstance(of_tensorflow("indices[0] = 103 is not in [0, 100) [[{{node GatherV2}}]]"), Clear)
     assert isinstance(of_torch(0, 99), Clear)

@@ -123,6 +123,21 @@ def test_a_single_example_lacks_the_side_of_the_batch() -> None:
     assert verdict.where == "train.py:43"
 
 
+def test_arrays_are_not_called_a_data_set_and_the_sides_of_the_layer_are_named() -> None:
+    message = "Input 0 with name 'None' of layer 'lstm' is incompatible with the layer: expected ndim=3, found ndim=2. Full shape received: (None, 24)"
+    stages = [{"name": "Range", "stage": ""}, {"name": "Map", "stage": ""}]  # Keras's own, of arrays
+    given = line(14, "<module>", "model.fit(x, y)", {**tensor("x", [976, 24]), "type": "numpy.ndarray"})
+    verdict = examined(
+        message, given, kind="ValueError", makers=[layer("LSTM", "lstm")], pipelines=[{"role": "train", "stages": stages}]
+    )
+    assert isinstance(verdict, Found)
+    assert verdict.summary.endswith("was given (None, 24). A side is missing. LSTM takes (batch, steps, features).")
+    assert verdict.actions == (
+        "add the side that is missing, as that of the features, where each step has one number: x[..., None]",
+    )
+    assert "`x`: float32 array (976, 24)" in verdict.evidence[0].claim
+
+
 @pytest.mark.parametrize(
     ("message", "said"),
     [
@@ -150,6 +165,25 @@ def test_it_is_not_said_to_be_that_of_the_batch_where_it_may_be_another(message:
     assert isinstance(verdict, Found)
     assert verdict.summary.endswith(said)
     assert not verdict.actions[0].startswith("batch the data set")
+
+
+def test_elements_without_a_known_shape_with_the_map_that_calls_python() -> None:
+    parts = [{"name": "0", "shape": None, "dtype": "float32"}, {"name": "1", "shape": [-1], "dtype": "int32"}]
+    data = {"name": "data", "type": "tensorflow._BatchDataset", "components": parts, "in_failing": True}
+    stage = {
+        "name": "Map", "stage": "map", "where": f"{FOLDER}/train.py:18", "first": 18, "source": ["data = rows.map(load)"],
+        "does": ["python"], "arguments": {"function": "load"},
+    }  # fmt: skip
+    message = "as_list() is not defined on an unknown TensorShape."
+    verdict = examined(
+        message, line(26, "main", "model.fit(data)", data), kind="ValueError", pipelines=[{"role": "", "stages": [stage]}]
+    )
+    assert isinstance(verdict, Found)
+    assert verdict.where == "train.py:18"
+    assert "The elements of `data` have no known shape (part 1)" in verdict.summary and "in `load`," in verdict.summary
+    assert "set_shape" in verdict.actions[0]
+    known = {**data, "components": parts[1:]}
+    assert isinstance(examined(message, line(26, "main", "model.fit(data)", known), kind="ValueError"), Clear)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.diagnosis import failed_programs
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, started
 from tests.diagnosis.error_builders import call, ended, line
 from tests.diagnosis.learning_curve_builders import array, batch, broke, classes, falling, loss, model, not_finite, output, run
@@ -192,6 +193,39 @@ def compared(**counts: Any) -> ClassesCompared:
     facts = {"label_map": "/data/map.pbtxt", "max_in_map": 6, "configuration": f"{FOLDER}/pipeline.config", "num_classes": 3}
     more = {"num_classes_line": 4, "records": 20, "objects": 60, "path": "/data/a.record", "record": 7, "value": 99}
     return ClassesCompared(at=T0 + 5, **{**facts, **more, **counts})
+
+
+REFUSED = "Received a label value of 7 which is outside the valid range of [0, 3).  Label values: 3 3 7 1 1\n\t [[{{node loss}}]]"
+OF_TF = "tensorflow.python.framework.errors_impl.InvalidArgumentError"
+
+
+def test_what_a_loss_of_keras_was_given_is_told_with_the_lines_that_make_the_labels() -> None:
+    made = [{"where": f"{FOLDER}/train.py:22", "source": 'labels.append(annotation["category_id"])'}]
+    labels = failed_programs.array("labels", [90], "int64", min=1.0, max=7.0, distinct=[1, 3, 7], made_in=made, made_with="read")
+    others = failed_programs.array("sizes", [90], "int64", min=1.0, max=9.0, distinct=[1, 9])
+    verdict = labels_invalid.examine(
+        failed_programs.failed(OF_TF, REFUSED, failed_programs.line(36, "model.fit(boxes, labels)", labels, others))
+    )
+    assert isinstance(verdict, Found)
+    claims = [each.claim for each in verdict.evidence]
+    assert "`labels` holds 1, 3 and 7" in claims
+    assert verdict.actions[0].startswith("the labels are ids of an annotation file")
+
+
+def test_the_labels_of_the_batch_are_told_where_no_array_is_at_hand() -> None:
+    verdict = labels_invalid.examine(failed_programs.failed(OF_TF, REFUSED, failed_programs.line(36, "model.fit(data)")))
+    assert isinstance(verdict, Found)
+    assert "the labels of the batch are 1, 3, 7" in [each.claim for each in verdict.evidence]
+
+
+def test_labels_from_one_to_the_number_of_classes_are_numbered_from_one() -> None:
+    labels = failed_programs.array("labels", [90], "int64", min=1.0, max=3.0, distinct=[1, 2, 3])
+    message = REFUSED.replace("value of 7", "value of 3").replace("3 3 7 1 1", "3 3 2 1 1")
+    verdict = labels_invalid.examine(
+        failed_programs.failed(OF_TF, message, failed_programs.line(36, "model.fit(x, labels)", labels))
+    )
+    assert isinstance(verdict, Found)
+    assert verdict.actions[0] == "they are numbered from 1: give the loss labels - 1"
 
 
 def test_found_where_records_have_a_class_that_the_label_map_lacks() -> None:

@@ -84,6 +84,29 @@ def test_found_for_a_reshape_with_the_channels_that_it_would_take(message: str) 
     assert "it would take 24 channels, and there are 16" in verdict.summary
 
 
+def test_branches_that_differ_in_their_channels_alone_take_a_convolution() -> None:
+    x, shortcut = (array(name, [-1, 16, 16, side], kind="keras.KerasTensor") for name, side in (("x", 32), ("shortcut", 16)))
+    message = "Inputs have incompatible shapes. Received shapes (16, 16, 32) and (16, 16, 16)"
+    row = line(11, "return layers.Add()([x, shortcut])", x, shortcut)
+    verdict = layer_shapes_mismatch.examine(failed("ValueError", message, row, within="keras/src/layers/merging/base_merge.py"))
+    assert isinstance(verdict, Found)
+    assert "They differ in the last side alone" in verdict.summary
+    assert verdict.actions[0].startswith("give `shortcut` 32 channels, too")
+
+
+@pytest.mark.parametrize(("made", "is_changed"), [("x = layers.Dense(1024)(z)", True), ("x = layers.Flatten()(z)", False)])
+def test_found_for_a_reshape_of_a_dense_layer_with_the_units_that_it_would_take(made: str, is_changed: bool) -> None:
+    message = "The total size of the tensor must be unchanged. Received: input_shape=(1024,), target_shape=(7, 7, 32)"
+    given = array("x", [-1, 1024], kind="keras.KerasTensor", made_at=7, made_by=[made])
+    verdict = layer_shapes_mismatch.examine(
+        failed("ValueError", message, line(8, "x = layers.Reshape((7, 7, 32))(x)", given), within="keras/layers/core.py")
+    )
+    assert isinstance(verdict, Found)
+    assert "which is 1,024 numbers for each example" in verdict.summary and "1,568" in verdict.summary
+    assert [change.after for change in verdict.changes] == ([("x = layers.Dense(1568)(z)",)] if is_changed else [])
+    assert ("let the layer before it give 1,568 numbers, 7 x 7 x 32" in verdict.actions[0]) != is_changed
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -183,6 +183,17 @@ def test_the_only_image_without_an_end_is_named() -> None:
     assert isinstance(verdict, Found) and "jpg" not in verdict.summary
 
 
+def test_the_only_file_that_is_no_image_is_named_with_what_it_begins_with() -> None:
+    error = raised("tensorflow.errors.InvalidArgumentError", "Unknown image file format. One of JPEG, PNG, GIF, BMP required.")
+    one = DataChecked(
+        at=T0 + 61, kind="image", what=record_corrupt.NO_IMAGE, looked_at=40, num_damaged=1, damaged=["/data/11.jpg"],
+        begins="the text '<html>'",
+    )  # fmt: skip
+    verdict = record_corrupt.examine(journal(started(), error, CRASHED, one))
+    assert isinstance(verdict, Found)
+    assert "in /data/11.jpg: a file is no image. It begins with the text '<html>'." in verdict.summary
+
+
 def test_the_only_record_file_that_is_damaged_there_is_named() -> None:
     error = raised("tensorflow.errors.DataLossError", "truncated record at 24963' failed with Read less bytes than requested")
     shard = "/data/train-00001-of-00004.record"

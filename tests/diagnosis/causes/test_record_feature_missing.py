@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.diagnosis.builders import FOLDER
+from tests.diagnosis.builders import FOLDER, T0
 from tests.diagnosis.failed_programs import failed, line, unseen
 from unstall.diagnosis.causes import record_feature_missing
 from unstall.diagnosis.verdict import Clear, Found, LineChange, Unknown
+from unstall.journal.events import RecordFeaturesRead
 
 OF_TF = "tensorflow.python.framework.errors_impl.InvalidArgumentError"
 MISSING = (
@@ -68,6 +69,48 @@ def test_found_for_another_number_where_the_parser_counts_none() -> None:
     assert "another number of int64 values" in verdict.summary
     assert verdict.summary.endswith("FixedLenFeature([]) at train.py:45 asks for exactly one value.")
     assert verdict.changes[0].after == (source.replace("FixedLen", "FixedLenSequence").replace("64)", "64, allow_missing=True)"),)
+
+
+def read(key: str, lacking: int, **features: tuple[str, int, int]) -> RecordFeaturesRead:
+    rows = [
+        {"name": name, "types": [kind], "min_count": min_count, "max_count": max_count}
+        for name, (kind, min_count, max_count) in features.items()
+    ]
+    first = "/data/a.tfrecord, record 4" if lacking else ""
+    return RecordFeaturesRead(
+        at=T0 + 9.5, key=key, files=2, path="/data/a.tfrecord", records=30, lacking=lacking, first_lacking=first, features=rows
+    )
+
+
+@pytest.mark.parametrize(
+    ("lacking", "said"),
+    [
+        (30, "None of the 30 records that were read has it: they have `count` (1 int64 value), `name` (1 string value)."),
+        (3, "3 of the 30 records that were read lack it, the first is /data/a.tfrecord, record 4."),
+        (0, "The 30 records that were read have it; one that was not read lacks it."),
+    ],
+)
+def test_what_the_records_have_in_its_place_is_told(lacking: int, said: str) -> None:
+    seen = read("image/objects", lacking, count=("int64", 1, 1), name=("string", 1, 1))
+    verdict = record_feature_missing.examine(failed(OF_TF, MISSING, line(43, "fit(ds)"), events=[seen]))
+    assert isinstance(verdict, Found)
+    assert verdict.summary.endswith(said)
+    assert ("`count` is what is meant" in verdict.actions[0]) == (lacking == 30)
+    assert any(each.claim.startswith("30 records of /data/a.tfrecord and 1 more have:") for each in verdict.evidence)
+
+
+def test_how_many_values_the_records_have_is_told() -> None:
+    message = "Key: label.  Can't parse serialized Example: Some int64_list slice was not parsed."
+    verdict = record_feature_missing.examine(
+        failed(OF_TF, message, line(43, "fit(ds)"), events=[read("label", 0, label=("int64", 2, 4))])
+    )
+    assert isinstance(verdict, Found)
+    assert verdict.summary.endswith("than the program asks for. In the 30 records that were read it has 2 to 4 int64 values.")
+
+
+def test_records_that_were_read_for_another_feature_are_not_told() -> None:
+    verdict = record_feature_missing.examine(failed(OF_TF, MISSING, line(43, "fit(ds)"), events=[read("label", 30)]))
+    assert isinstance(verdict, Found) and "30" not in verdict.summary
 
 
 def test_clear_of_other_errors() -> None:

@@ -32,6 +32,38 @@ def test_found_in_the_function_of_a_map(kind: str) -> None:
     assert "tf.numpy_function" in verdict.actions[1]
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "expected str, bytes or os.PathLike object, not SymbolicTensor",
+        "'SymbolicTensor' object has no attribute 'split'",
+        "'SymbolicTensor' object cannot be interpreted as an integer",
+    ],
+)
+def test_found_for_a_text_that_python_is_given_with_the_line_of_the_map(message: str) -> None:
+    path = array("path", [], dtype="string", kind="tensorflow.SymbolicTensor")
+    outer, inner = line(21, "data = files.map(load)"), line(14, "name = os.path.basename(path)", path, function="load")
+    verdict = symbolic_value_used.examine(
+        failed(
+            "TypeError",
+            f"in user code:\n\n    TypeError: {message}\n",
+            outer,
+            inner,
+            within="tensorflow/python/data/ops/map_op.py",
+        )
+    )
+    assert isinstance(verdict, Found)
+    assert verdict.summary.endswith("`path` is one: string tensor ().")
+    assert "tf.strings" in verdict.actions[0]
+    assert any("called from train.py:21: data = files.map(load)" in each.claim for each in verdict.evidence)
+
+
+@pytest.mark.parametrize("message", ["expected str, bytes or os.PathLike object, not Tensor", "expected Tensor, not list"])
+def test_clear_for_the_same_words_of_a_tensor_that_has_a_value(message: str) -> None:
+    given = array("path", [], dtype="string", kind="tensorflow.EagerTensor")
+    assert isinstance(symbolic_value_used.examine(failed("TypeError", message, line(9, "os.path.basename(path)", given))), Clear)
+
+
 def test_a_traced_value_of_jax_is_for_another_cause() -> None:
     message = "Abstract tracer value encountered where concrete value is expected: traced array with shape float32[]"
     row = line(18, "share = float(mean)", array("mean", [], kind="jax.DynamicJaxprTracer"))

@@ -124,5 +124,11 @@ def test_a_limit_that_the_program_sets_is_not_to_be_raised_in_the_shell() -> Non
     verdict = system_limit_reached.examine(failed("OSError", message, row, makers=[limit, files]))
     assert isinstance(verdict, Found)
     assert "It may have 192. Image.open of Pillow reads the pixels only when they are needed" in verdict.summary
+    assert "elements of" not in verdict.summary
+    rows = {"name": "rows", "type": "list", "length": 320, "in_failing": True}
+    around = line(31, "self.images = [self.open(path) for path, _ in rows]", rows, function="__init__")
+    listed = system_limit_reached.examine(failed("OSError", message, around, row, makers=[limit, files]))
+    assert isinstance(listed, Found)
+    assert "The list made at train.py:31 is to keep what is opened for each of the 320 elements of `rows`." in listed.summary
     assert verdict.actions[-1] == "or let the program set a higher limit at node.py:13"
     assert "180 of the files that are open end in .jpg: /data/7.jpg" in [each.claim for each in verdict.evidence]

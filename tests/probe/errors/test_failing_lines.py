@@ -175,3 +175,19 @@ def test_of_a_secret_it_is_told_that_it_is_there(tmp_path: Path) -> None:
 
 def inspect_values(names: dict[str, Any]) -> list[dict[str, Any]]:
     return [describe_named(name, value, time.monotonic() + 30) for name, value in names.items()]
+
+
+@pytest.mark.parametrize(
+    ("value", "shapes"),
+    [
+        ([[[0, 1]], [[0, 1], [2, 3]]], [[1, 2], [2, 2]]),
+        ([[1, 2, 3], [4.5]], [[3], [1]]),
+        (([1, 2], [3, 4]), [[2]]),
+        ([["a", "b"], ["c"]], []),
+        ([[1, [2]], [3]], []),
+        ([1, 2, 3], []),
+    ],
+)
+def test_lists_of_numbers_have_the_shapes_of_the_arrays_that_they_would_make(value: Any, shapes: list[list[int]]) -> None:
+    found = describe_value(value, time.monotonic() + 30)
+    assert [row["shape"] for row in found.get("shapes", [])] == shapes

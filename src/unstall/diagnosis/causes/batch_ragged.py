@@ -56,6 +56,7 @@ _STACK = re.compile(
     re.IGNORECASE,
 )
 _INHOMOGENEOUS = re.compile(r"inhomogeneous shape")
+MAX_SHAPES = 4  # that are told
 IMAGE_CHANNELS = (1, 3, 4)
 _CHANNELS = {1: "grey", 3: "RGB", 4: "RGBA, which is RGB with transparency"}
 _CONVERT = 'bring every image to the same channels where it is read: Image.open(path).convert("RGB")'
@@ -123,7 +124,7 @@ class _Part:
         """What the two shapes have in common, and what not."""
         if self.is_of_channels:
             return self._channels
-        return " Its number of rows differs between the elements." if self.differs_in_rows and not self.is_image else ""
+        return " The number of rows differs between the elements." if self.differs_in_rows and not self.is_image else ""
 
     @property
     def _channels(self) -> str:
@@ -335,6 +336,16 @@ def _part_of(batch: Value | None, shapes: list[Shape]) -> _Part:
 # --- stack, in a line of the program's own ---
 
 
+def _list_shapes(listed: Value, part: _Part) -> str:
+    rows = listed.facts["shapes"]
+    if len(rows) == 2:
+        said = f" Element {part.other_at} of `{listed.name}` has the shape {format_shape(part.other)}, and {part.others} more "
+        return f"{said}{'has' if part.others == 1 else 'have'} {format_shape(part.first)}."
+    each = ", ".join(f"{format_shape(as_shape(row['shape']))} (element {row['first']})" for row in rows[:MAX_SHAPES])
+    more = ", …" if len(rows) > MAX_SHAPES else ""
+    return f" The {listed.facts['length']:,} elements of `{listed.name}` have different shapes: {each}{more}."
+
+
 def _of_stack(failure: Failure) -> Found | Clear:
     raised = failure.raised
     if raised is None:
@@ -345,11 +356,11 @@ def _of_stack(failure: Failure) -> Found | Clear:
         shapes = []  # the message tells only the part that is common
     if listed is not None:
         part = _part_seen(Maker("batch", "", None, (), 0, {"parts": [{"name": listed.name, "shapes": listed.facts["shapes"]}]}))
-        said = f" Element {part.other_at} of `{listed.name}` has the shape {format_shape(part.other)}, and {part.others} more "
-        said += f"have {format_shape(part.first)}."
+        said = _list_shapes(listed, part)
         source = listed.facts.get("from")
-        said += f" It was made from {Value(source['name'], source).text}." if source else ""
-        said += part.hint if part.is_of_channels else ""
+        which = "It" if len(listed.facts["shapes"]) == 2 else f"Element {part.other_at}"
+        said += f" {which} was made from {Value(source['name'], source).text}." if source else ""
+        said += part.hint
     else:
         part = _Part("", shapes[0], shapes[1]) if len(shapes) >= 2 else _Part("", None, None)
         said = (

@@ -27,8 +27,17 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unstall.diagnosis.errors.evidence import create_found
-from unstall.diagnosis.errors.failures import Failure, describe_components, describe_value, find_failure
+from unstall.diagnosis.errors.evidence import create_found, describe_line
+from unstall.diagnosis.errors.failures import (
+    Failure,
+    UserLine,
+    Value,
+    create_line,
+    describe_components,
+    describe_value,
+    find_failure,
+    parse_shapes,
+)
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.pipelines import shorten_stage
 from unstall.diagnosis.verdict import Clear, Verdict
@@ -123,21 +132,58 @@ def _of_generator(failure: Failure, match: re.Match[str]) -> Verdict:
     else:
         said = f"It yielded {_short(match['yielded'])}, and {_short(match['declared'])} was declared."
     stage = next((stage for stage in failure.written_stages if stage.what == "from_generator"), None)
+    standing = failure.maker("generator")
+    line = create_line(standing.facts["line"], failure.folder) if standing is not None else None
     claims = []
+    if line is not None:
+        element = _element(line)
+        said += f" It was yielded at {line.place_in_words}{f', while {element} was handled' if element else ''}."
+        claims.append(f"the generator stood at {describe_line(line)}")
+        makers = [(value, line.find_maker(value)) for value in line.values if value.is_array]
+        claims += [f"`{value.name}` was made at {maker.where}: {maker.code}" for value, maker in makers if maker is not None]
     if stage is not None:
         declared = describe_components(stage.facts.get("components") or [])
         claims.append(f"from_generator at {stage.where}: {stage.code}")
-        claims += [f"declared there: {declared}"] if declared else []
+        claims += [f"declared there: {declared}"] if declared and stage.facts.get("name") != "TensorSlice" else []
     return create_found(
         failure,
         f"A generator yielded an element that is not of the form that was declared for it. {said}",
-        (
-            "declare in output_signature what the generator yields: None for each side that differs between elements",
-            "or correct the element before it is yielded: which of the two is wrong, the forms do not say",
-        ),
+        _of_form(match["shape"], match["wanted"]) if match["shape"] else _ELSE,
         tuple(claims),
-        stage.where if stage is not None else None,
+        line.where if line is not None else stage.where if stage is not None else None,
     )
+
+
+_ELSE = (
+    "if the element is wrong, correct it before it is yielded",
+    "or, if what was declared is wrong, declare in output_signature what the generator yields",
+)
+
+
+def _of_form(came: str, declared: str) -> tuple[str, ...]:
+    """By what the two shapes have in common."""
+    shape, wanted = parse_shapes(came), parse_shapes(declared)
+    if not shape or not wanted:
+        return _ELSE
+    if len(wanted[0]) == 3 and wanted[0][-1] in (3, 4) and shape[0] == wanted[0][:-1]:
+        kind = "RGB" if wanted[0][-1] == 3 else "RGBA"
+        return (
+            "where it is an image, it has no channels, as a gray one has none: convert it where it is read, "
+            f'Image.open(path).convert("{kind}")',
+            "read every file once before training, and list those whose shape differs",
+        )
+    if len(shape[0]) == len(wanted[0]):
+        return (_ELSE[0], f"{_ELSE[1]}: None for each side that differs between elements")
+    return _ELSE
+
+
+def _element(line: UserLine) -> str:
+    """`path` = 'plant_07.png': where the innermost loop around the line stands."""
+    for loop in reversed(line.loops):
+        values = [Value(each["name"], each) for each in loop["values"] if "text" in each]
+        if values:
+            return " and ".join(f"`{value.name}` = {value.words}" for value in values[:2])
+    return ""
 
 
 def _short(text: str) -> str:

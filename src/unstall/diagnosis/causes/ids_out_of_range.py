@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.evidence import describe_failure
+from unstall.diagnosis.errors.evidence import describe_failure, describe_insides, describe_numbers, find_whole_numbers
 from unstall.diagnosis.errors.failures import Failure, Maker, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
@@ -46,6 +46,9 @@ def examine(journal: Journal) -> Verdict:
     if found is None:
         return Clear("the error is not about the ids of an embedding")
     (least, most), rows = found
+    held = find_whole_numbers(failure, most)
+    if held is not None and held.facts["min"] >= 0:
+        least, most = int(held.facts["min"]), int(held.facts["max"])
     maker = _find_embedding(failure)
     layer = f" `{maker.name}`" if maker is not None and maker.name else ""
     at = f", made at {maker.where}," if maker is not None and maker.where else ""
@@ -55,14 +58,16 @@ def examine(journal: Journal) -> Verdict:
         ("leave out or map ids below 0 before the embedding: they stand for padding or for no label",)
         if least < 0
         else (
-            "give the embedding as many rows as the largest id plus 1, counting the ids for padding and unknown words",
+            f"give the embedding {most + 1:,} rows, one more than the largest id that was seen, if the ids are right"
+            if held is not None and held.facts["min"] >= 0
+            else "give the embedding as many rows as the largest id plus 1, counting the ids for padding and unknown words",
             "or use the tokenizer or dictionary that the model was made for, and map unknown ids to one that is known",
         )
     )
     return Found(
         certainty=Certainty.CERTAIN,
         summary=f"The embedding{layer}{at} has {rows:,} rows, for the ids 0 to {rows - 1:,}, and is given {wrong}.{from_one}",
-        evidence=describe_failure(failure),
+        evidence=describe_failure(failure, *((describe_numbers(held), *describe_insides([held])) if held is not None else ())),
         actions=actions,
         where=maker.where if maker is not None and maker.where else failure.raised.where if failure.raised is not None else None,
     )
@@ -92,9 +97,9 @@ def _is_in_embedding(failure: Failure) -> bool:
 
 def _find_embedding(failure: Failure) -> Maker | None:
     """The line that made the layer: noted by Keras's hook, or that of the name in the program's failing line."""
-    layer = failure.layer
-    if layer is not None and "Embedding" in str(layer.facts.get("class", "")):
-        return layer
+    layers = [maker for maker in failure.makers if maker.what == "layer" and "Embedding" in str(maker.facts.get("class", ""))]
+    if layers:
+        return layers[0]
     raised = failure.raised
     for value in raised.values if raised is not None else ():
         if str(value.facts.get("type", "")).endswith("Embedding") and raised is not None:

@@ -28,7 +28,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from unstall.diagnosis.errors.failures import Failure, Maker, Shape, Value, find_failure, format_shape, parse_shapes
+from unstall.diagnosis.errors.evidence import describe_line
+from unstall.diagnosis.errors.failures import Failure, Maker, Shape, UserLine, Value, find_failure, format_shape, parse_shapes
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.errors.line_changes import replace_argument
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, LineChange, Verdict
@@ -50,6 +51,9 @@ _SHAPE_WORDS = re.compile(
     r"|must match the size of tensor|normalized_shape|input\.size\(-1\) must be equal|running_mean should contain"
 )
 _BATCHES = re.compile(r"batch|bucket|window|rebatch", re.IGNORECASE)  # stages of tf.data after which elements are batches
+_UNKNOWN = re.compile(
+    r"unknown TensorShape|unknown (?:rank|shape)|rank (?:is )?unknown|shape of the input .* is unknown", re.IGNORECASE
+)
 _ARGUMENTS = ("input", "x", "inputs")
 # By the kind of a layer of PyTorch: what it was made with for a side of its input, and that side.
 _SIDES = {
@@ -65,6 +69,13 @@ _SIDES = {
     "LSTM": ("input_size", -1),
     "GRU": ("input_size", -1),
     "RNN": ("input_size", -1),
+}
+# By the kind of a layer of Keras: what the sides of its input stand for.
+_STEPS, _PIXELS = "(batch, steps, features)", "(batch, height, width, channels)"
+_INPUTS = {
+    **dict.fromkeys(("LSTM", "GRU", "SimpleRNN", "Bidirectional", "Conv1D", "MaxPooling1D", "GlobalAveragePooling1D"), _STEPS),
+    **dict.fromkeys(("Conv2D", "SeparableConv2D", "DepthwiseConv2D", "Conv2DTranspose", "MaxPooling2D"), _PIXELS),
+    **dict.fromkeys(("AveragePooling2D", "GlobalAveragePooling2D", "GlobalMaxPooling2D", "UpSampling2D"), _PIXELS),
 }
 
 
@@ -84,8 +95,47 @@ def examine(journal: Journal) -> Verdict:
     failure = find_failure(journal)
     if failure is None:
         return find_unseen_end(journal) or Clear("no error ended the program")
+    unknown = _of_unknown_shape(failure)
+    if unknown is not None:
+        return unknown
     found = _of_keras(failure) or _of_torch(failure)
     return Clear("the error is about something else") if found is None else _found(failure, found)
+
+
+def _of_unknown_shape(failure: Failure) -> Found | None:
+    """A data set whose elements have no known shape, as what Python code returns has none."""
+    if _UNKNOWN.search(failure.text.message) is None:
+        return None
+    for line in reversed(failure.own_lines):
+        for value in line.values:
+            parts = [str(row["name"]) for row in value.facts.get("components") or [] if row.get("shape") is None]
+            if parts:
+                return _found_unknown(failure, line, value, parts)
+    return None
+
+
+def _found_unknown(failure: Failure, line: UserLine, value: Value, parts: list[str]) -> Found:
+    makers = [stage for stage in failure.written_stages if "python" in (stage.facts.get("does") or [])]
+    stage = makers[-1] if makers else None
+    names = [f"part {int(name) + 1}" if name.isdigit() else f"`{name}`" for name in parts]
+    said = f"The elements of `{value.name}` have no known shape ({', '.join(names)}), and the model needs one to be built."
+    claims = [describe_line(line)]
+    fix = "give each tensor its shape in the function that makes it: tensor = tf.ensure_shape(tensor, (height, width, channels))"
+    if stage is not None:
+        function = (stage.facts.get("arguments") or {}).get("function", "")
+        of = f", in `{function.rpartition('.')[2]}`," if function and "<" not in function else ""
+        said += f" The {stage.what} at {stage.where} calls Python code{of} as tf.py_function and tf.numpy_function do: TensorFlow"
+        said += " does not know the shapes of what that returns."
+        claims.append(f"{stage.what} at {stage.where}: {stage.code}")
+        fix = "give each tensor its shape after tf.py_function or tf.numpy_function: image.set_shape((height, width, channels))"
+    claims.append(f"the error that ended it: {failure.text.line}")
+    return Found(
+        certainty=Certainty.CERTAIN,
+        summary=said,
+        evidence=tuple(Evidence(claim, None, None, failure.events) for claim in claims),
+        actions=(fix, "and label.set_shape(()) for a single number"),
+        where=stage.where if stage is not None else line.where,
+    )
 
 
 def _of_keras(failure: Failure) -> _Mismatch | None:
@@ -103,7 +153,8 @@ def _of_keras(failure: Failure) -> _Mismatch | None:
     if rank is not None:
         bound = {"min_": "at least ", "max_": "at most "}.get(rank["min"] or "", "")
         lacks = int(rank["found"]) == int(rank["wanted"]) - 1 and rank["min"] != "max_"
-        return _Mismatch(layer, name, f"{bound}{rank['wanted']} sides", came, lacks, lacks and _is_one_image(came))
+        sides = "side" if rank["wanted"] == "1" else "sides"
+        return _Mismatch(layer, name, f"{bound}{rank['wanted']} {sides}", came, lacks, lacks and _is_one_image(came))
     if len(shapes) < 2:
         return _Mismatch(layer, name, match["expected"].rstrip("."), came)
     wanted = shapes[-2]
@@ -160,15 +211,18 @@ def _found(failure: Failure, found: _Mismatch) -> Found:
     source = _source(failure, found)
     said = f"{name[0].upper()}{name[1:]} expects {found.expected}{came}{f', {source}' if source else ''}."
     has_batches = any(_BATCHES.search(str(stage.facts["name"])) for stage in failure.stages)
-    unbatched = found.lacks_side and bool(failure.stages) and not has_batches
+    # Keras makes a data set of arrays, too, whose stages have no line of the user's.
+    unbatched = found.lacks_side and bool(failure.written_stages) and not has_batches and not _has_open_batch(found)
     if unbatched:
         said += " The data set is not batched."
     elif found.lacks_batch:
         said += " The first side, that of the batch, is missing."
     elif found.lacks_side:
+        kind = str(found.layer.facts.get("class", "")) if found.layer is not None else ""
         said += f" A side is missing{'' if _has_open_batch(found) else ': that of the batch, or another one'}."
+        said += f" {kind} takes {_INPUTS[kind]}." if kind in _INPUTS else ""
     changes = _changes(failure, found)
-    claims = [f"{line.place_in_words}: {line.code}" for line in (raised,) if line is not None and line.code]
+    claims = [describe_line(line) for line in (raised,) if line is not None and line.code]
     if found.layer is not None and found.layer.where:
         claims.append(f"{found.layer.words} was made at {found.layer.where}: {found.layer.code}")
     values = [value for line in failure.own_lines for value in line.values if value.is_array and value.shape == found.came]
@@ -220,7 +274,13 @@ def _actions(found: _Mismatch, unbatched: bool, is_changed: bool) -> tuple[str, 
     if found.lacks_batch:
         return ("give the model a batch: of a single example, example[None] has that side",)
     if found.lacks_side:
-        other = "add the side that is missing, as that of the channels of gray images: x[..., None]"
+        kind = str(found.layer.facts.get("class", "")) if found.layer is not None else ""
+        last = (
+            "that of the features, where each step has one number"
+            if _INPUTS.get(kind) == _STEPS
+            else "that of the channels of gray images"
+        )
+        other = f"add the side that is missing, as {last}: x[..., None]"
         return (other,) if _has_open_batch(found) else (f"{other}; or, of a single example, that of the batch: x[None]",)
     if is_changed:
         return ("or correct the layers before it, or the size of the images, so that this number comes out",)

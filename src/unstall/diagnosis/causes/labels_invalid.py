@@ -31,7 +31,7 @@ import re
 from typing import Any
 
 from unstall.diagnosis.batches import BatchArray, collect_batch_arrays, describe_bad_rows, find_failed_batch, find_labels
-from unstall.diagnosis.errors.evidence import describe_elements
+from unstall.diagnosis.errors.evidence import describe_elements, describe_insides, describe_numbers, find_whole_numbers
 from unstall.diagnosis.errors.failures import Failure, find_failure
 from unstall.diagnosis.errors.fatal_error import find_user_line, get_error_text
 from unstall.diagnosis.learning_curve import LearningCurve, find_current_not_finite, format_number, read_current_curve
@@ -43,6 +43,7 @@ from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import find_program_folder
 
 EXPLAINS = ("loss_not_finite", "loss_not_falling", "weights_frozen")
+MAX_LISTED = 12  # labels of a batch
 TOLERANCE = 1e-3  # of a label's range
 MAX_CLASSES = 1000  # whole numbers up to here are taken for classes
 PROPER_BOXES = 0.8  # so many of the boxes must be proper, for four numbers to be taken for corners
@@ -124,6 +125,8 @@ def _renumber(classes: int | None, seen: tuple[str, ...]) -> tuple[str, ...]:
     if any(_OF_IDS.search(row) for row in seen):
         return (f"the labels are ids of an annotation file, which need not follow each other: {by_id}",)
     outputs = f"or, if there are more classes than {classes}, give" if classes else "give"
+    if any(re.search(rf"(?:from|holds) 1\b.* (?:to|and) {classes}$", row) for row in seen):
+        return ("they are numbered from 1: give the loss labels - 1", f"{outputs} the last layer one output more")
     ids = (f"where they are ids of an annotation file, {by_id}",) if seen else ()
     return ("number the classes from 0", f"{outputs} the last layer one output per class", *ids)
 
@@ -131,6 +134,9 @@ def _renumber(classes: int | None, seen: tuple[str, ...]) -> tuple[str, ...]:
 def _classes_and_labels(failure: Failure) -> tuple[int | None, tuple[str, ...]]:
     """How many outputs a loss of PyTorch was given, what the labels of the batch are, and where they are made."""
     outputs, labels = failure.argument("cross_entropy", "input"), failure.argument("cross_entropy", "target")
+    refused = re.search(_CRASHES[0][0], failure.error.message)
+    if refused is not None:
+        return _of_keras(failure, refused)
     if outputs is None or labels is None or not outputs.shape or len(outputs.shape) < 2:
         return None, ()
     least, most = labels.facts.get("min"), labels.facts.get("max")
@@ -139,6 +145,19 @@ def _classes_and_labels(failure: Failure) -> tuple[int | None, tuple[str, ...]]:
     if len(distinct) > 1:
         ranged = (f"the labels of the batch are {', '.join(map(str, distinct[:-1]))} and {distinct[-1]}",)
     return outputs.shape[1], (*ranged, *describe_elements(failure))
+
+
+def _of_keras(failure: Failure, refused: re.Match[str]) -> tuple[int, tuple[str, ...]]:
+    """From the array that holds the label, with the lines that make it; else from the batch that the message lists."""
+    number, classes = int(refused[1]), int(refused[2])
+    held = find_whole_numbers(failure, number)
+    if held is not None:
+        return classes, (describe_numbers(held), *describe_insides([held]))
+    batch = sorted(
+        {int(each) for each in re.findall(r"-?\d+", failure.error.message.partition("Label values:")[2].partition("\n")[0])}
+    )
+    listed = ", ".join(map(str, batch)) if 1 < len(batch) <= MAX_LISTED else ""
+    return classes, ((f"the labels of the batch are {listed}",) if listed else ())
 
 
 def _of_one_hot(journal: Journal) -> Found | None:

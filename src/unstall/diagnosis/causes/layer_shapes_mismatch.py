@@ -31,7 +31,8 @@ import re
 from unstall.diagnosis.errors.evidence import create_found
 from unstall.diagnosis.errors.failures import Failure, Shape, Value, as_shape, find_failure, format_shape, parse_shapes
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
-from unstall.diagnosis.verdict import Clear, Found, Verdict
+from unstall.diagnosis.errors.line_changes import replace_argument
+from unstall.diagnosis.verdict import Clear, Found, LineChange, Verdict
 from unstall.journal.reader import Journal
 
 _MERGED = re.compile(
@@ -101,9 +102,24 @@ def _of_merge(failure: Failure, shapes: list[Shape], how: str) -> Found | Clear:
         return Clear("the shapes of the error are not known")
     said = f"One has the shape {format_shape(pair[0])}, another {format_shape(pair[1])}."
     rounding, claims = _rounding(failure, *pair)
+    channels = _channels(failure, *pair)
     first = "resize one of the two to the size of the other before they are put together, or change what makes them"
     actions = (rounding, f"or {first}") if rounding else (f"{first}: the sizes alone do not say which of the two is wrong",)
+    if channels:
+        said += " They differ in the last side alone, that of the channels."
+        actions = (channels, "or make both with the same number of channels")
     return create_found(failure, f"Tensors that are {how} do not fit together. {said}{claims}", actions, _makers(failure))
+
+
+def _channels(failure: Failure, first: Shape, other: Shape) -> str:
+    """Of images or sequences that differ in their last side alone: a convolution with a window of one cell changes that."""
+    last = [side for side in (first[-1], other[-1]) if side is not None]
+    if first[:-1] != other[:-1] or len(first) < 3 or len(last) != 2 or 1 in last:
+        return ""
+    raised, least = failure.raised, min(last)
+    values = [value for value in raised.values if value.shape and value.shape[-1] == least] if raised is not None else []
+    name = f"`{values[0].name}`" if len(values) == 1 else "the one with fewer"
+    return f"give {name} {max(last):,} channels, too: a convolution with {max(last):,} filters and a window of 1 keeps its size"
 
 
 def _differ(first: Shape, other: Shape, how: str) -> bool:
@@ -210,13 +226,28 @@ def _of_reshape(failure: Failure, given: list[Shape], target: list[Shape]) -> Fo
     channels = needed // area if len(sides) == 3 and not is_whole and area and needed % area == 0 else None
     if channels:
         said += f" With {sides[0]} x {sides[1]} cells it would take {channels} channels, and there are {sides[-1]}."
-    actions = (
-        f"give the layer that makes the input {channels} filters"
-        if channels
-        else "make the target of the reshape as large as its input",
-        "or change the target of the reshape: which of the two is wrong, the sizes do not say",
+    is_flat = len(sides) == 1 and not is_whole
+    change = _resize_dense(failure, needed) if is_flat else None
+    first = f"give the layer that makes the input {channels} filters" if channels else ""
+    if is_flat and change is None:
+        product = f", {' x '.join(map(str, wanted))}" if len(wanted) > 1 else ""
+        first = f"if the target is right, let the layer before it give {needed:,} numbers{product}"
+    last = "change the target of the reshape: which of the two is wrong, the sizes do not say"
+    return create_found(
+        failure,
+        f"A reshape cannot change how many numbers there are. {said}",
+        (*((first,) if first else ()), f"or {last}" if first or change is not None else last),
+        _makers(failure),
+        changes=(change,),
     )
-    return create_found(failure, f"A reshape cannot change how many numbers there are. {said}", actions, _makers(failure))
+
+
+def _resize_dense(failure: Failure, units: int) -> LineChange | None:
+    """The dense layer that makes the input, in the line that gave it its value, with as many units as the target has numbers."""
+    raised = failure.raised
+    values = [value for value in raised.values if value.is_array and value.is_in_failing] if raised is not None else []
+    maker = raised.find_maker(values[0]) if raised is not None and len(values) == 1 else None
+    return replace_argument(maker, "Dense", 0, str(units), "if the target of the reshape is right") if maker is not None else None
 
 
 def _lacks_batch(failure: Failure) -> tuple[Value, Shape] | None:

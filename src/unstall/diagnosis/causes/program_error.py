@@ -30,9 +30,11 @@ from __future__ import annotations
 import ast
 import math
 from dataclasses import replace
+from typing import Any
 
 from unstall.diagnosis.errors.evidence import describe_insides, describe_line, list_lines
-from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, find_failure, parse_shapes
+from unstall.diagnosis.errors.explanations import explain
+from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, describe_value, find_failure, parse_shapes
 from unstall.diagnosis.errors.fatal_error import OF_CONTROL, find_own_exit, find_unseen_end
 from unstall.diagnosis.errors.line_changes import replace_text
 from unstall.diagnosis.pipelines import shorten_stage
@@ -58,14 +60,20 @@ def examine(journal: Journal) -> Verdict:
         return Clear("the program was interrupted, or ended itself")
     if ended is None and journal.now - failure.error.at < ON_ITS_WAY_S:
         return Clear("the error may still be handled")
+    known = explain(failure)
+    said, claims = _summary(journal, failure), _evidence(journal, failure)
+    makers = [maker.where for maker in failure.makers if maker.what in ("called", "configuration") and maker.where]
+    raised = failure.raised.where if failure.raised is not None else None
+    if known is not None:
+        said = f"{said} {known.said}"
+        claims += [Evidence(claim, None, None, failure.events) for claim in known.claims]
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=_summary(journal, failure),
-        evidence=tuple(_evidence(journal, failure)),
-        actions=tuple(_actions(failure)),
-        where=next((maker.where for maker in failure.makers if maker.what in ("called", "configuration") and maker.where), None)
-        or (failure.raised.where if failure.raised is not None else None),
-        changes=_with_names_given(failure),
+        summary=said,
+        evidence=tuple(claims),
+        actions=tuple(_actions(failure)) if known is None or not (known.actions or known.changes) else known.actions,
+        where=(known.where if known is not None else None) or next(iter(makers), None) or raised,
+        changes=_with_names_given(failure) or (known.changes if known is not None else ()),
     )
 
 
@@ -94,10 +102,17 @@ def _through(failure: Failure) -> str:
         return f": {_call_of(called)}"
     if failure.maker("configuration") is not None:
         return ""
-    if layer is not None and layer.where:
+    if layer is not None and layer.where and _is_in_layer(failure):
         return f", in {layer.words}, which was made at {layer.where}"
     stage = _failed_stage(failure)
     return f", by .{stage.what} made at {stage.where}" if stage is not None and stage.where else ""
+
+
+def _is_in_layer(failure: Failure) -> bool:
+    """Whether the layer was being called: one of Keras may only be named in the message, as an input or by its weights."""
+    layer, message = failure.layer, failure.error.message
+    is_named = layer is not None and layer.name and layer.name in message
+    return not is_named or "xception encountered when calling" in message or "incompatible with the layer" in message
 
 
 def _call_of(called: Maker) -> str:
@@ -240,10 +255,19 @@ def _element(failure: Failure) -> str:
     """`path` = 'a.jpg': what the innermost loop around the line stood at."""
     for line in reversed(failure.own_lines):
         for loop in reversed(line.loops):
-            values = [Value(each["name"], each) for each in loop["values"] if "text" in each]
+            values = [each for each in loop["values"] if "text" in each or _list_fields(each)]
             if values:
-                return " and ".join(f"`{value.name}` = {value.words}" for value in values[:2])
+                return " and ".join(f"`{each['name']}` = {_list_fields(each) or describe_value(each)}" for each in values[:2])
     return ""
+
+
+def _list_fields(facts: dict[str, Any]) -> str:
+    """{'file': 'a.jpg', 'label': 'bus'}: of a dict of a few texts and numbers, as a row of a table is."""
+    keys, items = facts.get("keys") or [], facts.get("items") or []
+    if not 0 < len(keys) == len(items) == facts.get("length") or any("text" not in item for item in items):
+        return ""
+    pairs = [f"{key!r}: {item['text']}" for key, item in zip(keys, items, strict=True)]
+    return f"{{{', '.join(pairs)}}}"
 
 
 def _actions(failure: Failure) -> list[str]:
@@ -278,7 +302,7 @@ def _actions(failure: Failure) -> list[str]:
         )
     else:
         rows.append(f"correct {raised.where}, or what it is given")
-    if failure.layer is not None and failure.layer.where:
+    if failure.layer is not None and failure.layer.where and _is_in_layer(failure):
         rows.append(f"or correct {failure.layer.words} at {failure.layer.where}")
     element = _element(failure)
     if element and not _is_counter(failure):

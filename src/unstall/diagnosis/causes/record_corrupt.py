@@ -174,9 +174,11 @@ def _found(journal: Journal, error: ErrorRaised, text: str, said: re.Match[str],
         evidence.append(Evidence(seen.how, seen.path, None, (seen.met,)))
     if made:
         evidence.append(Evidence(f"{format_count(made, 'step')} had ended before it", made, None, (error,)))
+    begins = seen.met.begins if seen is not None and isinstance(seen.met, DataChecked) else ""
+    content = f" It begins with {begins}." if begins else ""
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"The data {how}{which}: {meaning}{place_in_file}.{describe_steps(made)}",
+        summary=f"The data {how}{which}: {meaning}{place_in_file}.{content}{describe_steps(made)}",
         evidence=tuple(evidence),
         actions=(
             *(() if is_damaged else ("see of what kind the file is, and of what kind the line reads it: `file PATH`",)),

@@ -26,15 +26,21 @@ length, and `padded_batch` after that.
 from __future__ import annotations
 
 import re
+from typing import Any
 
+from unstall.base.formatting import format_count
 from unstall.diagnosis.errors.evidence import create_found
 from unstall.diagnosis.errors.failures import Failure, Maker, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.errors.line_changes import replace_expression
 from unstall.diagnosis.verdict import Clear, LineChange, Verdict
+from unstall.journal.events import RecordFeaturesRead
 from unstall.journal.reader import Journal
 
 _SIZED = re.compile(r"FixedLenFeature\(\[(?P<sides>[\d, ]*)\]")
+_OPEN = ": several in place of one, as a list with one for each object has, or none."  # where no record could be read
+MAX_LISTED = 12  # features
+MAX_NAMED = 3
 _MISSING = re.compile(r"Feature: (?P<key>\S+) \(data type: (?P<asked>\w+)\) is required but could not be found")
 _KEY = r"Key: (?P<key>[\w./:-]+?)[.,]?\s"
 _TYPE = re.compile(
@@ -58,11 +64,14 @@ def examine(journal: Journal) -> Verdict:
     for pattern, words in ((_MISSING, _of_missing), (_TYPE, _of_type), (_NUMBER, _of_number), (_BROKEN, _of_broken)):
         match = pattern.search(message)
         if match is not None:
-            return _found(failure, match, *words(match))
+            read = journal.last(RecordFeaturesRead)
+            return _found(failure, match, read if read is not None and read.key == match["key"] else None, *words(match))
     return Clear("the error is about something else")
 
 
-def _found(failure: Failure, match: re.Match[str], said: str, actions: tuple[str, ...]) -> Verdict:
+def _found(
+    failure: Failure, match: re.Match[str], seen: RecordFeaturesRead | None, said: str, actions: tuple[str, ...]
+) -> Verdict:
     named = [maker for maker in failure.makers if maker.what == "feature" and maker.name == match["key"]]
     described = next((maker for maker in named if "Feature" in maker.code), None)
     claims = [f"`{maker.name}` stands at {maker.where}: {maker.code}" for maker in named]
@@ -73,7 +82,56 @@ def _found(failure: Failure, match: re.Match[str], said: str, actions: tuple[str
     if described is not None and wanted is not None:
         count = "exactly one value" if not wanted["sides"].strip() else f"exactly the shape [{wanted['sides']}]"
         said += f" FixedLenFeature([{wanted['sides']}]) at {described.where} asks for {count}."
+    if seen is not None:
+        said, claim, first = _with_features(said, seen, match)
+        claims.append(claim)
+        actions = (*first, *(each for each in actions if "FromString" not in each))
     return create_found(failure, said, actions, tuple(claims), described.where if described is not None else None, (changes,))
+
+
+# --- with what the records have ---
+
+
+def _with_features(said: str, seen: RecordFeaturesRead, match: re.Match[str]) -> tuple[str, str, tuple[str, ...]]:
+    """The summary, a claim, and what to do first."""
+    where = f"{seen.path}{f' and {seen.files - 1:,} more' if seen.files > 1 else ''}"
+    records = format_count(seen.records, "record")
+    claim = f"{records} of {where} {'has' if seen.records == 1 else 'have'}: {_list(seen.features)}"
+    own = next((row for row in seen.features if row["name"] == seen.key), None)
+    if match.re is _MISSING:
+        return f"{said} {_of_lacking(seen, records)}", claim, _other_names(seen, match["asked"])
+    if own is None:
+        return f"{said} None of the {records} that were read has it.", claim, ()
+    held = f"In the {records} that were read it has {_count(own)}."
+    return f"{said.replace(_OPEN, '.')} {held}", claim, ()
+
+
+def _of_lacking(seen: RecordFeaturesRead, records: str) -> str:
+    if seen.lacking == seen.records:
+        return f"None of the {records} that were read has it: they have {_list(seen.features)}."
+    if seen.lacking:
+        return f"{seen.lacking:,} of the {records} that were read lack it, the first is {seen.first_lacking}."
+    return f"The {records} that were read have it; one that was not read lacks it."
+
+
+def _other_names(seen: RecordFeaturesRead, asked: str) -> tuple[str, ...]:
+    names = [row["name"] for row in seen.features if row["types"] == [asked]]
+    if seen.lacking < seen.records or not names:
+        return ()
+    listed = " or ".join(f"`{name}`" for name in names[:MAX_NAMED])
+    return (f"if {listed} is what is meant, ask for that name, where it is described and where it is used",)
+
+
+def _list(features: list[dict[str, Any]]) -> str:
+    rows = [f"`{row['name']}` ({_count(row)})" for row in features[:MAX_LISTED]]
+    return ", ".join(rows) + (", …" if len(features) > MAX_LISTED else "")
+
+
+def _count(row: dict[str, Any]) -> str:
+    """2 to 4 int64 values"""
+    kind, min_count, most = " or ".join(row["types"]), row["min_count"], row["max_count"]
+    values = "value" if most == 1 else "values"
+    return f"{most:,} {kind} {values}" if min_count == most else f"{min_count:,} to {most:,} {kind} {values}"
 
 
 def _of_missing(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
@@ -123,8 +181,8 @@ def _of_broken(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
     )
     if match["type"]:
         said = (
-            f"The feature `{match['key']}` of a record has another number of {match['type']} values than the program asks for: "
-            "several in place of one, as a list with one for each object has, or none."
+            f"The feature `{match['key']}` of a record has another number of {match['type']} values than the program asks for"
+            f"{_OPEN}"
         )
     return (
         said,

@@ -69,10 +69,10 @@ def examine(journal: Journal) -> Verdict:
 
 def _find_place(failure: Failure, made: list[Maker], is_named: bool) -> str | None:
     """Where it is known what was made outside: by the name of a variable, or since there is only one thing that has any."""
-    if is_named and failure.layer is not None and failure.layer.where:
-        return failure.layer.where
     if len(made) == 1:
         return made[0].where
+    if is_named and failure.layer is not None and failure.layer.where:
+        return failure.layer.where
     return failure.raised.where if failure.raised is not None else None
 
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.evidence import create_found
+from unstall.diagnosis.errors.evidence import create_found, describe_line
 from unstall.diagnosis.errors.failures import Failure, Value, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end, format_texts
 from unstall.diagnosis.verdict import Clear, Found, Verdict
@@ -44,6 +44,9 @@ _TF = re.compile(
     r"|numpy\(\) is only available when eager execution is enabled|len is not well defined for a symbolic [Tt]ensor"
     r"|(?:int|float)\(\) argument must be .*not '\w*(?:Symbolic)?Tensor'|Expected Ptr<cv::UMat>|is not a numpy array"
     r"|using a `tf\.Tensor` as a Python `bool` is not allowed"
+    r"|expected (?:a |an )?(?:str|bytes|int|float|real number|sequence)\b.*, not '?(?:\w+\.)*(?:Symbolic|Eager)?Tensor\b"
+    r"|'(?:Symbolic)?Tensor' object (?:cannot be interpreted as an integer"
+    r"|has no attribute '(?:decode|encode|split|startswith|endswith|lower|upper|strip|replace|item|tolist|astype|copy)')"
 )
 
 
@@ -98,6 +101,12 @@ def _changed_with_keras_3(failure: Failure) -> tuple[str, ...]:
     return ("Keras 2 turned functions of TensorFlow into layers by itself; Keras 3 does not",) if is_tensorflow else ()
 
 
+def _callers(failure: Failure) -> tuple[str, ...]:
+    """The line that had the function traced: that of the map, or of the step."""
+    others = [line for line in failure.own_lines if failure.raised is not None and line.where != failure.raised.where]
+    return (f"called from {describe_line(others[-1])}",) if others else ()
+
+
 def _of_tensorflow(failure: Failure) -> Found:
     in_map = any(name in failure.error.message for name in ("_flat_map", "Dataset")) or any(
         "/data/ops/" in frame["file"] for frame in failure.error.frames
@@ -106,12 +115,17 @@ def _of_tensorflow(failure: Failure) -> Found:
         "or wrap the function in tf.numpy_function, with the dtypes of what it gives: "
         "tf.numpy_function(function, [x], tf.float32)"
     )
+    value = _symbolic(failure)
+    texts = "use tf.strings in place of Python's functions for texts and paths: tf.strings.split(path, os.sep)[-1]"
     return create_found(
         failure,
         "Python asked a tensor for its value while a function was traced, where tensors have a shape and a dtype, and no value."
         f"{_named(failure)}",
         (
-            "use TensorFlow's functions in place of Python's, NumPy's or OpenCV's: tf.cond or tf.where, tf.shape, tf.image",
+            texts
+            if value is not None and value.dtype == "string"
+            else "use TensorFlow's functions in place of Python's, NumPy's or OpenCV's: tf.cond or tf.where, tf.shape, tf.image",
             wrap if in_map else "or run the step eagerly while looking for the error: compile(run_eagerly=True)",
         ),
+        _callers(failure),
     )

@@ -23,7 +23,9 @@ the shared memory of a container with `--shm-size`.
 
 from __future__ import annotations
 
+import ast
 import re
+import textwrap
 
 from unstall.base.formatting import format_size
 from unstall.diagnosis.causes.disk_full import NO_ROOM_BYTES
@@ -156,6 +158,7 @@ def _of_open_files(failure: Failure, named: str) -> Found:
         ]
     elif failure.raised is not None and _IS_LAZY.search(failure.raised.code):
         summary += " Image.open of Pillow reads the pixels only when they are needed, and keeps the file open until then."
+        summary += _count_opened(failure)
         actions = ["read the pixels and close the file at once: with Image.open(path) as image: image = image.copy()"]
     if limit is None or limit.facts.get("hard", 0) > limit.facts["value"] or not limit.where:
         higher = (
@@ -163,6 +166,23 @@ def _of_open_files(failure: Failure, named: str) -> Found:
         )
         actions.append(higher)
     return create_found(failure, summary, tuple(actions), tuple(claims), kept[0].where if kept else None)
+
+
+def _count_opened(failure: Failure) -> str:
+    """For a list that is made by opening a file for each element of another."""
+    for line in reversed(failure.own_lines[:-1]):
+        try:
+            tree = ast.parse(textwrap.dedent("\n".join(line.source)))
+        except SyntaxError:
+            continue
+        lists = [node for node in ast.walk(tree) if isinstance(node, ast.ListComp) and not node.generators[0].ifs]
+        over = {ast.unparse(node.generators[0].iter) for node in lists}
+        for value in line.values:
+            if value.name in over and isinstance(value.facts.get("length"), int):
+                count = f"{value.facts['length']:,}"
+                of = f"each of the {count} elements of `{value.name}`"
+                return f" The list made at {line.where} is to keep what is opened for {of}."
+    return ""
 
 
 def _limit(failure: Failure) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -177,3 +178,29 @@ def is_called_by_keras(failure: Failure) -> bool:
 def as_maker(line: UserLine) -> Maker:
     """The line itself, for a change of it."""
     return Maker("line", "", line.where, line.source, line.first, {}, line.folder)
+
+
+MAX_SEEN_WHOLE = 262_144  # of a larger array only a sample was looked at
+
+
+def find_whole_numbers(failure: Failure, number: int) -> Value | None:
+    """The one array of whole numbers, in the lines at hand or in what led to them, whose range has this number."""
+    values = [value for line in failure.own_lines for value in (*line.values, *line.origins)]
+    found = {value.name: value for value in reversed(values) if _reaches(value, number)}
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _reaches(value: Value, number: int) -> bool:
+    least, most, sides = value.facts.get("min"), value.facts.get("max"), [side or 0 for side in value.shape or ()]
+    is_whole = value.is_array and value.dtype.startswith(("int", "uint")) and bool(sides)
+    if not is_whole or math.prod(sides) > MAX_SEEN_WHOLE or least is None or most is None or value.facts.get("replaced"):
+        return False
+    return bool(most >= number >= least) and number in value.facts.get("distinct", [number])
+
+
+def describe_numbers(value: Value) -> str:
+    """`labels` holds 1, 3 and 7; `ids` goes from 1 to 120"""
+    distinct = [str(each) for each in value.facts.get("distinct") or []]
+    if len(distinct) > 1:
+        return f"`{value.name}` holds {', '.join(distinct[:-1])} and {distinct[-1]}"
+    return f"`{value.name}` goes from {value.facts['min']:.0f} to {value.facts['max']:.0f}"

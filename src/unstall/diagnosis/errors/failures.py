@@ -170,7 +170,7 @@ class Failure:
     @property
     def own_lines(self) -> tuple[UserLine, ...]:
         if self.inspected is not None and self.inspected.lines:
-            return tuple(_user_line(row, self.folder) for row in self.inspected.lines)
+            return tuple(create_line(row, self.folder) for row in self.inspected.lines)
         own = [frame for frame in reversed(self.error.frames) if is_user_file(frame["file"])]
         return tuple(UserLine(frame["file"], frame["line"], frame["function"], self.folder) for frame in own)
 
@@ -221,7 +221,7 @@ class Failure:
         for stage in self.stages:
             names = [name for name in (stage.what, *_SOURCES) if re.search(rf"\b{name}\b", " ".join(stage.source))]
             if stage.where and names:
-                found.setdefault((names[0], stage.where), replace(stage, what=names[0]))
+                found[names[0], stage.where] = replace(stage, what=names[0])  # the last: it gives what the user's call gives
         return tuple(found.values())
 
     def stage(self, kind: str) -> Maker | None:
@@ -270,7 +270,7 @@ def find_failure(journal: Journal) -> Failure | None:
     return Failure(error, inspected[-1] if inspected else None, find_program_folder(journal))
 
 
-def _user_line(row: dict[str, Any], folder: str) -> UserLine:
+def create_line(row: dict[str, Any], folder: str) -> UserLine:
     def values(key: str) -> tuple[Value, ...]:
         return tuple(Value(each["name"], each, folder) for each in row.get(key) or ())
 

@@ -53,6 +53,7 @@ from unstall.journal.events.sensors import (
     LabelFound,
     LibrariesSeen,
     PathLooked,
+    RecordFeaturesRead,
     SampleFailed,
     SourceRead,
     StackSampled,
@@ -98,10 +99,10 @@ __all__ = [
     "InputDescribed", "InputMeasured", "KernelSpoke", "KillsCounted", "LabelFound", "LibrariesSeen",
     "LossDiverged", "LossPrinted", "MachineSeen", "MembershipSeen", "MemoryExhausted", "ModelRecorded", "ModulesLoaded",
     "OthersLost", "OthersMissed", "OutputSkipped", "PathLooked", "PatternMatchedNothing", "PipelineBuilt", "PipelineMeasured",
-    "PlanMade", "PlanUndone", "PlanVerified", "PreemptionNoticed", "ProbeFailed", "ProgressPrinted", "RepairsEnded",
-    "SampleFailed", "SourceRead", "SourcesCopied", "StackSampled", "StallBegan", "StallEnded", "ThreadStack", "ThreadsSeen",
-    "TrainingBegan", "TrainingEnded", "UpdateSkipped", "UpdatesMeasured", "VerdictReached", "VersionsRead", "WorkerFaltered",
-    "WorkerJoined", "WorkerRecovered", "WorkerReplaced", "WorkersAwaited",
+    "PlanMade", "PlanUndone", "PlanVerified", "PreemptionNoticed", "ProbeFailed", "ProgressPrinted", "RecordFeaturesRead",
+    "RepairsEnded", "SampleFailed", "SourceRead", "SourcesCopied", "StackSampled", "StallBegan", "StallEnded", "ThreadStack",
+    "ThreadsSeen", "TrainingBegan", "TrainingEnded", "UpdateSkipped", "UpdatesMeasured", "VerdictReached", "VersionsRead",
+    "WorkerFaltered", "WorkerJoined", "WorkerRecovered", "WorkerReplaced", "WorkersAwaited",
 ]  # fmt: skip
 
 

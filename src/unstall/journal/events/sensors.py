@@ -207,6 +207,20 @@ class DataChecked(Event):
     damaged: list[str] = field(default_factory=list)  # some of them
     what: str = ""  # is wrong with them
     named_at: str = ""  # file:line of the file on the command line in which the only one stands
+    begins: str = ""  # with what the only one begins, where that is a text, or nothing
+
+
+@dataclass(frozen=True)
+class RecordFeaturesRead(Event):
+    """Which features the records of a program have, looked at after an error that named one."""
+
+    key: str = ""  # the feature that the error names
+    files: int = 0
+    path: str = ""  # the first of them
+    records: int = 0  # that were read
+    lacking: int = 0  # so many of these have no such feature
+    first_lacking: str = ""  # file and number of the first
+    features: list[dict[str, Any]] = field(default_factory=list)  # name, types, min_count and max_count of values in a record
 
 
 @dataclass(frozen=True)

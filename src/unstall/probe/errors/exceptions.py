@@ -23,7 +23,7 @@ from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.tracebacks import OWN, remove_own_frames
 from unstall.probe.core.user_code import find_user_frame, find_user_place, is_user_code, is_user_path, list_traceback_frames
-from unstall.probe.errors import failing_lines, makers
+from unstall.probe.errors import failing_lines, makers, python_functions, traced_lines
 from unstall.probe.errors.values import find_losses_not_finite, has_secret
 from unstall.probe.host import devices, files, modules
 from unstall.probe.input import batch_stats
@@ -342,19 +342,22 @@ def inspect_error(probe: Probe, error: Any, traceback: Optional[TracebackType], 
     began = time.monotonic()
     until = began + failing_lines.SECONDS
 
-    def look_for_makers() -> list[
-        dict[str, Any]
-    ]:  # with a time of its own: the stages of a data set may take long on a busy machine
+    def look_for_makers() -> list[dict[str, Any]]:
+        # With a time of its own: the stages of a data set may take long on a busy machine.
         return makers.find_makers(probe, error, traceback, time.monotonic() + failing_lines.SECONDS)
 
     def part(name: str, look: Callable[..., Any], *arguments: Any) -> list[dict[str, Any]]:
         return probe.shield.call(f"error: {name}", look, *arguments) or []
 
     sent = probe.shield.call("error: worker", makers.find_sent, traceback) or {}
+    sent = sent or probe.shield.call("error: python function", python_functions.find_seen, probe, error) or {}
     event = ErrorInspected(
         at=time.time(),
         error_at=at,
-        lines=[*part("lines", failing_lines.inspect_lines, traceback, until), *sent.get("lines", [])],
+        lines=[
+            *part("lines", failing_lines.inspect_lines, traceback, until),
+            *(sent.get("lines") or part("traced lines", traced_lines.inspect_lines, error, until)),
+        ],
         calls=sent.get("calls") or part("calls", failing_lines.inspect_calls, traceback, until),
         pipelines=part("pipelines", makers.find_pipelines, probe, traceback),
         makers=[*sent.get("makers", []), *part("makers", look_for_makers)],

@@ -59,6 +59,16 @@ def inspect_lines(traceback: Optional[TracebackType], until: float) -> list[dict
     return lines[::-1]
 
 
+def inspect_frame(frame: FrameType, until: float) -> dict[str, Any]:
+    """A function of the program's own that stands still: a generator at its `yield`."""
+    return _inspect(frame, frame.f_lineno, frame.f_lasti, {}, until)
+
+
+def inspect_place(place: Any, line: int, until: float) -> dict[str, Any]:
+    """What has the code and the names of a function as a frame has them, and stands at this line."""
+    return _inspect(place, line, -1, {}, until)
+
+
 def inspect_calls(traceback: Optional[TracebackType], until: float) -> list[dict[str, Any]]:
     """The functions of libraries that the program's innermost line called, outermost first, with their arguments."""
     rows = []

@@ -19,7 +19,14 @@ from unstall.base.errors import attempt
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.user_code import find_last_line, is_user_code, is_user_path, parse_source
-from unstall.probe.errors import batch_elements, dtype_origins, failing_lines, layer_sizes, returned_parts, unseen_lines
+from unstall.probe.errors import (
+    batch_elements,
+    dtype_origins,
+    failing_lines,
+    layer_sizes,
+    returned_parts,
+    unseen_lines,
+)
 from unstall.probe.errors.values import describe_value, is_known
 from unstall.probe.input import tf_pipeline
 
@@ -34,6 +41,7 @@ MAX_FILES = 50  # of the program's own
 _LAYERS = "layers made"
 _FEATURE = re.compile(r"(?:Feature: |Key: )(?P<key>[\w./:-]+?)[.,]?(?=\s)")  # of a tf.train.Example
 _NAMED = re.compile(r"[\w./-]+")
+_NUMBER = re.compile(r"_\d+$")
 
 
 def install_layers(module: ModuleType, probe: Probe) -> None:
@@ -115,14 +123,24 @@ def _layers_named(probe: Probe, message: str) -> list[dict[str, Any]]:
     """Those that the message speaks of by name; where it says a class only, the one layer of that class."""
     made: dict[str, dict[str, Any]] = probe.extras.get(_LAYERS) or {}
     words = dict.fromkeys(_NAMED.findall(message))
-    parts = {part: None for word in words for part in (word, *word.split("/"))}
-    found = [dict(made[name]) for name in parts if name in made]
+    parts = [part for word in words for part in ([word] if word in made else _of_scope(word, made))]
+    found = [dict(made[name]) for name in dict.fromkeys(parts) if name in made]
     kinds = {match.group(1) for match in re.finditer(r"calling (\w+)\.call\(\)", message)}
     for kind in sorted(kinds):
         of_kind = [row for row in made.values() if row["class"] == kind]
         if len(of_kind) == 1 and not any(row["name"] == of_kind[0]["name"] for row in found):
             found.append(dict(of_kind[0]))
     return found
+
+
+def _of_scope(word: str, made: dict[str, dict[str, Any]]) -> list[str]:
+    """The layer in the name of a node: sequential_1/embedding_1/GatherV2. TensorFlow numbers the names by itself when it traces
+    a model again, so that embedding_1 may be the layer `embedding`: only where one layer has such a name, it is meant."""
+    found = []
+    for part in word.split("/") if "/" in word else []:
+        alike = [name for name in made if _NUMBER.sub("", name) == _NUMBER.sub("", part)]
+        found += alike if len(alike) == 1 else []
+    return found[-1:]  # the innermost
 
 
 def _compiled(probe: Probe) -> list[dict[str, Any]]:

@@ -36,6 +36,7 @@ _LACKS = re.compile(
     r"(?:.*?\((?P<file>[^()]*\.py)\))?"
     r"|'(?P<module_3>[\w.]+)' is not a package"
 )
+_GIVEN_KEYS = re.compile(r"data dictionary with keys \[(?P<given>[^\]]*)\]\. Expected the following keys: \[(?P<wanted>[^\]]*)\]")
 _CALLED = re.compile(r"\A(?P<name>[\w.<>]+)\(\) (?:takes |missing |got )")
 _CONSTRUCTED = re.compile(r"(?P<class>[\w.]+)\.__init__\(\) missing \d+ required [\w-]+ arguments?: (?P<names>.*)|"
                           r"(?P<other>__init__)\(\) missing \d+ required [\w-]+ arguments?: (?P<others>.*)")  # fmt: skip
@@ -45,7 +46,7 @@ def find_lines(error: Any, traceback: Optional[TracebackType], until: float) -> 
     rows = []
     looks = (
         _elements, _configuration, _called, open_files.find_open_files, open_files.find_size_limit, _other_processes,
-        _deleted_arrays, _modules, _kept_tracers, _refused_entry,
+        _deleted_arrays, _modules, _kept_tracers, _refused_entry, _named_parts,
     )  # fmt: skip
     for look in looks:
         if time.monotonic() < until:
@@ -309,6 +310,20 @@ def _list_files(traceback: Optional[TracebackType]) -> list[str]:
     loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     files += [file for file in loaded if type(file) is str and file.endswith(".py") and is_user_path(file)]
     return list(dict.fromkeys(files))[:MAX_FILES]
+
+
+# --- parts of the data that no input of a model of Keras is called by ---
+
+
+def _named_parts(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """Where the program's own files write the keys that the message says were given, and were not expected."""
+    match = _GIVEN_KEYS.search(str(error))
+    if match is None:
+        return []
+    given, wanted = (re.findall(r"'([^']*)'", match[group]) for group in ("given", "wanted"))
+    files = _list_files(traceback)
+    places = [(name, returned_parts.find_key(name, files)) for name in given if name not in wanted]
+    return [{"what": "key", "name": name, "where": place} for name, place in places[:MAX_KEPT] if place is not None]
 
 
 # --- values of a function that JAX traced, which were kept outside it ---

@@ -103,10 +103,23 @@ def _sequence(value: Any, until: float, depth: int) -> dict[str, Any]:
     if type(fields) is tuple:
         facts["fields"] = [str(field) for field in fields[:MAX_ITEMS]]
     elements = [kind.__getitem__(value, at) for at in range(min(MAX_SHAPES, facts["length"]))]
-    shapes = [read_shape(element) for element in elements]
+    shapes = [
+        _nested_shape(element, MAX_DEPTH) if type(element) in (list, tuple) else read_shape(element) for element in elements
+    ]
     if len(shapes) > 1 and all(shape is not None for shape in shapes):
         facts["shapes"] = _different(shapes)
     return facts
+
+
+def _nested_shape(value: Any, depth: int) -> Optional[list[int]]:
+    """Of a list of numbers, or of lists of as many numbers each: the shape of the array that it would make."""
+    if type(value) not in (list, tuple) or not value or depth < 0:
+        return None
+    if all(type(each) in (int, float, bool) for each in value[:MAX_SHAPES]):
+        return [len(value)]
+    inner = [_nested_shape(each, depth - 1) for each in value[:MAX_SHAPES]]
+    first = inner[0]
+    return [len(value), *first] if first is not None and all(each == first for each in inner) else None
 
 
 def _different(shapes: list[Any]) -> list[dict[str, Any]]:
@@ -174,7 +187,10 @@ def _of_a_library(value: Any, until: float) -> dict[str, Any]:
     if any(each.__name__ == "Model" and root in ("keras", "tf_keras", "tensorflow") for each in kind.__mro__):
         takes = attempt(lambda: value.input_shape, lambda error: None)  # not known before it is built
         is_one = type(takes) is tuple and all(side is None or type(side) is int for side in takes)
-        return {**facts, "takes": list(takes)} if is_one else facts
+        facts.update({"takes": list(takes)} if is_one else {})
+        names = attempt(lambda: value.output_names, lambda error: None)
+        is_named = issubclass(type(names), (list, tuple)) and all(type(name) is str for name in names)
+        return {**facts, "outputs": list(names)[: 4 * MAX_ITEMS]} if is_named and names else facts
     spec = getattr(value, "element_spec", None) if root == "tensorflow" else None
     if spec is not None:
         return {**facts, "components": batch_shapes.list_components(spec)}
