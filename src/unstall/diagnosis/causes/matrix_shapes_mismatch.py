@@ -31,7 +31,8 @@ from typing import Any
 from unstall.diagnosis.errors.evidence import are_operands, describe_failure, find_failing_arrays, rename_by_own_name
 from unstall.diagnosis.errors.failures import Failure, Maker, Shape, Value, find_failure, format_shape, parse_shapes
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
-from unstall.diagnosis.errors.line_changes import add_argument, replace_argument
+from unstall.diagnosis.errors.last_batches import explain_last_batch
+from unstall.diagnosis.errors.line_changes import replace_argument
 from unstall.diagnosis.verdict import Certainty, Clear, Found, LineChange, Verdict
 from unstall.journal.reader import Journal
 
@@ -77,7 +78,7 @@ _LAYER = re.compile(
     r"to have \d+ channels|normalized_shape=|running_mean should contain|must be equal to input_size|[Ee]xpected \d.?D"
     r"|embedding dimension of"
     r"|Output size is too small|Kernel size can't be greater|Expected more than 1 value per channel|expected \d.*D input"
-    r"|weight of size|Expected size of|shapes cannot be multiplied|number of channels"
+    r"|weight of size|Expected hidden(?:\[\d\])? size|Expected size of|shapes cannot be multiplied|number of channels"
 )
 _LOSS = re.compile(r"loss|entropy|kl_div")
 # What a layer of PyTorch was made for, and which side of its input that is.
@@ -143,8 +144,9 @@ def _of_layer(failure: Failure, layer: Maker) -> _Said:
     shapes = parse_shapes(failure.text.message) if "mat1 and mat2" in failure.text.message else []
     shape = given.shape if given is not None else shapes[0] if shapes else None
     options, kind = layer.facts.get("options") or {}, str(layer.facts.get("class", ""))
-    if "more than 1 value per channel" in failure.text.message:
-        return _of_one_example(failure, layer, shape)
+    last = explain_last_batch(failure, layer, _who(layer), shape)
+    if last is not None:
+        return _Said(last.summary, last.actions, changes=last.changes)
     said = _features(failure, layer, shape, options, kind) or _channels(failure, layer, shape, options, kind)
     if said is not None:
         return said
@@ -153,19 +155,6 @@ def _of_layer(failure: Failure, layer: Maker) -> _Said:
         f"{_who(layer)} cannot take what it was given: {failure.text.message.rstrip('.')}.{came}",
         ("bring the input into the shape that the layer takes, or make the layer for this input",),
         claims=_size_hint(failure),
-    )
-
-
-def _of_one_example(failure: Failure, layer: Maker, shape: Shape | None) -> _Said:
-    """One value per channel: of that, no variance can be computed."""
-    maker = (failure.loader or (None, None))[1]
-    change = add_argument(maker, "DataLoader", "drop_last=True", "to leave out the last batch") if maker is not None else None
-    given = f", {format_shape(shape)}," if shape else ""
-    return _Said(
-        f"{_who(layer)} was given a batch with one example{given} while it trains. That has one value per channel, and the mean "
-        f"and the variance of a batch need more.{failure.last_batch}",
-        ("leave out a last batch of one example, or choose another batch size", "or call model.eval() where nothing is trained"),
-        changes=(change,) if change is not None else (),
     )
 
 
@@ -333,10 +322,16 @@ def _of_reshape(failure: Failure) -> _Said | None:
         return _unsure(failure, "An array was given a shape that does not have as many elements")
     known = math.prod(side for side in target if side is not None)
     rest = "no whole number fits the side that is left open" if None in target else f"{format_shape(target)} has {known:,}"
+    sides = [side for side in arrays[0].shape[1:] if side is not None]
+    rows, each = "", math.prod(sides)
+    if target[0] is None and len(target) == 2 and len(sides) > 1:
+        rows = f" Each of its {arrays[0].shape[0]:,} rows has {' x '.join(map(str, sides))} = {each:,} elements, and the shape {known:,}."
+    behind = f"; a layer behind it that was made for {known:,} features must then take {each:,}" if rows else ""
     return _Said(
         f"{_named(arrays[0], 'The array')} has {held:,} elements and cannot take the shape "
-        f"{format_shape(target).replace('None', '-1')}: {rest}.",
-        ("write the sides from the array itself, as x.reshape(x.shape[0], -1), or correct the numbers in this line",),
+        f"{format_shape(target).replace('None', '-1')}: {rest}.{rows}",
+        (f"write the sides from the array itself, as x.reshape(x.shape[0], -1), or correct the numbers in this line{behind}",),
+        claims=_size_hint(failure) if rows else (),
     )
 
 
