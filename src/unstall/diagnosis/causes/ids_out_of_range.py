@@ -54,7 +54,9 @@ def examine(journal: Journal) -> Verdict:
     from_one = " The ids seem to be numbered from 1." if least == 1 and most == rows else ""
     given = _find_numbering(failure, most)
     said, count = _describe_numbering(given) if given is not None else ("", "")
-    rows_needed = f"give the embedding{f' at {maker.where}' if maker is not None and maker.where else ''} {most + 1:,} rows{count}"
+    rows_needed = (
+        f"give the embedding{f' at {maker.where}' if maker is not None and maker.where else ''} {most + 1:,} rows{count}"
+    )
     actions = (
         ("leave out or map ids below 0 before the embedding: they stand for padding or for no label",)
         if least < 0
@@ -67,7 +69,8 @@ def examine(journal: Journal) -> Verdict:
     )
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"The embedding{layer}{at} has {rows:,} rows, for the ids 0 to {rows - 1:,}, and is given {wrong}.{from_one}{said}",
+        summary=f"The embedding{layer}{at} has {rows:,} rows, for the ids 0 to {rows - 1:,}, and is given {wrong}."
+        f"{from_one}{said}",
         evidence=describe_failure(failure),
         actions=actions,
         where=maker.where if maker is not None and maker.where else failure.raised.where if failure.raised is not None else None,
@@ -101,7 +104,11 @@ def _find_numbering(failure: Failure, most: int) -> Value | None:
 def _describe_numbering(given: Value) -> tuple[str, str]:
     """Where its numbers begin, and how many rows they need, by its length."""
     (first, last), length = given.facts["numbers"], given.facts["length"]
-    below = f"; the {format_count(first, 'id')} below are not of its entries: padding and unknown words are mostly numbered so" if first else ""
+    below = (
+        f"; the {format_count(first, 'id')} below are not of its entries: padding and unknown words are mostly numbered so"
+        if first
+        else ""
+    )
     said = f" `{given.name}` numbers its {length:,} entries from {first} to {last}{below}."
     is_whole = last - first + 1 == length and given.name.isidentifier()
     return said, f", as len({given.name}){f' + {first}' if first else ''} gives" if is_whole else ""

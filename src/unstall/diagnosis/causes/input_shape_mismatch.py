@@ -169,7 +169,8 @@ def _found(failure: Failure, found: _Mismatch) -> Found:
         said += f" A side is missing{'' if _has_open_batch(found) else ': that of the batch, or another one'}."
     order = _order_of_sides(found)
     if order:
-        said += f" Its last side is {found.came[-1] if found.came else ''}: the channels stand last, and PyTorch takes them before the height and width."
+        last = found.came[-1] if found.came else ""
+        said += f" The last side is {last}: the channels seem to stand last, and PyTorch takes them before height and width."
     changes = _changes(failure, found)
     claims = [f"{line.place_in_words}: {line.code}" for line in (raised,) if line is not None and line.code]
     if found.layer is not None and found.layer.where:

@@ -146,7 +146,7 @@ def _numbers_of_all(failure: Failure) -> tuple[str, ...]:
     elements = failure.maker("elements")
     rows = (elements.facts.get("numbers") or [])[-1:] if elements is not None else []
     return tuple(
-        f"the {row['length']:,} entries of `{row['name']}` have these under {row['key']!r}: {', '.join(map(str, row['distinct']))}"
+        f"the {row['length']:,} entries of `{row['name']}` have under {row['key']!r}: {', '.join(map(str, row['distinct']))}"
         for row in rows
         if _OF_IDS.search(row["key"]) or re.search("class|label|categor", row["key"])
     )

@@ -178,16 +178,18 @@ def _of_size(failure: Failure, named: str, certainty: Certainty = Certainty.CERT
         size = format_size(limit.facts["value"])
         sets = f", which the program itself sets at {limit.where}: {limit.code}" if limit.where else ""
         claims.append(f"the process may write files of {size} (RLIMIT_FSIZE, ulimit -f){sets}")
-        said = f" The process may write files of {size} at most{f', a limit that is set at {limit.where}' if limit.where else ''}."
+        said = (
+            f" The process may write files of {size} at most{f', a limit that is set at {limit.where}' if limit.where else ''}."
+        )
         actions[0] = f"let the program set a higher limit at {limit.where}" if limit.where else actions[0]
     if grown:
         first = grown[0]
-        said += f" `{first.name}`, which is written into the file, has {first.facts['count']:,} entries and grows at {first.where}."
+        said += (
+            f" `{first.name}`, which is written into the file, has {first.facts['count']:,} entries and grows at {first.where}."
+        )
         claims.append(f"`{first.name}` grows at {first.where}: {first.code}")
         actions[1] = f"or write a file of its own for each entry of `{first.name}`"
-    return create_found(
-        failure, _WORDS[27].format(path=named) + said, (*actions, torn), tuple(claims), certainty=certainty
-    )
+    return create_found(failure, _WORDS[27].format(path=named) + said, (*actions, torn), tuple(claims), certainty=certainty)
 
 
 def _of_existing(failure: Failure, named: str) -> Found:

@@ -156,7 +156,9 @@ def _context(failure: Failure) -> str:
     said = f" The function `{traced['name']}` is traced for {traced['by']}" if traced is not None else ""
     if said and depends is not None:
         names = [name for name in re.split(r",? and |, ", depends["names"].strip()) if name]
-        listed = " and ".join([", ".join(f"`{name}`" for name in names[:-1]), f"`{names[-1]}`"] if len(names) > 1 else [f"`{names[0]}`"])
+        listed = " and ".join(
+            [", ".join(f"`{name}`" for name in names[:-1]), f"`{names[-1]}`"] if len(names) > 1 else [f"`{names[0]}`"]
+        )
         said += f", and the value depends on its argument{'s' if len(names) > 1 else ''} {listed}"
     return f"{said}." if said else ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, as_shape, format_shape, join_lines
@@ -14,6 +15,17 @@ from unstall.journal.stack_frames import format_place, is_user_file
 MAX_VALUES = 4  # of a line, in a sentence
 MAX_CALLERS = 2
 MAX_LINES = 3  # of one part
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a cause says of an error, before it becomes a finding."""
+
+    summary: str
+    actions: tuple[str, ...]
+    where: str | None = None
+    claims: tuple[str, ...] = ()
+    changes: tuple[LineChange, ...] = ()
 
 
 def create_found(

@@ -52,5 +52,7 @@ def describe_missing_key(failure: Failure) -> tuple[str, str]:
     has = f"its keys are {shown}" if len(keys) > 1 else f"its one key is {shown}" if keys else "it is empty"
     near = [each for each in keys if type(each) is str and type(key) is str and each.strip().lower() == key.strip().lower()]
     close = difflib.get_close_matches(str(key), [str(each) for each in keys], 1, 0.75)
-    like = f" {near[0]!r} differs from it only in capitals or blanks." if near else f" The nearest is {close[0]!r}." if close else ""
+    like = (
+        f" {near[0]!r} differs from it only in capitals or blanks." if near else f" The nearest is {close[0]!r}." if close else ""
+    )
     return f" `{name}` has no key {key!r}: {has}.{like}", name

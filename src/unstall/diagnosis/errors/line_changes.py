@@ -128,7 +128,10 @@ def find_other_name(maker: Maker, name: str) -> str:
         statement = ast.parse(textwrap.dedent("\n".join(maker.source))).body[0]
     except (SyntaxError, IndexError):
         return ""
-    targets, value = list(getattr(statement, "targets", ())) or [getattr(statement, "target", None)], getattr(statement, "value", None)
+    targets, value = (
+        list(getattr(statement, "targets", ())) or [getattr(statement, "target", None)],
+        getattr(statement, "value", None),
+    )
     pairs = [(target, value) for target in targets]
     for target, given in list(pairs):
         if isinstance(target, ast.Tuple) and isinstance(given, ast.Tuple) and len(target.elts) == len(given.elts):

@@ -46,5 +46,7 @@ def list_numbers(dataset: Any, method: Any, parts: int) -> list[dict[str, Any]]:
             continue
         numbers = {each.get(key) for each in listed if type(each.get(key)) is int}
         if 0 < len(numbers) <= MAX_DISTINCT and all(type(each.get(key)) is int for each in listed):
-            rows.append({"part": part, "name": f"self.{attribute}", "key": key, "distinct": sorted(numbers), "length": len(listed)})
+            rows.append(
+                {"part": part, "name": f"self.{attribute}", "key": key, "distinct": sorted(numbers), "length": len(listed)}
+            )
     return rows

@@ -59,7 +59,11 @@ def _grown_lists(traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
     while traceback is not None:
         frame, number, traceback = traceback.tb_frame, traceback.tb_lineno, traceback.tb_next
         owner, line = frame.f_locals.get("self"), linecache.getline(frame.f_code.co_filename, number)
-        held = getattr(owner, "__dict__", {}) if is_user_code(frame.f_code) and type(getattr(owner, "__dict__", None)) is dict else {}
+        held = (
+            getattr(owner, "__dict__", {})
+            if is_user_code(frame.f_code) and type(getattr(owner, "__dict__", None)) is dict
+            else {}
+        )
         names = [name for name, value in held.items() if type(value) is list and re.search(rf"\bself\.{name}\b", line)]
         for name, at in returned_parts.find_stores(frame.f_code, type(owner).__name__, names, []) if names else []:
             row = {"what": "grown", "name": name, "count": len(held[name.partition(".")[2]])}

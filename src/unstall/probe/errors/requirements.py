@@ -95,7 +95,7 @@ def satisfies(version: str, clause: str) -> Optional[bool]:
     if left == right and "post" in version + clause:
         return None  # which of two releases of one number comes first
     order = {"==": left == right, "!=": left != right, "<=": left <= right, ">=": left >= right}
-    return order[sign] if sign in order else left < right if sign == "<" else left > right
+    return order.get(sign, left < right if sign == "<" else left > right)
 
 
 def _numbers(release: str) -> list[int]:

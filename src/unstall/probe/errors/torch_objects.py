@@ -1,5 +1,5 @@
-"""What an error of PyTorch leaves unsaid: which line changed a tensor in place, and of which parameters the groups of an optimizer
-are made.
+"""What an error of PyTorch leaves unsaid: which line changed a tensor in place, how many parameters the groups of an optimizer
+have, and for which CUDA PyTorch was built.
 
 The program's own functions and the forward methods of its models are read as source; none of them is called.
 """
@@ -16,6 +16,7 @@ from typing import Any, Optional
 
 from unstall.probe.core.user_code import find_last_line, is_user_code
 from unstall.probe.errors import failing_lines, returned_parts
+from unstall.probe.errors.unseen_lines import list_files
 from unstall.probe.errors.values import is_known
 
 MAX_MODULES = 500
@@ -24,17 +25,21 @@ MAX_CHANGES = 3
 MAX_GROUPS = 8
 _IN_PLACE = re.compile(r"modified by an inplace operation.*?which is output \d+ of (?P<name>\w+?)(?:Backward)?\d*,", re.DOTALL)
 _GROUPS = re.compile(r"loaded state dict (?:has a different number of parameter groups|contains a parameter group)")
-_DEVICE = re.compile(r"Torch not compiled with CUDA|No CUDA GPUs are available|Found no NVIDIA driver|CUDA driver version is insufficient|invalid device ordinal")
+_DEVICE = re.compile(
+    r"Torch not compiled with CUDA|No CUDA GPUs are available|Found no NVIDIA driver|CUDA driver version is insufficient"
+    r"|driver on your system is too old|invalid device ordinal|not linked with support for"
+)
+_KEY_OF_DEVICE = re.compile(r"\[['\"](?P<key>\w*device\w*)['\"]\]", re.IGNORECASE)
 
 
 def find_objects(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
     if "torch" not in sys.modules:
         return []
-    frames = []
-    while traceback is not None:
-        frames.append(traceback.tb_frame)
-        traceback = traceback.tb_next
-    return [*_changes_in_place(str(error), frames), *_groups(str(error), frames), *_build(str(error), frames)]
+    frames, at = [], traceback
+    while at is not None:
+        frames.append(at.tb_frame)
+        at = at.tb_next
+    return [*_changes_in_place(str(error), frames), *_groups(str(error), frames), *_build(str(error), traceback)]
 
 
 # --- changes in place ---
@@ -50,9 +55,20 @@ def _changes_in_place(message: str, frames: list[FrameType]) -> list[dict[str, A
             made = failing_lines.find_assignment(node, name, statement)
             if match is None or made is None or not _is_by(getattr(made, "value", None), match["name"], owner):
                 continue
-            source = [linecache.getline(code.co_filename, at).rstrip() for at in range(statement.lineno, find_last_line(statement) + 1)]
+            source = [
+                linecache.getline(code.co_filename, at).rstrip() for at in range(statement.lineno, find_last_line(statement) + 1)
+            ]
             where = f"{code.co_filename}:{statement.lineno}"
-            rows.append({"what": "in place", "name": name, "operator": symbol, "where": where, "first": statement.lineno, "source": source})
+            rows.append(
+                {
+                    "what": "in place",
+                    "name": name,
+                    "operator": symbol,
+                    "where": where,
+                    "first": statement.lineno,
+                    "source": source,
+                }
+            )
     return rows if len(rows) <= MAX_CHANGES else []
 
 
@@ -87,7 +103,8 @@ def _changes(node: Any) -> list[tuple[ast.stmt, str, str]]:
     found: list[tuple[ast.stmt, str, str]] = []
     for each in ast.walk(node) if node is not None else ():
         if isinstance(each, ast.AugAssign):
-            target, symbol = each.target, "" if isinstance(each.target, ast.Subscript) else _SYMBOLS.get(type(each.op).__name__, "")
+            target: Any = each.target
+            symbol = "" if isinstance(target, ast.Subscript) else _SYMBOLS.get(type(each.op).__name__, "")
         elif isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Subscript):
             target, symbol = each.targets[0], ""
         elif isinstance(each, ast.Expr) and isinstance(each.value, ast.Call) and isinstance(each.value.func, ast.Attribute):
@@ -143,10 +160,18 @@ def _count(groups: list[Any]) -> list[int]:
 # --- a device that is not there ---
 
 
-def _build(message: str, frames: list[FrameType]) -> list[dict[str, Any]]:
+def _build(message: str, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
     """For which CUDA PyTorch was built, and where the program's own files write the device under the key of the failing line."""
     version = getattr(sys.modules.get("torch.version"), "__dict__", {})
     if not _DEVICE.search(message) or "__version__" not in version:
         return []
     cuda = version.get("cuda")
-    return [{"what": "build", "name": "torch", "version": str(version["__version__"]), "cuda": cuda if type(cuda) is str else ""}]
+    row = {"what": "build", "name": "torch", "version": str(version["__version__"]), "cuda": cuda if type(cuda) is str else ""}
+    line, at = "", traceback
+    while at is not None:
+        code = at.tb_frame.f_code
+        line = linecache.getline(code.co_filename, at.tb_lineno) if is_user_code(code) else line
+        at = at.tb_next
+    key = _KEY_OF_DEVICE.search(line)
+    place = returned_parts.find_key(key["key"], list_files(traceback)) if key is not None else None
+    return [row, {"what": "device", "name": key["key"], "where": place}] if key is not None and place else [row]

@@ -98,7 +98,9 @@ def _of_loader(loader: Any) -> list[dict[str, Any]]:
             if parts:
                 numbers = handled_examples.list_numbers(dataset, method, len(parts)) if name == "__getitem__" else []
                 place = find_code_place(method)
-                return [{"what": "elements", "name": f"{kind.__name__}.{name}", "where": place, "parts": parts, "numbers": numbers}]
+                return [
+                    {"what": "elements", "name": f"{kind.__name__}.{name}", "where": place, "parts": parts, "numbers": numbers}
+                ]
     return []
 
 
