@@ -310,9 +310,9 @@ def _of_whole_numbers(failure: Failure) -> _Said:
     found = find_whole_numbers(failure) if is_of_jax else None
     if found is not None:
         value, maker = found
-        made = f" {value.name.partition('[')[0]} was given its value at {maker.where}." if maker is not None else ""
+        made = f" `{value.name.partition('[')[0]}` was given its value at {maker.where}." if maker is not None else ""
         return (
-            f"Gradients were asked for `{value.name}`, which is {value.words}: they exist only for floating-point numbers.{made}",
+            f"Gradients were asked for `{value.name}`, which is {value.dtype}: they exist only for floating-point numbers.{made}",
             (
                 "make it floating-point where it is made: 0.0 instead of 0, or .astype(jnp.float32)",
                 "or keep what is not learned, such as a counter, out of the first argument",

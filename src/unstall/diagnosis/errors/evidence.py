@@ -118,6 +118,19 @@ def describe_insides(values: Sequence[Value]) -> tuple[str, ...]:
     return tuple(f"{function}() makes {' and '.join(names)} at {listed}" for (function, listed), names in rows.items())
 
 
+def describe_outer_makers(failure: Failure) -> tuple[str, ...]:
+    """Of the dicts and lists of the failing line that came in as arguments: the lines outside that made them, and what they made."""
+    raised, rows = failure.raised, []
+    names = [value.name for value in (raised.values if raised is not None else ()) if value.facts.get("is_argument")]
+    for line in reversed(failure.own_lines[:-1]):
+        for value in line.values:
+            maker = line.find_maker(value) if value.name in names and not value.is_array else None
+            if maker is not None:
+                names.remove(value.name)
+                rows += [f"`{maker.name}` was given its value at {maker.where}: {maker.code}", *describe_insides([value])]
+    return tuple(rows)
+
+
 def list_lines(lines: Sequence[dict[str, Any]], folder: str) -> str:
     """windows.py:18: for start in range(9): · windows.py:19: inputs.append(start)"""
     said = []

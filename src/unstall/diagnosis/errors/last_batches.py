@@ -36,7 +36,7 @@ def _of_one_example(failure: Failure, who: str, shape: Shape | None) -> Explanat
 
 def _of_hidden_state(failure: Failure, who: str, shape: Shape | None) -> Explanation | None:
     """A hidden state that was made for another number of examples than the batch has."""
-    shapes = parse_shapes(failure.text.message)
+    shapes = parse_shapes(failure.text.message)[-2:]  # before them stands hidden[0]
     if len(shapes) != 2 or len(shapes[0]) != 3 or len(shapes[1]) != 3:
         return None
     needed, given = shapes
