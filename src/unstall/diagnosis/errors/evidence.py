@@ -119,7 +119,7 @@ def describe_insides(values: Sequence[Value]) -> tuple[str, ...]:
 
 
 def describe_outer_makers(failure: Failure) -> tuple[str, ...]:
-    """Of the dicts and lists of the failing line that came in as arguments: the lines outside that made them, and what they made."""
+    """Of the dicts and lists of the failing line that came in as arguments: the lines outside that made them."""
     raised, rows = failure.raised, []
     names = [value.name for value in (raised.values if raised is not None else ()) if value.facts.get("is_argument")]
     for line in reversed(failure.own_lines[:-1]):
