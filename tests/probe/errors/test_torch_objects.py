@@ -10,10 +10,9 @@ import pytest
 
 from unstall.probe.errors.torch_objects import find_objects
 
-torch = pytest.importorskip("torch")
-
 
 def end(folder: Path, program: str) -> list[dict[str, Any]]:
+    torch = pytest.importorskip("torch")
     path = folder / "program.py"
     path.write_text(program)
     linecache.checkcache()
@@ -84,7 +83,7 @@ def test_the_build_of_pytorch_and_where_the_device_is_written(tmp_path: Path) ->
     assert [row["what"] for row in end(tmp_path, program)] == ["build"]  # the line that raised it names no key
     inner = program.replace("    raise", "    SETTINGS['device']; raise")
     build, device = end(tmp_path, inner)
-    assert (build["version"], device["where"]) == (torch.__version__, f"{tmp_path / 'program.py'}:1")
+    assert (build["version"], device["where"]) == (pytest.importorskip("torch").__version__, f"{tmp_path / 'program.py'}:1")
 
 
 def test_nothing_is_looked_at_for_another_error(tmp_path: Path) -> None:

@@ -54,9 +54,7 @@ def examine(journal: Journal) -> Verdict:
     from_one = " The ids seem to be numbered from 1." if least == 1 and most == rows else ""
     given = _find_numbering(failure, most)
     said, count = _describe_numbering(given) if given is not None else ("", "")
-    rows_needed = (
-        f"give the embedding{f' at {maker.where}' if maker is not None and maker.where else ''} {most + 1:,} rows{count}"
-    )
+    rows_needed = f"give the embedding{f' ({maker.where})' if maker is not None and maker.where else ''} {most + 1:,} rows{count}"
     actions = (
         ("leave out or map ids below 0 before the embedding: they stand for padding or for no label",)
         if least < 0
