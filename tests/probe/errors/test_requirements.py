@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from unstall.probe.errors.requirements import find_unmet, satisfies
+from unstall.probe.errors.requirements import find_unmet, compare_version
 
 
 @pytest.fixture
@@ -79,4 +79,4 @@ def test_an_error_after_the_import_is_none_of_the_packages_versions(tmp_path: Pa
     ],
 )
 def test_versions_are_compared_as_numbers(version: str, clause: str, is_met: bool | None) -> None:
-    assert satisfies(version, clause) is is_met
+    assert compare_version(version, clause) is is_met

@@ -251,12 +251,12 @@ def test_the_limit_of_a_files_size_with_the_line_that_sets_it_and_the_list_that_
         "    resource.setrlimit(resource.RLIMIT_FSIZE, before)\n"
         "raise Told(seen)\n"
     )
-    told = type("Told", (Exception,), {})
+    ended = type("Told", (Exception,), {})
     path = tmp_path / "program.py"
     path.write_text(program)
     linecache.checkcache()
-    with pytest.raises(told) as caught:
-        exec(compile(program, str(path), "exec"), {"__name__": "program", "find_lines": find_lines, "Told": told})
+    with pytest.raises(ended) as caught:
+        exec(compile(program, str(path), "exec"), {"__name__": "program", "find_lines": find_lines, "Told": ended})
     limit, grown = caught.value.args[0]
     assert (limit["name"], limit["value"]) == ("file size", 1 << 40)
     assert (grown["what"], grown["name"], grown["count"], grown["where"]) == ("grown", "self.seen", 2, f"{path}:6")

@@ -48,17 +48,17 @@ def examine(journal: Journal) -> Verdict:
     message = failure.error.message
     explanation = _EXPLANATION.search(message)
     said = explanation["text"].rstrip(".") if explanation is not None else failure.text.message.rstrip(".")
-    asking = _find_full_graph(failure)
-    asked = f" at {asking.where} by fullgraph=True" if asking is not None else " by fullgraph=True or torch.export"
+    compiled = _find_full_graph(failure)
+    requested = f" at {compiled.where} by fullgraph=True" if compiled is not None else " by fullgraph=True or torch.export"
     hints = [each["text"] for each in _HINT.finditer(message) if not _NO_ADVICE.search(each["text"])][:MAX_HINTS]
-    claims = [f"{asking.where}: {asking.code}"] if asking is not None else []
-    where = f" at {asking.where}" if asking is not None else ""
+    claims = [f"{compiled.where}: {compiled.code}"] if compiled is not None else []
+    where = f" at {compiled.where}" if compiled is not None else ""
     by_value = (
         ("choose by torch.where(condition, a, b), which computes both, or by torch.cond",) if _BY_VALUE.search(message) else ()
     )
     return create_found(
         failure,
-        f"torch.compile cannot make one graph of this function, which is asked for{asked}: the graph breaks at the line that is "
+        f"torch.compile cannot make one graph of this function, which is asked for{requested}: the graph breaks at the line that is "
         f"named here. {said}.",
         (
             *by_value,

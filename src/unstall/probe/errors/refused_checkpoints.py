@@ -7,6 +7,7 @@ operation by operation, and not run.
 from __future__ import annotations
 
 import os
+import pickle
 import pickletools
 import re
 import zipfile
@@ -31,7 +32,7 @@ def install(module: ModuleType, probe: Probe) -> None:
         def load(*args: Any, **kwargs: Any) -> Any:
             try:
                 return original(*args, **kwargs)
-            except Exception as error:
+            except pickle.UnpicklingError as error:
                 if probe.active:
                     probe.shield.call("refused checkpoint", note, error, args[0] if args else kwargs.get("f"))
                 raise

@@ -74,12 +74,12 @@ def _unmet(text: str) -> Optional[dict[str, Any]]:
     except metadata.PackageNotFoundError:
         return None
     clauses = match["specifier"].split(",")
-    if all(satisfies(installed, clause) is not False for clause in clauses):
+    if all(compare_version(installed, clause) is not False for clause in clauses):
         return None
     return {"needs": match["name"], "specifier": match["specifier"].strip(), "installed": installed}
 
 
-def satisfies(version: str, clause: str) -> Optional[bool]:
+def compare_version(version: str, clause: str) -> Optional[bool]:
     """Whether a version is one of those of a clause such as `>=2.1`; None where that is not sure."""
     own, wanted = _RELEASE.match(version), _CLAUSE.match(clause)
     other = _RELEASE.match(wanted["version"]) if wanted is not None else None
