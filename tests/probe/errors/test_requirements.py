@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from unstall.probe.errors.requirements import find_unmet, compare_version
+from unstall.probe.errors.requirements import compare_version, find_unmet
 
 
 @pytest.fixture

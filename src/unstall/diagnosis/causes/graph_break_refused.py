@@ -58,8 +58,8 @@ def examine(journal: Journal) -> Verdict:
     )
     return create_found(
         failure,
-        f"torch.compile cannot make one graph of this function, which is asked for{requested}: the graph breaks at the line that is "
-        f"named here. {said}.",
+        f"torch.compile cannot make one graph of this function, which is asked for{requested}: the graph breaks at the line "
+        f"that is named here. {said}.",
         (
             *by_value,
             f"{'or ' if by_value else ''}leave out fullgraph=True{where}: such a line "
