@@ -26,7 +26,8 @@ MIN_LINES_ALONE = 90  # of a module that only one other imports
 # Shorter ones that somebody would look for by name.
 LOOKED_FOR_BY_NAME = frozenset({
     "probe/errors/traced_lines",
-    "cloud/kubeflow", "data/pipeline/pipeline", "planning/preflight/data_check_cache",
+    "cloud/kubeflow", "data/pipeline/pipeline", "diagnosis/errors/handled_element",
+    "diagnosis/errors/jax_transformations", "diagnosis/errors/last_batches", "planning/preflight/data_check_cache",
     "probe/core/traceback_filter", "probe/host/signals", "probe/input/endless_generator",
     "probe/watch", "report/story/workers", "report/terminal/compare", "supervisor/train/preemption", "tfod/augmentations",
 })  # fmt: skip

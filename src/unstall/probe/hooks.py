@@ -23,7 +23,7 @@ from unstall.probe.coverage import (
     TRACES,
     WEIGHTS,
 )
-from unstall.probe.errors import makers, python_functions
+from unstall.probe.errors import makers, python_functions, refused_checkpoints
 from unstall.probe.fit import callback_list, callback_times, interrupts
 from unstall.probe.host import container_growth, devices, rank
 from unstall.probe.input import batch_samples, data_files, epoch_iterator, repeated_batches, tf_pipeline, tf_stage_costs
@@ -168,5 +168,6 @@ HOOKS: list[Hook] = [
     Hook("torch.optim.optimizer", torch_training.install_optimizers, (STEPS,), is_listener=True),
     Hook("torch._tensor", torch_training.install_tensors),
     Hook("torch._utils", makers.install_workers),
+    Hook("torch.serialization", refused_checkpoints.install),
     Hook("torch.utils.data.dataloader", torch_training.install_loaders, (INPUT_WAIT,)),
 ]

@@ -126,3 +126,13 @@ def test_the_names_of_numpy_are_gone_and_their_successors_are_there() -> None:
         removed = find_removed_from_module("numpy", name)
         assert removed is not None and removed.now == f"np.{now}"
         assert hasattr(numpy, now) and not hasattr(numpy, name)
+
+
+def test_a_function_of_jax_that_has_moved() -> None:
+    row = line(17, "return jax.tree_map(f, params)")
+    verdict = api_removed.examine(
+        failed("AttributeError", "module 'jax' has no attribute 'tree_map'", row, versions={"jax": "0.10.2"})
+    )
+    assert isinstance(verdict, Found)
+    assert verdict.summary == "`jax.tree_map` is no longer in JAX. Version 0.10.2 is loaded. It is called `jax.tree.map` now."
+    assert verdict.changes[0].after == ("return jax.tree.map(f, params)",)

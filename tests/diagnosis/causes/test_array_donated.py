@@ -77,3 +77,26 @@ def test_clear_of_other_errors() -> None:
 
 def test_unknown_where_the_program_could_not_be_seen() -> None:
     assert isinstance(array_donated.examine(unseen()), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("made_by", "of"),
+    [
+        ("score, best = 0.5, state.params", "state.params"),
+        ("best: dict = params", "params"),
+        ("self.best = best = params", "params"),
+    ],
+)
+def test_another_name_in_an_assignment_of_several(made_by: str, of: str) -> None:
+    verdict = examine("RuntimeError", "Array has been deleted", deleted("best['w']"), DONATES, made_by=made_by)
+    assert isinstance(verdict, Found)
+    assert verdict.actions[0] == f"copy it at train.py:9: best = jax.tree.map(jnp.copy, {of})"
+
+
+@pytest.mark.parametrize(
+    "made_by", ["score, best = evaluate(state)", "best = copy(params)", "other, best = both", "best += params"]
+)
+def test_what_was_computed_is_not_called_another_name(made_by: str) -> None:
+    verdict = examine("RuntimeError", "Array has been deleted", deleted("best['w']"), DONATES, made_by=made_by)
+    assert isinstance(verdict, Found)
+    assert "another name" not in verdict.summary

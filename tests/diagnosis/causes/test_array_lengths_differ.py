@@ -94,3 +94,16 @@ def test_a_number_that_is_as_large_as_the_difference_is_named_with_the_loop(hori
     assert isinstance(verdict, Found)
     assert verdict.summary.endswith(f"`x` has 5 more than `y`, as many as {words}." if words else "`x` has 696, `y` has 691.")
     assert ("windows.py:18, which makes `x`, make 5 fewer" in verdict.actions[0]) is bool(words)
+    changed = {"6": " - (horizon - 1)", "5": " - horizon"}.get(horizon)
+    expected = [(f"for start in range(len(series) - lookback{changed}):",)] if changed else []
+    assert [change.after for change in verdict.changes] == expected
+
+
+def test_a_number_that_the_function_of_the_loop_does_not_know_is_not_written_into_it() -> None:
+    inside = [{"where": f"{FOLDER}/windows.py:18", "source": "for start in range(count):"}]
+    x, y = array("x", [696, 24], made_in=inside, made_with="sliding"), array("y", [691])
+    origins = [{"name": "args.horizon", "type": "int", "text": "6"}]
+    message = "Data cardinality is ambiguous.'x' sizes: 696\n'y' sizes: 691\n"
+    verdict = array_lengths_differ.examine(failed("ValueError", message, line(5, "fit(x, y)", x, y, origins=origins)))
+    assert isinstance(verdict, Found)
+    assert verdict.changes == ()

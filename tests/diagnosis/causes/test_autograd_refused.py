@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.diagnosis.builders import FOLDER
 from tests.diagnosis.error_builders import array, call, ended, line, unseen
 from unstall.diagnosis.causes import autograd_refused
 from unstall.diagnosis.verdict import Clear, Found, Unknown
@@ -147,3 +148,68 @@ def test_a_function_of_numpy_without_a_counterpart_is_left_alone() -> None:
     p = {"name": "p", "type": "torch.Tensor", "shape": [4], "dtype": "float32", "requires_grad": True, "in_failing": True}
     message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
     assert found("RuntimeError", message, line("a = np.histogram(p)", p)).changes == ()
+
+
+IN_PLACE = (
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [8, 12]], which "
+    "is output 0 of SoftmaxBackward0, is at version 1; expected version 0 instead."
+)
+
+
+def in_place(source: str, operator: str) -> dict[str, Any]:
+    place = {"where": f"{FOLDER}/net.py:13", "first": 13, "source": [source]}
+    return {"what": "in place", "name": "weights", "operator": operator, **place}
+
+
+@pytest.mark.parametrize(
+    ("source", "operator", "after"),
+    [
+        ("    weights *= mask", "*", "    weights = weights * mask"),
+        ("    weights -= a + b", "-", ""),  # needs brackets
+        ("    weights[0] = 0", "", ""),
+    ],
+)
+def test_the_line_that_changed_a_tensor_in_place(source: str, operator: str, after: str) -> None:
+    verdict = found("RuntimeError", IN_PLACE, line("loss.backward()"), makers=[in_place(source, operator)])
+    assert verdict.where == "net.py:13"
+    assert verdict.summary.startswith("`weights` is the output of Softmax, which the backward pass needs as it was")
+    assert [change.after for change in verdict.changes] == ([(after,)] if after else [])
+
+
+def test_of_several_changes_in_place_none_is_chosen() -> None:
+    makers = [in_place("weights *= mask", "*"), in_place("weights += 1", "+")]
+    assert found("RuntimeError", IN_PLACE, line("loss.backward()"), makers=makers).where == "train.py:43"
+
+
+def test_a_function_that_copies_the_losses_is_told_with_its_line() -> None:
+    made = {"made_at": 40, "made_by": ["loss = total(parts)"], "made_with": "total"}
+    inside = [{"where": f"{FOLDER}/train.py:18", "source": "return torch.tensor(parts).sum()"}]
+    verdict = found(
+        "RuntimeError", NO_GRADIENTS, line("loss.backward()", array("loss", requires_grad=False, **made, made_in=inside))
+    )
+    assert verdict.where == "train.py:18"
+    assert "`loss` at train.py:18 by torch.tensor" in verdict.summary
+
+
+WHOLE = "grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got int32."
+
+
+def test_the_whole_number_that_jax_was_to_differentiate_is_named() -> None:
+    items = [{"type": "jax.Tracer", "shape": [6, 8], "dtype": "float32"}, {"type": "jax.Tracer", "shape": [], "dtype": "int32"}]
+    params = {"name": "params", "type": "dict", "length": 2, "keys": ["w", "bias"], "items": items}
+    outer = line("params = update(params, x)", {**params, "made_at": 22, "made_by": ["params = {'bias': jnp.array(0)}"]}, at=24)
+    labels = array("y", 4, dtype="int32", kind="jax.Tracer")
+    verdict = found("TypeError", WHOLE, outer, line("grads = jax.grad(loss_fn)(params, y)", params, labels, function="update"))
+    assert verdict.summary == (
+        "Gradients were asked for `params['bias']`, which is int32: they exist only for floating-point numbers. `params` was given its "
+        "value at train.py:22."
+    )
+    assert verdict.where == "train.py:22"
+
+
+@pytest.mark.parametrize(
+    "code", ["grads = jax.grad(loss_fn, argnums=1)(params, y)", "grads = jax.grad(loss_fn)(weights, params)"]
+)
+def test_whole_numbers_of_another_argument_are_not_named(code: str) -> None:
+    params = array("params", 4, dtype="int32", kind="jax.Tracer")
+    assert "`params`" not in found("TypeError", WHOLE, line(code, params)).summary

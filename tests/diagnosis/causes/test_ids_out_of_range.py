@@ -85,3 +85,25 @@ def test_clear_of_other_indices() -> None:
 
 def test_unknown_where_the_program_could_not_be_seen() -> None:
     assert isinstance(ids_out_of_range.examine(unseen()), Unknown)
+
+
+def test_the_dict_that_gives_the_ids_is_told_with_the_rows_that_the_embedding_needs() -> None:
+    ids = array("input", [32, 16], "int64", "torch.Tensor", min=0, max=27)
+    call = {"function": "embedding", "file": "", "line": 1, "values": [ids, array("weight", [26, 8], kind="torch.Tensor")]}
+    vocab = {"name": "vocab", "type": "dict", "length": 26, "keys": ["a"], "numbers": [2, 27]}
+    row = line(40, "model.fit(x)", origins=[vocab])
+    verdict = ids_out_of_range.examine(failed("IndexError", "index out of range in self", row, calls=[call]))
+    assert isinstance(verdict, Found)
+    assert "`vocab` numbers its 26 entries from 2 to 27; the 2 ids below are not of its entries" in verdict.summary
+    assert verdict.actions[0] == "give the embedding 28 rows, as len(vocab) + 2 gives: one more than the largest id"
+
+
+def test_a_dict_whose_largest_number_is_another_is_not_told() -> None:
+    vocab = {"name": "vocab", "type": "dict", "length": 99, "keys": ["a"], "numbers": [1, 99]}
+    ids = array("input", [4, 16], "int64", "torch.Tensor", min=3, max=117)
+    call = {"function": "embedding", "file": "", "line": 1, "values": [ids, array("weight", [100, 8], kind="torch.Tensor")]}
+    verdict = ids_out_of_range.examine(
+        failed("IndexError", "index out of range in self", line(8, "f(ids)", origins=[vocab]), calls=[call])
+    )
+    assert isinstance(verdict, Found)
+    assert "vocab" not in verdict.summary

@@ -201,3 +201,14 @@ def test_clear_where_no_layer_refused_a_shape(message: str, given: Any) -> None:
 
 def test_unknown_where_nothing_inside_was_seen() -> None:
     assert isinstance(input_shape_mismatch.examine(journal(started(), CRASHED)), Unknown)
+
+
+@pytest.mark.parametrize(("shape", "is_turned"), [([16, 64, 64, 3], True), ([16, 64, 3, 64], False), ([16, 1, 64, 64], False)])
+def test_images_whose_channels_stand_last(shape: list[int], is_turned: bool) -> None:
+    message = "Given groups=1, weight of size [8, 3, 3, 3], expected input[16, 64, 64, 3] to have 3 channels, but got 64 channels"
+    row = line(43, "<module>", "loss = model(images)", tensor("images", shape))
+    made = layer("Conv2d", "stem", "        self.stem = nn.Conv2d(3, 8, 3)", in_channels=3)
+    verdict = examined(message, row, given=shape, makers=[made])
+    assert isinstance(verdict, Found)
+    assert ("the channels seem to stand last" in verdict.summary) is is_turned
+    assert ("x.permute(0, 3, 1, 2) of a batch, x.permute(2, 0, 1) of one image" in verdict.actions[0]) is is_turned

@@ -269,3 +269,29 @@ def test_a_label_that_to_categorical_has_no_place_for() -> None:
 
 def test_an_index_out_of_bounds_elsewhere_is_no_label() -> None:
     assert not isinstance(of_one_hot("index 3 is out of bounds for axis 1 with size 3", "crop"), Found)
+
+
+def test_the_ids_of_all_elements_are_told_where_they_are_no_class_numbers() -> None:
+    values = (
+        {"name": "input", "shape": [4, 5], "dtype": "float32"},
+        {"name": "target", "shape": [4], "dtype": "int64", "min": 1, "max": 8},
+    )
+    numbers = {"part": 1, "name": "self.rows", "key": "category_id", "distinct": [1, 3, 8, 44], "length": 90}
+    elements = {
+        "what": "elements",
+        "name": "Rows.__getitem__",
+        "where": f"{FOLDER}/data.py:4",
+        "parts": [[]],
+        "numbers": [numbers],
+    }
+    journal_of = ended(
+        "IndexError",
+        "Target 8 is out of bounds.",
+        line("loss = f(x, y)"),
+        calls=[call("cross_entropy", *values)],
+        makers=[elements],
+    )
+    verdict = labels_invalid.examine(journal_of)
+    assert isinstance(verdict, Found)
+    assert "the 90 entries of `self.rows` have under 'category_id': 1, 3, 8, 44" in [each.claim for each in verdict.evidence]
+    assert "ids of an annotation file" in verdict.actions[0]

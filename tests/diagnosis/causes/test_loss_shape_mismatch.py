@@ -101,3 +101,21 @@ def test_clear_when_an_error_about_shapes_has_nothing_to_do_with_a_loss() -> Non
 
 def test_unknown_where_nothing_inside_was_seen() -> None:
     assert isinstance(loss_shape_mismatch.examine(journal(started(), CRASHED)), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "is_named"),
+    [
+        ("binary_cross_entropy_with_logits", "int64", True),
+        ("binary_cross_entropy_with_logits", "float32", False),
+        ("mse_loss", "int64", False),
+    ],
+)
+def test_whole_numbers_that_a_loss_would_refuse_next(name: str, dtype: str, is_named: bool) -> None:
+    outputs = {"name": "input", "type": "torch.Tensor", "shape": [16, 1], "dtype": "float32"}
+    targets = {"name": "target", "type": "torch.Tensor", "shape": [16], "dtype": dtype}
+    calls = [{"file": "functional.py", "line": 1, "function": name, "values": [outputs, targets]}]
+    verdict = crashed("Target size (torch.Size([16])) must be the same as input size (torch.Size([16, 1]))", calls=calls)
+    assert isinstance(verdict, Found)
+    assert ("The targets are int64, too, and it needs float32" in verdict.summary) is is_named
+    assert ("targets.float()" in " ".join(verdict.actions)) is is_named

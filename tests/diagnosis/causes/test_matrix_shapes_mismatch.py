@@ -148,3 +148,29 @@ def test_features_that_do_not_fit_a_batch_norm_are_told_in_their_own_side() -> N
     verdict = matrix_shapes_mismatch.examine(journal)
     assert isinstance(verdict, Found)
     assert "has 32 in side 1" in verdict.summary
+
+
+def test_the_features_of_one_row_where_a_batch_cannot_be_flattened_so() -> None:
+    row = line("x = x.view(-1, 400)", array("x", 8, 16, 6, 6), function="forward")
+    verdict = found("RuntimeError", "shape '[-1, 400]' is invalid for input of size 4608", row)
+    assert "Each of its 8 rows has 16 x 6 x 6 = 576 elements, and a row of the shape 400." in verdict.summary
+    assert verdict.actions[0].endswith("a layer behind it that was made for 400 features must then take 576")
+
+
+CARRY = (
+    "scan body function carry input and carry output must have equal types, but they differ: The input carry component {} has type "
+    "int32[] but the corresponding output carry component has type float32[], so the dtypes do not match."
+)
+
+
+@pytest.mark.parametrize(("path", "name"), [("c[1]", "`start[1]`"), ("c[0]", "the initial value of the carry")])
+def test_the_part_of_a_carry_that_changes_its_dtype(path: str, name: str) -> None:
+    items = [
+        {"type": "jax.ArrayImpl", "shape": [16], "dtype": "float32"},
+        {"type": "jax.ArrayImpl", "shape": [], "dtype": "int32"},
+    ]
+    start = {"name": "start", "type": "tuple", "length": 2, "items": items, "made_at": 13, "made_by": ["start = zeros(16), 0"]}
+    verdict = found("TypeError", CARRY.format(path), line("last, _ = jax.lax.scan(f, start, xs)", start))
+    assert f"Its part {path} begins as int32[], and the body returns float32[]." in verdict.summary
+    assert name in verdict.actions[0]
+    assert verdict.where == ("train.py:13" if path == "c[1]" else "train.py:43")

@@ -172,3 +172,29 @@ def test_clear_of_a_module_of_the_programs_own_that_lacks_a_name() -> None:
     message = f"cannot import name 'Net' from 'models' ({FOLDER}/models.py)"
     assert isinstance(package_missing.examine(failed("ImportError", message, line(1, "from models import Net"))), Clear)
     assert isinstance(package_missing.examine(failed("RuntimeError", "Numpy is not what I want", line(1, "x"))), Clear)
+
+
+def requirement(**more: str) -> dict[str, Any]:
+    row = {"what": "requirement", "name": "torchvision", "version": "0.29.2", "needs": "torch", "specifier": "==2.14.0"}
+    return {**row, "installed": "2.13.0+cpu", **more}
+
+
+def test_a_library_whose_requirements_are_not_met_fails_while_it_is_imported() -> None:
+    row, message = line(2, "from torchvision import transforms"), "operator torchvision::nms does not exist"
+    verdict = package_missing.examine(failed("RuntimeError", message, row, makers=[requirement()]))
+    assert isinstance(verdict, Found)
+    assert verdict.certainty is Certainty.LIKELY
+    assert "torchvision 0.29.2 needs torch ==2.14.0, and 2.13.0+cpu is installed." in verdict.summary
+    assert "'torch==2.14.0', or the torchvision that was made for torch 2.13.0" in verdict.actions[0]
+
+
+def test_the_same_error_of_a_library_whose_requirements_are_met_is_left_to_others() -> None:
+    row, message = line(2, "from torchvision import transforms"), "operator torchvision::nms does not exist"
+    assert isinstance(package_missing.examine(failed("RuntimeError", message, row)), Clear)
+
+
+def test_a_module_that_is_not_there_is_named_whatever_else_does_not_go_together() -> None:
+    row = line(2, "import torchvision")
+    verdict = package_missing.examine(failed("ModuleNotFoundError", "No module named 'PIL'", row, makers=[requirement()]))
+    assert isinstance(verdict, Found)
+    assert "`PIL` was not found" in verdict.summary

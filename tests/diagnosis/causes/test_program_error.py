@@ -210,32 +210,6 @@ def test_a_class_that_cannot_be_made_again_from_its_configuration(has_own: bool)
     assert "model.py:3" not in " ".join([verdict.summary, *verdict.actions])
 
 
-@pytest.mark.parametrize(("most", "is_shown"), [(27.0, True), (25.0, False)])
-def test_ids_without_a_row_in_an_embedding(most: float, is_shown: bool) -> None:
-    values = [
-        {"name": "input", "type": "torch.Tensor", "shape": [32, 16], "dtype": "int64", "min": 0.0, "max": most},
-        {"name": "weight", "type": "torch.Parameter", "shape": [26, 24], "dtype": "float32"},
-    ]
-    calls = [{"file": "functional.py", "line": 1, "function": "embedding", "values": values}]
-    seen = inspected(line("train.py", 40, "main", "model.fit(x)"), calls=calls)
-    verdict = examined(raised("IndexError", "index out of range in self"), seen)
-    said = "The ids of the batch go up to 27, and the embedding has 26 rows, for the ids 0 to 25."
-    assert (said in verdict.summary) is is_shown
-
-
-def test_the_dict_that_gives_the_ids_is_told_with_the_rows_that_the_embedding_needs() -> None:
-    values = [
-        {"name": "input", "type": "torch.Tensor", "shape": [32, 16], "dtype": "int64", "min": 0.0, "max": 27.0},
-        {"name": "weight", "type": "torch.Parameter", "shape": [26, 24], "dtype": "float32"},
-    ]
-    vocab = {"name": "vocab", "type": "dict", "length": 26, "keys": ["a"], "numbers": [2, 27]}
-    row = {**line("train.py", 40, "main", "model.fit(x)"), "origins": [vocab]}
-    calls = [{"file": "functional.py", "line": 1, "function": "embedding", "values": values}]
-    verdict = examined(raised("IndexError", "index out of range in self"), inspected(row, calls=calls))
-    assert "`vocab` numbers its 26 entries from 2 to 27; the 2 ids below stand for something else" in verdict.summary
-    assert verdict.actions == ("give the embedding 28 rows, as len(vocab) + 2 gives: one more than the largest id",)
-
-
 @pytest.mark.parametrize(
     ("shapes", "said"),
     [

@@ -219,3 +219,13 @@ def test_found_where_the_file_that_the_error_names_is_no_image() -> None:
     other = raised("FileNotFoundError", "Image Not Found /data/images/46.jpg")
     for events in ((error,), (other, checked), (error, replace(checked, what="no end"))):
         assert isinstance(record_corrupt.examine(journal(started(), *events, CRASHED)), Clear)
+
+
+@pytest.mark.parametrize("library", ["tensorflow/python/eager/execute.py", "torch/utils/data/dataloader.py"])
+def test_stages_of_tensorflow_are_advised_to_programs_of_tensorflow_alone(library: str) -> None:
+    error = replace(
+        raised("PIL.UnidentifiedImageError", "cannot identify image file 'a.jpg'"), frames=[lib(library, "f"), py("a.py", "g", 5)]
+    )
+    verdict = record_corrupt.examine(journal(started(), error, CRASHED))
+    assert isinstance(verdict, Found)
+    assert ("ignore_errors" in " ".join(verdict.actions)) is library.startswith("tensorflow")

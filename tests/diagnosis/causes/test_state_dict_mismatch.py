@@ -90,3 +90,20 @@ def test_clear_of_another_error() -> None:
 
 def test_unknown_where_nothing_inside_was_seen() -> None:
     assert isinstance(state_dict_mismatch.examine(unseen()), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("saved", "own", "said"),
+    [
+        ([6], [2], "It was saved for 6 parameters, and this AdamW has 2 parameters; it was made at train.py:31."),
+        ([4, 2], [1], "It was saved for 2 groups of 4 and 2 parameters, and this AdamW has 1 parameter"),
+    ],
+)
+def test_the_parameters_of_the_groups_are_counted(saved: list[int], own: list[int], said: str) -> None:
+    optimizer = {"name": "optimizer", "type": "torch.AdamW", "made_at": 31, "made_by": ["optimizer = AdamW(parameters)"]}
+    row = line("optimizer.load_state_dict(state)", optimizer)
+    groups = {"what": "groups", "name": "AdamW", "saved": saved, "own": own}
+    message = "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+    verdict = state_dict_mismatch.examine(ended("ValueError", message, row, makers=[groups]))
+    assert isinstance(verdict, Found)
+    assert said in verdict.summary

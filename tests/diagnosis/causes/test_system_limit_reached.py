@@ -132,3 +132,35 @@ def test_a_limit_that_the_program_sets_is_not_to_be_raised_in_the_shell() -> Non
     assert "The list made at train.py:31 is to keep what is opened for each of the 320 elements of `rows`." in listed.summary
     assert verdict.actions[-1] == "or let the program set a higher limit at node.py:13"
     assert "180 of the files that are open end in .jpg: /data/7.jpg" in [each.claim for each in verdict.evidence]
+
+
+def limit(**more: object) -> dict[str, object]:
+    return {"what": "limit", "name": "file size", "value": 6 * 1024 * 1024, "hard": -1, **more}
+
+
+def test_the_line_that_sets_the_size_of_files_and_the_list_that_grows_are_told() -> None:
+    sets = limit(where=f"{FOLDER}/quota.py:10", first=10, source=["resource.setrlimit(resource.RLIMIT_FSIZE, size)"])
+    grown = {
+        "what": "grown",
+        "name": "self.seen",
+        "count": 10,
+        "where": f"{FOLDER}/train.py:19",
+        "first": 19,
+        "source": ["add()"],
+    }
+    message = "[enforce fail at inline_container.cc:672] . unexpected pos 6178624 vs 6178512"
+    row = line(22, "torch.save(self.seen, path)")
+    verdict = system_limit_reached.examine(failed("RuntimeError", message, row, makers=[sets, grown]))
+    assert isinstance(verdict, Found)
+    assert "6 MiB at most, a limit that is set at quota.py:10." in verdict.summary
+    assert "`self.seen`, which is written into the file, has 10 entries and grows at train.py:19." in verdict.summary
+    assert verdict.actions[:2] == (
+        "let the program set a higher limit at quota.py:10",
+        "or write a file of its own for each entry of `self.seen`",
+    )
+
+
+def test_a_limit_that_the_program_does_not_set_is_to_be_raised_before_the_start() -> None:
+    verdict = system_limit_reached.examine(failed("OSError", "[Errno 27] File too large", line(2, "f()"), makers=[limit()]))
+    assert isinstance(verdict, Found)
+    assert "ulimit -f unlimited" in verdict.actions[0]

@@ -93,3 +93,35 @@ def test_clear_of_another_error() -> None:
 
 def test_unknown_where_nothing_inside_was_seen() -> None:
     assert isinstance(tracer_used.examine(unseen()), Unknown)
+
+
+def test_arguments_of_the_traced_function_that_are_sizes_are_to_be_static() -> None:
+    traced = TRACED.replace("function step", "function positions")
+    sizes = [tracer("length") | {"is_argument": True}, tracer("width") | {"is_argument": True}]
+    row = line("table = jnp.zeros((length, width))", *sizes, function="positions")
+    verdict = found("TypeError", f"Shapes must be 1D sequences of concrete values of integer type, got (x, y).{traced}", row)
+    assert 'jax.jit(positions, static_argnames=("length", "width"))' in verdict.actions[0]
+    assert verdict.actions[0].startswith("if they are settings")
+
+
+def test_a_size_that_is_computed_from_data_cannot_be_static() -> None:
+    traced = TRACED.replace("function step", "function positions")
+    row = line("table = jnp.zeros(length)", tracer("length"), function="positions")
+    verdict = found("TypeError", f"Shapes must be 1D sequences of concrete values of integer type, got x.{traced}", row)
+    assert 'static_argnames=("length"' not in " ".join(verdict.actions)
+
+
+@pytest.mark.parametrize(("statement", "is_loop"), [("If", False), ("While", True)])
+def test_the_advice_is_about_the_statement(statement: str, is_loop: bool) -> None:
+    row = line("if a > b:", tracer("a"), statement=statement)
+    verdict = found("jax.errors.TracerBoolConversionError", f"Attempted boolean conversion of traced array.{TRACED}", row)
+    assert any("while_loop" in action for action in verdict.actions) is is_loop
+    assert any("jnp.where" in action for action in verdict.actions) is not is_loop
+
+
+def test_several_arguments_are_listed_one_by_one() -> None:
+    traced = TRACED.replace("argument count", "arguments w, x, and y")
+    verdict = found(
+        "jax.errors.TracerBoolConversionError", f"Attempted boolean conversion.{traced}", line("if a > b:", tracer("a"))
+    )
+    assert "depends on its arguments `w`, `x` and `y`." in verdict.summary

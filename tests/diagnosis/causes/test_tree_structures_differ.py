@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.diagnosis.builders import FOLDER
 from tests.diagnosis.failed_programs import failed, line, unseen
 from unstall.diagnosis.causes import tree_structures_differ
 from unstall.diagnosis.verdict import Clear, Found, Unknown, Verdict
@@ -75,3 +76,16 @@ def test_clear_of_other_errors() -> None:
 
 def test_unknown_where_the_program_could_not_be_seen() -> None:
     assert isinstance(tree_structures_differ.examine(unseen()), Unknown)
+
+
+def test_the_lines_outside_that_made_the_trees_are_told() -> None:
+    tree = {"name": "moments", "type": "dict", "length": 1, "keys": ["enc"]}
+    made = {"made_at": 27, "made_by": ["params, moments = init(key)"], "made_with": "init"}
+    inside = [{"where": f"{FOLDER}/train.py:8", "source": "moments = jax.tree.map(jnp.zeros_like, params)"}]
+    outer = line(29, "step(params, moments)", {**tree, **made, "made_in": inside})
+    inner = line(22, "jax.tree.map(f, grads, moments)", {**tree, "is_argument": True, "in_failing": True}, function="step")
+    message = "List arity mismatch: 2 != 1; list: [Array(1.)]."
+    verdict = tree_structures_differ.examine(failed("ValueError", message, outer, inner, within=TREE, versions={"jax": "0.10.2"}))
+    assert isinstance(verdict, Found)
+    claims = " ".join(each.claim for each in verdict.evidence)
+    assert "`moments` was given its value at train.py:27" in claims and "init() makes `moments` at train.py:8" in claims

@@ -45,6 +45,13 @@ def test_a_key_with_white_space_at_its_end() -> None:
     assert found.changes[0].after == ('labels.append(CLASSES[row["label"].strip()])',)
 
 
+def test_a_number_that_is_no_key() -> None:
+    found = explained(failed("KeyError", "7", line(3, "NAMES[number]", {**table("NAMES"), "keys": [1, 2], "length": 2})))
+    assert found is not None
+    assert found.said == "`NAMES` has no key 7: it has 1 and 2."
+    assert found.actions == ("give `NAMES` the key 7, or ask for one that it has",)
+
+
 def test_a_class_that_the_table_lacks_is_corrected_in_the_data_or_added() -> None:
     asked = {"name": "name", "type": "str", "text": "'van'", "in_failing": True}
     found = explained(failed("KeyError", "'van'", line(22, "CLASSES[name]", table("CLASSES", "car", "bus"), asked)))
@@ -58,7 +65,7 @@ def test_a_class_that_the_table_lacks_is_corrected_in_the_data_or_added() -> Non
         ("'a'", [table("one", "b"), table("other", "c")]),  # either may lack it
         ("'a'", [table("one", "a")]),  # it is there: another dict was meant
         ("'a'", []),
-        ("3", [table("one", "b")]),
+        ("'a'", [{**table("one", "b"), "length": 90}]),  # not all keys are known
         ("no such row: a", [table("one", "b")]),
     ],
 )

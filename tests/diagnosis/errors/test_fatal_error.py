@@ -48,7 +48,9 @@ if __name__ == "__main__":
     )
     verdict = story["verdicts"][0]
     assert (verdict["cause"], verdict["where"]) == ("program_error", "train.py:10")
-    said = "LookupError: row 5 has no label. The program itself raised it at train.py:10 in __getitem__."
+    said = (
+        "LookupError: row 5 has no label. The program itself raised it at train.py:10 in __getitem__ while element 5 was handled."
+    )
     assert verdict["summary"] == said
 
 

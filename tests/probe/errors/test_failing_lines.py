@@ -44,11 +44,26 @@ def test_the_lines_are_told_outermost_first_with_the_values_that_they_use(tmp_pa
     assert [(row["line"], row["function"]) for row in lines] == [(6, "<module>"), (3, "area")]
     assert lines[1]["source"] == ["    return width * scale['x']"]
     assert value(lines[1], "scale") == {
-        "name": "scale", "missing": "scale['x']", "type": "dict", "length": 1, "keys": ["y"], "in_failing": True,
+        "name": "scale", "missing": "scale['x']", "type": "dict", "length": 1, "keys": ["y"], "in_failing": True, "is_argument": True,
         "items": [{"type": "int", "text": "2"}], "numbers": [2, 2],
     }  # fmt: skip
     assert value(lines[1], "box")["length"] == 4  # an argument that the line does not use
     assert (value(lines[1], "width")["made_at"], value(lines[1], "width")["made_by"]) == (2, ["    width = box[2] - box[0]"])
+
+
+def test_what_a_with_statement_opened_is_followed_to_what_was_opened(tmp_path: Path) -> None:
+    program = (
+        "import io\n"
+        "def load(path):\n"
+        "    with io.StringIO(path) as file:\n"
+        "        text = file.read()\n"
+        "    return int(text)\n"
+        "load('a.txt')\n"
+    )
+    row = fail(tmp_path, program)[-1]
+    origins = {each["name"]: each for each in row["origins"]}
+    assert origins["file"]["made_by"] == ["    with io.StringIO(path) as file:"]
+    assert origins["path"]["text"] == "'a.txt'"
 
 
 @NEEDS_POSITIONS

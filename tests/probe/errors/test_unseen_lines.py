@@ -209,27 +209,6 @@ def test_values_that_a_traced_function_keeps_are_told_with_the_lines_that_store_
     ]
 
 
-@pytest.mark.parametrize("is_there", [True, False])
-def test_the_entry_of_a_checkpoint_that_is_refused(tmp_path: Path, is_there: bool) -> None:
-    pytest.importorskip("torch")
-    numpy = pytest.importorskip("numpy")
-    program = (
-        "import os, torch\n"
-        "def save(path, model, score):\n"
-        "    torch.save({'model': model.state_dict(), 'score': score, 'kind': 'a'}, path)\n"
-        "save(path, torch.nn.Linear(2, 2), best)\n"
-        "try:\n"
-        "    torch.load(path)\n"
-        "finally:\n"
-        "    if not is_there: os.remove(path)\n"
-    )
-    (row,) = end(tmp_path, program, path=str(tmp_path / "a.pt"), best=numpy.float64(0.5), is_there=is_there)
-    assert row["where"] == f"{tmp_path / 'program.py'}:3"
-    assert (row["what"], row.get("name"), row.get("names")) == (
-        ("entry", "score", None) if is_there else ("saved", None, ["score"])
-    )
-
-
 MANY = 200  # more than this process has open of any kind
 
 
@@ -246,3 +225,38 @@ def test_the_limit_of_open_files_is_told_with_the_line_that_sets_it_and_what_is_
     limit, files = end(tmp_path, program, paths=[str(tmp_path / f"{number}.jpg") for number in range(MANY)])
     assert limit["value"] > 0
     assert (files["what"], files["name"], files["count"]) == ("files", ".jpg", MANY)
+
+
+def test_the_limit_of_a_files_size_with_the_line_that_sets_it_and_the_list_that_grows(tmp_path: Path) -> None:
+    program = (
+        "import resource\n"
+        "class Recorder:\n"
+        "    def __init__(self):\n"
+        "        self.seen, self.other = [], []\n"
+        "    def add(self, row):\n"
+        "        self.seen.append(row)\n"
+        "    def write(self):\n"
+        "        save(self.seen)\n"
+        "def save(rows):\n"
+        "    raise OSError('[Errno 27] File too large')\n"
+        "recorder = Recorder()\n"
+        "recorder.add(1); recorder.add(2)\n"
+        "before = resource.getrlimit(resource.RLIMIT_FSIZE)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 40, before[1]))\n"
+        "try:\n"
+        "    recorder.write()\n"
+        "except OSError as error:\n"
+        "    seen = find_lines(error, error.__traceback__, float('inf'))\n"
+        "finally:\n"
+        "    resource.setrlimit(resource.RLIMIT_FSIZE, before)\n"
+        "raise Told(seen)\n"
+    )
+    ended = type("Told", (Exception,), {})
+    path = tmp_path / "program.py"
+    path.write_text(program)
+    linecache.checkcache()
+    with pytest.raises(ended) as caught:
+        exec(compile(program, str(path), "exec"), {"__name__": "program", "find_lines": find_lines, "Told": ended})
+    limit, grown = caught.value.args[0]
+    assert (limit["name"], limit["value"]) == ("file size", 1 << 40)
+    assert (grown["what"], grown["name"], grown["count"], grown["where"]) == ("grown", "self.seen", 2, f"{path}:6")

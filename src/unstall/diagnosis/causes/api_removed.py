@@ -53,7 +53,7 @@ _ARGUMENT = re.compile(
 )
 _SHIMS = ("_tf_keras", "api", "_api", "v2", "_v2", "src", "python")  # parts of a module's name that users do not write
 _TF_ALIASES = ("tf", "tensorflow")
-_PREFIXES = {"numpy": "np.", "tensorflow": "tf.", "keras": "keras.", "scipy": "scipy.", "sklearn": "sklearn."}
+_PREFIXES = {"numpy": "np.", "tensorflow": "tf.", "keras": "keras.", "scipy": "scipy.", "sklearn": "sklearn.", "jax": "jax."}
 _STANDARD = ("collections", "distutils", "imp", "inspect", "fractions", "xml", "time")
 
 
@@ -169,7 +169,9 @@ def _renamed(line: UserLine | None, removed: RemovedName) -> LineChange | None:
     if line is None or not _is_name(removed.now):
         return None
     maker, last = as_maker(line), removed.name.rpartition(".")[2]
-    roots = {"numpy": ("np", "numpy"), "tensorflow": _TF_ALIASES, "PIL": ("",), "python": ("",)}.get(removed.library, ())
+    roots = {"numpy": ("np", "numpy"), "tensorflow": _TF_ALIASES, "PIL": ("",), "python": ("",), "jax": ("jax",)}.get(
+        removed.library, ()
+    )
     for root in roots:
         before = f"{root}.{removed.name}" if root else removed.name
         after = removed.now.replace("np.", "numpy.", 1) if root == "numpy" else removed.now

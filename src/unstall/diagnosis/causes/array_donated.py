@@ -28,13 +28,12 @@ import re
 from unstall.diagnosis.errors.evidence import create_found
 from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end, format_texts
+from unstall.diagnosis.errors.line_changes import find_other_name
 from unstall.diagnosis.verdict import Clear, Verdict
 from unstall.journal.events import FrameworkLoaded
 from unstall.journal.reader import Journal
 
 _DELETED = re.compile(r"Array has been deleted|Buffer has been deleted or donated|deleted or donated buffer")
-# `best = params`: another name for the same arrays.
-_ALIAS = re.compile(r"\A\s*(?P<name>[\w.]+)(?: *:[^=]*)? *= *(?P<of>[A-Za-z_][\w.]*)\s*(?:#.*)?\Z")
 
 
 def examine(journal: Journal) -> Verdict:
@@ -49,14 +48,15 @@ def examine(journal: Journal) -> Verdict:
     alias = _find_alias(failure, names)
     listed = " and ".join(f"`{name}`" for name in names)
     who = f"{listed} {'were' if len(names) > 1 else 'was'}" if names else "An array in this line was"
-    gave = f" by the function compiled at {donating[0].where}" if len(donating) == 1 else ""
-    by = f"given to a function that takes over the memory of its arguments (donate_argnums){gave}"
+    by = "given to a function that takes over the memory of its arguments (donate_argnums)"
+    if len(donating) == 1:
+        by += f", compiled at {donating[0].where}"
     if not donating:
         by = "given to a function that takes over the memory of its arguments, or deleted"
     same = f" `{alias[0]}` is another name for what `{alias[1]}` was at {alias[2].where}, and no copy." if alias else ""
     return create_found(
         failure,
-        f"{who} {by}, and holds nothing any more.{same}",
+        f"{who} {by}. Its values are gone.{same}",
         _actions(alias, names, bool(donating)),
         tuple(f"{maker.where}: {maker.code}" for maker in [*([alias[2]] if alias else []), *donating] if maker.code),
         alias[2].where if alias else None,
@@ -68,10 +68,10 @@ def _find_alias(failure: Failure, names: list[str]) -> tuple[str, str, Maker] | 
     raised: UserLine | None = failure.raised
     for value in raised.values if raised is not None else ():
         maker = raised.find_maker(value) if raised is not None else None
-        match = _ALIAS.match(maker.code) if maker is not None else None
+        other = find_other_name(maker, value.name) if maker is not None else ""
         is_deleted = any(re.split(r"[\[.]", name)[0] == value.name for name in names)
-        if maker is not None and match is not None and is_deleted:
-            return value.name, match["of"], maker
+        if maker is not None and other and is_deleted:
+            return value.name, other, maker
     return None
 
 

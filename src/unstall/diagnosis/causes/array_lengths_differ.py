@@ -23,11 +23,12 @@ must be left out of all lists.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from unstall.diagnosis.errors.evidence import create_found, describe_insides
 from unstall.diagnosis.errors.failures import Failure, UserLine, Value, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
-from unstall.diagnosis.verdict import Certainty, Clear, Verdict
+from unstall.diagnosis.verdict import Certainty, Clear, LineChange, Verdict
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import format_place
 
@@ -64,7 +65,7 @@ def examine(journal: Journal) -> Verdict:
         said = f" Two of the lengths are {dimensions['first']} and {dimensions['other']}." if dimensions is not None else ""
     made = [value for value in raised.values if value.name in lengths]
     insides = describe_insides(made) if differ else ()
-    more, action = _explain_difference(raised, lengths) if len(lengths) == 2 else ("", "")
+    more, action, change = _explain_difference(raised, lengths) if len(lengths) == 2 else ("", "", None)
     of_own = "where each of them has a loop of its own, let both loops begin and end at the same examples"
     return create_found(
         failure,
@@ -76,11 +77,12 @@ def examine(journal: Journal) -> Verdict:
             "of boxes, keep one list for each image; what is left out of one must be left out of all",
         ),
         (*_makers(failure, lengths), *insides) if differ else (),
+        changes=(change,),
         certainty=Certainty.CERTAIN,
     )
 
 
-def _explain_difference(raised: UserLine, lengths: dict[str, int]) -> tuple[str, str]:
+def _explain_difference(raised: UserLine, lengths: dict[str, int]) -> tuple[str, str, LineChange | None]:
     """The one number of those that the arrays are made with which is as large as their difference, or by one more or less; and
     what to do in the loop of the longer one."""
     longer, shorter = sorted(lengths, key=lambda name: -lengths[name])
@@ -92,15 +94,36 @@ def _explain_difference(raised: UserLine, lengths: dict[str, int]) -> tuple[str,
     lines = (value.facts.get("made_in") or ()) if value is not None else ()
     loops = [line for line in lines if line["source"].startswith(("for ", "while "))]
     if len(by) != 1 or not difference:
-        return "", ""
+        return "", "", None
     name, off = next(iter(by.items()))
     words = f"`{name}`{f' {chr(45) if off > 0 else chr(43)} 1' if off else ''}"
     said += f", as many as {words} ({name} is {numbers[name]})."
     if value is None or len(loops) != 1:
-        return said, ""
+        return said, "", None
     file, _, number = loops[0]["where"].rpartition(":")
     at = format_place(file, int(number), value.folder)
-    return said, f"let the loop at {at}, which makes `{longer}`, make {difference:,} fewer: it may leave {words} out of account"
+    change = _shorten_loop(loops[0]["source"], at, name, off, [line["source"] for line in _insides(raised)])
+    return (
+        said,
+        f"let the loop at {at}, which makes `{longer}`, make {difference:,} fewer: it may leave {words} out of account",
+        change,
+    )
+
+
+def _insides(raised: UserLine) -> list[dict[str, Any]]:
+    return [line for value in raised.values for line in value.facts.get("made_in") or ()]
+
+
+def _shorten_loop(source: str, at: str, name: str, off: int, lines: list[str]) -> LineChange | None:
+    """`range(n)` by as many as the number says, where the function that has the loop knows it by the same name."""
+    own = name.rpartition(".")[2]
+    match = re.fullmatch(r"(?P<head>for \w+ in range\()(?P<count>[^,]+)(?P<tail>\):)", source.strip())
+    if match is None or not any(re.search(rf"(?<![\w.]){own}\b", line) for line in lines):
+        return None
+    less = own if not off else f"({own} {'-' if off > 0 else '+'} 1)"
+    return LineChange(
+        at, (source,), (f"{match['head']}{match['count']} - {less}{match['tail']}",), "if it is this one that makes too many"
+    )
 
 
 def _length(value: Value) -> int | None:

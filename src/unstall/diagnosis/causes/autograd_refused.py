@@ -23,13 +23,15 @@ tensors out of place, or after the backward pass.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 
 from unstall.diagnosis.errors.evidence import describe_failure, find_failing_values, is_called_by_keras
-from unstall.diagnosis.errors.failures import Failure, find_failure, format_shape
+from unstall.diagnosis.errors.failures import Failure, Maker, find_failure, format_shape
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
-from unstall.diagnosis.errors.gradient_paths import CUTS, find_carried, find_cuts, write_without_numpy
+from unstall.diagnosis.errors.gradient_paths import CUTS, find_carried, find_cuts, find_whole_numbers, write_without_numpy
+from unstall.diagnosis.errors.line_changes import replace_text
 from unstall.diagnosis.verdict import Certainty, Clear, Found, LineChange, Verdict
 from unstall.journal.reader import Journal
 
@@ -155,6 +157,9 @@ def _of_second_backward(failure: Failure) -> _Said:
 
 def _of_change_in_place(failure: Failure) -> _Said:
     match = _IN_PLACE.search(failure.error.message)
+    changes = [maker for maker in failure.makers if maker.what == "in place" and maker.where]
+    if len(changes) == 1 and match is not None:
+        return _of_known_change(changes[0], match["name"])
     made = match["name"] if match is not None else ""
     is_parameter = made.startswith(("AsStrided", "TBackward"))
     times = int(match["now"]) - int(match["then"]) if match is not None else 0
@@ -172,6 +177,34 @@ def _of_change_in_place(failure: Failure) -> _Said:
         None,
         (),
     )
+
+
+def _of_known_change(maker: Maker, made: str) -> _Said:
+    operation, symbol = made.replace("Backward0", ""), maker.facts["operator"]
+    before = f"{maker.name} {symbol}= "
+    change = (
+        replace_text(maker, before, f"{maker.name} = {maker.name} {symbol} ") if symbol and _is_plain(maker, before) else None
+    )
+    return (
+        f"`{maker.name}` is the output of {operation}, which the backward pass needs as it was, and is changed in place at "
+        f"{maker.where}.",
+        (
+            f"make a new tensor there instead of changing it: {maker.name} = {maker.name} {symbol} …"
+            if symbol
+            else "make a new tensor there instead of changing it: without the underscore of the method, or by torch.where",
+        ),
+        maker.where,
+        (f"{maker.where}: {maker.code}",),
+        (change,),
+    )
+
+
+def _is_plain(maker: Maker, before: str) -> bool:
+    """Whether the other operand is one name, number or call, so that it needs no brackets."""
+    try:
+        return isinstance(ast.parse(maker.code.partition(before)[2], mode="eval").body, (ast.Name, ast.Constant, ast.Call))
+    except SyntaxError:
+        return False
 
 
 def _of_leaf(failure: Failure) -> _Said:
@@ -273,9 +306,24 @@ def _of_numpy(failure: Failure) -> _Said:
 
 
 def _of_whole_numbers(failure: Failure) -> _Said:
+    is_of_jax = failure.text.message.startswith("grad requires")
+    found = find_whole_numbers(failure) if is_of_jax else None
+    if found is not None:
+        value, maker = found
+        made = f" `{value.name.partition('[')[0]}` was given its value at {maker.where}." if maker is not None else ""
+        return (
+            f"Gradients were asked for `{value.name}`, which is {value.dtype}: they exist only for floating-point numbers.{made}",
+            (
+                "make it floating-point where it is made: 0.0 instead of 0, or .astype(jnp.float32)",
+                "or keep what is not learned, such as a counter, out of the first argument",
+            ),
+            maker.where if maker is not None else None,
+            (f"{maker.where}: {maker.code}",) if maker is not None else (),
+        )
+    fix = "x.astype(jnp.float32), or 1.0 instead of 1" if is_of_jax else "x.float(), or 1.0 instead of 1"
     return (
         f"Gradients were asked for whole numbers, and exist only for floating-point ones: {failure.text.message.rstrip('.')}.",
-        ("make the values floating-point: x.float() in PyTorch, x.astype(jnp.float32) in JAX, 1.0 instead of 1",),
+        (f"make the values floating-point: {fix}",),
         None,
         (),
     )

@@ -307,7 +307,8 @@ def _made_from(seen: Maker) -> str:
         return ""
     value = Value(source["name"], source) if source else None
     made = f", made from {value.text}" if value is not None and value.words else ""
-    return f" That is element {index:,} of the data set{made}."
+    of = f" of the {seen.facts['length']:,}" if seen.facts.get("length") else ""
+    return f" That is element {index:,}{of} of the data set{made}."
 
 
 def _with_collate(maker: Maker, batch: Value | None) -> tuple[LineChange, ...]:

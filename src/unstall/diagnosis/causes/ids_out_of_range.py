@@ -25,8 +25,9 @@ from __future__ import annotations
 
 import re
 
+from unstall.base.formatting import format_count
 from unstall.diagnosis.errors.evidence import describe_failure, describe_insides, describe_numbers, find_whole_numbers
-from unstall.diagnosis.errors.failures import Failure, Maker, find_failure
+from unstall.diagnosis.errors.failures import Failure, Maker, Value, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
 from unstall.journal.reader import Journal
@@ -54,11 +55,16 @@ def examine(journal: Journal) -> Verdict:
     at = f", made at {maker.where}," if maker is not None and maker.where else ""
     wrong = f"the id {least}" if least < 0 else f"the id {most}"
     from_one = " The ids seem to be numbered from 1." if least == 1 and most == rows else ""
+    given = _find_numbering(failure, most)
+    said, count = _describe_numbering(given) if given is not None else ("", "")
+    rows_needed = f"give the embedding{f' ({maker.where})' if maker is not None and maker.where else ''} {most + 1:,} rows{count}"
     actions = (
         ("leave out or map ids below 0 before the embedding: they stand for padding or for no label",)
         if least < 0
         else (
-            f"give the embedding {most + 1:,} rows, one more than the largest id that was seen, if the ids are right"
+            f"{rows_needed}: one more than the largest id"
+            if given is not None
+            else f"give the embedding {most + 1:,} rows, one more than the largest id that was seen, if the ids are right"
             if held is not None and held.facts["min"] >= 0
             else "give the embedding as many rows as the largest id plus 1, counting the ids for padding and unknown words",
             "or use the tokenizer or dictionary that the model was made for, and map unknown ids to one that is known",
@@ -66,7 +72,8 @@ def examine(journal: Journal) -> Verdict:
     )
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"The embedding{layer}{at} has {rows:,} rows, for the ids 0 to {rows - 1:,}, and is given {wrong}.{from_one}",
+        summary=f"The embedding{layer}{at} has {rows:,} rows, for the ids 0 to {rows - 1:,}, and is given {wrong}."
+        f"{from_one}{said}",
         evidence=describe_failure(failure, *((describe_numbers(held), *describe_insides([held])) if held is not None else ())),
         actions=actions,
         where=maker.where if maker is not None and maker.where else failure.raised.where if failure.raised is not None else None,
@@ -89,6 +96,25 @@ def _of_torch(failure: Failure) -> tuple[tuple[int, int], int] | None:
     if least is None or most is None or (least >= 0 and most < rows):
         return None
     return (int(least), int(most)), rows
+
+
+def _find_numbering(failure: Failure, most: int) -> Value | None:
+    """The dict of whole numbers in the lines at hand that gives the largest id."""
+    values = [value for line in failure.lines for value in (*line.values, *line.origins) if value.facts.get("numbers")]
+    return next((value for value in values if value.facts["numbers"][1] == most), None)
+
+
+def _describe_numbering(given: Value) -> tuple[str, str]:
+    """Where its numbers begin, and how many rows they need, by its length."""
+    (first, last), length = given.facts["numbers"], given.facts["length"]
+    below = (
+        f"; the {format_count(first, 'id')} below are not of its entries: padding and unknown words are mostly numbered so"
+        if first
+        else ""
+    )
+    said = f" `{given.name}` numbers its {length:,} entries from {first} to {last}{below}."
+    is_whole = last - first + 1 == length and given.name.isidentifier()
+    return said, f", as len({given.name}){f' + {first}' if first else ''} gives" if is_whole else ""
 
 
 def _is_in_embedding(failure: Failure) -> bool:

@@ -221,6 +221,10 @@ def _found(failure: Failure, found: _Mismatch) -> Found:
         kind = str(found.layer.facts.get("class", "")) if found.layer is not None else ""
         said += f" A side is missing{'' if _has_open_batch(found) else ': that of the batch, or another one'}."
         said += f" {kind} takes {_INPUTS[kind]}." if kind in _INPUTS else ""
+    order = _order_of_sides(found)
+    if order:
+        last = found.came[-1] if found.came else ""
+        said += f" The last side is {last}: the channels seem to stand last, and PyTorch takes them before height and width."
     changes = _changes(failure, found)
     claims = [describe_line(line) for line in (raised,) if line is not None and line.code]
     if found.layer is not None and found.layer.where:
@@ -233,7 +237,7 @@ def _found(failure: Failure, found: _Mismatch) -> Found:
         certainty=Certainty.CERTAIN,
         summary=said,
         evidence=tuple(Evidence(claim, None, None, failure.events) for claim in claims),
-        actions=_actions(found, unbatched, bool(changes)),
+        actions=_turned(order) if order else _actions(found, unbatched, bool(changes)),
         where=found.layer.where if is_layers and found.layer is not None else raised.where if raised is not None else None,
         changes=changes,
     )
@@ -243,6 +247,23 @@ def _batch(failure: Failure, found: _Mismatch) -> Value | None:
     """What the program itself has at hand outside the model, and of that shape."""
     outside = [line for line in failure.own_lines if line.function not in ("forward", "call", "__call__")]
     return next((value for line in outside for value in line.values if value.is_array and value.shape == found.came), None)
+
+
+def _order_of_sides(found: _Mismatch) -> str:
+    """By which images whose channels stand last come into the order of PyTorch: 0, 3, 1, 2."""
+    layer, shape = found.layer, found.came
+    wanted = (layer.facts.get("options") or {}).get(found.option) if layer is not None else None
+    if found.option != "in_channels" or shape is None or found.lacks_side or len(shape) not in (4, 5) or shape[-1] != wanted:
+        return ""
+    return ", ".join(map(str, (0, len(shape) - 1, *range(1, len(shape) - 1))))
+
+
+def _turned(order: str) -> tuple[str, ...]:
+    one = ", ".join(str(int(each) - 1) for each in order.split(", ")[1:])
+    return (
+        f"put the channels first: x.permute({order}) of a batch, x.permute({one}) of one image, where the data set makes it",
+        "torchvision.transforms.ToTensor does so for images of Pillow and NumPy",
+    )
 
 
 def _has_open_batch(found: _Mismatch) -> bool:

@@ -144,7 +144,18 @@ def _classes_and_labels(failure: Failure) -> tuple[int | None, tuple[str, ...]]:
     distinct = labels.facts.get("distinct") or []
     if len(distinct) > 1:
         ranged = (f"the labels of the batch are {', '.join(map(str, distinct[:-1]))} and {distinct[-1]}",)
-    return outputs.shape[1], (*ranged, *describe_elements(failure))
+    return outputs.shape[1], (*ranged, *_numbers_of_all(failure), *describe_elements(failure))
+
+
+def _numbers_of_all(failure: Failure) -> tuple[str, ...]:
+    """Which numbers stand under the key of the labels in all elements of the data set."""
+    elements = failure.maker("elements")
+    rows = (elements.facts.get("numbers") or [])[-1:] if elements is not None else []
+    return tuple(
+        f"the {row['length']:,} entries of `{row['name']}` have under {row['key']!r}: {', '.join(map(str, row['distinct']))}"
+        for row in rows
+        if _OF_IDS.search(row["key"]) or re.search("class|label|categor", row["key"])
+    )
 
 
 def _of_keras(failure: Failure, refused: re.Match[str]) -> tuple[int, tuple[str, ...]]:

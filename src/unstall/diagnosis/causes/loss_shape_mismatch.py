@@ -92,11 +92,22 @@ def _found_in_torch(failure: Failure, name: str, outputs: Value, targets: Value)
     shapes = f"outputs of shape {format_shape(outputs.shape)} and targets of shape {format_shape(targets.shape)}"
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"{name} is given {shapes}, which it cannot compare.",
+        summary=f"{name} is given {shapes}, which it cannot compare.{_torch_dtypes(name, outputs, targets)}",
         evidence=tuple(Evidence(claim, None, None, failure.events) for claim in claims),
-        actions=_torch_actions(name, outputs.shape or (), targets.shape or ()),
+        actions=(
+            *_torch_actions(name, outputs.shape or (), targets.shape or ()),
+            *(("and make the targets floating-point: targets.float()",) if _torch_dtypes(name, outputs, targets) else ()),
+        ),
         where=raised.where if raised is not None else None,
     )
+
+
+def _torch_dtypes(name: str, outputs: Value, targets: Value) -> str:
+    """What would be refused next: these losses take targets of the outputs' dtype alone."""
+    is_whole = targets.dtype.startswith(("int", "uint", "bool"))
+    if name not in ("binary_cross_entropy", "binary_cross_entropy_with_logits") or not is_whole or not outputs.dtype:
+        return ""
+    return f" The targets are {targets.dtype}, too, and it needs {outputs.dtype}, as the outputs are."
 
 
 def _torch_actions(name: str, outputs: Shape, targets: Shape) -> tuple[str, ...]:

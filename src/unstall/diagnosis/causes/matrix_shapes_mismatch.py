@@ -25,14 +25,15 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Any
 
-from unstall.diagnosis.errors.evidence import are_operands, describe_failure, find_failing_arrays, rename_by_own_name
+from unstall.diagnosis.errors.evidence import Explanation, are_operands, describe_failure, find_failing_arrays, rename_by_own_name
 from unstall.diagnosis.errors.failures import Failure, Maker, Shape, Value, find_failure, format_shape, parse_shapes
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
-from unstall.diagnosis.errors.line_changes import add_argument, replace_argument
-from unstall.diagnosis.verdict import Certainty, Clear, Found, LineChange, Verdict
+from unstall.diagnosis.errors.jax_transformations import explain_transformation
+from unstall.diagnosis.errors.last_batches import explain_last_batch
+from unstall.diagnosis.errors.line_changes import replace_argument
+from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
 from unstall.journal.reader import Journal
 
 _KINDS = ("RuntimeError", "ValueError", "TypeError", "AssertionError", "IndexError")
@@ -64,33 +65,15 @@ _OF_ARRAYS = (
         "make the mask from the same array that it is used on, after the last change of its length",
     ),
 )
-_CARRY = re.compile(
-    r"(?P<call>scan|while_loop|fori_loop)[^\n]*carry.*?The input carry[^\n]*? has type (?P<before>\w+\[[^\]]*\])"
-    r" but the corresponding output carry component has type (?P<after>\w+\[[^\]]*\])",
-    re.DOTALL,
-)
-_VMAP = re.compile(r"vmap got inconsistent sizes for array axes to be mapped:(?P<rows>.*)", re.DOTALL)
-_AXIS = re.compile(
-    r"size (?P<size>\d+)[:,](?: e\.g\.)? (?:axis \d+ of argument )(?P<name>\S+) of type (?P<type>\S+?)[;\n]*$", re.MULTILINE
-)
 _LAYER = re.compile(
     r"to have \d+ channels|normalized_shape=|running_mean should contain|must be equal to input_size|[Ee]xpected \d.?D"
     r"|embedding dimension of"
     r"|Output size is too small|Kernel size can't be greater|Expected more than 1 value per channel|expected \d.*D input"
-    r"|weight of size|Expected size of|shapes cannot be multiplied|number of channels"
+    r"|weight of size|Expected hidden(?:\[\d\])? size|Expected size of|shapes cannot be multiplied|number of channels"
 )
 _LOSS = re.compile(r"loss|entropy|kl_div")
 # What a layer of PyTorch was made for, and which side of its input that is.
 _FEATURES = {"Linear": "in_features", "LSTM": "input_size", "GRU": "input_size", "RNN": "input_size"}
-
-
-@dataclass(frozen=True)
-class _Said:
-    summary: str
-    actions: tuple[str, ...]
-    where: str | None = None
-    claims: tuple[str, ...] = ()
-    changes: tuple[LineChange, ...] = ()
 
 
 def examine(journal: Journal) -> Verdict:
@@ -114,15 +97,13 @@ def examine(journal: Journal) -> Verdict:
     )
 
 
-def _explain(failure: Failure) -> _Said | None:
+def _explain(failure: Failure) -> Explanation | None:
     message = failure.error.message
     if failure.layer is not None and (_LAYER.search(message) or _PRODUCT.search(message)):
         return _of_layer(failure, failure.layer)
-    carry, mapped = _CARRY.search(message), _VMAP.search(message)
-    if carry is not None:
-        return _of_carry(failure, carry)
-    if mapped is not None:
-        return _of_vmap(failure, mapped["rows"])
+    transformed = explain_transformation(failure)
+    if transformed is not None:
+        return transformed
     for pattern, explain in (
         (_PRODUCT, _of_product),
         (_JOINED, _of_joined),
@@ -138,38 +119,24 @@ def _explain(failure: Failure) -> _Said | None:
 # --- layers of PyTorch ---
 
 
-def _of_layer(failure: Failure, layer: Maker) -> _Said:
+def _of_layer(failure: Failure, layer: Maker) -> Explanation:
     given = next((found for found in (failure.argument("forward", name) for name in ("input", "x", "query")) if found), None)
     shapes = parse_shapes(failure.text.message) if "mat1 and mat2" in failure.text.message else []
     shape = given.shape if given is not None else shapes[0] if shapes else None
     options, kind = layer.facts.get("options") or {}, str(layer.facts.get("class", ""))
-    if "more than 1 value per channel" in failure.text.message:
-        return _of_one_example(failure, layer, shape)
-    said = _features(failure, layer, shape, options, kind) or _channels(failure, layer, shape, options, kind)
+    last = explain_last_batch(failure, _who(layer), shape)
+    said = last or _features(failure, layer, shape, options, kind) or _channels(failure, layer, shape, options, kind)
     if said is not None:
         return said
     came = f" It was given the shape {format_shape(shape)}." if shape is not None else ""
-    return _Said(
+    return Explanation(
         f"{_who(layer)} cannot take what it was given: {failure.text.message.rstrip('.')}.{came}",
         ("bring the input into the shape that the layer takes, or make the layer for this input",),
         claims=_size_hint(failure),
     )
 
 
-def _of_one_example(failure: Failure, layer: Maker, shape: Shape | None) -> _Said:
-    """One value per channel: of that, no variance can be computed."""
-    maker = (failure.loader or (None, None))[1]
-    change = add_argument(maker, "DataLoader", "drop_last=True", "to leave out the last batch") if maker is not None else None
-    given = f", {format_shape(shape)}," if shape else ""
-    return _Said(
-        f"{_who(layer)} was given a batch with one example{given} while it trains. That has one value per channel, and the mean "
-        f"and the variance of a batch need more.{failure.last_batch}",
-        ("leave out a last batch of one example, or choose another batch size", "or call model.eval() where nothing is trained"),
-        changes=(change,) if change is not None else (),
-    )
-
-
-def _features(failure: Failure, layer: Maker, shape: Shape | None, options: dict[str, object], kind: str) -> _Said | None:
+def _features(failure: Failure, layer: Maker, shape: Shape | None, options: dict[str, object], kind: str) -> Explanation | None:
     option = _FEATURES.get(kind)
     wanted = options.get(option) if option is not None else None
     if not isinstance(wanted, int) or not shape or shape[-1] is None or shape[-1] == wanted:
@@ -179,7 +146,7 @@ def _features(failure: Failure, layer: Maker, shape: Shape | None, options: dict
         layer, kind, option or "", str(shape[-1]), when
     )
     named = f" at {layer.where}" if layer.where else ""
-    return _Said(
+    return Explanation(
         f"{_who(layer)} was made for {wanted:,} features, and its input has {shape[-1]:,}: the shape {format_shape(shape)}.",
         (f"make the layer{named} for {shape[-1]} features ({option}={shape[-1]}), or give it {wanted}",),
         claims=_size_hint(failure),
@@ -188,7 +155,7 @@ def _features(failure: Failure, layer: Maker, shape: Shape | None, options: dict
     )
 
 
-def _channels(failure: Failure, layer: Maker, shape: Shape | None, options: dict[str, object], kind: str) -> _Said | None:
+def _channels(failure: Failure, layer: Maker, shape: Shape | None, options: dict[str, object], kind: str) -> Explanation | None:
     option = "in_channels" if "Conv" in kind else "num_features" if "BatchNorm" in kind or "InstanceNorm" in kind else ""
     wanted = options.get(option)
     sides = next((int(letter) for letter in kind if letter.isdigit()), 0)
@@ -197,7 +164,7 @@ def _channels(failure: Failure, layer: Maker, shape: Shape | None, options: dict
     if len(shape) not in (sides + 1, sides + 2):
         if option == "num_features":
             return None
-        return _Said(
+        return Explanation(
             f"{_who(layer)} takes {sides + 2} sides (batch, channels and {sides} of space) or one less without the batch, and "
             f"was given the shape {format_shape(shape)}.",
             ("bring the input into that shape before the layer, for example by unsqueeze or reshape",),
@@ -210,12 +177,12 @@ def _channels(failure: Failure, layer: Maker, shape: Shape | None, options: dict
     if shape[-1] == wanted:
         order = ", ".join(str(each) for each in (0, sides + 1, *range(1, sides + 1))) if at else ""
         fix = f" (x.permute({order}))" if order else ""
-        return _Said(
+        return Explanation(
             f"{said} The last side is {wanted}: the channels seem to stand last, and PyTorch takes them before the rest.",
             (f"put the channels first{fix}", f"or make the layer for {shape[at]} channels, if the order is meant"),
         )
     change = replace_argument(layer, kind, 0, str(shape[at]), "if the input is as it should be")
-    return _Said(
+    return Explanation(
         said,
         (f"make the layer for {shape[at]} channels ({option}={shape[at]}), or give it {wanted}",),
         where=layer.where,
@@ -263,7 +230,7 @@ def _named(value: Value, otherwise: str) -> str:
     return f"`{value.name}` {format_shape(value.shape)}" if value.name else f"{otherwise} {format_shape(value.shape)}"
 
 
-def _of_product(failure: Failure) -> _Said:
+def _of_product(failure: Failure) -> Explanation:
     pair = _two(failure, ("a", "b"), ("self", "other"), ("input", "weight"))
     if pair is None or not pair[0].shape or not pair[1].shape:
         return _unsure(failure, "Two arrays whose shapes do not go together were multiplied")
@@ -273,16 +240,16 @@ def _of_product(failure: Failure) -> _Said:
     if columns == rows and (pair[0].shape[:-2] == pair[1].shape[:-2] or min(len(pair[0].shape), len(pair[1].shape)) < 3):
         return _unsure(failure, "Two arrays whose shapes do not go together were multiplied")
     if columns == rows:
-        return _Said(f"{who} and {whom} cannot be multiplied: their leading sides differ.", _both(first, second))
+        return Explanation(f"{who} and {whom} cannot be multiplied: their leading sides differ.", _both(first, second))
     is_turned = len(pair[1].shape) > 1 and pair[1].shape[-1] == columns
     turned = f"if the second is to be transposed: {second.name or 'b'}.swapaxes(-1, -2)" if is_turned else ""
-    return _Said(
+    return Explanation(
         f"{who} and {whom} cannot be multiplied: the first has {columns} columns, and the second {rows} rows.",
         tuple(each for each in (turned, *_both(first, second)) if each),
     )
 
 
-def _of_broadcast(failure: Failure) -> _Said:
+def _of_broadcast(failure: Failure) -> Explanation:
     if failure.raised is not None and re.search(r"@|matmul|bmm|einsum", failure.raised.code):
         return _of_product(failure)
     pair = _two(failure, ("x", "y"), ("x1", "x2"), ("self", "other"))
@@ -295,14 +262,14 @@ def _of_broadcast(failure: Failure) -> _Said:
     if not sides or (sizes is not None and {int(sizes[1]), int(sizes[2])} not in [{a, b} for _, a, b in sides]):
         return _unsure(failure, "The shapes of two arrays do not go together")
     differ = " and ".join(f"{a} against {b} in side {at}" for at, a, b in sides)
-    return _Said(
+    return Explanation(
         f"{_named(first, 'The first array')} and {_named(second, 'the second')} do not go together: {differ}, "
         "counted from the last. Sides must be equal, or one of them 1.",
         (*_both(first, second), "or give one of them a side of 1 where the other has several"),
     )
 
 
-def _of_joined(failure: Failure) -> _Said:
+def _of_joined(failure: Failure) -> Explanation:
     arrays = find_failing_arrays(failure)
     shapes = parse_shapes(failure.text.message)
     if len(arrays) == 2 and are_operands(failure, arrays):
@@ -311,7 +278,7 @@ def _of_joined(failure: Failure) -> _Said:
         listed = " and ".join(format_shape(shape) for shape in shapes[:4])
     else:
         return _unsure(failure, "Arrays of shapes that do not go together were joined")
-    return _Said(
+    return Explanation(
         f"{listed} cannot be joined: apart from the side along which they are joined, all sides must be equal.",
         (
             "bring them to one size first: crop, pad or resize one of them",
@@ -320,7 +287,7 @@ def _of_joined(failure: Failure) -> _Said:
     )
 
 
-def _of_reshape(failure: Failure) -> _Said | None:
+def _of_reshape(failure: Failure) -> Explanation | None:
     arrays = [value for value in find_failing_arrays(failure) if value.shape is not None]
     if "not compatible" in failure.text.message:
         return None  # about the layout in memory, and not the shape
@@ -333,50 +300,24 @@ def _of_reshape(failure: Failure) -> _Said | None:
         return _unsure(failure, "An array was given a shape that does not have as many elements")
     known = math.prod(side for side in target if side is not None)
     rest = "no whole number fits the side that is left open" if None in target else f"{format_shape(target)} has {known:,}"
-    return _Said(
+    sides = [side for side in arrays[0].shape[1:] if side is not None]
+    rows, each = "", math.prod(sides)
+    if target[0] is None and len(target) == 2 and len(sides) > 1:
+        product = f"{' x '.join(map(str, sides))} = {each:,}"
+        rows = f" Each of its {arrays[0].shape[0]:,} rows has {product} elements, and a row of the shape {known:,}."
+    behind = f"; a layer behind it that was made for {known:,} features must then take {each:,}" if rows else ""
+    return Explanation(
         f"{_named(arrays[0], 'The array')} has {held:,} elements and cannot take the shape "
-        f"{format_shape(target).replace('None', '-1')}: {rest}.",
-        ("write the sides from the array itself, as x.reshape(x.shape[0], -1), or correct the numbers in this line",),
+        f"{format_shape(target).replace('None', '-1')}: {rest}.{rows}",
+        (f"write the sides from the array itself, as x.reshape(x.shape[0], -1), or correct the numbers in this line{behind}",),
+        claims=_size_hint(failure) if rows else (),
     )
 
 
-def _with_arrays(failure: Failure, said: str, action: str) -> _Said:
+def _with_arrays(failure: Failure, said: str, action: str) -> Explanation:
     arrays = find_failing_arrays(failure)
     listed = f" {' and '.join(_named(value, 'one') for value in arrays)} were given." if len(arrays) >= 2 else ""
-    return _Said(f"{said}: {failure.text.message.rstrip('.')}.{listed}", (action,))
-
-
-# --- JAX's transformations ---
-
-
-def _of_carry(failure: Failure, match: re.Match[str]) -> _Said:
-    before, after, call = match["before"], match["after"], match["call"]
-    raised = failure.raised
-    sides = parse_shapes(f"[{before.partition('[')[2]}")
-    fitting = [value for value in (raised.values if raised is not None else ()) if sides and value.shape == sides[0]]
-    maker = raised.find_maker(fitting[0]) if raised is not None and len(fitting) == 1 else None
-    first = f"`{fitting[0].name}`" if len(fitting) == 1 else "the first value of the carry"
-    at = f", given its value at {maker.where}" if maker is not None else ""
-    dtype = before.partition("[")[0] != after.partition("[")[0]
-    return _Said(
-        f"The carry of {call} must keep its shape and dtype from step to step. It begins as {before}, and the "
-        f"body returns {after}.",
-        (
-            f"make {first}{at} as the body returns it: {after}",
-            "or let the body return the carry as it was given: "
-            + (f"with .astype({before.partition('[')[0]})" if dtype else before),
-        ),
-        where=maker.where if maker is not None else None,
-    )
-
-
-def _of_vmap(failure: Failure, rows: str) -> _Said:
-    axes = [f"`{each['name']}` ({each['type'].rstrip(';,')}): {each['size']}" for each in _AXIS.finditer(rows)]
-    listed = "; ".join(axes) if axes else " ".join(rows.split())
-    return _Said(
-        f"vmap was given arrays whose mapped axes do not have the same size: {listed}.",
-        ("give all of them as many rows", "or pass in_axes=None for an argument that is the same for all rows"),
-    )
+    return Explanation(f"{said}: {failure.text.message.rstrip('.')}.{listed}", (action,))
 
 
 # --- words ---
@@ -388,8 +329,8 @@ def _both(first: Value, second: Value) -> tuple[str, ...]:
     return (f"correct {one} or {other}: the shapes do not say which of them is wrong",)
 
 
-def _unsure(failure: Failure, what: str) -> _Said:
-    return _Said(
+def _unsure(failure: Failure, what: str) -> Explanation:
+    return Explanation(
         f"{what}: {failure.text.message.rstrip('.')}.",
         ("compare the shapes in this line, and correct the line that makes the wrong one",),
     )

@@ -146,6 +146,9 @@ def examine(journal: Journal) -> Verdict:
     if failure is None:
         return find_unseen_end(journal) or Clear("no error ended the program")
     kind, message = failure.error.kind.rpartition(".")[2], failure.error.message
+    unmet = [maker for maker in failure.makers if maker.what == "requirement"]
+    if unmet and "No module named" not in message:
+        return _of_requirement(failure, unmet)
     of_versions = _of_versions(failure, kind, message)
     if of_versions is not None:
         return of_versions
@@ -171,6 +174,26 @@ def examine(journal: Journal) -> Verdict:
     if match["no_package"]:
         return _shadowed(failure, match["owner"], None)
     return _not_found(failure, match["name"])
+
+
+def _of_requirement(failure: Failure, unmet: list[Maker]) -> Found:
+    """A library that failed while it was imported, and packages that do not have the version which it asks for."""
+    rows = [
+        f"{each.name} {each.facts['version']} needs {each.facts['needs']} {each.facts['specifier']}, and "
+        f"{each.facts['installed']} is installed"
+        for each in unmet
+    ]
+    library, other = unmet[0].name, unmet[0].facts["needs"]
+    return create_found(
+        failure,
+        f"{library} fails while it is imported, and its version does not go together with other packages: {'; '.join(rows)}.",
+        (
+            f"install versions that go together: python -m pip install '{other}{unmet[0].facts['specifier']}', or the {library} "
+            f"that was made for {other} {unmet[0].facts['installed'].partition('+')[0]}",
+            "see which installed packages do not go together: python -m pip check",
+        ),
+        certainty=Certainty.LIKELY,
+    )
 
 
 def _of_versions(failure: Failure, kind: str, message: str) -> Found | None:

@@ -119,7 +119,7 @@ def _is_of_processes(file: str) -> bool:
 
 def _explain(known: str) -> str:
     if known.removeprefix("SIG") in _NATIVE:
-        return " So native code ends that has crashed: a decoder, a library that does not bear a fork, an extension of one's own."
+        return " Native code that crashes ends so: a decoder, a library that does not bear a fork, an extension of one's own."
     if known == "SIGKILL":
         return " That is what the kernel does where memory runs out, and others do by kill -9."
     if known == "exit code 1":

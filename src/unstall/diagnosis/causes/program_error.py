@@ -30,12 +30,12 @@ from __future__ import annotations
 import ast
 import math
 from dataclasses import replace
-from typing import Any
 
 from unstall.diagnosis.errors.evidence import describe_insides, describe_line, list_lines
 from unstall.diagnosis.errors.explanations import explain
-from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, describe_value, find_failure, parse_shapes
+from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, find_failure, parse_shapes
 from unstall.diagnosis.errors.fatal_error import OF_CONTROL, find_own_exit, find_unseen_end
+from unstall.diagnosis.errors.handled_element import describe_element
 from unstall.diagnosis.errors.line_changes import replace_text
 from unstall.diagnosis.pipelines import shorten_stage
 from unstall.diagnosis.verdict import Certainty, Clear, Evidence, Found, LineChange, Verdict
@@ -88,10 +88,10 @@ def _summary(journal: Journal, failure: Failure) -> str:
     if raised is None:
         return f"{said} No line of the program's own is in its traceback."
     verb = "The program itself raised it" if _is_own_check(raised) else "It was raised"
-    element = _element(failure)
+    element = describe_element(failure)
     handled = f" while {element} was handled" if element else ""
     restored = failure.maker("configuration")
-    more = f"{_restoring(restored) if restored is not None else ''}{_of_table(failure)}{_of_ratio(failure)}"
+    more = f"{_restoring(restored) if restored is not None else ''}{_of_ratio(failure)}"
     return f"{said} {verb} at {raised.place_in_words}{handled}{_through(failure)}.{more}"
 
 
@@ -181,7 +181,7 @@ def _evidence(journal: Journal, failure: Failure) -> list[Evidence]:
     rows += [f"the elements came through {_stages(stages)}"] if stages else []
     evidence = [Evidence(row, None, None, events) for row in rows if row]
     met = [event for event in journal.of(FileMet) if event.in_line or event.how == "read"]
-    if met and not _element(failure):
+    if met and not describe_element(failure):
         evidence.append(Evidence(f"the file at hand was {met[-1].path}", met[-1].path, None, (met[-1],)))
     return evidence or [Evidence(f"{failure.text.line}", None, None, events)]
 
@@ -190,34 +190,6 @@ def _listed(outputs: list[Maker]) -> str:
     """The last layers of a model, the last first, with the line of the one that has weights."""
     rows = [f"{each.name} ({each.facts['class']}) made at {each.where}" for each in outputs]
     return f"{', '.join(rows)}: {outputs[-1].code}"
-
-
-def _find_table(failure: Failure) -> tuple[int, int] | None:
-    """The largest id of a batch, and the rows of an embedding of PyTorch that has none for it."""
-    ids, table = failure.argument("embedding", "input"), failure.argument("embedding", "weight")
-    most = ids.facts.get("max") if ids is not None else None
-    rows = table.shape[0] if table is not None and table.shape else None
-    return None if most is None or rows is None or most < rows else (int(most), rows)
-
-
-def _of_table(failure: Failure) -> str:
-    table = _find_table(failure)
-    if table is None:
-        return ""
-    most, rows = table
-    said = f" The ids of the batch go up to {most}, and the embedding has {rows:,} rows, for the ids 0 to {rows - 1:,}."
-    given = _find_numbering(failure, most)
-    if given is None:
-        return said
-    first, last = given.facts["numbers"]
-    below = f"; the {first} ids below stand for something else, as padding and unknown words" if first else ""
-    return f"{said} `{given.name}` numbers its {given.facts['length']:,} entries from {first} to {last}{below}."
-
-
-def _find_numbering(failure: Failure, most: int) -> Value | None:
-    """The dict of whole numbers in the lines at hand that gives the largest id."""
-    values = [value for line in failure.lines for value in (*line.values, *line.origins) if value.facts.get("numbers")]
-    return next((value for value in values if value.facts["numbers"][1] == most), None)
 
 
 def _of_ratio(failure: Failure) -> str:
@@ -251,25 +223,6 @@ def _stages(stages: tuple[Maker, ...]) -> str:
     return ", ".join(f"{stage.what} ({stage.where})" for stage in stages)
 
 
-def _element(failure: Failure) -> str:
-    """`path` = 'a.jpg': what the innermost loop around the line stood at."""
-    for line in reversed(failure.own_lines):
-        for loop in reversed(line.loops):
-            values = [each for each in loop["values"] if "text" in each or _list_fields(each)]
-            if values:
-                return " and ".join(f"`{each['name']}` = {_list_fields(each) or describe_value(each)}" for each in values[:2])
-    return ""
-
-
-def _list_fields(facts: dict[str, Any]) -> str:
-    """{'file': 'a.jpg', 'label': 'bus'}: of a dict of a few texts and numbers, as a row of a table is."""
-    keys, items = facts.get("keys") or [], facts.get("items") or []
-    if not 0 < len(keys) == len(items) == facts.get("length") or any("text" not in item for item in items):
-        return ""
-    pairs = [f"{key!r}: {item['text']}" for key, item in zip(keys, items, strict=True)]
-    return f"{{{', '.join(pairs)}}}"
-
-
 def _actions(failure: Failure) -> list[str]:
     raised, restored, called = failure.raised, failure.maker("configuration"), failure.maker("called")
     if restored is not None:
@@ -285,13 +238,6 @@ def _actions(failure: Failure) -> list[str]:
     if raised is None:
         return ["read the whole traceback: it names the library that raised it, and what it was asked for"]
     rows = []
-    table = _find_table(failure)
-    if table is not None:
-        given = _find_numbering(failure, table[0])
-        first = given.facts["numbers"][0] if given is not None else 0
-        count = f", as len({given.name}) + {first} gives" if given is not None and first and given.name.isidentifier() else ""
-        at = f" at {failure.layer.where}" if failure.layer is not None and failure.layer.where else ""
-        return [f"give the embedding{at} {table[0] + 1:,} rows{count}: one more than the largest id"]
     if _of_ratio(failure):
         rows.append("let the labels and the outputs have the same number for each place: look where each of the two is made")
     elif _is_own_check(raised):
@@ -304,17 +250,11 @@ def _actions(failure: Failure) -> list[str]:
         rows.append(f"correct {raised.where}, or what it is given")
     if failure.layer is not None and failure.layer.where and _is_in_layer(failure):
         rows.append(f"or correct {failure.layer.words} at {failure.layer.where}")
-    element = _element(failure)
-    if element and not _is_counter(failure):
+    element = describe_element(failure)
+    if element:
         rows.append(f"run the line with this element alone: {element}")
     return rows
 
 
 def _is_own_check(line: UserLine) -> bool:
     return line.statement in ("Raise", "Assert") or line.code.startswith(("raise ", "assert "))
-
-
-def _is_counter(failure: Failure) -> bool:
-    """Whether the loop only counts, as one over epochs or steps does."""
-    loops = [loop for line in failure.own_lines for loop in line.loops]
-    return bool(loops) and all(each.get("type") == "int" for each in loops[-1]["values"])

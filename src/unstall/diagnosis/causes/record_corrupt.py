@@ -183,7 +183,12 @@ def _found(journal: Journal, error: ErrorRaised, text: str, said: re.Match[str],
         actions=(
             *(() if is_damaged else ("see of what kind the file is, and of what kind the line reads it: `file PATH`",)),
             "read every file once before training, and list those that fail",
-            "leave the damaged ones out or replace them; dataset.ignore_errors() skips them unseen",
+            "leave the damaged ones out or replace them"
+            + (
+                "; dataset.ignore_errors() skips them unseen"
+                if any("tensorflow" in frame["file"] for frame in error.frames)
+                else ""
+            ),
         ),
         where=_stage(journal, text, folder) or find_user_line(error, folder),
         effect=Effect.STOPS,

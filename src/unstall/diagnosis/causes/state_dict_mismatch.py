@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import re
 
+from unstall.base.formatting import format_count
 from unstall.diagnosis.errors.evidence import describe_failure
 from unstall.diagnosis.errors.failures import Failure, Shape, find_failure, format_shape, parse_shapes
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
@@ -138,7 +139,7 @@ def _different(
         rows.append(f"Shapes differ: {'; '.join(listed[:MAX_NAMES])}{more}.")
         strict = failure.argument("load_state_dict", "strict")
         if strict is not None and strict.words == "False":
-            rows.append("strict=False skips names that are missing or not known, and no shapes that differ.")
+            rows.append("strict=False skips names that are missing or not known. It does not skip shapes that differ.")
         prefixes = sorted({name.rpartition(".")[0] for name, _, _ in sizes})
         actions.append(f"make the model as it was saved: with the same number of classes, if {_listed(prefixes)} is its head")
         actions.append(
@@ -155,13 +156,34 @@ def _different(
 
 
 def _of_optimizer(failure: Failure) -> _Said:
+    groups = failure.maker("groups")
+    counts = ""
+    if groups is not None:
+        saved, own = groups.facts["saved"], groups.facts["own"]
+        counts = f" It was saved for {_describe_groups(saved)}, and this {groups.name} has {_describe_groups(own)}"
+        counts += f"; it was made at {_optimizer_place(failure)}." if _optimizer_place(failure) else "."
     return (
-        f"The state of an optimizer was saved for other parameters: {failure.text.message.rstrip('.')}.",
+        f"The state of an optimizer was saved for other parameters: {failure.text.message.rstrip('.')}.{counts}",
         (
             "make the optimizer with the same parameters in the same groups as it was saved: frozen layers and own groups count",
             "or leave its state out, and let the optimizer begin anew with the loaded weights",
         ),
     )
+
+
+def _describe_groups(counts: list[int]) -> str:
+    """6 parameters; 2 groups of 4 and 2 parameters"""
+    if len(counts) == 1:
+        return format_count(counts[0], "parameter")
+    return f"{len(counts)} groups of {' and '.join(map(str, counts))} parameters"
+
+
+def _optimizer_place(failure: Failure) -> str | None:
+    raised = failure.raised
+    match = re.search(r"(\w+)\.load_state_dict\(", raised.code) if raised is not None else None
+    value = raised.value(match[1]) if raised is not None and match is not None else None
+    maker = raised.find_maker(value) if raised is not None and value is not None else None
+    return maker.where if maker is not None else None
 
 
 def _is_shortened(failure: Failure) -> bool:

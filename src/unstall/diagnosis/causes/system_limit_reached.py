@@ -30,7 +30,7 @@ import textwrap
 from unstall.base.formatting import format_size
 from unstall.diagnosis.causes.disk_full import NO_ROOM_BYTES
 from unstall.diagnosis.errors.evidence import as_maker, create_found, describe_line
-from unstall.diagnosis.errors.failures import Failure, find_failure
+from unstall.diagnosis.errors.failures import Failure, Maker, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end, format_texts, is_of_shared_memory
 from unstall.diagnosis.errors.line_changes import add_argument
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
@@ -185,19 +185,31 @@ def _count_opened(failure: Failure) -> str:
     return ""
 
 
-def _limit(failure: Failure) -> int | None:
+def _limit(failure: Failure) -> Maker | None:
     """How large a file of the process may become, where that is limited."""
-    maker = next((maker for maker in failure.makers if maker.what == "limit" and maker.name == "file size"), None)
-    return maker.facts["value"] if maker is not None else None
+    return next((maker for maker in failure.makers if maker.what == "limit" and maker.name == "file size"), None)
 
 
 def _of_size(failure: Failure, named: str, certainty: Certainty = Certainty.CERTAIN) -> Found:
-    limit = _limit(failure)
-    claims = (f"the process may write files of {format_size(limit)} (RLIMIT_FSIZE, ulimit -f)",) if limit is not None else ()
-    said = f" The process may write files of {format_size(limit)} at most." if limit is not None else ""
+    limit, grown = _limit(failure), [maker for maker in failure.makers if maker.what == "grown" and maker.where]
     torn = "what was being written is cut off: delete it, and see that the last checkpoint before is whole"
-    actions = (*_ACTIONS[27], torn)
-    return create_found(failure, _WORDS[27].format(path=named) + said, actions, claims, certainty=certainty)
+    claims, said, actions = [], "", list(_ACTIONS[27])
+    if limit is not None:
+        size = format_size(limit.facts["value"])
+        sets = f", which the program itself sets at {limit.where}: {limit.code}" if limit.where else ""
+        claims.append(f"the process may write files of {size} (RLIMIT_FSIZE, ulimit -f){sets}")
+        said = (
+            f" The process may write files of {size} at most{f', a limit that is set at {limit.where}' if limit.where else ''}."
+        )
+        actions[0] = f"let the program set a higher limit at {limit.where}" if limit.where else actions[0]
+    if grown:
+        first = grown[0]
+        said += (
+            f" `{first.name}`, which is written into the file, has {first.facts['count']:,} entries and grows at {first.where}."
+        )
+        claims.append(f"`{first.name}` grows at {first.where}: {first.code}")
+        actions[1] = f"or write a file of its own for each entry of `{first.name}`"
+    return create_found(failure, _WORDS[27].format(path=named) + said, (*actions, torn), tuple(claims), certainty=certainty)
 
 
 def _of_existing(failure: Failure, named: str) -> Found:

@@ -116,9 +116,30 @@ def _used(failure: Failure) -> tuple[str, tuple[str, ...]] | None:
         return None
     needs, actions = use
     tracers = _tracers(failure)
+    actions = _fitting(failure, actions, tracers)
     who = " and ".join(f"`{value.name}`" for value in tracers[:3])
     first = f"{who} {'are tracers' if len(tracers) > 1 else 'is a tracer'}" if tracers else "A value in this line is a tracer"
     return f"{first}: values cannot be read while JAX transforms the function, and here {needs}.{_context(failure)}", actions
+
+
+def _fitting(failure: Failure, actions: tuple[str, ...], tracers: list[Value]) -> tuple[str, ...]:
+    """Of the advice, what is about the statement at hand; and first the arguments of the traced function that must be static."""
+    raised, traced = failure.raised, _TRACED.search(failure.error.message)
+    if raised is not None and raised.statement in ("If", "IfExp", "Assert"):
+        actions = tuple(action for action in actions if not action.startswith("a while loop"))
+    elif raised is not None and raised.statement == "While":
+        actions = tuple(action for action in reversed(actions) if action.startswith("a while loop"))
+    is_traced = raised is not None and traced is not None and raised.function == traced["name"]
+    given = [value.name for value in tracers if value.facts.get("is_argument") and value.shape == ()]
+    if _STATIC not in actions or not is_traced or not given or len(given) != len(tracers) or raised is None:
+        return actions
+    names = ", ".join(f'"{name}"' for name in given)
+    them = "they are settings" if len(given) > 1 else "it is a setting"
+    return (
+        f"if {them}, make {'them' if len(given) > 1 else 'it'} static: jax.jit({raised.function}, static_argnames=({names}"
+        f"{',' if len(given) == 1 else ''})). JAX then compiles once for each value",
+        "else take sizes from the shape of an array inside the traced function",
+    )
 
 
 def _tracers(failure: Failure) -> list[Value]:
@@ -134,7 +155,11 @@ def _context(failure: Failure) -> str:
     traced, depends = _TRACED.search(message), _DEPENDS.search(message)
     said = f" The function `{traced['name']}` is traced for {traced['by']}" if traced is not None else ""
     if said and depends is not None:
-        said += f", and the value depends on its argument `{depends['names'].strip()}`"
+        names = [name for name in re.split(r",? and |, ", depends["names"].strip()) if name]
+        listed = " and ".join(
+            [", ".join(f"`{name}`" for name in names[:-1]), f"`{names[-1]}`"] if len(names) > 1 else [f"`{names[0]}`"]
+        )
+        said += f", and the value depends on its argument{'s' if len(names) > 1 else ''} {listed}"
     return f"{said}." if said else ""
 
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 
-from unstall.diagnosis.errors.evidence import describe_failure
+from unstall.diagnosis.errors.evidence import describe_failure, describe_outer_makers
 from unstall.diagnosis.errors.failures import Failure, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Verdict
@@ -87,7 +87,7 @@ def examine(journal: Journal) -> Verdict:
     return Found(
         certainty=Certainty.CERTAIN,
         summary=summary,
-        evidence=describe_failure(failure),
+        evidence=describe_failure(failure, *describe_outer_makers(failure)),
         actions=actions,
         where=failure.raised.where if failure.raised is not None else None,
     )

@@ -123,7 +123,7 @@ def find_quoted_lines(message: str) -> list[QuotedLine]:
     rows = []
     for at, line in enumerate(lines[start:], start):
         match = _FRAME_IN.search(line)
-        if match:
+        if match and not line.lstrip().startswith("#"):  # a comment in a recorded graph says where an operation comes from
             code = lines[at + 1].strip() if at + 1 < len(lines) and not _FRAME.search(lines[at + 1]) else ""
             rows.append(QuotedLine(match["file"], int(match["line"]), match["function"] or "", code))
     return rows

@@ -6,6 +6,7 @@ import ast
 import math
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from unstall.diagnosis.errors.failures import Failure, Maker, UserLine, Value, as_shape, format_shape, join_lines
@@ -15,6 +16,17 @@ from unstall.journal.stack_frames import format_place, is_user_file
 MAX_VALUES = 4  # of a line, in a sentence
 MAX_CALLERS = 2
 MAX_LINES = 3  # of one part
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a cause says of an error, before it becomes a finding."""
+
+    summary: str
+    actions: tuple[str, ...]
+    where: str | None = None
+    claims: tuple[str, ...] = ()
+    changes: tuple[LineChange, ...] = ()
 
 
 def create_found(
@@ -105,6 +117,19 @@ def describe_insides(values: Sequence[Value]) -> tuple[str, ...]:
                 f"`{value.name}`"
             )
     return tuple(f"{function}() makes {' and '.join(names)} at {listed}" for (function, listed), names in rows.items())
+
+
+def describe_outer_makers(failure: Failure) -> tuple[str, ...]:
+    """Of the dicts and lists of the failing line that came in as arguments: the lines outside that made them."""
+    raised, rows = failure.raised, []
+    names = [value.name for value in (raised.values if raised is not None else ()) if value.facts.get("is_argument")]
+    for line in reversed(failure.own_lines[:-1]):
+        for value in line.values:
+            maker = line.find_maker(value) if value.name in names and not value.is_array else None
+            if maker is not None:
+                names.remove(value.name)
+                rows += [f"`{maker.name}` was given its value at {maker.where}: {maker.code}", *describe_insides([value])]
+    return tuple(rows)
 
 
 def list_lines(lines: Sequence[dict[str, Any]], folder: str) -> str:

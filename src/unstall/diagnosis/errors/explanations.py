@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unstall.diagnosis.errors.evidence import as_maker
+from unstall.diagnosis.errors.evidence import as_maker, find_failing_values
 from unstall.diagnosis.errors.failures import Failure, UserLine, Value, describe_value
 from unstall.diagnosis.errors.line_changes import replace_text
 from unstall.diagnosis.verdict import LineChange
@@ -64,17 +64,20 @@ def _of_key(failure: Failure, raised: UserLine) -> Explanation | None:
     key = _read_key(failure.text.message) if failure.text.name == "KeyError" else None
     if key is None:
         return None
-    held = [value for value in raised.values if value.is_in_failing and "keys" in value.facts]
-    lacking = [value for value in held if key not in value.facts["keys"]]
+    held = [value for value in find_failing_values(raised) if "keys" in value.facts]
+    # Where not all keys are known, the key may be among the others.
+    whole = [value for value in held if len(value.facts["keys"]) == value.facts["length"]]
+    lacking = [value for value in whole if key not in value.facts["keys"]]
     if len(lacking) != 1:
         return None
     owner = lacking[0]
-    keys, length = [each for each in owner.facts["keys"] if isinstance(each, str)], owner.facts.get("length", 0)
-    if length and not keys:
-        return None
-    has = _join([repr(each) for each in keys[:MAX_NAMES]]) if length <= MAX_NAMES else f"{length:,} others"
-    said = f"`{owner.name}` has no key {key!r}: it has {has}." if length else f"`{owner.name}` has no key {key!r}: it is empty."
-    near = _find_near(key, keys)
+    keys = owner.facts["keys"]
+    has = _join([repr(each) for each in keys[:MAX_NAMES]]) if len(keys) <= MAX_NAMES else f"{len(keys):,} others"
+    said = f"`{owner.name}` has no key {key!r}: it {f'has {has}' if keys else 'is empty'}."
+    names = [each for each in keys if isinstance(each, str)]
+    if not isinstance(key, str):
+        return Explanation(said, (f"give `{owner.name}` the key {key!r}, or ask for one that it has",))
+    near = _find_near(key, names)
     asked = next((value for value in raised.values if value.facts.get("text") == repr(key) and value is not owner), None)
     if near and near.strip().lower() == key.strip().lower():
         return _of_spelling(said, key, near, asked, raised)
@@ -110,12 +113,12 @@ def _word_of_source(asked: Value) -> str:
     return f"in the data (it is `{asked.name}`)"
 
 
-def _read_key(message: str) -> str | None:
+def _read_key(message: str) -> str | int | None:
     try:
         key = ast.literal_eval(message)
     except (ValueError, SyntaxError):
         return None
-    return key if isinstance(key, str) else None
+    return key if type(key) in (str, int) else None
 
 
 def _find_near(key: str, keys: Sequence[str]) -> str:

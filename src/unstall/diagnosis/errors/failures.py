@@ -242,17 +242,6 @@ class Failure:
                     return value, line.find_maker(value)
         return None
 
-    @property
-    def last_batch(self) -> str:
-        """How the examples of the loader at hand go up in its batches, where one is left over."""
-        loader = self.loader[0] if self.loader is not None else None
-        count, size = (loader.facts.get("examples"), loader.facts.get("batch_size")) if loader is not None else (None, None)
-        if loader is None or not count or not size or count % size != 1:
-            return ""
-        return (
-            f" `{loader.name}` makes batches of {size} from {count:,} examples, {count // size:,} x {size} + 1: the last has one."
-        )
-
     def argument(self, function: str, name: str) -> Value | None:
         """What a function of a library was given, below the user's innermost line."""
         for call in reversed(self.inspected.calls if self.inspected is not None else []):

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ast
 import textwrap
+from typing import Any
 
 from unstall.diagnosis.errors.evidence import as_maker
 from unstall.diagnosis.errors.failures import Failure, Maker, Value
 from unstall.diagnosis.errors.line_changes import replace_functions
 from unstall.diagnosis.verdict import LineChange
+from unstall.journal.stack_frames import format_place
 
 # Calls whose result has no gradients, whatever they are given.
 CUTS = {
@@ -38,11 +40,22 @@ def find_cuts(failure: Failure) -> list[tuple[Maker, Value, str]]:
     for value in (*raised.values, *raised.origins) if raised is not None else ():
         if raised is None or value.facts.get("requires_grad") or value.facts.get("replaced"):
             continue
-        maker = raised.find_maker(value)
-        call = _cutting_call(maker) if maker is not None else None
-        if maker is not None and call is not None:
-            found.setdefault(maker.where, (maker, value, call))
+        made = raised.find_maker(value)
+        for maker in [*([made] if made is not None else []), *_list_insides(value)]:
+            call = _cutting_call(maker)
+            if call is not None:
+                found.setdefault(maker.where, (maker, value, call))
     return list(found.values())[:3]
+
+
+def _list_insides(value: Value) -> list[Maker]:
+    """The lines of the function that returned it, of those that make it."""
+    rows = []
+    for line in value.facts.get("made_in") or ():
+        file, _, number = line["where"].rpartition(":")
+        place = format_place(file, int(number), value.folder)
+        rows.append(Maker("value", value.name, place, (line["source"],), int(number), {}, value.folder))
+    return rows
 
 
 def _cutting_call(maker: Maker) -> str | None:
@@ -60,6 +73,36 @@ def _cutting_call(maker: Maker) -> str | None:
         if last in CUTS and isinstance(node.func, ast.Attribute):
             return last
         node = node.func.value if isinstance(node.func, ast.Attribute) else None
+    return None
+
+
+def find_whole_numbers(failure: Failure) -> tuple[Value, Maker | None] | None:
+    """What is differentiated and holds whole numbers: in the first argument of a call in the line, params['step'], and the line
+    that made it."""
+    raised = failure.raised
+    if raised is None or "argnums" in raised.code:
+        return None
+    try:
+        tree = ast.parse(textwrap.dedent("\n".join(raised.source)))
+    except SyntaxError:
+        return None
+    first = {ast.unparse(node.args[0]) for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args}
+    for value in raised.values:
+        leaf = _find_whole_leaf(value.name, value.facts) if value.name in first else None
+        if leaf is not None:
+            outer = [line for line in failure.own_lines if (same := line.value(value.name)) is not None and line.find_maker(same)]
+            found = outer[0].value(value.name) if outer else None
+            return leaf, outer[0].find_maker(found) if found is not None else None
+    return None
+
+
+def _find_whole_leaf(name: str, facts: dict[str, Any]) -> Value | None:
+    if str(facts.get("dtype", "")).startswith(("int", "uint", "bool")) and "shape" in facts:
+        return Value(name, facts)
+    for key, item in zip(facts.get("keys") or (), facts.get("items") or (), strict=False):
+        found = _find_whole_leaf(f"{name}[{key!r}]", item)
+        if found is not None:
+            return found
     return None
 
 

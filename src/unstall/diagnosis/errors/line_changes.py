@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Collection
+from typing import TypeGuard
 
 from unstall.diagnosis.errors.failures import Maker
 from unstall.diagnosis.verdict import LineChange
@@ -118,6 +119,35 @@ def replace_functions(
         first, last = _offset(maker) + owner.col_offset, _offset(maker) + (owner.end_col_offset or 0)
         plain = (plain.encode()[:first] + library.encode() + plain.encode()[last:]).decode()
     return LineChange(f"{file}:{maker.first + number - 1}", (before,), (plain,), when) if file and maker.first else None
+
+
+def find_other_name(maker: Maker, name: str) -> str:
+    """`state.params` of `best, best_params = loss, state.params` for `best_params`: another name for the same object. Empty where
+    the assignment computes something."""
+    try:
+        statement = ast.parse(textwrap.dedent("\n".join(maker.source))).body[0]
+    except (SyntaxError, IndexError):
+        return ""
+    targets, value = (
+        list(getattr(statement, "targets", ())) or [getattr(statement, "target", None)],
+        getattr(statement, "value", None),
+    )
+    pairs = [(target, value) for target in targets]
+    for target, given in list(pairs):
+        if isinstance(target, ast.Tuple) and isinstance(given, ast.Tuple) and len(target.elts) == len(given.elts):
+            pairs += zip(target.elts, given.elts, strict=True)
+    for target, given in pairs:
+        is_meant = isinstance(target, (ast.Name, ast.Attribute)) and ast.unparse(target) == name
+        if is_meant and _is_path(given) and not isinstance(statement, ast.AugAssign):
+            return ast.unparse(given)
+    return ""
+
+
+def _is_path(node: ast.AST | None) -> TypeGuard[ast.expr]:
+    """Names, and attributes of them: what stands for an object that is there."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
 
 
 def _argument(call: ast.Call, argument: int | str) -> ast.expr | None:

@@ -27,6 +27,7 @@ TITLES = {
     "sklearn": "scikit-learn",
     "scipy": "SciPy",
     "python": "Python",
+    "jax": "JAX",
 }
 _NOW_IN_OPS = [
     "mean",
@@ -104,6 +105,13 @@ _OF_MODULES: dict[tuple[str, str], dict[str, str]] = {
         "recfromcsv": "use np.genfromtxt with a comma as delimiter",
     },
     ("numpy", ""): {"product": "np.prod", "cumproduct": "np.cumprod", "in1d": "np.isin", "trapz": "np.trapezoid"},
+    ("jax", ""): {
+        **{
+            f"tree_{name}": f"jax.tree.{name}" for name in ("map", "leaves", "flatten", "unflatten", "reduce", "structure", "all")
+        },
+        "tree_transpose": "jax.tree.transpose",
+        "tree_multimap": "jax.tree.map",
+    },
     ("tensorflow", "2.0"): {
         "Session": "use eager execution: call the functions, and read results by .numpy(); tf.compat.v1.Session is the old one",
         "InteractiveSession": "use eager execution: call the functions, and read results by .numpy()",

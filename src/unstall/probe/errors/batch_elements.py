@@ -80,7 +80,7 @@ def _of_fetch(names: dict[str, Any], until: float) -> list[dict[str, Any]]:
     row = {"what": "batch", "name": "", "count": len(elements), "parts": listed, "odd": odd["first"]}
     dataset = getattr(names.get("self"), "__dict__", {}).get("dataset")
     if type(indices) is list and len(indices) == len(elements):
-        row.update(_made_from(dataset, indices[odd["first"]], until))
+        row.update(find_made_from(dataset, indices[odd["first"]], until))
     return [row]
 
 
@@ -124,7 +124,7 @@ def _name_of_part(first: Any, name: Any) -> str:
     return "" if name is None else str(fields[name]) if type(fields) is tuple and type(name) is int else str(name)
 
 
-def _made_from(dataset: Any, index: Any, until: float) -> dict[str, Any]:
+def find_made_from(dataset: Any, index: Any, until: float) -> dict[str, Any]:
     """What `self.items[i]` is in the method of the data set that gives the element."""
     for _ in range(MAX_SUBSETS):
         held = getattr(dataset, "__dict__", {})
@@ -140,6 +140,7 @@ def _made_from(dataset: Any, index: Any, until: float) -> dict[str, Any]:
         for attribute in returned_parts.list_indexed(method):
             listed: Any = getattr(dataset, "__dict__", {}).get(attribute)
             if found and type(listed) in (list, tuple) and 0 <= index < len(listed):
+                found["length"] = len(listed)
                 found["from"] = {"name": f"self.{attribute}[{index}]", **_source(attribute, listed[index], until)}
                 return found
     return found

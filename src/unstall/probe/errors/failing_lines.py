@@ -108,6 +108,8 @@ def _inspect(frame: FrameType, line: int, lasti: int, trees: dict[str, Optional[
     for value in facts["values"]:
         value["in_failing"] = failing is None or value["name"] in names or value.get("missing") in names
         made = _add_maker(value, frame, function or tree, statement)
+        if made is None and value["name"] in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            value["is_argument"] = True
         source = batch_elements.find_source(value, made, function or tree, lambda node: read_value(node, frame), until)
         value.update({"from": source} if source else {})
     facts["origins"] = _origins(frame, function or tree, statement, facts["values"], until)
@@ -121,7 +123,8 @@ def _add_maker(value: dict[str, Any], frame: FrameType, tree: Optional[ast.AST],
     made = find_assignment(tree, value["name"].partition(".")[0].partition("[")[0], before)
     if made is None or "." in value["name"]:
         return None
-    file, ends = frame.f_code.co_filename, min(find_last_line(made), made.lineno + MAX_STATEMENT - 1)
+    last = find_last_line(_head(made)) if hasattr(made, "body") else find_last_line(made)
+    file, ends = frame.f_code.co_filename, min(last, made.lineno + MAX_STATEMENT - 1)
     value["made_at"] = made.lineno
     value["made_by"] = [linecache.getline(file, number, frame.f_globals).rstrip() for number in range(made.lineno, ends + 1)]
     call, part = returned_parts.find_call_to(made, value["name"])
@@ -140,7 +143,7 @@ def _origins(
     known = {value["name"] for value in values}
     while waiting and len(rows) < MAX_ORIGINS and time.monotonic() < until:
         maker = waiting.pop(0)
-        for value in _values(frame, _names_in(getattr(maker, "value", None)), until):
+        for value in _values(frame, _names_in(_given_in(maker)), until):
             name = value["name"]
             if len(rows) >= MAX_ORIGINS or (name in known and find_assignment(tree, name, maker) is None):
                 continue
@@ -152,6 +155,11 @@ def _origins(
             if made is not None:
                 waiting.append(made)
     return rows
+
+
+def _given_in(maker: ast.stmt) -> Optional[ast.AST]:
+    """What an assignment, or a `with`, computes."""
+    return _head(maker) if hasattr(maker, "body") else getattr(maker, "value", None)
 
 
 def parse_file(file: str, frame: FrameType, trees: dict[str, Optional[ast.Module]]) -> Optional[ast.Module]:
@@ -284,6 +292,8 @@ def _is_code(value: Any) -> bool:
         "builtin_function_or_method",
         "method",
         "ufunc",
+        "_ArrayFunctionDispatcher",
+        "PjitFunction",
     )
 
 
@@ -327,7 +337,11 @@ def find_assignment(tree: Optional[ast.AST], name: str, before: ast.stmt) -> Opt
     found: Optional[ast.stmt] = None
     for node in _own_statements(tree):
         targets: list[Any] = list(getattr(node, "targets", ())) or [getattr(node, "target", None)]
-        if type(node).__name__ not in ("Assign", "AugAssign", "AnnAssign") or node.lineno >= before.lineno:
+        if isinstance(node, (ast.With, ast.AsyncWith)):  # `with open(path) as file`
+            targets = [item.optional_vars for item in node.items]
+        elif type(node).__name__ not in ("Assign", "AugAssign", "AnnAssign"):
+            continue
+        if node.lineno >= before.lineno:
             continue
         names = {part.id for target in targets if target is not None for part in ast.walk(target) if isinstance(part, ast.Name)}
         if name in names and (found is None or node.lineno > found.lineno):

@@ -23,8 +23,12 @@ from unstall.probe.errors import (
     batch_elements,
     dtype_origins,
     failing_lines,
+    handled_examples,
     layer_sizes,
+    refused_checkpoints,
+    requirements,
     returned_parts,
+    torch_objects,
     unseen_lines,
 )
 from unstall.probe.errors.values import describe_value, is_known
@@ -88,7 +92,7 @@ def install_workers(module: ModuleType, probe: Probe) -> None:
         return {
             "lines": failing_lines.inspect_lines(traceback, until),
             "calls": failing_lines.inspect_calls(traceback, until),
-            "makers": batch_elements.find_batch(traceback, until),
+            "makers": [*batch_elements.find_batch(traceback, until), *handled_examples.find_example(traceback, until)],
         }
 
     batch_elements.install_workers(module, probe, look)
@@ -105,10 +109,14 @@ def find_makers(probe: Probe, error: Any, traceback: Optional[TracebackType], un
         *_compiled(probe),
         *_lines_with_key(str(error), traceback),
         *unseen_lines.find_lines(error, traceback, until),
+        *refused_checkpoints.find_entry(probe, error, traceback),
+        *requirements.find_unmet(error, traceback),
+        *torch_objects.find_objects(error, traceback),
         *_outputs(probe, traceback),
         *_optimizers(traceback),
         *layer_sizes.find_sizes(list(_frames(traceback))),
         *batch_elements.find_batch(traceback, until),
+        *handled_examples.find_example(traceback, until),
         *dtype_origins.find_origins(error, traceback, until),
     ]
     made: dict[str, dict[str, Any]] = probe.extras.get(_LAYERS) or {}

@@ -37,7 +37,7 @@ def find_open_files(error: Any, traceback: Optional[TracebackType]) -> list[dict
     rows: list[dict[str, Any]] = []
     if resource is not None:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        rows.append({"what": "limit", "name": "open files", "value": soft, "hard": hard, "where": _set_at()})
+        rows.append({"what": "limit", "name": "open files", "value": soft, "hard": hard, "where": _set_at("RLIMIT_NOFILE")})
         rows += _kinds(soft)
     return rows + _tensors(traceback)
 
@@ -46,17 +46,38 @@ def find_size_limit(error: Any, traceback: Optional[TracebackType]) -> list[dict
     """How large a file of this process may become, where a write took only a part."""
     if resource is None or not _WRITING.search(str(error)):
         return []
-    size = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    return [{"what": "limit", "name": "file size", "value": size}] if size != resource.RLIM_INFINITY else []
+    size, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if size == resource.RLIM_INFINITY:
+        return []
+    row = {"what": "limit", "name": "file size", "value": size, "hard": hard, "where": _set_at("RLIMIT_FSIZE")}
+    return [row, *_grown_lists(traceback)]
 
 
-def _set_at() -> Optional[str]:
+def _grown_lists(traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
+    """Lists that lie in an object of the program's own, stand in the line that writes, and are appended to by another method."""
+    rows: list[dict[str, Any]] = []
+    while traceback is not None:
+        frame, number, traceback = traceback.tb_frame, traceback.tb_lineno, traceback.tb_next
+        owner, line = frame.f_locals.get("self"), linecache.getline(frame.f_code.co_filename, number)
+        held = (
+            getattr(owner, "__dict__", {})
+            if is_user_code(frame.f_code) and type(getattr(owner, "__dict__", None)) is dict
+            else {}
+        )
+        names = [name for name, value in held.items() if type(value) is list and re.search(rf"\bself\.{name}\b", line)]
+        for name, at in returned_parts.find_stores(frame.f_code, type(owner).__name__, names, []) if names else []:
+            row = {"what": "grown", "name": name, "count": len(held[name.partition(".")[2]])}
+            rows.append({**row, "where": f"{frame.f_code.co_filename}:{at}"})
+    return rows[:MAX_KEPT]
+
+
+def _set_at(limit: str) -> Optional[str]:
     """The line of the program's own that sets the limit."""
     loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     files = [file for file in loaded if type(file) is str and file.endswith(".py") and is_user_path(file)]
     for file in list(dict.fromkeys(files))[:MAX_FILES]:
         for number, line in enumerate(linecache.getlines(file), 1):
-            if "setrlimit(" in line and "RLIMIT_NOFILE" in line:
+            if "setrlimit(" in line and limit in line:
                 return f"{file}:{number}"
     return None
 

@@ -24,7 +24,7 @@ from unstall.probe.errors.values import describe_value
 MAX_OBJECTS = 2000
 MAX_DEPTH = 8
 MAX_PROCESSES = 64
-MAX_WAIT_S = 0.2  # a process whose connection is cut has ended, or is about to
+MAX_WAIT_S = 2.0  # a process whose connection is cut has ended, or is about to: the system may write its memory to the disk first
 MAX_MEMBERS = 64  # of one object that are followed
 # What the functions that pickle or copy an object call it.
 _GIVEN = ("obj", "process_obj", "x", "func", "fn", "args", "target", "value")

@@ -75,13 +75,44 @@ def list_indexed(method: Any) -> list[str]:
     arguments = [each.arg for each in node.args.args] if node is not None else []
     names: dict[str, None] = {}
     for each in _statements(node) if len(arguments) > 1 else []:
-        key = each.slice if isinstance(each, ast.Subscript) else None
-        key = getattr(key, "value", None) if type(key).__name__ == "Index" else key  # up to Python 3.8
+        key = _key_of(each)
         owner = each.value if isinstance(each, ast.Subscript) else None
         is_own = isinstance(owner, ast.Attribute) and getattr(owner.value, "id", "") == arguments[0]
         if is_own and getattr(key, "id", "") == arguments[1]:
             names.setdefault(owner.attr)  # type: ignore[union-attr]
     return list(names)
+
+
+def find_key_of_element(method: Any, part: int) -> tuple[str, str]:
+    """The attribute and the key of a part that is `self.items[i]["key"]`, or `item["key"]` where `item = self.items[i]`."""
+    node = find_definition(method)[1]
+    value = find_returned(node)
+    if isinstance(value, ast.Tuple):
+        value = value.elts[part] if part < len(value.elts) else None
+    while isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:  # int(…), torch.tensor(…)
+        value = value.args[0]
+    key = _key_of(value)
+    if value is None or not is_constant(key) or type(read_constant(key)) is not str:
+        return "", ""
+    owner: Any = value.value
+    if isinstance(owner, ast.Name):
+        stored = [
+            each.value
+            for each in _statements(node)
+            if isinstance(each, ast.Assign) and any(getattr(target, "id", "") == owner.id for target in each.targets)
+        ]
+        owner = stored[0] if len(stored) == 1 else None
+    index, arguments = _key_of(owner), [each.arg for each in node.args.args]
+    is_own = index is not None and isinstance(owner.value, ast.Attribute) and getattr(owner.value.value, "id", "") == arguments[0]
+    if not is_own or len(arguments) != 2 or getattr(index, "id", "") != arguments[1]:
+        return "", ""
+    return str(owner.value.attr), str(read_constant(key))
+
+
+def _key_of(node: Any) -> Any:
+    """What stands in the brackets; up to Python 3.8 it is wrapped in a node of its own."""
+    key = node.slice if isinstance(node, ast.Subscript) else None
+    return getattr(key, "value", None) if type(key).__name__ == "Index" else key
 
 
 def find_stores(code: Any, owner: str, attributes: list[str], names: list[str]) -> list[tuple[str, int]]:

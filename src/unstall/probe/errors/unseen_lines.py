@@ -7,22 +7,18 @@ from __future__ import annotations
 import difflib
 import linecache
 import os
-import pickletools
 import re
 import sys
 import time
-import zipfile
 from collections.abc import Iterator
 from types import FrameType, FunctionType, MethodType, ModuleType, TracebackType
 from typing import Any, Optional
 
 from unstall.probe.core.user_code import find_code_place, is_user_code, is_user_path
-from unstall.probe.errors import open_files, other_processes, returned_parts
+from unstall.probe.errors import handled_examples, open_files, other_processes, returned_parts
 
 MAX_OBJECTS = 2000
-MAX_PICKLE_BYTES = 16_000_000
 MAX_FILES = 50  # of the program's own
-_REFUSED = re.compile(r"Weights only load failed.*?(?:GLOBAL|global|class) (?P<class>[A-Za-z_][\w.]*\.[\w.]*\w)", re.DOTALL)
 MAX_CHAIN = 12
 MAX_KEPT = 3
 MIN_KEPT = 8  # tensors in one list
@@ -46,7 +42,7 @@ def find_lines(error: Any, traceback: Optional[TracebackType], until: float) -> 
     rows = []
     looks = (
         _elements, _configuration, _called, open_files.find_open_files, open_files.find_size_limit, _other_processes,
-        _deleted_arrays, _modules, _kept_tracers, _refused_entry, _named_parts,
+        _deleted_arrays, _modules, _kept_tracers, _named_parts,
     )  # fmt: skip
     for look in looks:
         if time.monotonic() < until:
@@ -101,7 +97,11 @@ def _of_loader(loader: Any) -> list[dict[str, Any]]:
             method = kind.__dict__.get(name)
             parts = returned_parts.list_parts(method) if type(method) is FunctionType else []
             if parts:
-                return [{"what": "elements", "name": f"{kind.__name__}.{name}", "where": find_code_place(method), "parts": parts}]
+                numbers = handled_examples.list_numbers(dataset, method, len(parts)) if name == "__getitem__" else []
+                place = find_code_place(method)
+                return [
+                    {"what": "elements", "name": f"{kind.__name__}.{name}", "where": place, "parts": parts, "numbers": numbers}
+                ]
     return []
 
 
@@ -269,42 +269,7 @@ def _find_hidden(root: str, file: str) -> str:
     return ""
 
 
-# --- an entry of a checkpoint that PyTorch refuses to read ---
-
-
-def _refused_entry(error: Any, traceback: Optional[TracebackType]) -> list[dict[str, Any]]:
-    """The key in the file under which the refused class stands first. The pickle is read operation by operation, and not run.
-    Of a file that is gone, what the program saves besides the state of models."""
-    match = _REFUSED.search(str(error))
-    if match is None:
-        return []
-    path = next((frame.f_locals.get("f") for frame, _ in _frames(traceback) if frame.f_code.co_name == "load"), None)
-    if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):
-        place, names = returned_parts.find_saved(_list_files(traceback))
-        return [{"what": "saved", "names": names, "where": place}] if names else []
-    if not zipfile.is_zipfile(path):
-        return []
-    with zipfile.ZipFile(path) as archive:
-        held = [entry for entry in archive.infolist() if entry.filename.endswith("data.pkl")]
-        content = archive.read(held[0]) if held and held[0].file_size <= MAX_PICKLE_BYTES else b""
-    key = _key_before(content, match["class"])
-    place = returned_parts.find_key(key, _list_files(traceback)) if key else None
-    return [{"what": "entry", "name": key, "where": place}] if key else []
-
-
-def _key_before(content: bytes, wanted: str) -> str:
-    texts: list[str] = []
-    for operation, argument, _ in pickletools.genops(content) if content else ():
-        if "UNICODE" in operation.name:
-            texts.append(str(argument))
-        named = str(argument).replace(" ", ".") if operation.name == "GLOBAL" else ".".join(texts[-2:])
-        if operation.name in ("GLOBAL", "STACK_GLOBAL") and named == wanted:
-            before = texts if operation.name == "GLOBAL" else texts[:-2]
-            return before[-1] if before else ""
-    return ""
-
-
-def _list_files(traceback: Optional[TracebackType]) -> list[str]:
+def list_files(traceback: Optional[TracebackType]) -> list[str]:
     """The program's own, those of the traceback first."""
     files = [frame.f_code.co_filename for frame, _ in _frames(traceback) if is_user_code(frame.f_code)]
     loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
@@ -321,7 +286,7 @@ def _named_parts(error: Any, traceback: Optional[TracebackType]) -> list[dict[st
     if match is None:
         return []
     given, wanted = (re.findall(r"'([^']*)'", match[group]) for group in ("given", "wanted"))
-    files = _list_files(traceback)
+    files = list_files(traceback)
     places = [(name, returned_parts.find_key(name, files)) for name in given if name not in wanted]
     return [{"what": "key", "name": name, "where": place} for name, place in places[:MAX_KEPT] if place is not None]
 
