@@ -39,7 +39,9 @@ def train_epoch(epoch, model, loader, optimizer):
         loss.backward()
         optimizer.step()
         if index % 2 == 0:
-            print(f"Train: {epoch} [{index:>4d}/{len(loader)}]  Loss: {loss.item():>9.6f}  LR: {optimizer.param_groups[0]['lr']:.3e}")
+            print(
+                f"Train: {epoch} [{index:>4d}/{len(loader)}]  Loss: {loss.item():>9.6f}  LR: {optimizer.param_groups[0]['lr']:.3e}"
+            )
 
 
 def main():

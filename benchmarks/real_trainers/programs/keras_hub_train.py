@@ -13,8 +13,8 @@ from PIL import Image
 parser = argparse.ArgumentParser()
 parser.add_argument("--images", required=True)
 parser.add_argument("--labels", required=True)
-parser.add_argument("--learning-rate", type=float, default=1e-3)
-parser.add_argument("--epochs", type=int, default=4)
+parser.add_argument("--learning-rate", type=float, default=5e-5)
+parser.add_argument("--epochs", type=int, default=2)
 
 IMAGE_SIZE, MAX_BOXES, BATCH_SIZE = 128, 8, 4
 
@@ -52,5 +52,5 @@ if __name__ == "__main__":
         image_encoder=encoder, min_level=3, max_level=5, use_p5=False, image_shape=(IMAGE_SIZE, IMAGE_SIZE, 3)
     )
     model = keras_hub.models.RetinaNetObjectDetector(backbone=backbone, num_classes=6, bounding_box_format="xyxy")
-    model.compile(optimizer=keras.optimizers.SGD(options.learning_rate, momentum=0.9))
+    model.compile(optimizer=keras.optimizers.Adam(options.learning_rate))
     model.fit(dataset, epochs=options.epochs)

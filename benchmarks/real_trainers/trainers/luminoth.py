@@ -1,7 +1,7 @@
 """Luminoth: `lumi train` of Faster R-CNN on TensorFlow 1.15, with queue runners and a monitored session.
 
-It wants weights for its base network, which it would fetch: it is given random ones. Of a class that its reader does not know it leaves out
-the object, so the network is given too few classes.
+It wants weights for its base network, which it would fetch: it is given random ones. Its reader leaves out objects of a class
+that it does not know, so the network is given too few classes.
 """
 
 from __future__ import annotations
@@ -138,10 +138,10 @@ TRAINER = Trainer(
     versions="TensorFlow 1.15.5, Python 3.7",
     installs=(
         '"pip<24.1" wheel "setuptools<58"',
-        'tensorflow==1.15.5 numpy==1.18.5 h5py==2.10.0 protobuf==3.20.3 "pillow<10" lxml requests "PyYAML<4,>=3.12" "click<7" easydict==1.7 six'
-        ' "Flask<2" "MarkupSafe<2.1" "Jinja2<3" "itsdangerous<2.1" "Werkzeug<2"',
-        '--no-deps dm-sonnet==1.23 luminoth==0.2.3 tensorflow-probability==0.8.0 "cloudpickle<1.2" decorator contextlib2 scikit-video'
-        " scipy==1.4.1",
+        'tensorflow==1.15.5 numpy==1.18.5 h5py==2.10.0 protobuf==3.20.3 "pillow<10" lxml requests'
+        ' "PyYAML<4,>=3.12" "click<7" easydict==1.7 six "Flask<2" "MarkupSafe<2.1" "Jinja2<3" "itsdangerous<2.1" "Werkzeug<2"',
+        '--no-deps dm-sonnet==1.23 luminoth==0.2.3 tensorflow-probability==0.8.0 "cloudpickle<1.2" decorator contextlib2'
+        " scikit-video scipy==1.4.1",
     ),
     cases=(
         "healthy",

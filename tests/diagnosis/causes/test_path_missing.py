@@ -81,6 +81,16 @@ def test_clear_where_there_is_no_data_for_another_reason() -> None:
     assert isinstance(path_missing.examine(journal(started(), NO_MATCH, steps(1, 5, at=5), nothing, CRASHED)), Clear)
 
 
+def test_found_where_an_empty_data_set_raised_an_error_that_does_not_say_so() -> None:
+    error, facts = raised("ZeroDivisionError", "division by zero"), {"kind": "empty", "raised": True}
+    verdict = path_missing.examine(journal(started(), NO_MATCH, LoopSeen(at=T0 + 4, facts=facts), error, CRASHED))
+    assert isinstance(verdict, Found) and verdict.where == "train.py:20"
+    assert any("no batch at all" in each.claim for each in verdict.evidence)
+    other = LoopSeen(at=T0 + 4, facts={**facts, "raised": False})  # an empty validation set, passed over
+    assert isinstance(path_missing.examine(journal(started(), NO_MATCH, other, error, CRASHED)), Clear)
+    assert isinstance(path_missing.examine(journal(started(), LoopSeen(at=T0 + 4, facts=facts), error, CRASHED)), Clear)
+
+
 def test_found_without_an_error_where_an_empty_pattern_ended_in_no_step_at_all() -> None:
     pattern = PatternMatchedNothing(at=T0 + 3, pattern="/data/*.jpg", where=f"{FOLDER}/train.py:20")
     empty = LoopSeen(at=T0 + 4, facts={"kind": "empty"})

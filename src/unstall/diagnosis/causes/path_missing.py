@@ -192,17 +192,22 @@ def _it(names: list[str]) -> str:
 
 
 def _of_nothing_found(journal: Journal, error: ErrorRaised) -> Found | None:
-    """An error that says that there is no data, before the first step, after a pattern that had matched nothing."""
+    """An error for want of data, before the first step, after a pattern that had matched nothing.
+
+    It says so itself, or was raised over a data set that is empty.
+    """
     patterns = [event for event in journal.of(PatternMatchedNothing) if event.at <= error.at]
-    said = _NOTHING.search(error.message)
-    if said is None or not patterns or journal.of(StepsEnded):
+    empty = [event for event in journal.of(LoopSeen) if event.facts.get("kind") == "empty" and event.facts.get("raised")]
+    if not patterns or journal.of(StepsEnded) or not (_NOTHING.search(error.message) or empty):
         return None
+    had_none = (Evidence("a data set had no batch at all", 0, 1, tuple(empty[-1:])),) if empty else ()
     pattern, folder = patterns[-1], find_program_folder(journal)
     return Found(
         certainty=Certainty.LIKELY,
         summary=f"No file matches {pattern.pattern}, and the program ended for want of data.",
         evidence=(
             Evidence(f"the pattern {pattern.pattern} matched no file", pattern.pattern, None, (pattern,)),
+            *had_none,
             Evidence(f"the error that ended it: {get_error_text(error).line}", None, None, (error,)),
         ),
         actions=("correct the pattern or the folder", "let the program stop when it finds no files"),
