@@ -12,7 +12,8 @@ from benchmarks.real_trainers.trainer import Case, Trainer
 def prepare(folder: Path, fault: str, python: str) -> Case:
     case = classification.prepare("fastai_train", "ImageBlock,", folder, fault, python)
     reads = case.where and fault in {"input_blocked", "image_corrupt", "input_slow"}
-    return replace(case, where=rf"{case.where}|fastai/vision/core\.py:\d+") if reads else case
+    where = rf"{case.where}|fastai/vision/core\.py:\d+" if reads else case.where
+    return replace(case, where=where, prints=r"Epoch 1/\d+ : \|")
 
 
 TRAINER = Trainer(
