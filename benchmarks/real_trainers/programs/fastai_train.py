@@ -24,12 +24,12 @@ if __name__ == "__main__":
         get_items=lambda pattern: sorted(glob.glob(pattern)) * options.repeat,
         get_y=lambda path: classes[path],
         splitter=RandomSplitter(0.1, seed=1),
-        item_tfms=Resize(32),
+        item_tfms=Resize(128),
     )
     loaders = block.dataloaders(options.images, bs=4, num_workers=options.num_workers, device=torch.device("cpu"))
     network = torch.nn.Sequential(
-        torch.nn.Conv2d(3, 16, 3, 2), torch.nn.ReLU(), torch.nn.Conv2d(16, 32, 3, 2), torch.nn.ReLU(),
-        torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(32, 6),
+        torch.nn.Conv2d(3, 32, 3, 2), torch.nn.ReLU(), torch.nn.Conv2d(32, 64, 3), torch.nn.ReLU(),
+        torch.nn.Conv2d(64, 64, 3, 2), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(64, 6),
     )  # fmt: skip
     learner = Learner(loaders, network, loss_func=torch.nn.CrossEntropyLoss(), opt_func=SGD, lr=options.learning_rate)
     learner.fit(options.epochs)

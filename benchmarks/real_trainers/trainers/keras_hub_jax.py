@@ -7,8 +7,10 @@ import shutil
 from pathlib import Path
 
 from benchmarks.real_trainers import pictures
-from benchmarks.real_trainers.classification import CASES, NO_CLASS, PROGRAMS, SLOW_S
+from benchmarks.real_trainers.classification import CASES, NO_CLASS, PROGRAMS
 from benchmarks.real_trainers.trainer import Case, Trainer
+
+SLOW_S = 300.0  # of these, compiling takes one or two minutes
 
 
 def prepare(program: str, environ: dict[str, str], folder: Path, fault: str, python: str) -> Case:

@@ -59,7 +59,7 @@ def select_user_frames(thread: ThreadStack) -> list[Frame]:
 
 
 # A trainer that was installed as a package, such as a command of its own that reads the user's files: then no line is the user's
-# own, and those of the trainer say most. Its package is the outermost one that is no framework, and none that reads command lines:
+# own, and those of the trainer say most. Its package is the outermost one that is no framework and reads no command lines:
 # what lies below it are libraries.
 _PACKAGE = re.compile(r"/(?:site|dist)-packages/(?P<name>\w+)(?:/|\.py$)")
 _FRAMEWORKS = frozenset({"tensorflow", "tensorflow_core", "tensorflow_estimator", "keras", "tf_keras", "torch", "jax", "flax"})

@@ -177,7 +177,7 @@ def test_two_optimizers_that_take_turns_make_one_step(tmp_path: Path, own_home: 
 OWN_UPDATES = """
 def own_step(rows, targets):
     loss = torch.nn.functional.mse_loss(model(rows), targets)
-    loss.backward()  # UPDATES
+    loss.backward()  # MOVES
     for weight in model.parameters():
         weight.data.add_(weight.grad, alpha=-0.01)
         weight.grad = None
@@ -198,7 +198,7 @@ def test_steps_without_an_optimizer_of_pytorch(tmp_path: Path, own_home: Path) -
     )
     (fit,) = journal.of(FitBegan)
     groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
-    assert (fit.api, fit.where) == ("own_loop", line(tmp_path, "UPDATES"))
+    assert (fit.api, fit.where) == ("own_loop", line(tmp_path, "MOVES"))
     assert sum(group.last - group.first + 1 for group in groups) == 59  # the first shows nothing yet
     assert any(group.loss is not None for group in groups) and all(group.wait_s is not None for group in groups)
 

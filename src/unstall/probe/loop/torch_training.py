@@ -228,7 +228,7 @@ def install_tensors(module: ModuleType, probe: Probe) -> None:
 
 
 def _is_empty(iterator: Any) -> bool:
-    dataset = getattr(iterator, "_dataset", None)
+    dataset: Any = getattr(iterator, "_dataset", None)
     return hasattr(dataset, "__len__") and len(dataset) == 0
 
 
