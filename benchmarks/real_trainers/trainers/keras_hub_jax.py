@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 from benchmarks.real_trainers import pictures
 from benchmarks.real_trainers.classification import CASES, NO_CLASS, PROGRAMS
@@ -20,7 +21,7 @@ def prepare(program: str, environ: dict[str, str], folder: Path, fault: str, pyt
     all_pictures, names = pictures.read_coco(data)
     with_boxes = [picture for picture in all_pictures if picture.boxes]
     spoiled = pictures.spoil(with_boxes, fault)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"image": path.name, "boxes": [box[:4] for box in boxes], "classes": [names.index(box[4]) for box in boxes]}
         for path, boxes in with_boxes
     ]
