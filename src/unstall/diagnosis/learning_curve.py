@@ -24,6 +24,7 @@ RISEN = 3.0  # times the loss of the start, or of guessing
 FAR = 10.0  # times the loss of guessing
 STILL_THERE = 0.6  # of the loss of a while before: less, and it is on its way down
 RUNAWAY = 1e6  # times the loss of the start: no loss that is trained on goes so far
+EXPLODED = 100.0  # times the loss of the start
 LEAST_START = 0.01  # a loss that begins near 0, as one whose rewards are still to come, may grow by any factor
 RUNAWAY_READINGS = 8  # the last ones in a row
 NOT_BETTER = 0.97  # of the loss of guessing, or of the start
@@ -273,8 +274,8 @@ def _is_far(run: LearningCurve, level: float) -> bool:
 
 
 def find_runaway(run: LearningCurve) -> LossProblem | None:
-    """A loss that has left any range in which one trains, at whatever length of training: a million times its start, or from many
-    times its start to exactly 0, for good. A loss that is learned to 0 comes from below its start."""
+    """A loss that has left any range in which one trains, at whatever length of training: a million times its start; or exactly 0
+    for good, after it had exploded, or at once from above its start. A loss that is learned to 0 comes from below its start."""
     losses = [(group.loss, group) for group in run.readings if group.loss is not None]
     first = run.first_loss
     if run.takes_turns or run.model.get("own_step") or first is None or first < LEAST_START or len(losses) <= RUNAWAY_READINGS:
@@ -285,7 +286,9 @@ def find_runaway(run: LearningCurve) -> LossProblem | None:
     count = next((index for index, (loss, _) in enumerate(reversed(losses)) if loss != 0.0), len(losses))
     before = losses[: len(losses) - count]
     peak = max(before, key=lambda each: each[0], default=None)
-    if peak is None or count < RUNAWAY_READINGS or peak[0] < FAR * first or before[-1][0] < first:
+    if peak is None or count < RUNAWAY_READINGS:
+        return None
+    if peak[0] < EXPLODED * first and (peak[0] < FAR * first or before[-1][0] < first):
         return None
     return LossProblem("zero", peak[0], first, (peak[1], losses[-count][1], losses[-1][1]))
 

@@ -127,6 +127,11 @@ def test_possible_where_the_loss_rises_and_then_is_exactly_0_for_good() -> None:
     assert "rose to 240, where it began at 8, and has been exactly 0 since step" in verdict.summary
 
 
+def test_possible_where_the_loss_is_exactly_0_for_good_after_it_had_exploded() -> None:
+    verdict = _of_losses(37.0, 464.0, 22.0, 6464.0, 0.4, 0.001, 3.5, *[0.0] * 12)
+    assert isinstance(verdict, Found) and verdict.certainty is Certainty.POSSIBLE
+
+
 def test_a_loss_of_0_that_was_learned_or_comes_and_goes_is_no_runaway() -> None:
     for later in (
         [2.0 * 0.5**index for index in range(12)] + [0.0] * 12,  # all margins are kept: a hinge loss

@@ -13,8 +13,9 @@ And in some step a layer's weights changed by a third of their own size or more,
 optimizer, where the rate one usually starts with would not have done it. A rate that is bold, with a loss that falls, is no
 fault. Where no hook sees the weights, or many steps are made in one call, nothing is known of a step: a loss that is NaN, at a
 rate a hundred times above the largest usual one, makes it likely; one that is printed a hundred times above its start, and stays
-there, makes it possible. So does a loss, seen by a hook, that stands a million times above its start, or that rose tenfold and
-then fell to exactly 0 for good: such a model answers nothing any more.
+there, makes it possible. So does a loss, seen by a hook, that stands a million times above its start, or that is exactly 0
+for good, after it rose a hundred times, or at once from above its start, after it rose tenfold: such a model answers nothing any
+more.
 
 When this is wrong
 ------------------
