@@ -68,7 +68,7 @@ def prepare(folder: Path, fault: str, python: str) -> Case:
         where = record.name
     elif fault == "image_corrupt":
         _damage_image(record)
-        where = rf"{record.name}|\w+\.py:\d+"
+        where = rf"{record.name}|luminoth/\S+\.py:\d+"
     elif fault == "record_corrupt":
         plain = bytearray(record.read_bytes())
         middle = len(plain) // 2
