@@ -25,7 +25,7 @@ FAR = 10.0  # times the loss of guessing
 STILL_THERE = 0.6  # of the loss of a while before: less, and it is on its way down
 RUNAWAY = 1e6  # times the loss of the start: no loss that is trained on goes so far
 EXPLODED = 100.0  # times the loss of the start
-LEAST_START = 0.01  # a loss that begins near 0, as one whose rewards are still to come, may grow by any factor
+MIN_START = 0.01  # a loss that begins near 0, as one whose rewards are still to come, may grow by any factor
 RUNAWAY_READINGS = 8  # the last ones in a row
 NOT_BETTER = 0.97  # of the loss of guessing, or of the start
 TREND = 0.01  # a fall by this share from the first half of the readings to the second is a fall
@@ -278,7 +278,7 @@ def find_runaway(run: LearningCurve) -> LossProblem | None:
     for good, after it had exploded, or at once from above its start. A loss that is learned to 0 comes from below its start."""
     losses = [(group.loss, group) for group in run.readings if group.loss is not None]
     first = run.first_loss
-    if run.takes_turns or run.model.get("own_step") or first is None or first < LEAST_START or len(losses) <= RUNAWAY_READINGS:
+    if run.takes_turns or run.model.get("own_step") or first is None or first < MIN_START or len(losses) <= RUNAWAY_READINGS:
         return None
     last = losses[-max(RUNAWAY_READINGS, len(losses) // 2) :]
     if min(loss for loss, _ in last) > RUNAWAY * first:

@@ -255,7 +255,7 @@ def install_loaders(module: ModuleType, probe: Probe) -> None:
                 if is_first:
                     call("torch batches", _report_empty, probe, False)
                 raise
-            except Exception:
+            except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
                 if is_first and call("torch batches", _is_empty, iterator):
                     call("torch batches", _report_empty, probe, True)
                 raise
