@@ -21,6 +21,14 @@ def test_those_of_the_outermost_package_that_is_no_framework() -> None:
     assert lines == [32, 208, 538]
 
 
+def test_what_reads_the_command_line_is_no_trainer() -> None:
+    stack = main(
+        lib("a_trainer/train.py", "run", 227), lib("click/core.py", "invoke", 535), lib("click/core.py", "main", 697), SCRIPT
+    )
+    assert [frame["line"] for frame in select_program_frames(stack)] == [227]
+    assert select_trainer_frames([lib("click/core.py", "invoke", 535)]) == []
+
+
 def test_the_users_own_come_first() -> None:
     stack = main(lib("a_trainer/fit.py", "fit", 9), py("train.py", "<module>", 3))
     assert [frame["line"] for frame in select_program_frames(stack)] == [3]

@@ -185,6 +185,13 @@ def test_found_where_one_column_has_it_beyond_all_others(lines: list[str], line:
     assert found is not None and (found.path, found.line, found.times) == (str(tmp_path / "train.csv"), line, times)  # type: ignore[attr-defined]
 
 
+def test_found_where_the_error_quotes_the_class(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("\n".join(WRONG))
+    error = ErrorRaised(kind="KeyError", message="Label '11' was not included in the training dataset")
+    found = faulty_data.look_for_refused_label(error, [], ["python", "train.py", "list.txt"], str(tmp_path))
+    assert found is not None and (found.line, found.value) == (13, 11)
+
+
 def test_found_in_a_file_of_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("\n".join(WRONG))
     found = faulty_data.look_for_refused_label(REFUSED, [], ["python", "train.py", "list.txt"], str(tmp_path))

@@ -23,6 +23,10 @@ LEFT_OUT_STEPS = 50  # in a row: a loss scale that is halved at each has by then
 RISEN = 3.0  # times the loss of the start, or of guessing
 FAR = 10.0  # times the loss of guessing
 STILL_THERE = 0.6  # of the loss of a while before: less, and it is on its way down
+RUNAWAY = 1e6  # times the loss of the start: no loss that is trained on goes so far
+EXPLODED = 100.0  # times the loss of the start
+MIN_START = 0.01  # a loss that begins near 0, as one whose rewards are still to come, may grow by any factor
+RUNAWAY_READINGS = 8  # the last ones in a row
 NOT_BETTER = 0.97  # of the loss of guessing, or of the start
 TREND = 0.01  # a fall by this share from the first half of the readings to the second is a fall
 STANDARD_ERRORS = 3.0
@@ -51,7 +55,7 @@ class Leap:
 
 @dataclass(frozen=True)
 class LossProblem:
-    """kind: not finite | risen | far (above guessing, and hardly falling) | stuck."""
+    """kind: not finite | risen | far (above guessing, and hardly falling) | stuck | runaway | zero."""
 
     kind: str
     loss: float | None  # where it stands now
@@ -267,6 +271,26 @@ def _is_far(run: LearningCurve, level: float) -> bool:
     """Many times above what guessing gives after long training, and not on the way down."""
     now, before = run.late[-1].loss, run.late[len(run.late) // 2].loss
     return now is not None and before is not None and now > FAR * level and now > STILL_THERE * before
+
+
+def find_runaway(run: LearningCurve) -> LossProblem | None:
+    """A loss that has left any range in which one trains, at whatever length of training: a million times its start; or exactly 0
+    for good, after it had exploded, or at once from above its start. A loss that is learned to 0 comes from below its start."""
+    losses = [(group.loss, group) for group in run.readings if group.loss is not None]
+    first = run.first_loss
+    if run.takes_turns or run.model.get("own_step") or first is None or first < MIN_START or len(losses) <= RUNAWAY_READINGS:
+        return None
+    last = losses[-max(RUNAWAY_READINGS, len(losses) // 2) :]
+    if min(loss for loss, _ in last) > RUNAWAY * first:
+        return LossProblem("runaway", last[-1][0], first, (losses[0][1], last[-1][1]))
+    count = next((index for index, (loss, _) in enumerate(reversed(losses)) if loss != 0.0), len(losses))
+    before = losses[: len(losses) - count]
+    peak = max(before, key=lambda each: each[0], default=None)
+    if peak is None or count < RUNAWAY_READINGS:
+        return None
+    if peak[0] < EXPLODED * first and (peak[0] < FAR * first or before[-1][0] < first):
+        return None
+    return LossProblem("zero", peak[0], first, (peak[1], losses[-count][1], losses[-1][1]))
 
 
 # --- what made a step too long? ---

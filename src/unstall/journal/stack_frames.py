@@ -59,15 +59,17 @@ def select_user_frames(thread: ThreadStack) -> list[Frame]:
 
 
 # A trainer that was installed as a package, such as a command of its own that reads the user's files: then no line is the user's
-# own, and those of the trainer say most. Its package is the outermost one that is no framework: what lies below it are libraries.
+# own, and those of the trainer say most. Its package is the outermost one that is no framework and reads no command lines:
+# what lies below it are libraries.
 _PACKAGE = re.compile(r"/(?:site|dist)-packages/(?P<name>\w+)(?:/|\.py$)")
 _FRAMEWORKS = frozenset({"tensorflow", "tensorflow_core", "tensorflow_estimator", "keras", "tf_keras", "torch", "jax", "flax"})
+_COMMAND_LINES = frozenset({"absl", "click", "cyclopts", "fire", "hydra", "jsonargparse", "rich_click", "typer", "tyro"})
 
 
 def select_trainer_frames(frames: Iterable[Frame]) -> list[Frame]:
     """Of frames, innermost first: those of the package of an installed trainer; empty where there is none."""
     named = [(frame, _package(frame)) for frame in frames]
-    trainer = next((name for _, name in reversed(named) if name and name not in _FRAMEWORKS), None)
+    trainer = next((name for _, name in reversed(named) if name and name not in _FRAMEWORKS | _COMMAND_LINES), None)
     return [frame for frame, name in named if name is not None and name == trainer]
 
 

@@ -266,6 +266,9 @@ MIN_ROWS = 4
 MAX_ROWS = 2_000_000
 _REFUSED = re.compile(
     r"Target (?P<torch>-?\d+) is out of bounds|label value of (?P<tensorflow>-?\d+) which is outside the valid range"
+    r"|\b(?:class|label|category)(?: name| id)? ['\"](?P<named>-?\d+)['\"] (?:is |was )?not "
+    r"(?:in|found in|included in|part of)\b",
+    re.IGNORECASE,
 )
 _QUOTED = re.compile(r"^(?P<quote>['\"])(?P<path>[^'\"\n]+)(?P=quote)$")
 
@@ -277,7 +280,7 @@ def look_for_refused_label(
     refused = _REFUSED.search(error.message)
     if refused is None:
         return None
-    number = int(refused["torch"] or refused["tensorflow"])
+    number = int(refused["torch"] or refused["tensorflow"] or refused["named"])
     texts = {os.path.realpath(path): text for path, text in (*read_texts(command, folder), *_in_values(lines, folder))}
     found = [
         LabelFound(at=time.time(), path=path, line=rows[0], value=number, times=len(rows))

@@ -22,7 +22,7 @@ from tests.diagnosis.builders import (
 )  # fmt: skip
 from unstall.diagnosis.causes import generator_blocked
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ChildSeen, FitBegan, LibrariesSeen, SampleFailed, StallEnded, ThreadStack
+from unstall.journal.events import ChildSeen, FitBegan, Frame, LibrariesSeen, SampleFailed, StallEnded, ThreadStack
 
 FIT = main(
     lib("tensorflow/python/eager/execute.py", "quick_execute"),
@@ -72,6 +72,41 @@ def test_clear_where_a_generator_given_to_steps_of_watch_sleeps() -> None:
         *(kernel(sleeper(call="clock_nanosleep"), at=at) for at in (109, 110, 111)),
     ]
     assert isinstance(generator_blocked.examine(stall_with(*looks)), Clear)
+
+
+FUTURE = (
+    py(f"{PYTHON_LIB}/threading.py", "Condition.wait", 327),
+    py(f"{PYTHON_LIB}/concurrent/futures/_base.py", "Future.result", 451),
+)
+FIT_ON_FUTURE = main(
+    *FUTURE,
+    lib("a_reader/prefetch.py", "__next__", 264),
+    lib("keras/src/trainers/data_adapters/grain_dataset_adapter.py", "_get_dataset_info", 47),
+    lib("keras/src/backend/jax/trainer.py", "fit", 407),
+    py("train.py", "<module>", 52),
+)
+
+
+def pooled(*frames: Frame, id: int = 7) -> ThreadStack:
+    pool = f"{PYTHON_LIB}/concurrent/futures/thread.py"
+    return thread(*frames, py(pool, "_WorkItem.run", 58), py(pool, "_worker", 83), id=id)
+
+
+def test_the_thread_of_a_pool_for_whose_future_the_input_waits_is_named() -> None:
+    reads = pooled(lib("PIL/Image.py", "open", 3654), py("train.py", "Reader.__call__", 29), lib("a_reader/map.py", "get", 161))
+    rests = pooled(id=8)
+    looks = [stacks(FIT_ON_FUTURE, reads, rests, at=at) for at in (109, 110, 111)]
+    verdict = generator_blocked.examine(stall_with(*looks))
+    assert isinstance(verdict, Found) and verdict.where == "train.py:29"
+    assert "Reader.__call__" in verdict.summary
+
+
+def test_the_wait_for_a_future_is_named_where_no_thread_or_several_stand_in_the_users_code() -> None:
+    others = [pooled(py("train.py", "read", line), id=line) for line in (29, 31)]
+    none: list[ThreadStack] = []
+    for threads in (none, others):
+        verdict = generator_blocked.examine(stall_with(*(stacks(FIT_ON_FUTURE, *threads, at=at) for at in (109, 110, 111))))
+        assert isinstance(verdict, Found) and (verdict.where or "").endswith("a_reader/prefetch.py:264")
 
 
 def test_found_with_the_users_line_and_what_it_waits_for() -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.diagnosis import failed_programs
 from tests.diagnosis.builders import FOLDER, T0, journal, lib, started
 from tests.diagnosis.error_builders import call, ended, line
@@ -158,8 +160,15 @@ def test_found_where_the_program_says_that_an_annotation_has_an_unknown_class() 
         assert verdict.where == "data.py:12"
 
 
+def test_the_line_of_the_table_is_named_for_a_class_that_the_list_lacks() -> None:
+    once = LabelFound(at=T0 + 10, path="/data/train.csv", line=13, value=11, times=1)
+    verdict = _ended_with("KeyError", "Label '11' was not included in the training dataset", once)
+    assert isinstance(verdict, Found) and "the class '11'" in verdict.summary and "/data/train.csv:13" in verdict.summary
+
+
 def test_clear_where_an_unknown_class_is_none_of_the_data() -> None:
     messages = (
+        "class 'Shapes' is not in the dataset registry",
         "Unknown label type: continuous. Maybe you are trying to fit a classifier",
         "Could not locate class 'Attention'. Make sure custom classes are decorated",
         "Unknown class 'FPN' in the configuration of the model",
@@ -267,7 +276,15 @@ def test_a_label_that_to_categorical_has_no_place_for() -> None:
     assert "annotation file" in later.actions[0]
 
 
+@pytest.mark.parametrize("function", ["one_hot", "DetectionLoss._onehot", "make_one_hot"])
+def test_a_label_that_a_function_for_one_hot_vectors_has_no_place_for(function: str) -> None:
+    verdict = of_one_hot("index 10 is out of bounds for dimension 4 with size 6", function)
+    assert isinstance(verdict, Found)
+    assert f"A label is class 10, and {function.rpartition('.')[2]} makes vectors for 6 classes, 0 to 5." in verdict.summary
+
+
 def test_an_index_out_of_bounds_elsewhere_is_no_label() -> None:
+    assert not isinstance(of_one_hot("index 10 is out of bounds for dimension 4 with size 6", "gather_boxes"), Found)
     assert not isinstance(of_one_hot("index 3 is out of bounds for axis 1 with size 3", "crop"), Found)
 
 

@@ -108,3 +108,42 @@ def test_clear_for_a_step_of_ones_own_whose_loss_may_rise() -> None:
 def test_unknown_without_samples_of_the_weights() -> None:
     assert isinstance(verdict_of(stuck(2.47)), Unknown)
     assert isinstance(learning_rate_too_high.examine(journal(started())), Unknown)
+
+
+def _of_losses(first: float, *later: float, **facts: Any) -> object:
+    """Nothing is known of the weights."""
+    return learning_rate_too_high.examine(run(model(optimizer=None, **facts), losses(first, *later)))
+
+
+def test_possible_where_the_loss_has_run_away_and_nothing_else_is_known() -> None:
+    verdict = _of_losses(1.76, 1.9e34, *[2e12] * 18)
+    assert isinstance(verdict, Found) and verdict.certainty is Certainty.POSSIBLE
+    assert "the loss stands at 2e12, where it began at 1.76" in verdict.summary
+
+
+def test_possible_where_the_loss_rises_and_then_is_exactly_0_for_good() -> None:
+    verdict = _of_losses(8.0, 90.0, 240.0, *[0.0] * 12)
+    assert isinstance(verdict, Found) and verdict.certainty is Certainty.POSSIBLE
+    assert "rose to 240, where it began at 8, and has been exactly 0 since step" in verdict.summary
+
+
+def test_possible_where_the_loss_is_exactly_0_for_good_after_it_had_exploded() -> None:
+    verdict = _of_losses(37.0, 464.0, 22.0, 6464.0, 0.4, 0.001, 3.5, *[0.0] * 12)
+    assert isinstance(verdict, Found) and verdict.certainty is Certainty.POSSIBLE
+
+
+def test_a_loss_of_0_that_was_learned_or_comes_and_goes_is_no_runaway() -> None:
+    for later in (
+        [2.0 * 0.5**index for index in range(12)] + [0.0] * 12,  # all margins are kept: a hinge loss
+        [30.0, 12.0, 3.0, 0.4, *[0.0] * 12],  # a leap at the start, and then learned
+        [90.0, 0.0] * 10,  # batches without an object
+        [90.0, 240.0, *[0.0] * 5],  # too few yet
+        [*[0.0] * 20],
+    ):
+        assert not isinstance(_of_losses(2.3, *later), Found), later
+
+
+def test_a_loss_that_grows_as_it_may_is_no_runaway() -> None:
+    assert not isinstance(_of_losses(0.001, *[5000.0] * 18), Found)  # of a critic, before there were rewards
+    assert not isinstance(_of_losses(2.3, *[4e4] * 18), Found)
+    assert not isinstance(_of_losses(2.3, *[1e12] * 6, *[2.0] * 12), Found)  # it has come back

@@ -155,6 +155,15 @@ def test_found_where_an_estimator_stops_at_a_loss_that_is_not_finite() -> None:
     assert verdict.where == "train.py:14"
 
 
+def test_found_where_a_summary_of_tensorflow_meets_nan() -> None:
+    message = "Nan in summary histogram for: losses/background_loss\n\t [[node losses/background_loss]]"
+    error = ErrorRaised(at=T0 + 9, kind="InvalidArgumentError", message=message, frames=[py("train.py", "main", 14)], fatal=True)
+    assert isinstance(loss_not_finite.examine(journal(started(), inside(), error)), Found)
+    other = "Cannot draw a histogram of 3 classes: Nan in summary histogram for none"
+    error = ErrorRaised(at=T0 + 9, kind="ValueError", message=other, frames=[py("train.py", "main", 14)], fatal=True)
+    assert not isinstance(loss_not_finite.examine(journal(started(), inside(), error)), Found)
+
+
 def ended_itself(code: int, not_finite: list[str]) -> Verdict:
     """A training whose losses were seen as finite, up to the step that was never taken."""
     at = f"{FOLDER}/engine.py:43"

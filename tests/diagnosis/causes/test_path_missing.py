@@ -1,5 +1,6 @@
 """path_missing: the error says which path is not there; what lies nearby is looked at afterwards."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,38 @@ def test_clear_where_there_is_no_data_for_another_reason() -> None:
     assert isinstance(path_missing.examine(journal(started(), nothing, CRASHED)), Clear)
     assert isinstance(path_missing.examine(journal(started(), NO_MATCH, other, CRASHED)), Clear)
     assert isinstance(path_missing.examine(journal(started(), NO_MATCH, steps(1, 5, at=5), nothing, CRASHED)), Clear)
+
+
+def test_found_where_an_empty_data_set_raised_an_error_that_does_not_say_so() -> None:
+    error, facts = raised("ZeroDivisionError", "division by zero"), {"kind": "empty", "raised": True}
+    verdict = path_missing.examine(journal(started(), NO_MATCH, LoopSeen(at=T0 + 4, facts=facts), error, CRASHED))
+    assert isinstance(verdict, Found) and verdict.where == "train.py:20"
+    assert any("no batch at all" in each.claim for each in verdict.evidence)
+    other = LoopSeen(at=T0 + 4, facts={**facts, "raised": False})  # an empty validation set, passed over
+    assert isinstance(path_missing.examine(journal(started(), NO_MATCH, other, error, CRASHED)), Clear)
+    assert isinstance(path_missing.examine(journal(started(), LoopSeen(at=T0 + 4, facts=facts), error, CRASHED)), Clear)
+
+
+def _asked(pattern: str, within: str = f"{FOLDER}/train.py:29") -> PatternMatchedNothing:
+    return PatternMatchedNothing(at=T0 + 2, pattern=pattern, where=f"{FOLDER}/train.py:20", within=[within])
+
+
+def test_found_where_a_library_failed_on_nothing_in_the_call_in_which_it_asked_for_the_pattern() -> None:
+    frames = [lib("fastai/data/core.py", "setup", 394), py("train.py", "<module>", 29)]
+    error = ErrorRaised(
+        at=T0 + 8, kind="TypeError", message="'NoneType' object is not iterable", frames=frames, fatal=True
+    )  # fmt: skip
+    verdict = path_missing.examine(journal(started(), _asked("data/imgs/*.jpg"), error, CRASHED))
+    assert isinstance(verdict, Found) and verdict.certainty is Certainty.LIKELY and verdict.where == "train.py:20"
+    for other in (
+        _asked("runs/*.ckpt"),  # a checkpoint need not be there
+        _asked("data/imgs/*.jpg", f"{FOLDER}/train.py:12"),  # another call
+    ):
+        assert isinstance(path_missing.examine(journal(started(), other, error, CRASHED)), Clear)
+    shape = replace(error, kind="ValueError", message="Expected 3 channels, got 4")
+    assert isinstance(path_missing.examine(journal(started(), _asked("data/imgs/*.jpg"), shape, CRASHED)), Clear)
+    own = replace(error, frames=frames[1:])
+    assert isinstance(path_missing.examine(journal(started(), _asked("data/imgs/*.jpg"), own, CRASHED)), Clear)
 
 
 def test_found_without_an_error_where_an_empty_pattern_ended_in_no_step_at_all() -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.probe.watched_programs import line, watch
+from unstall.journal.events import PatternMatchedNothing
 from unstall.probe.input.data_files import find_paths, summarize_paths
 
 
@@ -42,3 +44,21 @@ def test_few_files_are_told_themselves_and_many_by_patterns() -> None:
     assert summarize_paths(["/d/a.png", "/d/b.png"]) == ["/d/a.png", "/d/b.png"]
     assert summarize_paths([f"/d/[{number % 2}]/{number}.png" for number in range(100)]) == ["/d/[[]0]/*.png", "/d/[[]1]/*.png"]
     assert summarize_paths([f"/d/e/{number}/x.png" for number in range(100)]) == ["/d/e/**/*.png"]
+
+
+@pytest.mark.torch
+def test_a_pattern_without_a_match_is_told_with_the_calls_of_libraries_that_asked_for_it(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        import glob, re
+        import torch
+
+        glob.glob("/nowhere/*.png")  # ALONE
+        re.sub("x", lambda match: str(glob.glob("/nowhere/*.jpg")), "x")  # ASKS
+        """,
+        tmp_path,
+        own_home,
+    )
+    alone, asked = journal.of(PatternMatchedNothing)
+    assert (alone.pattern, alone.where, alone.within) == ("/nowhere/*.png", line(tmp_path, "ALONE"), [])
+    assert (asked.where, asked.within) == (line(tmp_path, "ASKS"), [line(tmp_path, "ASKS")])

@@ -6,7 +6,7 @@ import pytest
 
 from tests.probe.watched_programs import line, watch
 from unstall.diagnosis.findings import diagnose
-from unstall.journal.events import FitBegan, PhaseBegan, SignalsSeen, StepsEnded
+from unstall.journal.events import FitBegan, LoopSeen, PhaseBegan, SignalsSeen, StepsEnded
 
 TORCH = """
 import time
@@ -172,3 +172,80 @@ def test_two_optimizers_that_take_turns_make_one_step(tmp_path: Path, own_home: 
     )
     groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
     assert sum(group.last - group.first + 1 for group in groups) == 20
+
+
+OWN_UPDATES = """
+def own_step(rows, targets):
+    loss = torch.nn.functional.mse_loss(model(rows), targets)
+    loss.backward()  # MOVES
+    for weight in model.parameters():
+        weight.data.add_(weight.grad, alpha=-0.01)
+        weight.grad = None
+"""
+
+
+@pytest.mark.torch
+def test_steps_without_an_optimizer_of_pytorch(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        for epoch in range(3):
+            for rows, targets in loader_of(Rows()):
+                own_step(rows, targets)
+        """,
+        tmp_path,
+        own_home,
+        preamble=TORCH + OWN_UPDATES,
+    )
+    (fit,) = journal.of(FitBegan)
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    assert (fit.api, fit.where) == ("own_loop", line(tmp_path, "MOVES"))
+    assert sum(group.last - group.first + 1 for group in groups) == 59  # the first shows nothing yet
+    assert any(group.loss is not None for group in groups) and all(group.wait_s is not None for group in groups)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("loop", "steps"),
+    [
+        ("model(rows.requires_grad_()).sum().backward(); model.zero_grad()", 0),  # which inputs matter: nothing is trained
+        ("rows = torch.nn.Parameter(rows); model(rows).sum().backward(); rows.data.add_(rows.grad.sign())", 0),  # an attack
+        ("model(rows).sum().backward(); (optimizer.step(), model.zero_grad()) if number % 4 == 3 else None", 15),
+    ],
+    ids=["attribution", "attack", "accumulated gradients"],
+)
+def test_a_backward_that_moves_no_weight_is_no_step(loop: str, steps: int, tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        f"""
+        for epoch in range(3):
+            for number, (rows, targets) in enumerate(loader_of(Rows())):
+                {loop}
+        """,
+        tmp_path,
+        own_home,
+        preamble=TORCH,
+    )
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    assert sum(group.last - group.first + 1 for group in groups) == steps
+
+
+@pytest.mark.torch
+def test_a_data_set_of_nothing_over_which_a_sampler_stumbles(tmp_path: Path, own_home: Path) -> None:
+    journal = watch(
+        """
+        class Sampler(torch.utils.data.Sampler):
+            def __iter__(self):
+                yield 100 % len(dataset)
+
+        dataset = Rows(count=0)
+        try:
+            next(iter(torch.utils.data.DataLoader(dataset, sampler=Sampler())))
+        except ZeroDivisionError:
+            list(loader_of(Rows(count=0)))
+        list(loader_of(Rows()))
+        """,
+        tmp_path,
+        own_home,
+        preamble=TORCH,
+    )
+    empty = [event.facts for event in journal.of(LoopSeen) if event.facts["kind"] == "empty"]
+    assert [facts["raised"] for facts in empty] == [True, False]

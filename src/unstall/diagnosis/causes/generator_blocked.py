@@ -27,6 +27,7 @@ training: download or cache the files first.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from unstall.diagnosis.dead_threads import list_dead_thread_evidence
 from unstall.diagnosis.frame_roles import STEPS_OF_WATCH as _STEPS_OF_WATCH
@@ -40,6 +41,7 @@ from unstall.journal.stack_frames import (
     CALLBACKS,
     find_program_folder,
     format_where,
+    is_user_file,
     select_frames_called_by,
     select_program_frames,
     select_user_frames,
@@ -67,6 +69,7 @@ _DATA_FILE = re.compile(
     r"|arrow|pkl|pickle|pt|pth|safetensors|tar|zip|t?gz)$|-of-\d+$",
     re.IGNORECASE,
 )
+_POOLS = ("concurrent/futures/thread.py",)
 _HELPERS = ("resource_tracker", "forkserver")  # processes of multiprocessing that make nothing
 
 
@@ -80,8 +83,9 @@ def examine(journal: Journal) -> Verdict:
         words = find_wait(still.thread, still.call)
         may_rest = any(frame["file"].endswith(_STEPS_OF_WATCH) for frame in still.thread["frames"])
         if frames and words not in (_NOT_INPUT if may_rest else ("room in a queue",)):
+            awaited, frames = (_find_awaited(standing, still) if words == "a future" else None) or (still, frames)
             what = "Your input code has not given a batch" if _trains(stall) else "Your input code has not returned"
-            return _found(journal, stall, still, frames, what, "the input's thread")
+            return _found(journal, stall, awaited, frames, what, "the input's thread")
     for still in standing:
         frames = find_loop_frames(journal, stall, still)
         if frames:
@@ -103,6 +107,16 @@ def _trains(stall: Stall) -> bool:
 def find_input_frames(thread: ThreadStack) -> list[Frame]:
     """The user's frames that were called by the data machinery, innermost first; empty if there are none."""
     return select_frames_called_by(list_files(Role.CALLS_INPUT), thread, but=CALLBACKS)
+
+
+def _find_awaited(standing: Sequence[StuckThread], waiting: StuckThread) -> tuple[StuckThread, list[Frame]] | None:
+    """The thread of a pool that stands in the user's code, where one alone does: its future is what the input waits for."""
+    found = []
+    for other in standing:
+        frames = select_frames_called_by(_POOLS, other.thread) if other.pid == waiting.pid and other is not waiting else []
+        if any(is_user_file(frame["file"]) for frame in frames) and find_wait(other.thread, other.call) not in _NOT_INPUT:
+            found.append((other, frames))
+    return found[0] if len(found) == 1 else None
 
 
 def find_loop_frames(journal: Journal, stall: Stall, still: StuckThread) -> list[Frame]:

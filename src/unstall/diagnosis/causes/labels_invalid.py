@@ -38,7 +38,7 @@ from unstall.diagnosis.learning_curve import LearningCurve, find_current_not_fin
 from unstall.diagnosis.pipelines import find_last_function
 from unstall.diagnosis.probe_facts import find_current_fit, find_missing_probe, shorten_path
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
-from unstall.journal.events import ClassesCompared, ErrorRaised, LabelFound
+from unstall.journal.events import ClassesCompared, ErrorRaised, Frame, LabelFound
 from unstall.journal.reader import Journal
 from unstall.journal.stack_frames import find_program_folder
 
@@ -54,16 +54,19 @@ _CRASHES = (
     (r"t >= 0 && t < n_classes", "a class number has no output"),
     (r"all elements of target should be between 0 and 1", "this loss takes labels from 0 to 1 alone"),
 )
-_ONE_HOT = re.compile(r"index (?P<number>-?\d+) is out of bounds for axis 1 with size (?P<classes>\d+)")
+_ONE_HOT = re.compile(r"index (?P<number>-?\d+) is out of bounds for (?:axis|dimension) -?\d+ with size (?P<classes>\d+)")
+_MAKES_ONE_HOT = re.compile(r"one_?hot|to_categorical", re.IGNORECASE)  # names of functions
 # The words of trainers for a class in an annotation file that their list of classes lacks, and for its place there.
 _UNKNOWN_CLASS = re.compile(
     r"\bunknown (?:class|label|category)(?: name| id)?\b:? *(?:['\"](?P<name>[^'\"]+)['\"]|(?P<bare>[\w.-]+)(?=$| \(|[,;]))"
-    r"|\b(?:class|label|category)(?: name| id)? ['\"](?P<other>[^'\"]+)['\"] (?:is )?"
-    r"(?:not (?:in|found in|part of)|missing (?:in|from))\b",
+    r"|\b(?:class|label|category)(?: name| id)? ['\"](?P<other>[^'\"]+)['\"] (?:is |was )?"
+    r"(?:not (?:in|found in|included in|part of)|missing (?:in|from))\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _OF_IDS = re.compile(r"category_id|class_id|label_id")
-_OF_DATA = re.compile(r"annotation|label[ _]?map|\.(?:csv|xml|json|txt|ya?ml|pbtxt)\b|\bimages?\b", re.IGNORECASE)
+_OF_DATA = re.compile(
+    r"annotation|label[ _]?map|\btraining (?:data ?)?set\b|\.(?:csv|xml|json|txt|ya?ml|pbtxt)\b|\bimages?\b", re.IGNORECASE
+)
 _PLACE = re.compile(r"(?P<file>\S+\.(?:csv|txt|json|xml|ya?ml))\b['\"]?[:,]? *(?:at |on |in )?line (?P<line>\d+)")
 
 
@@ -172,26 +175,34 @@ def _of_keras(failure: Failure, refused: re.Match[str]) -> tuple[int, tuple[str,
 
 
 def _of_one_hot(journal: Journal) -> Found | None:
-    """Class numbers that are turned into vectors of too few parts: one_hot of PyTorch, to_categorical of Keras."""
+    """Class numbers that are turned into vectors of too few parts: to_categorical of Keras, or another function."""
     failure = find_failure(journal)
     match = _ONE_HOT.search(failure.error.message) if failure is not None else None
-    if failure is None or match is None or not any(frame["function"] == "to_categorical" for frame in failure.error.frames[:3]):
+    if failure is None or match is None:
+        return None
+    by = next((name for name in map(_get_name, failure.error.frames[:3]) if _MAKES_ONE_HOT.search(name)), None)
+    if by is None:
         return None
     number, classes = int(match["number"]), int(match["classes"])
     return Found(
         certainty=Certainty.CERTAIN,
-        summary=f"A label is class {number}, and to_categorical makes vectors for {classes} classes, 0 to {classes - 1}."
+        summary=f"A label is class {number}, and {by} makes vectors for {classes} classes, 0 to {classes - 1}."
         " The program ended with that error.",
         evidence=(Evidence(f"the error that ended it: {failure.text.line}", number, classes - 1, failure.events),),
         actions=(
             "number the classes from 0, as by labels - 1, if they begin at 1"
             if number == classes
             else "map each label to its place in the list of classes: ids of an annotation file are none",
-            "or give as num_classes the largest label plus 1",
+            "or give as number of classes the largest label plus 1",
         ),
         where=failure.raised.where if failure.raised is not None else None,
         effect=Effect.STOPS,
     )
+
+
+def _get_name(frame: Frame) -> str:
+    """Its own name, without that of its class."""
+    return frame["function"].rpartition(".")[2]
 
 
 def _table_line(journal: Journal) -> tuple[str, tuple[Evidence, ...]]:
@@ -212,12 +223,12 @@ def _unknown_class(journal: Journal) -> Found | None:
             continue
         name = said["name"] or said["bare"] or said["other"]
         line, at = get_error_text(error).line, _PLACE.search(error.message)
-        place = f" It stands in {at['file']}:{at['line']}." if at else ""
+        place, stands = (f" It stands in {at['file']}:{at['line']}.", ()) if at else _table_line(journal)
         return Found(
             certainty=Certainty.CERTAIN,
             summary=f"An annotation has the class {name!r}, which the list of classes does not have.{place}"
             " The program ended with that error.",
-            evidence=(Evidence(line, None, None, (error,)),),
+            evidence=(Evidence(line, None, None, (error,)), *stands),
             actions=(
                 "correct the annotation, or add the class to the list of classes",
                 "look for others: unstall data check DATA",

@@ -13,7 +13,9 @@ And in some step a layer's weights changed by a third of their own size or more,
 optimizer, where the rate one usually starts with would not have done it. A rate that is bold, with a loss that falls, is no
 fault. Where no hook sees the weights, or many steps are made in one call, nothing is known of a step: a loss that is NaN, at a
 rate a hundred times above the largest usual one, makes it likely; one that is printed a hundred times above its start, and stays
-there, makes it possible.
+there, makes it possible. So does a loss, seen by a hook, that stands a million times above its start, or that is exactly 0
+for good, after it rose a hundred times, or at once from above its start, after it rose tenfold: such a model answers nothing any
+more.
 
 When this is wrong
 ------------------
@@ -35,6 +37,7 @@ from unstall.diagnosis.learning_curve import (
     LossProblem,
     find_long_step,
     find_loss_problem,
+    find_runaway,
     format_number,
     read_watched_curve,
     shorten_name,
@@ -65,7 +68,7 @@ def examine(journal: Journal) -> Verdict:
     if not isinstance(run, LearningCurve):
         return run
     if not run.samples:
-        return _of_rate_alone(run) or Unknown("samples of the weights", "")
+        return _of_rate_alone(run) or _of_loss_alone(run) or Unknown("samples of the weights", "")
     bad = find_loss_problem(run)
     if bad is None:
         return Clear("the loss does not show it")
@@ -138,6 +141,27 @@ def _of_rate_alone(run: LearningCurve) -> Found | None:
         f"{format_number(usual)}, and {describe_rate(bad)}.",
         evidence=(Evidence(claim, rate, usual, (event,)), Evidence(describe_rate(bad), None, None, bad.events)),
         actions=("start at the usual rate: 0.01 for SGD, 0.001 for Adam", "clip the gradients"),
+        where=shorten_path(run.journal, run.model.get("optimizer_at") or run.fit.where),
+        effect=Effect.SPOILS,
+    )
+
+
+def _of_loss_alone(run: LearningCurve) -> Found | None:
+    """Nothing is known of the steps or the rate, but the loss has run away."""
+    bad = find_runaway(run)
+    if bad is None:
+        return None
+    began = f"it began at {format_number(bad.reference)}"
+    if bad.kind == "zero":
+        since = bad.events[1].first
+        claim = f"the loss rose to {format_number(bad.loss)}, where {began}, and has been exactly 0 since step {since:,}"
+    else:
+        claim = f"the loss stands at {format_number(bad.loss)}, where {began}"
+    return Found(
+        certainty=Certainty.POSSIBLE,
+        summary=f"The loss has run away, as with a learning rate that is too high: {claim}.",
+        evidence=(Evidence(claim, bad.loss, bad.reference, bad.events),),
+        actions=("try a tenth of the rate, then again; usual starts: 0.01 for SGD, 0.001 for Adam", "clip the gradients"),
         where=shorten_path(run.journal, run.model.get("optimizer_at") or run.fit.where),
         effect=Effect.SPOILS,
     )

@@ -56,7 +56,7 @@ EXPLAINS = ("weights_frozen", "loss_not_falling", "units_dead", "gradients_vanis
 
 _CHECKED = re.compile(
     r"Tensor had (NaN|Inf|-Inf)|detected by CheckNumerics|contains Inf|invalid value \((nan|inf)\) encountered"
-    r"|returned nan values in its|^NaN loss during training"
+    r"|returned nan values in its|^NaN loss during training|^Nan in summary histogram for\b"
     r"|\b[Ll]oss(?: value)? (?:is|was|became|=) ?(?:NaN|nan|-?inf)\b|\bNaN persisted\b|\bdiverged with loss = (?:NaN|nan)\b"
 )
 _STOPS = {

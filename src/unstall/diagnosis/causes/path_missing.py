@@ -54,7 +54,7 @@ from unstall.journal.events import (
     StepsEnded,
 )
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import find_program_folder, format_place
+from unstall.journal.stack_frames import find_program_folder, format_place, is_user_file
 
 # The words of samplers, loaders and arrays that were given none.
 _NOTHING = re.compile(
@@ -69,6 +69,15 @@ _NOTHING = re.compile(
 _SYSTEM_SAYS = re.compile(r"No such file or directory|Not a directory|No files matched|errno = 2|File not found: filepath")
 # PyTorch looks itself for the folder into which it is to write.
 _NO_FOLDER = re.compile(r"\bParent directory (?P<path>\S+) does not exist")
+# What a library raises over a list of files that is empty, where it does not say so.
+_ON_NOTHING = (
+    re.compile(r"TypeError: 'NoneType' object"),
+    re.compile(r"IndexError: .*(?:out of (?:range|bounds)|index)"),
+    re.compile(r"ZeroDivisionError|StopIteration"),
+)
+_OF_DATA = re.compile(
+    r"\.(?:jpe?g|png|bmp|gif|webp|tiff?|tfrecords?|record|csv|tsv|npy|npz|parquet|wav|mp3|flac|mp4|xml)$", re.IGNORECASE
+)
 _NOT_THERE = ("FileNotFoundError", "NotADirectoryError", "NotFoundError", "InvalidArgumentError", "OSError", "ValueError")
 
 
@@ -192,23 +201,38 @@ def _it(names: list[str]) -> str:
 
 
 def _of_nothing_found(journal: Journal, error: ErrorRaised) -> Found | None:
-    """An error that says that there is no data, before the first step, after a pattern that had matched nothing."""
+    """An error for want of data, before the first step, after a pattern that had matched nothing.
+
+    It says so itself, or was raised over a data set that is empty.
+    """
     patterns = [event for event in journal.of(PatternMatchedNothing) if event.at <= error.at]
-    said = _NOTHING.search(error.message)
-    if said is None or not patterns or journal.of(StepsEnded):
+    empty = [event for event in journal.of(LoopSeen) if event.facts.get("kind") == "empty" and event.facts.get("raised")]
+    asked = [event for event in patterns if _was_asked_in_failed_call(event, error)]
+    if not patterns or journal.of(StepsEnded) or not (_NOTHING.search(error.message) or empty or asked):
         return None
-    pattern, folder = patterns[-1], find_program_folder(journal)
+    had_none = (Evidence("a data set had no batch at all", 0, 1, tuple(empty[-1:])),) if empty else ()
+    pattern, folder = (asked or patterns)[-1], find_program_folder(journal)
     return Found(
         certainty=Certainty.LIKELY,
         summary=f"No file matches {pattern.pattern}, and the program ended for want of data.",
         evidence=(
             Evidence(f"the pattern {pattern.pattern} matched no file", pattern.pattern, None, (pattern,)),
+            *had_none,
             Evidence(f"the error that ended it: {get_error_text(error).line}", None, None, (error,)),
         ),
         actions=("correct the pattern or the folder", "let the program stop when it finds no files"),
         where=shorten_stage(pattern.where, folder) or find_user_line(error, folder),
         effect=Effect.STOPS,
     )
+
+
+def _was_asked_in_failed_call(event: PatternMatchedNothing, error: ErrorRaised) -> bool:
+    """Whether a library failed on nothing, in the very call in which it asked for data by that pattern."""
+    raised_by = error.frames[0]["file"] if error.frames else ""
+    own = next((f"{frame['file']}:{frame['line']}" for frame in error.frames if is_user_file(frame["file"])), None)
+    fails_on_nothing = any(pattern.search(f"{error.kind}: {error.message}") for pattern in _ON_NOTHING)
+    is_of_data = _OF_DATA.search(event.pattern) is not None  # not that of a checkpoint, which need not be there
+    return own in event.within and is_of_data and fails_on_nothing and not is_user_file(raised_by)
 
 
 def _of_emptiness(journal: Journal) -> Verdict:

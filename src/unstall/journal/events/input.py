@@ -81,6 +81,7 @@ class PatternMatchedNothing(Event):
 
     pattern: str = ""
     where: Optional[str] = None
+    within: list[str] = field(default_factory=list)  # lines of the program whose call of a library asked for it, innermost first
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ import glob
 import os
 import time
 from collections.abc import Callable
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, Optional
 
 from unstall.journal.events import DataMet, ImageNotRead, PatternMatchedNothing
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
-from unstall.probe.core.user_code import find_calling_code, find_user_place, is_user_code
+from unstall.probe.core.user_code import find_calling_code, find_user_frame, find_user_place, is_user_code
 
 MAX_FILE_EVENTS = 24
 MAX_LOOKS = 400
@@ -112,6 +112,7 @@ def summarize_paths(paths: list[str]) -> list[str]:
 
 MAX_PATTERN_EVENTS = 50
 MAX_SEEN = 200
+MAX_FRAMES, MAX_CALLS = 200, 8
 
 
 def install_patterns(module: ModuleType, probe: Probe) -> None:
@@ -125,11 +126,11 @@ def _watched(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
     def record(patterns: Any) -> None:
         nonlocal reported
-        where = find_user_place(4)
+        where, within = find_user_place(4), _list_library_calls(find_user_frame(4))
         for pattern in patterns if isinstance(patterns, (list, tuple)) else [patterns]:
             reported += 1
             if reported <= MAX_PATTERN_EVENTS and where is not None:
-                probe.emit(PatternMatchedNothing(at=time.time(), pattern=str(pattern)[:500], where=where))
+                probe.emit(PatternMatchedNothing(at=time.time(), pattern=str(pattern)[:500], where=where, within=within))
 
     def see(found: list[Any]) -> None:
         nonlocal seen
@@ -147,6 +148,21 @@ def _watched(probe: Probe) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         return glob
 
     return make
+
+
+def _list_library_calls(frame: Optional[FrameType]) -> list[str]:
+    """file:line of the program's own frames above this one that have called a library."""
+    found: list[str] = []
+    is_library = False
+    for _ in range(MAX_FRAMES):
+        frame = frame.f_back if frame is not None else None
+        if frame is None or len(found) >= MAX_CALLS:
+            break
+        is_own = is_user_code(frame.f_code)
+        if is_own and is_library:
+            found.append(f"{frame.f_code.co_filename}:{frame.f_lineno}")
+        is_library = not is_own
+    return found
 
 
 # Images that OpenCV could not read: `cv2.imread` gives None and no error, and the program fails later, or not at all.

@@ -1,8 +1,10 @@
 """The steps of a PyTorch loop, one's own or a trainer's: updates by an optimizer, over batches of a DataLoader or anything else.
 
-A step is a call of an optimizer's `step`. Where several take turns (a GAN), the first that was seen beats the time. Waiting for
-input is the time in the `next` of a DataLoader. The loss is the scalar whose `backward` was called last; it is read seldom, and
-only in the memory of the CPU: to read it from another device would wait for that.
+A step is a call of an optimizer's `step`. Where several take turns (a GAN), the first that was seen beats the time. A program may
+also move its weights without an optimizer of PyTorch, by its own arithmetic or a library's: where a weight has changed from one
+`backward` to the next and no such optimizer was called, each `backward` is a step. Waiting for input is the time in the `next` of
+a DataLoader. The loss is the scalar whose `backward` was called last; it is read seldom, and only in the memory of the CPU: to
+read it from another device would wait for that.
 """
 
 from __future__ import annotations
@@ -19,11 +21,15 @@ from unstall.journal.events import LoopSeen
 from unstall.probe.core.patches import wrap
 from unstall.probe.core.probe import Probe
 from unstall.probe.core.step_counter import as_number
+from unstall.probe.core.user_code import find_user_place
 from unstall.probe.coverage import LOSS, get_coverage
 from unstall.probe.loop.custom_training import OwnLoop, get_loop
 from unstall.probe.loop.losses import get_loss_watch
 
 MAX_SETS = 1000  # data sets that are told apart
+MAX_LOOKS = 24  # at a weight, to see whether it is moved without an optimizer of PyTorch
+MAX_NODES = 500  # of the graph of a loss, in which a weight is looked for
+LOOKED_AT = 64  # numbers of that weight
 
 
 class TorchLoop:
@@ -38,6 +44,7 @@ class TorchLoop:
         get_loss_watch(probe).on_broken.append(self._loss_broke)
         self._sets: dict[int, Any] = {}
         self._is_secondary = _is_secondary(probe)
+        self._own_updates = _OwnUpdates()
 
     def is_mine(self) -> bool:
         return self._probe.active and not self._is_secondary and self._loop.is_mine()
@@ -46,6 +53,8 @@ class TorchLoop:
         self._began, self._thread = time.monotonic(), threading.get_ident()
         readable = loss.dim() == 0 and loss.device.type == "cpu" and loss.is_floating_point()
         self._loss = loss.detach() if readable else None
+        if self._own_updates.is_in_question:
+            self._probe.shield.within_budget("updates without an optimizer", self._own_updates.look, loss)
         if readable and not self._sees_losses:
             self._sees_losses = True
             coverage = get_coverage(self._probe)
@@ -56,9 +65,17 @@ class TorchLoop:
         """In the thread of the last `backward`: an optimizer may also be used for something else."""
         if self._thread != threading.get_ident():
             return
-        loss = self._loss
+        self._own_updates.optimizer_called()
         self._optimizer = weakref.ref(optimizer)
-        self._loop.trained(id(optimizer), self._began, lambda: loss, "torch")
+        self._step_ended(id(optimizer))
+
+    def backward_ended(self) -> None:
+        if self._own_updates.were_seen and self._thread == threading.get_ident():
+            self._step_ended(id(self))
+
+    def _step_ended(self, updater: int) -> None:
+        loss = self._loss
+        self._loop.trained(updater, self._began, lambda: loss, "torch")
 
     def _loss_broke(self) -> None:
         """With which rate the weights were moved until then."""
@@ -79,6 +96,50 @@ class TorchLoop:
         if len(self._sets) > MAX_SETS:
             self._sets.clear()
         return self._sets.setdefault(id(getattr(iterator, "_dataset", None)), object())
+
+
+class _OwnUpdates:
+    """Whether the weights are moved without an optimizer of PyTorch. Only weights in the memory of the CPU are looked at."""
+
+    def __init__(self) -> None:
+        self.were_seen = False
+        self._looks = 0
+        self._weight: Any = None  # a weak reference
+        self._numbers = ""
+
+    @property
+    def is_in_question(self) -> bool:
+        return not self.were_seen and self._looks < MAX_LOOKS
+
+    def optimizer_called(self) -> None:
+        self.were_seen, self._looks, self._weight = False, MAX_LOOKS, None
+
+    def look(self, loss: Any) -> None:
+        self._looks += 1
+        weight = self._weight() if self._weight is not None else None
+        if weight is None:
+            weight = _find_weight(loss)
+            if weight is not None:
+                self._weight, self._numbers = weakref.ref(weight), _read_numbers(weight)
+        else:
+            self.were_seen = _read_numbers(weight) != self._numbers
+
+
+def _find_weight(loss: Any) -> Any:
+    """A parameter that the gradient of this loss goes to. An input that wants a gradient, as for an attack, is none."""
+    nodes, seen = [loss.grad_fn], 0
+    while nodes and seen < MAX_NODES:
+        node, seen = nodes.pop(), seen + 1
+        variable = getattr(node, "variable", None)
+        if variable is not None and type(variable).__name__ == "Parameter" and variable.device.type == "cpu":
+            return variable
+        nodes.extend(below for below, _ in getattr(node, "next_functions", ()) if below is not None)
+    return None
+
+
+def _read_numbers(weight: Any) -> str:
+    flat = weight.detach().reshape(-1)
+    return repr(flat[:: max(1, flat.numel() // LOOKED_AT)].tolist())
 
 
 def _is_secondary(probe: Probe) -> bool:
@@ -156,11 +217,24 @@ def install_tensors(module: ModuleType, probe: Probe) -> None:
         def backward(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             if loop.is_mine():
                 probe.shield.call("torch losses", loop.backward_began, tensor)
-            return original(tensor, *args, **kwargs)
+            result = original(tensor, *args, **kwargs)
+            if loop.is_mine():
+                probe.shield.call("torch losses", loop.backward_ended)
+            return result
 
         return backward
 
     wrap(getattr(module, "Tensor", None), "backward", make)
+
+
+def _is_empty(iterator: Any) -> bool:
+    dataset: Any = getattr(iterator, "_dataset", None)
+    return hasattr(dataset, "__len__") and len(dataset) == 0
+
+
+def _report_empty(probe: Probe, raised: bool) -> None:
+    """A loader that has no batch at all; `raised`: what draws from its data set stumbled over that."""
+    probe.emit(LoopSeen(at=time.time(), facts={"kind": "empty", "where": find_user_place(), "raised": raised}))
 
 
 def install_loaders(module: ModuleType, probe: Probe) -> None:
@@ -178,6 +252,12 @@ def install_loaders(module: ModuleType, probe: Probe) -> None:
                 batch = original(iterator)
             except StopIteration:
                 call("torch batches", own.next_ended, source, began, True)
+                if is_first:
+                    call("torch batches", _report_empty, probe, False)
+                raise
+            except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
+                if is_first and call("torch batches", _is_empty, iterator):
+                    call("torch batches", _report_empty, probe, True)
                 raise
             call("torch batches", own.next_ended, source, began, False)
             return batch
