@@ -7,6 +7,7 @@ For a sick one: the expected cause, the one named first, how sure, whether the l
 onset (which the specimen itself marks) to the verdict. For a healthy one: any verdict at all is a false alarm. With
 --attach the hanging ones are started bare and looked at with `unstall attach` once they hang. One that is made for several
 workers is started as often, each under its own watcher, and the runs are read together (benchmarks/diagnosis_workers.py).
+The file of results keeps the rows of specimens that are not run this time, with the day of each.
 """
 
 from __future__ import annotations
@@ -252,10 +253,14 @@ def main() -> None:
     arguments = parser.parse_args()
     specimens = chosen(arguments)
     one = attach_one if arguments.attach else functools.partial(run_one, keep=arguments.keep)
+    earlier = written.kept(Path(arguments.out))
+    existing = {each.name for each in load_all()}
+    kept = {row["specimen"]: row for row in earlier.get("rows", []) if row["specimen"] in existing}
     rows: list[dict[str, Any]] = []
     with ThreadPoolExecutor(arguments.jobs) as pool:
         for number, row in enumerate(pool.map(one, specimens), 1):
             rows.append(row)
+            kept[row["specimen"]] = {**row, "date": time.strftime("%Y-%m-%d")}
             verdict = ", ".join(row["named"]) or "nothing"
             mark = "ok   " if row["right"] else "WRONG"
             print(
@@ -263,7 +268,8 @@ def main() -> None:
                 file=sys.stderr,
                 flush=True,
             )
-            written.write(arguments.out, {"summary": summary(rows), "rows": rows})
+            every = [kept[name] for name in sorted(kept)]
+            written.write(arguments.out, {"summary": summary(every), "rows": every}, earlier)
     show(rows)
 
 
