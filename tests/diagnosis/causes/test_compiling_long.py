@@ -4,7 +4,7 @@ from tests.diagnosis.builders import T0, host, journal, lib, main, py, stacks, s
 from tests.diagnosis.pipeline_events import measured, node
 from unstall.diagnosis.causes import compiling_long
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Found, Unknown
-from unstall.journal.events import Event, FrameworkLoaded, FunctionTraced, SampleFailed, ThreadStack
+from unstall.journal.events import Event, FrameworkLoaded, FunctionTraced, ProcessEnded, SampleFailed, ThreadStack
 
 LOADED = FrameworkLoaded(at=T0 + 1, name="tensorflow", version="2.21")
 
@@ -61,6 +61,14 @@ def test_found_when_jax_compiles() -> None:
     assert isinstance(verdict, Found)
     assert "being compiled" in verdict.summary
     assert verdict.where == "train.py:41"
+
+
+def test_one_that_lasted_until_the_program_was_ended_counts_to_its_end() -> None:
+    seen = [*over(40, tracing()), *(host(at, 0.9) for at in range(51, 70))]
+    ended = ProcessEnded(at=T0 + 70, exit_code=None, signal=15)
+    verdict = compiling_long.examine(journal(started(), LOADED, *seen, ended, now=70))
+    assert isinstance(verdict, Found)
+    assert "The program was being traced for 60 s" in verdict.summary
 
 
 def test_clear_for_a_compilation_of_a_quarter_of_a_minute() -> None:

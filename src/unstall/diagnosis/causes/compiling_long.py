@@ -130,14 +130,17 @@ def _runs_first_call(journal: Journal, sample: StackSampled, thread: ThreadStack
 
 
 def _is_over(journal: Journal, streak: list[Look]) -> bool:
+    return journal.last(ProcessEnded) is not None or _has_gone_on(journal, streak)
+
+
+def _has_gone_on(journal: Journal, streak: list[Look]) -> bool:
     last = streak[-1].sample.at
-    has_ended = journal.last(ProcessEnded) is not None
-    return has_ended or any(group.at > last for group in journal.of(StepsEnded)) or journal.now - last > LONGEST_GAP_S
+    return any(group.at > last for group in journal.of(StepsEnded)) or journal.now - last > LONGEST_GAP_S
 
 
 def _last_seen(journal: Journal, streak: list[Look]) -> float:
-    """Until now, if nothing says that it is over."""
-    return streak[-1].sample.at if _is_over(journal, streak) else journal.now
+    """Until now, or until the program ended, if nothing says that it did something else before."""
+    return streak[-1].sample.at if _has_gone_on(journal, streak) else journal.now
 
 
 def _cpu_s(journal: Journal, since: float, until: float) -> float:
