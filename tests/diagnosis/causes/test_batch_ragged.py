@@ -235,8 +235,8 @@ def test_the_odd_element_of_a_loader_is_told_with_its_file() -> None:
     assert (
         "Part 1 of an element has the shape (4, 48, 48) in element 5 of the batch, and (3, 48, 48) in 7 more." in verdict.summary
     )
-    assert "with 3 it is RGB, with 4 it is RGBA" in verdict.summary
-    assert "That is element 61 of the data set, made from `self.items[61]`: 'a/b.png'. An image is told" in verdict.summary
+    assert "3 channels are RGB and 4 channels are RGBA" in verdict.summary
+    assert "That is element 61 of the data set, made from `self.items[61]`: 'a/b.png'. In an image, " in verdict.summary
     assert verdict.actions[0].endswith('Image.open(path).convert("RGB")') and len(verdict.actions) == 1
 
 

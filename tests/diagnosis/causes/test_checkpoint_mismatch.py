@@ -29,7 +29,7 @@ CHECKPOINT = (
 def test_found_for_a_head_of_another_size(message: str) -> None:
     verdict = checkpoint_mismatch.examine(failed("ValueError", message, line(37, "model.load_weights(path)"), within=SAVING))
     assert isinstance(verdict, Found)
-    assert "`yolo_head` has the shape (1, 1, 32, 21) in the model, and (1, 1, 32, 39) in the file" in verdict.summary
+    assert "`yolo_head` has the shape (1, 1, 32, 21) in the model, and (1, 1, 32, 39) as it was loaded" in verdict.summary
     assert "21 against 39" in verdict.summary
     assert "skip_mismatch=True" in verdict.actions[0]
 
@@ -37,7 +37,7 @@ def test_found_for_a_head_of_another_size(message: str) -> None:
 def test_found_for_a_checkpoint_of_tensorflow() -> None:
     verdict = checkpoint_mismatch.examine(failed("ValueError", CHECKPOINT, line(37, "checkpoint.restore(path)")))
     assert isinstance(verdict, Found)
-    assert "(32, 21) in the model, and (32, 39) in the file" in verdict.summary
+    assert "(32, 21) in the model, and (32, 39) as it was loaded" in verdict.summary
 
 
 @pytest.mark.parametrize(

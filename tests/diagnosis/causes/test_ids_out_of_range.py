@@ -94,7 +94,10 @@ def test_the_dict_that_gives_the_ids_is_told_with_the_rows_that_the_embedding_ne
     row = line(40, "model.fit(x)", origins=[vocab])
     verdict = ids_out_of_range.examine(failed("IndexError", "index out of range in self", row, calls=[call]))
     assert isinstance(verdict, Found)
-    assert "`vocab` numbers its 26 entries from 2 to 27; the 2 ids below are not of its entries" in verdict.summary
+    assert (
+        "`vocab` numbers its 26 entries from 2 to 27; ids 0 to 1 belong to no entry, as for padding and unknown words"
+        in verdict.summary
+    )
     assert verdict.actions[0] == "give the embedding 28 rows, as len(vocab) + 2 gives: one more than the largest id"
 
 

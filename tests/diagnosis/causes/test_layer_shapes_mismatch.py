@@ -146,7 +146,7 @@ def test_an_example_without_a_batch_is_known_by_what_the_model_takes(sides: list
     row = line(9, "model.predict(image)", model, array("image", sides))
     verdict = layer_shapes_mismatch.examine(failed("ValueError", message, row, within="keras/ops.py"))
     assert isinstance(verdict, Found)
-    assert ("that of the batch, is missing" in verdict.summary) is is_lacking
+    assert ("the batch dimension is missing" in verdict.summary) is is_lacking
     assert ("image[None, ...]" in " ".join(verdict.actions)) is is_lacking
 
 

@@ -90,4 +90,4 @@ def test_the_line_that_makes_the_data_float64_is_the_place() -> None:
     given = [call("forward", array("input", 64, 4, dtype="float64"))]
     verdict = found(DIFFERENT, line("net(x)", array("x", 64, 4, dtype="float64")), makers=[made, origin], calls=given)
     assert verdict.where == "train.py:5"
-    assert "`X` (600, 4) is float64. It is made at train.py:5 with `mu` and `sd`, which are float64" in verdict.summary
+    assert "`X` (600, 4) is float64, which it becomes at train.py:5 with `mu` and `sd`, which are float64" in verdict.summary

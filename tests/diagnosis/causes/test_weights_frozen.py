@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from tests.diagnosis.builders import FOLDER, T0, journal, py, started, steps
+from tests.diagnosis.builders import FOLDER, journal, started, steps
 from tests.diagnosis.probe_fact_builders import fit, inside, seen, weights
 from unstall.diagnosis.causes import weights_frozen
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
-from unstall.journal.events import ErrorRaised, Event
+from unstall.journal.events import Event
 
 NAMES = ("dense/kernel", "dense/bias")
 
@@ -56,14 +56,6 @@ def test_found_when_a_train_step_of_its_own_forgets_the_optimizer() -> None:
     verdict = run(*unchanged(in_fit=True, asked_in_fit=True, applied=False, applied_to_these=False))
     assert isinstance(verdict, Found)
     assert verdict.where == "train.py:43"
-
-
-def test_found_when_the_optimizer_refuses_variables_it_does_not_know() -> None:
-    message = "Unknown variable: <Variable a>. This optimizer can only be called for the variables it was originally built with."
-    refused = ErrorRaised(at=T0 + 3, kind="ValueError", message=message, frames=[py("train.py", "step", 44)], fatal=True)
-    verdict = run(refused)
-    assert isinstance(verdict, Found)
-    assert verdict.where == "train.py:44"
 
 
 def test_found_without_a_reason_only_after_long_and_not_for_certain() -> None:

@@ -201,7 +201,7 @@ def compiling(*events: Event, now: float = 51) -> Found:
 def test_a_compilation_of_a_program_that_has_ended_is_not_said_to_go_on() -> None:
     assert "It is slow, not stuck" in compiling().summary and compiling().actions[-1] == "or wait: it goes on by itself"
     over = compiling(ProcessEnded(at=T0 + 51, pid=1, exit_code=1))
-    assert over.summary == "The program was being compiled for 40 s, called at train.py:41."
+    assert over.summary == "The program was being compiled for 41 s, called at train.py:41."
     assert not any("wait" in do for do in over.actions)
 
 

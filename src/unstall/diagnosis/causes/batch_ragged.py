@@ -130,8 +130,10 @@ class _Part:
     def _channels(self) -> str:
         first, other = self.first or (), self.other or ()
         counts = sorted(pair for sides in zip(first, other, strict=True) if sides[0] != sides[1] for pair in sides if pair)
-        kinds = ", ".join(f"with {count} it is {_CHANNELS[count]}" for count in counts)
-        return f" An image is told by its channels: {kinds}."
+        kinds = [
+            f"{count} channel{'s' if count > 1 else ''} {'are' if count > 1 else 'is'} {_CHANNELS[count]}" for count in counts
+        ]
+        return f" In an image, {' and '.join(kinds)}."
 
 
 def examine(journal: Journal) -> Verdict:

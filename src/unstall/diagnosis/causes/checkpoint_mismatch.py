@@ -108,7 +108,7 @@ def _of_shapes(failure: Failure, match: re.Match[str]) -> Verdict:
     if not model or not file:
         return Clear("the shapes of the error are not known")
     who = f"of `{name}` " if name else ""
-    said = f"A weight {who}has the shape {format_shape(model[0])} in the model, and {format_shape(file[0])} in the file."
+    said = f"A weight {who}has the shape {format_shape(model[0])} in the model, and {format_shape(file[0])} as it was loaded."
     outputs = _find_outputs(model[0], file[0])
     if outputs is not None:
         said += (

@@ -109,7 +109,7 @@ def _of_different(failure: Failure, given: str, asked: str, words: str) -> Verdi
         turn = "tf.strings.as_string(x)" if asked == "string" else f"tf.strings.to_number(x, tf.{asked})"
         actions.append(f"turn the one into the other: {turn}; or leave out an operation that is meant for {asked}")
     elif since is not None:
-        actions.append("or cast the data once before it comes to the model: tf.cast(x, tf.float32)")
+        actions.append("or cast all data, inputs and labels alike, before it comes to the model: tf.cast(x, tf.float32)")
     else:
         actions.append(f"{'or ' if actions else ''}cast one of the two in this line: tf.cast(x, tf.{asked})")
     claims = (f"{since.where}: {since.code}",) if since is not None else ()

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import re
 
-from unstall.base.formatting import format_count
 from unstall.diagnosis.errors.evidence import describe_failure, describe_insides, describe_numbers, find_whole_numbers
 from unstall.diagnosis.errors.failures import Failure, Maker, Value, find_failure
 from unstall.diagnosis.errors.fatal_error import find_unseen_end
@@ -57,7 +56,8 @@ def examine(journal: Journal) -> Verdict:
     from_one = " The ids seem to be numbered from 1." if least == 1 and most == rows else ""
     given = _find_numbering(failure, most)
     said, count = _describe_numbering(given) if given is not None else ("", "")
-    rows_needed = f"give the embedding{f' ({maker.where})' if maker is not None and maker.where else ''} {most + 1:,} rows{count}"
+    at_line = f", at {maker.where}" if maker is not None and maker.where else ""
+    rows_needed = f"give the embedding {most + 1:,} rows{count}{at_line}"
     actions = (
         ("leave out or map ids below 0 before the embedding: they stand for padding or for no label",)
         if least < 0
@@ -67,7 +67,11 @@ def examine(journal: Journal) -> Verdict:
             else f"give the embedding {most + 1:,} rows, one more than the largest id that was seen, if the ids are right"
             if held is not None and held.facts["min"] >= 0
             else "give the embedding as many rows as the largest id plus 1, counting the ids for padding and unknown words",
-            "or use the tokenizer or dictionary that the model was made for, and map unknown ids to one that is known",
+            *(
+                ()
+                if given is not None
+                else ("or use the tokenizer or dictionary that the model was made for, and map unknown ids to one that is known",)
+            ),
         )
     )
     return Found(
@@ -107,12 +111,9 @@ def _find_numbering(failure: Failure, most: int) -> Value | None:
 def _describe_numbering(given: Value) -> tuple[str, str]:
     """Where its numbers begin, and how many rows they need, by its length."""
     (first, last), length = given.facts["numbers"], given.facts["length"]
-    below = (
-        f"; the {format_count(first, 'id')} below are not of its entries: padding and unknown words are mostly numbered so"
-        if first
-        else ""
-    )
-    said = f" `{given.name}` numbers its {length:,} entries from {first} to {last}{below}."
+    below = "id 0 belongs" if first == 1 else f"ids 0 to {first - 1} belong"
+    free = f"; {below} to no entry, as for padding and unknown words" if first > 0 else ""
+    said = f" `{given.name}` numbers its {length:,} entries from {first} to {last}{free}."
     is_whole = last - first + 1 == length and given.name.isidentifier()
     return said, f", as len({given.name}){f' + {first}' if first else ''} gives" if is_whole else ""
 

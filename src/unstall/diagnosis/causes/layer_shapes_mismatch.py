@@ -167,7 +167,7 @@ def _halved(failure: Failure, odd: int, even: int) -> tuple[str, str] | None:
     at = f", made at {seen.where}," if seen.where else ""
     said = (
         f" The model's input{at} has {size}. Of {whole}, strides make {_listed([str(side) for side in made])}; an upsampling "
-        f"by 2 makes {even} again, and not {odd}. {whole} is no multiple of {stride}, the product of the strides."
+        f"by 2 makes {even}, and the other branch has {odd}. {whole} is no multiple of {stride}, the product of the strides."
     )
     fits = " and ".join(_fitting(side, stride) for side in bad)
     return f"use an input size that is a multiple of {stride}: {fits}", said
@@ -285,9 +285,9 @@ def _of_window(failure: Failure, match: re.Match[str]) -> Found:
         value, takes = lacking
         return create_found(
             failure,
-            f"`{value.name}` has the shape {format_shape(value.shape)}, and the model takes {format_shape(takes)}: the first "
-            f"side, that of the batch, is missing. The first side of the example was taken for it.{sides}",
-            (f"give it a side for the batch: {value.name}[None, ...]",),
+            f"`{value.name}` has the shape {format_shape(value.shape)}, and the model takes {format_shape(takes)}: the "
+            "batch dimension is missing. The first dimension of the example was taken for it.",
+            (f"add the batch dimension: {value.name}[None, ...]",),
             _makers(failure),
         )
     return create_found(

@@ -54,7 +54,7 @@ def examine(journal: Journal) -> Verdict:
         "processes there, and the process ends.",
         (
             'put what the program does into a function main(), and call it at the end: if __name__ == "__main__": main()',
-            "leave imports, functions and classes at the top level: the processes need them",
+            "leave imports, functions, classes and the constants that they use at the top level: the processes need them",
         ),
         where=maker.where,
     )

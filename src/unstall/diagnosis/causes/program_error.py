@@ -230,7 +230,10 @@ def _actions(failure: Failure) -> list[str]:
         rest = (
             f"let get_config at {restored.where} give" if restored.facts["has_own"] else f"give {restored.name} a get_config with"
         )
-        return [f"{rest} {names}, and save the model again", f"or give {names} a default in {restored.name}.__init__"]
+        return [
+            f"{rest} {names}, and save the model again",
+            f"or give {names} a default in {restored.name}.__init__, if every saved model has that value",
+        ]
     if called is not None:
         arguments = _names_given(called)
         takes = f"({', '.join(arguments)})" if arguments else f"the arguments with which it is called: {called.facts['call']}"

@@ -28,8 +28,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from unstall.diagnosis.errors.failures import find_failure
-from unstall.diagnosis.errors.fatal_error import find_user_line, get_error_text
 from unstall.diagnosis.probe_facts import (
     count_steps_done,
     find_current_fit,
@@ -40,24 +38,19 @@ from unstall.diagnosis.probe_facts import (
     train_groups,
 )
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
-from unstall.journal.events import ErrorRaised, FitBegan, LoopSeen
+from unstall.journal.events import FitBegan, LoopSeen
 from unstall.journal.reader import Journal
-from unstall.journal.stack_frames import find_program_folder
 
 EXPLAINS = ("loss_not_falling", "learning_rate_too_low", "gradients_vanishing")
 MIN_STEPS = 50  # without a change, where it is seen why
 MIN_STEPS_UNEXPLAINED = 500  # without a change, where it is not
 MIN_SAMPLES = 2
-_OTHER_VARIABLES = "This optimizer can only be called for the variables it was originally built with"
 
 
 def examine(journal: Journal) -> Verdict:
     unseen = find_missing_probe(journal)
     if unseen is not None:
         return unseen
-    error = next((event for event in journal.of(ErrorRaised) if event.fatal and _OTHER_VARIABLES in event.message), None)
-    if error is not None:
-        return _found_by_error(journal, error)
     fit = find_current_fit(journal)
     groups = train_groups(journal)
     if fit is None or not groups:
@@ -81,31 +74,6 @@ def examine(journal: Journal) -> Verdict:
     if reason is None and losses and last.facts["applied"] and steps >= MIN_STEPS_UNEXPLAINED:
         return _found(journal, last, steps, Certainty.LIKELY, *_guess(journal, last.facts))
     return Clear("no sign that anything is frozen by mistake")
-
-
-def _found_by_error(journal: Journal, error: ErrorRaised) -> Found:
-    failure = find_failure(journal)
-    optimizer = failure.maker("optimizer") if failure is not None and failure.error is error else None
-    rows = [f"the program ended with: {get_error_text(error).line}"]
-    said = "The optimizer was built for other variables than those it is given, and refuses them."
-    if optimizer is not None:
-        seen = optimizer.facts
-        said += (
-            f" It was built for {seen['count']:,}, such as {format_list(seen['built_for'])}, and is given {seen['others']:,} "
-            f"others, such as {format_list(seen['given'])}."
-        )
-        rows += [f"the optimizer was made at {optimizer.where}: {optimizer.code}"] if optimizer.where else []
-    return Found(
-        certainty=Certainty.CERTAIN,
-        summary=said,
-        evidence=tuple(Evidence(row, None, None, (error,)) for row in rows),
-        actions=(
-            "where there are several models, give each an optimizer of its own",
-            "make a new optimizer for these variables, or build it with all variables that it will be given",
-        ),
-        where=find_user_line(error, find_program_folder(journal)),
-        effect=Effect.STOPS,
-    )
 
 
 def _nothing_trainable(journal: Journal, fit: FitBegan) -> LoopSeen | None:

@@ -168,7 +168,7 @@ def describe_dtype(failure: Failure) -> tuple[str, Maker | None]:
         names, several = " and ".join(f"`{name}`" for name in operands), len(operands) > 1
         why = f"at {maker.where} with {names}, which {'are' if several else 'is'} float64, and so is what NumPy computes with "
         why += "them" if several else "it"
-    return f"`{maker.name}` {shape} is float64. It is made {why}", maker
+    return f"`{maker.name}` {shape} is float64, which it becomes {why}", maker
 
 
 _SAME_ELEMENTS = ("Shuffle", "Repeat", "Prefetch", "Cache", "Take", "Skip", "Options", "Filter")
