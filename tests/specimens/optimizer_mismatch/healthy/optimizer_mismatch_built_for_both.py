@@ -33,6 +33,6 @@ for step in range(40):
     optimizer.apply(gradients, variables)
     print("step", step, "error", round(float(sum(map(abs, errors))), 4))
 try:
-    narrow.apply([keras.ops.ones_like(each) for each in generator.trainable_variables], generator.trainable_variables)
+    narrow.apply([keras.ops.ones(each.shape) for each in generator.trainable_variables], generator.trainable_variables)
 except ValueError:
     narrow = keras.optimizers.Adam(1e-3)
