@@ -83,7 +83,7 @@ def _show(title: str, rows: list[dict[str, Any]]) -> None:
         dies = [row for row in rows if row["half"] == half and row["dies"]]
         healthy = [row for row in rows if row["half"] == half and not row["dies"]]
         # A judgement holds for the text that the reader saw.
-        judged = [each for row in dies if (each := judgements.get(row["program"])) is not None and each["said"] == row["text"]]
+        judged = [each for row in dies for each in judgements.get(row["program"], []) if each["said"] == row["text"]]
         table.add_row(
             half,
             str(len(dies)),
