@@ -23,10 +23,18 @@ def array(name: str, shape: list[int], dtype: str = "float32", kind: str = "nump
 
 
 def failed(
-    kind: str, message: str, *lines: dict[str, Any], within: str = "", versions: dict[str, str] | None = None, **seen: Any
+    kind: str,
+    message: str,
+    *lines: dict[str, Any],
+    within: str = "",
+    through: str = "",
+    versions: dict[str, str] | None = None,
+    **seen: Any,
 ) -> Journal:
-    """`lines` outermost first; `within` is the file of the library that raised it, if one did."""
+    """`lines` outermost first; `within` is the file of the library that raised it, if one did, and `through` that of one that
+    called the innermost line."""
     frames = [py(row["file"], row["function"], row["line"]) for row in reversed(lines)]
+    frames = [*frames[:1], lib(through, "call", 9), *frames[1:]] if through else frames
     frames = [lib(within, "call", 7), *frames] if within else frames
     chain, events = seen.pop("chain", []), seen.pop("events", [])
     error = ErrorRaised(at=T0 + 9, kind=kind, message=message, frames=frames, fatal=True, chain=chain)

@@ -286,7 +286,7 @@ def find_runaway(run: LearningCurve) -> LossProblem | None:
     count = next((index for index, (loss, _) in enumerate(reversed(losses)) if loss != 0.0), len(losses))
     before = losses[: len(losses) - count]
     peak = max(before, key=lambda each: each[0], default=None)
-    if peak is None or count < RUNAWAY_READINGS:
+    if peak is None or count < RUNAWAY_READINGS or any(loss == 0.0 for loss, _ in before):  # it comes to 0 as one that is learned
         return None
     if peak[0] < EXPLODED * first and (peak[0] < FAR * first or before[-1][0] < first):
         return None

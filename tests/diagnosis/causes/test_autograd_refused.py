@@ -172,7 +172,8 @@ def in_place(source: str, operator: str) -> dict[str, Any]:
 def test_the_line_that_changed_a_tensor_in_place(source: str, operator: str, after: str) -> None:
     verdict = found("RuntimeError", IN_PLACE, line("loss.backward()"), makers=[in_place(source, operator)])
     assert verdict.where == "net.py:13"
-    assert verdict.summary.startswith("`weights` is the output of Softmax, which the backward pass needs as it was")
+    assert "The output of Softmax, which the backward pass needs as it was, was changed in place" in verdict.summary
+    assert "The one line that was found to change such an output changes `weights`" in verdict.summary
     assert [change.after for change in verdict.changes] == ([(after,)] if after else [])
 
 

@@ -110,3 +110,13 @@ def test_a_dict_whose_largest_number_is_another_is_not_told() -> None:
     )
     assert isinstance(verdict, Found)
     assert "vocab" not in verdict.summary
+
+
+def test_an_order_of_examples_is_not_taken_for_the_ids() -> None:
+    message = "indices[0,3] = 51 is not in [0, 50) [[{{node model/embedding/embedding_lookup}}]]"
+    order = array("order", [1000], "int64", min=0, max=999)
+    verdict = ids_out_of_range.examine(failed("InvalidArgumentError", message, line(8, "model.fit(x[order], y)", order)))
+    assert isinstance(verdict, Found)
+    assert "is given the id 51" in verdict.summary
+    assert "order" not in " ".join([verdict.summary, *verdict.actions])
+    assert not any("`order` goes from" in each.claim for each in verdict.evidence)

@@ -283,6 +283,10 @@ def test_a_label_that_a_function_for_one_hot_vectors_has_no_place_for(function: 
     assert f"A label is class 10, and {function.rpartition('.')[2]} makes vectors for 6 classes, 0 to 5." in verdict.summary
 
 
+def test_a_sequence_that_is_longer_than_its_one_hot_vectors_is_no_label() -> None:
+    assert not isinstance(of_one_hot("index 8 is out of bounds for axis 0 with size 8", "one_hot"), Found)
+
+
 def test_an_index_out_of_bounds_elsewhere_is_no_label() -> None:
     assert not isinstance(of_one_hot("index 10 is out of bounds for dimension 4 with size 6", "gather_boxes"), Found)
     assert not isinstance(of_one_hot("index 3 is out of bounds for axis 1 with size 3", "crop"), Found)

@@ -137,6 +137,7 @@ def test_a_loss_of_0_that_was_learned_or_comes_and_goes_is_no_runaway() -> None:
         [2.0 * 0.5**index for index in range(12)] + [0.0] * 12,  # all margins are kept: a hinge loss
         [30.0, 12.0, 3.0, 0.4, *[0.0] * 12],  # a leap at the start, and then learned
         [90.0, 0.0] * 10,  # batches without an object
+        [90.0, 240.0, 0.0, 12.0, 0.0, 3.0, *[0.0] * 12],  # a perceptron: no loss where all is classified rightly
         [90.0, 240.0, *[0.0] * 5],  # too few yet
         [*[0.0] * 20],
     ):

@@ -193,6 +193,20 @@ def test_the_same_error_of_a_library_whose_requirements_are_met_is_left_to_other
     assert isinstance(package_missing.examine(failed("RuntimeError", message, row)), Clear)
 
 
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("ImportError", "libGL.so.1: cannot open shared object file: No such file or directory"),
+        ("KeyError", "'DATA_ROOT'"),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: 'labels.txt'"),
+    ],
+)
+def test_an_error_that_says_why_is_not_put_down_to_versions(kind: str, message: str) -> None:
+    row = line(2, "import torchvision")
+    verdict = package_missing.examine(failed(kind, message, row, makers=[requirement()]))
+    assert not isinstance(verdict, Found) or "torchvision 0.29.2 needs" not in verdict.summary
+
+
 def test_a_module_that_is_not_there_is_named_whatever_else_does_not_go_together() -> None:
     row = line(2, "import torchvision")
     verdict = package_missing.examine(failed("ModuleNotFoundError", "No module named 'PIL'", row, makers=[requirement()]))

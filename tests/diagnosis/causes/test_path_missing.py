@@ -10,6 +10,7 @@ from unstall.diagnosis.causes import path_missing
 from unstall.diagnosis.errors.error_messages import find_missing_path
 from unstall.diagnosis.verdict import Certainty, Clear, Found, Unknown
 from unstall.journal.events import (
+    DataMet,
     ErrorRaised,
     ImageNotRead,
     LoopSeen,
@@ -120,6 +121,23 @@ def test_found_without_an_error_where_an_empty_pattern_ended_in_no_step_at_all()
     verdict = path_missing.examine(journal(started(), pattern, empty, ProgramEnded(at=T0 + 9), ENDED))
     assert isinstance(verdict, Found)
     assert verdict.where == "train.py:20"
+
+
+def test_clear_where_what_matched_nothing_is_no_data() -> None:
+    """Checkpoints of a first run, beside a loader that is empty on purpose or at an error of its own."""
+    pattern = replace(NO_MATCH, pattern="checkpoints/*.pt")
+    empty = LoopSeen(at=T0 + 4, facts={"kind": "empty"})
+    assert isinstance(path_missing.examine(journal(started(), pattern, empty, ProgramEnded(at=T0 + 9), ENDED)), Clear)
+    fatal = LoopSeen(at=T0 + 8, facts={"kind": "empty", "raised": True})
+    error = raised("ZeroDivisionError", "division by zero")
+    assert isinstance(path_missing.examine(journal(started(), pattern, fatal, error, CRASHED)), Clear)
+
+
+def test_clear_where_another_pattern_found_the_files_of_that_folder() -> None:
+    asked = replace(_asked("/data/imgs/*.png", f"{FOLDER}/train.py:40"))
+    found = DataMet(at=T0 + 2, paths=["/data/imgs/1.jpg"], how="glob")
+    error = raised("IndexError", "list index out of range")
+    assert isinstance(path_missing.examine(journal(started(), asked, found, error, CRASHED)), Clear)
 
 
 def test_clear_where_an_empty_pattern_did_not_matter() -> None:

@@ -52,6 +52,21 @@ def test_a_number_that_is_no_key() -> None:
     assert found.actions == ("give `NAMES` the key 7, or ask for one that it has",)
 
 
+@pytest.mark.parametrize(
+    ("kind", "message", "code", "value"),
+    [
+        ("KeyError", "'resnet'", "model = build(config)", table("config", "name", "depth")),
+        ("TypeError", "'NoneType' object is not subscriptable", 'out = transform(image=image)["image"]', {}),
+        ("ValueError", "too many values to unpack (expected 2)", "step(batch)", {"name": "batch", "type": "tuple", "length": 3}),
+    ],
+)
+def test_nothing_is_said_of_the_programs_line_where_a_library_that_it_calls_failed(
+    kind: str, message: str, code: str, value: dict[str, Any]
+) -> None:
+    values = [{**value, "in_failing": True, "items": []}] if value else []
+    assert explained(failed(kind, message, line(7, code, *values), within="albumentations/core/composition.py")) is None
+
+
 def test_a_class_that_the_table_lacks_is_corrected_in_the_data_or_added() -> None:
     asked = {"name": "name", "type": "str", "text": "'van'", "in_failing": True}
     found = explained(failed("KeyError", "'van'", line(22, "CLASSES[name]", table("CLASSES", "car", "bus"), asked)))
@@ -81,7 +96,7 @@ def test_what_a_train_step_is_given_beside_inputs_and_targets() -> None:
     given = parts("data", array("", [None, 7]), array("", [None, 1]), array("", [None]))
     fit = line(32, "model.fit(x, y, sample_weight=w)")
     step = line(17, "x, y = data", given, function="train_step")
-    found = explained(failed("ValueError", "too many values to unpack (expected 2)", fit, step, within=KERAS))
+    found = explained(failed("ValueError", "too many values to unpack (expected 2)", fit, step, through=KERAS))
     assert found is not None
     assert found.said.startswith("`data` has 3 parts (")
     assert found.said.endswith("The third is the weights of the examples, which fit was given as sample_weight.")

@@ -158,6 +158,8 @@ def test_the_different_shapes_of_a_list_are_told_with_the_first_of_each() -> Non
 
 def test_time_that_is_up_ends_the_look_at_numbers() -> None:
     assert "min" not in describe_value(np.zeros(3), time.monotonic() - 1)
+    assert describe_value([[[1, 2]], [[3, 4]]], time.monotonic() + 30)["shapes"]
+    assert "shapes" not in describe_value([[[1, 2]], [[3, 4]]], time.monotonic() - 1)
 
 
 def test_a_text_is_cut_and_a_huge_number_is_not_written_out() -> None:

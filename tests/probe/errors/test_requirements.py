@@ -70,6 +70,8 @@ def test_an_error_after_the_import_is_none_of_the_packages_versions(tmp_path: Pa
         ("2.13.1", "!=2.13.*", False),
         ("2.13.1", "==2.*", True),
         ("2.13.1", "~=2.4", True),
+        ("1.12", "~=1.12.0", True),
+        ("2", "==2.0.*", True),
         ("3.0", "~=2.4", False),
         ("1.9", "<=1.10", True),
         ("1.9", ">1.10", False),
@@ -80,3 +82,9 @@ def test_an_error_after_the_import_is_none_of_the_packages_versions(tmp_path: Pa
 )
 def test_versions_are_compared_as_numbers(version: str, clause: str, is_met: bool | None) -> None:
     assert compare_version(version, clause) is is_met
+
+
+def test_what_a_broken_installation_left_behind_is_no_package(tmp_path: Path, installed: Path) -> None:
+    install(installed, "vision_of_seven", "raise ImportError('no')", "half-removed>=1.0")
+    (installed / "half_removed-1.0.dist-info").mkdir()
+    assert fail(tmp_path, "import vision_of_seven") == []

@@ -204,6 +204,30 @@ def test_steps_without_an_optimizer_of_pytorch(tmp_path: Path, own_home: Path) -
 
 
 @pytest.mark.torch
+def test_an_optimizer_that_calls_the_model_several_times_makes_one_step_each(tmp_path: Path, own_home: Path) -> None:
+    """Weights change between two `backward` of LBFGS's closure, and the first step is seen to be no update of the program's own."""
+    journal = watch(
+        """
+        lbfgs = torch.optim.LBFGS(model.parameters(), lr=0.1, max_iter=4)
+        for epoch in range(2):
+            for rows, targets in loader_of(Rows()):
+                def closure():
+                    lbfgs.zero_grad()
+                    loss = torch.nn.functional.mse_loss(model(rows), targets)
+                    loss.backward()
+                    return loss
+                lbfgs.step(closure)
+        """,
+        tmp_path,
+        own_home,
+        preamble=TORCH,
+    )
+    groups = [group for group in journal.of(StepsEnded) if group.phase == "train"]
+    assert sum(group.last - group.first + 1 for group in groups) in (40, 41)
+    assert not [each for each in journal.of(LoopSeen) if each.facts.get("kind") == "turns"]
+
+
+@pytest.mark.torch
 @pytest.mark.parametrize(
     ("loop", "steps"),
     [

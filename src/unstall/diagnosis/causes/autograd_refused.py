@@ -186,8 +186,8 @@ def _of_known_change(maker: Maker, made: str) -> _Said:
         replace_text(maker, before, f"{maker.name} = {maker.name} {symbol} ") if symbol and _is_plain(maker, before) else None
     )
     return (
-        f"`{maker.name}` is the output of {operation}, which the backward pass needs as it was, and is changed in place at "
-        f"{maker.where}.",
+        f"The output of {operation}, which the backward pass needs as it was, was changed in place. The one line that was found "
+        f"to change such an output changes `{maker.name}`: {maker.where}.",
         (
             f"make a new tensor there instead of changing it: {maker.name} = {maker.name} {symbol} …"
             if symbol

@@ -46,13 +46,13 @@ def examine(journal: Journal) -> Verdict:
     if found is None:
         return Clear("the error is not about the ids of an embedding")
     (least, most), rows = found
+    wrong = f"the id {least}" if least < 0 else f"the id {most}"  # as the message has it
     held = find_whole_numbers(failure, most)
     if held is not None and held.facts["min"] >= 0:
         least, most = int(held.facts["min"]), int(held.facts["max"])
     maker = _find_embedding(failure)
     layer = f" `{maker.name}`" if maker is not None and maker.name else ""
     at = f", made at {maker.where}," if maker is not None and maker.where else ""
-    wrong = f"the id {least}" if least < 0 else f"the id {most}"
     from_one = " The ids seem to be numbered from 1." if least == 1 and most == rows else ""
     given = _find_numbering(failure, most)
     said, count = _describe_numbering(given) if given is not None else ("", "")

@@ -54,7 +54,9 @@ _CRASHES = (
     (r"t >= 0 && t < n_classes", "a class number has no output"),
     (r"all elements of target should be between 0 and 1", "this loss takes labels from 0 to 1 alone"),
 )
-_ONE_HOT = re.compile(r"index (?P<number>-?\d+) is out of bounds for (?:axis|dimension) -?\d+ with size (?P<classes>\d+)")
+_ONE_HOT = re.compile(
+    r"index (?P<number>-?\d+) is out of bounds for (?:axis|dimension) (?P<axis>-?\d+) with size (?P<classes>\d+)"
+)
 _MAKES_ONE_HOT = re.compile(r"one_?hot|to_categorical", re.IGNORECASE)  # names of functions
 # The words of trainers for a class in an annotation file that their list of classes lacks, and for its place there.
 _UNKNOWN_CLASS = re.compile(
@@ -183,6 +185,8 @@ def _of_one_hot(journal: Journal) -> Found | None:
     by = next((name for name in map(_get_name, failure.error.frames[:3]) if _MAKES_ONE_HOT.search(name)), None)
     if by is None:
         return None
+    if match["axis"] == "0" and (failure.raised is None or "eye(" not in failure.raised.code):
+        return None  # the side of the rows: np.eye(classes)[labels] alone has its classes there
     number, classes = int(match["number"]), int(match["classes"])
     return Found(
         certainty=Certainty.CERTAIN,

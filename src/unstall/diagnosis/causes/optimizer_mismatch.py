@@ -47,7 +47,7 @@ def examine(journal: Journal) -> Verdict:
         return Clear("the error is not about the variables of an optimizer")
     optimizer = failure.maker("optimizer")
     said = "The optimizer was built for other variables than those it is given, and refuses them."
-    claims = ()
+    claims: tuple[str, ...] = ()
     if optimizer is not None:
         seen = optimizer.facts
         said += (

@@ -138,6 +138,7 @@ _SYSTEM = {
     "libGL.so.1": "install opencv-python-headless in place of opencv-python, or the system's package libgl1",
     "libgthread-2.0.so.0": "install opencv-python-headless in place of opencv-python, or the system's package libglib2.0-0",
 }
+_NOT_OF_VERSIONS = ("KeyError", "OSError", "FileNotFoundError", "PermissionError", "MemoryError")
 _IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError", "AttributeError", "ValueError")
 
 
@@ -147,11 +148,12 @@ def examine(journal: Journal) -> Verdict:
         return find_unseen_end(journal) or Clear("no error ended the program")
     kind, message = failure.error.kind.rpartition(".")[2], failure.error.message
     unmet = [maker for maker in failure.makers if maker.what == "requirement"]
-    if unmet and "No module named" not in message:
-        return _of_requirement(failure, unmet)
     of_versions = _of_versions(failure, kind, message)
     if of_versions is not None:
         return of_versions
+    says_why = any(each.search(message) for each in (_NOT_FOUND, _LIBRARY, _NUMPY_ABI, _HALF))
+    if unmet and not says_why and kind not in _NOT_OF_VERSIONS:
+        return _of_requirement(failure, unmet)
     if kind not in _IMPORT_ERRORS or find_removed_name(failure) is not None:
         return Clear("the error is about something else")
     shadowing = failure.maker("shadowing")

@@ -44,6 +44,7 @@ from unstall.diagnosis.errors.fatal_error import (
 from unstall.diagnosis.pipelines import shorten_stage
 from unstall.diagnosis.verdict import Certainty, Clear, Effect, Evidence, Found, Verdict
 from unstall.journal.events import (
+    DataMet,
     ErrorRaised,
     ImageNotRead,
     LoopSeen,
@@ -208,10 +209,16 @@ def _of_nothing_found(journal: Journal, error: ErrorRaised) -> Found | None:
     patterns = [event for event in journal.of(PatternMatchedNothing) if event.at <= error.at]
     empty = [event for event in journal.of(LoopSeen) if event.facts.get("kind") == "empty" and event.facts.get("raised")]
     asked = [event for event in patterns if _was_asked_in_failed_call(event, error)]
+    if empty and not _NOTHING.search(error.message):
+        patterns = [event for event in patterns if _OF_DATA.search(event.pattern)]
     if not patterns or journal.of(StepsEnded) or not (_NOTHING.search(error.message) or empty or asked):
         return None
     had_none = (Evidence("a data set had no batch at all", 0, 1, tuple(empty[-1:])),) if empty else ()
     pattern, folder = (asked or patterns)[-1], find_program_folder(journal)
+    is_told = bool(empty) or _NOTHING.search(error.message) is not None
+    others = [path for event in journal.of(DataMet) for path in event.paths]
+    if not is_told and any(PurePath(path).parent == PurePath(pattern.pattern).parent for path in others):
+        return None  # another pattern has found what lies there
     return Found(
         certainty=Certainty.LIKELY,
         summary=f"No file matches {pattern.pattern}, and the program ended for want of data.",
@@ -237,7 +244,7 @@ def _was_asked_in_failed_call(event: PatternMatchedNothing, error: ErrorRaised) 
 
 def _of_emptiness(journal: Journal) -> Verdict:
     """It ended well, without a step, after a pattern that matched nothing gave an empty data set."""
-    patterns = journal.of(PatternMatchedNothing)
+    patterns = [event for event in journal.of(PatternMatchedNothing) if _OF_DATA.search(event.pattern)]
     empty = [event for event in journal.of(LoopSeen) if event.facts.get("kind") == "empty"]
     if journal.of(StepsEnded) or not patterns or not empty or not journal.of(ProgramEnded):
         return Clear("the program ended as it should")

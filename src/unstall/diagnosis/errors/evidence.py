@@ -220,6 +220,8 @@ def _reaches(value: Value, number: int) -> bool:
     is_whole = value.is_array and value.dtype.startswith(("int", "uint")) and bool(sides)
     if not is_whole or math.prod(sides) > MAX_SEEN_WHOLE or least is None or most is None or value.facts.get("replaced"):
         return False
+    if least == 0 and [most + 1] == sides:
+        return False  # an order of examples, or their numbers
     return bool(most >= number >= least) and number in value.facts.get("distinct", [number])
 
 

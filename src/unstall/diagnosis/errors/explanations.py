@@ -53,8 +53,16 @@ def explain(failure: Failure) -> Explanation | None:
     if failure.raised is None:
         return None
     raised = failure.raised
-    of_values = _of_key(failure, raised) or _of_none(failure, raised) or _of_unpacking(failure, raised)
+    of_values = None
+    if _is_raised_there(failure, raised):
+        of_values = _of_key(failure, raised) or _of_none(failure, raised) or _of_unpacking(failure, raised)
     return of_values or _of_inputs(failure) or _of_outputs(failure) or _of_schedule(failure) or _of_name(failure)
+
+
+def _is_raised_there(failure: Failure, raised: UserLine) -> bool:
+    """Whether the line itself failed, and not a library that it calls."""
+    places = [(frame["file"], frame["line"]) for frame in failure.error.frames]
+    return (raised.file, raised.line) not in places or places[0] == (raised.file, raised.line)
 
 
 # --- a key that a dict does not have ---

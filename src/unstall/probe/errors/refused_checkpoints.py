@@ -34,7 +34,7 @@ def install(module: ModuleType, probe: Probe) -> None:
                 return original(*args, **kwargs)
             except pickle.UnpicklingError as error:
                 if probe.active:
-                    probe.shield.call("refused checkpoint", note, error, args[0] if args else kwargs.get("f"))
+                    probe.shield.within_budget("refused checkpoint", note, error, args[0] if args else kwargs.get("f"))
                 raise
 
         return load

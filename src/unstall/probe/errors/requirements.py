@@ -73,6 +73,8 @@ def _unmet(text: str) -> Optional[dict[str, Any]]:
         installed = metadata.version(match["name"])
     except metadata.PackageNotFoundError:
         return None
+    if type(installed) is not str:  # a folder that a broken installation left behind
+        return None
     clauses = match["specifier"].split(",")
     if all(compare_version(installed, clause) is not False for clause in clauses):
         return None
@@ -86,6 +88,7 @@ def compare_version(version: str, clause: str) -> Optional[bool]:
     if own is None or wanted is None or other is None:
         return None
     sign, numbers, bound = wanted["sign"], _numbers(own["release"]), _numbers(other["release"])
+    numbers += [0] * (len(bound) - len(numbers))  # 1.12 is 1.12.0
     if wanted["any"] or sign == "~=":
         front = bound if wanted["any"] else bound[:-1]
         is_alike = numbers[: len(front)] == front

@@ -104,20 +104,21 @@ def _sequence(value: Any, until: float, depth: int) -> dict[str, Any]:
         facts["fields"] = [str(field) for field in fields[:MAX_ITEMS]]
     elements = [kind.__getitem__(value, at) for at in range(min(MAX_SHAPES, facts["length"]))]
     shapes = [
-        _nested_shape(element, MAX_DEPTH) if type(element) in (list, tuple) else read_shape(element) for element in elements
+        _nested_shape(element, MAX_DEPTH, until) if type(element) in (list, tuple) else read_shape(element)
+        for element in elements
     ]
     if len(shapes) > 1 and all(shape is not None for shape in shapes):
         facts["shapes"] = _different(shapes)
     return facts
 
 
-def _nested_shape(value: Any, depth: int) -> Optional[list[int]]:
+def _nested_shape(value: Any, depth: int, until: float) -> Optional[list[int]]:
     """Of a list of numbers, or of lists of as many numbers each: the shape of the array that it would make."""
-    if type(value) not in (list, tuple) or not value or depth < 0:
+    if type(value) not in (list, tuple) or not value or depth < 0 or time.monotonic() > until:
         return None
     if all(type(each) in (int, float, bool) for each in value[:MAX_SHAPES]):
         return [len(value)]
-    inner = [_nested_shape(each, depth - 1) for each in value[:MAX_SHAPES]]
+    inner = [_nested_shape(each, depth - 1, until) for each in value[:MAX_SHAPES]]
     first = inner[0]
     return [len(value), *first] if first is not None and all(each == first for each in inner) else None
 

@@ -61,10 +61,16 @@ class TorchLoop:
             coverage.hook_installed("torch", (LOSS,))
             coverage.report()
 
+    def update_began(self) -> None:
+        if not self._own_updates.were_seen:
+            self._own_updates.optimizer_called()
+
     def updated(self, optimizer: Any) -> None:
         """In the thread of the last `backward`: an optimizer may also be used for something else."""
         if self._thread != threading.get_ident():
             return
+        if self._own_updates.were_seen:  # they lay within an update, as in the closure of LBFGS, or in the first half of one
+            self._loop.hand_over(id(optimizer))
         self._own_updates.optimizer_called()
         self._optimizer = weakref.ref(optimizer)
         self._step_ended(id(optimizer))
@@ -169,9 +175,14 @@ def install_optimizers(module: ModuleType, probe: Probe) -> bool:
         if loop.is_mine():
             probe.shield.call("torch steps", loop.updated, optimizer)
 
+    def unstall_update(optimizer: Any, args: Any, kwargs: Any) -> None:
+        if loop.is_mine():  # what moves weights from now on, as between the calls of a closure, is an optimizer
+            probe.shield.call("torch steps", loop.update_began)
+
     register = getattr(module, "register_optimizer_step_post_hook", None)
     if register is not None:
         register(unstall_step)
+        module.register_optimizer_step_pre_hook(unstall_update)
     else:
         _wrap_steps(getattr(module, "Optimizer", None), probe, unstall_step)
     return register is not None
