@@ -215,9 +215,9 @@ def _of_nothing_found(journal: Journal, error: ErrorRaised) -> Found | None:
         return None
     had_none = (Evidence("a data set had no batch at all", 0, 1, tuple(empty[-1:])),) if empty else ()
     pattern, folder = (asked or patterns)[-1], find_program_folder(journal)
-    is_told = bool(empty) or _NOTHING.search(error.message) is not None
+    says_so = bool(empty) or _NOTHING.search(error.message) is not None
     others = [path for event in journal.of(DataMet) for path in event.paths]
-    if not is_told and any(PurePath(path).parent == PurePath(pattern.pattern).parent for path in others):
+    if not says_so and any(PurePath(path).parent == PurePath(pattern.pattern).parent for path in others):
         return None  # another pattern has found what lies there
     return Found(
         certainty=Certainty.LIKELY,

@@ -124,7 +124,7 @@ class OwnLoop:
         probe.step_ended(None, wait_s, lambda: (self.losses.take(), 0), count, waited)
         probe.step_began()
 
-    def hand_over(self, clock: Any) -> None:
+    def change_clock(self, clock: Any) -> None:
         """What was taken for steps so far was a part of what this does: from now on it beats the time."""
         self._clock = clock
 

@@ -70,7 +70,7 @@ class TorchLoop:
         if self._thread != threading.get_ident():
             return
         if self._own_updates.were_seen:  # they lay within an update, as in the closure of LBFGS, or in the first half of one
-            self._loop.hand_over(id(optimizer))
+            self._loop.change_clock(id(optimizer))
         self._own_updates.optimizer_called()
         self._optimizer = weakref.ref(optimizer)
         self._step_ended(id(optimizer))
