@@ -149,6 +149,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(package: s
 
 
 @pytest.mark.torch
+@pytest.mark.all_packages  # matplotlib draws the page and the picture
 def test_evaluate_for_a_person_as_json_as_a_page_and_as_a_picture(tmp_path: Path, photographs: Path) -> None:
     weights = str(tiny_weights(tmp_path / "tiny.safetensors"))
     page, picture, result = tmp_path / "score.html", tmp_path / "score.png", tmp_path / "score.json"
