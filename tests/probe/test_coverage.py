@@ -192,6 +192,8 @@ def test_a_later_keras_with_other_modules(backend: str, tmp_path: Path, own_home
     assert printed == "99.0\n"
     (row,) = [row for row in story["not_seen"] if row["framework"] == "Keras"]
     assert row["version"] == "99.0" and "input wait" in row["signals"]
-    assert story["progress"]["step"] == 1599 and "steps" not in row["signals"], "the backend's own hooks see steps that are compiled"
+    assert story["progress"]["step"] == 1599 and "steps" not in row["signals"], (
+        "the backend's own hooks see steps that are compiled"
+    )
     assert ("loss" in row["signals"]) == (backend == "tensorflow")
     assert [other["framework"] for other in story["not_seen"]] == ["Keras"], "not of what was loaded, and did not train"

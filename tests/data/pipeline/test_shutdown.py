@@ -15,7 +15,7 @@ import pytest
 from tests.data.pipeline.pictures import data_set, example, some_data
 from unstall.base.errors import UnstallError
 from unstall.data.pipeline import Pipeline, PipelineSettings
-from unstall.data.pipeline.thread_pool import Worker
+from unstall.data.pipeline.thread_pool import Worker, _thread_pools
 from unstall.data.pipeline.threads_engine import MAX_AHEAD, Batches
 from unstall.journal.events import InputMeasured
 from unstall.journal.reader import read_folder
@@ -83,6 +83,18 @@ def test_an_iterator_that_is_at_its_end_has_no_threads(tmp_path: Path, before: s
     threads = own_threads(before)
     assert len(threads) == 3 and len(list(batches)) == 3
     assert all_end(threads)
+
+
+def test_workers_that_compute_are_waited_for_at_the_end(tmp_path: Path, before: set[threading.Thread]) -> None:
+    """A thread in native code must not come back into an interpreter that is gone."""
+    settings = PipelineSettings(batch_size=4, height_px=640, width_px=640, num_input_workers=4)
+    batches = Pipeline(some_data(tmp_path, 40, 1200, 900), settings).batches(epochs=None)
+    next(batches)
+    workers = own_threads(before)
+    (pool,) = [each for each in list(_thread_pools) if set(each._workers) & set(workers)]
+    pool.close()
+    pool.wait_while_working(240.0)
+    assert workers and not any(worker.is_alive() for worker in workers)
 
 
 @pytest.mark.parametrize("hangs", [False, True])

@@ -14,6 +14,7 @@ import threading
 import time
 import weakref
 from collections import deque
+from pathlib import Path
 from typing import NamedTuple
 
 from unstall.base.errors import BucketError, UnstallError
@@ -32,6 +33,8 @@ from unstall.probe.core import probe
 MAX_REPLACED = 16  # workers; when as many have hung or died it is not the examples
 LOOK_EVERY_S = 1.0  # after workers that hang, while the consumer waits
 END_S = 2.0  # to wait, at the end, for what workers are at
+MAX_END_S = 20.0  # for those that compute all the while, on a machine that is busy
+END_LOOK_S = 0.5  # between two looks whether they do
 
 
 class PendingBatch:
@@ -179,6 +182,19 @@ class InputThreadPool:
             if wait_s and worker is not threading.current_thread():
                 worker.join(max(0.0, until - time.monotonic()))
 
+    def wait_while_working(self, max_s: float) -> None:
+        """For closed workers that still compute; not for those that wait for a file or a lock, which may hang."""
+        if os.getpid() != self._pid:
+            return
+        until = time.monotonic() + max_s
+        used: dict[str, str] = {}
+        while time.monotonic() < until:
+            now = {worker.name: _read_cpu_time(worker) for worker in self._workers if worker.is_alive()}
+            if not now or now == used:
+                return
+            used = now
+            time.sleep(END_LOOK_S)
+
     # --- called by the workers ---
 
     def take_next_job(self, worker: Worker, filled: BatchSlot | None) -> tuple[Job, Canvas] | None:
@@ -289,3 +305,12 @@ def _end_all() -> None:
     """A thread that comes back from native code into an interpreter that is gone can end the process with an abort."""
     for thread_pool in list(_thread_pools):
         thread_pool.close(END_S)
+        thread_pool.wait_while_working(MAX_END_S)
+
+
+def _read_cpu_time(worker: threading.Thread) -> str:
+    """Nanoseconds of CPU that the kernel has given to the thread; empty once it has ended."""
+    try:
+        return Path(f"/proc/self/task/{worker.native_id}/schedstat").read_text(encoding="ascii").partition(" ")[0]
+    except OSError:
+        return ""

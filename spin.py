@@ -1,0 +1,7 @@
+import threading, time
+def loop():
+    lock = threading.Lock()
+    lock.acquire()
+    print("waiting", flush=True)
+    lock.acquire()
+loop()
