@@ -1,8 +1,8 @@
 """Programs that hang at a server that says nothing, and that their user interrupts."""
 
 # A KeyboardInterrupt can be lost in a training, with or without Unstall: Python drops one that arrives in a callback of the garbage
-# collector (JAX has one, and Keras imports JAX where it is installed), PyTorch one that arrives while it asks a layer for an attribute
-# (of 250 fits that were interrupted once, 2 went on alone and 3 under `unstall run`). People press Ctrl-C again, and so do these tests.
+# collector (JAX has one, and Keras imports JAX where it is installed). Without any such callback, of 250 fits that were interrupted once
+# 2 went on alone and 3 under `unstall run`; where it is lost there is not known. People press Ctrl-C again, and so do these tests.
 # The 200th batch comes from a server that says nothing until it is told to. On its way out the program evaluates.
 FIT = """
 import os, socket, sys, time
